@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# What every script here shares: where the repository is, how a script speaks, and --help.
+# Sourced, never run. A script's --help is its own opening comment, so the two cannot differ.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+script=$(basename "$0")
+# shellcheck disable=SC2034  # read by the scripts that source this file
+readonly root script
+
+# One line of progress.
+say() { printf '== %s: %s\n' "$script" "$*"; }
+
+# One sentence on standard error, and the end. 64 is for a wrong command line, as in muster.
+die() { printf '%s: %s\n' "$script" "$*" >&2; exit 1; }
+usage_error() { printf '%s: %s; see %s --help\n' "$script" "$*" "$0" >&2; exit 64; }
+
+# Prints the opening comment of the running script, without the comment signs.
+print_help() {
+  awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$0"
+}
+
+# The cores that may be used: not all of the machine's in a container.
+cores() { nproc; }
+
+# A file that was stored as a command's output is shown only when the command failed.
+run_quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 || status=$?
+  if ((status != 0)); then
+    cat "$log" >&2
+  fi
+  rm -f "$log"
+  return "$status"
+}
+
+# The C++ of the repository, one path a line, from its root. Files that git does not know yet count.
+cpp_files() {
+  git -C "$root" ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.c' '*.h' |
+    while read -r file; do
+      [[ -e $root/$file ]] && echo "$file"
+    done
+}

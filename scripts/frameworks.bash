@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# Virtual environments for frameworks from PyPI, one each, made once and kept. Sourced, never run.
+# shellcheck disable=SC2154  # `root` comes from common.bash, which every script sources first
+
+# The Python of Debian 12: the one whose wheels the requirements pin, and the same on every machine.
+readonly venv_python=/usr/bin/python3
+
+# venv_of NAME: prints the folder of the environment that requirements/NAME.txt describes, after
+# making it if it does not exist. What it says goes to standard error.
+venv_of() {
+  local requirements=$root/requirements/$1.txt home hash venv
+  [[ -r $requirements ]] || die "there is no $requirements"
+  home=${XDG_CACHE_HOME:-$HOME/.cache}/muster/venvs
+  hash=$({ cat "$requirements"; "$venv_python" --version; } | sha256sum | cut -c 1-16)
+  venv=$home/$1-$hash
+  (
+    mkdir -p "$home"
+    exec 9>"$home/.lock-$1" # two runs do not make the same environment at once
+    flock 9
+    if [[ ! -e $venv/.complete ]]; then
+      make_venv "$venv" "$requirements"
+    fi
+  ) >&2 || return
+  echo "$venv"
+}
+
+make_venv() {
+  local venv=$1 requirements=$2
+  "$root/scripts/install-packages" venv
+  say "making $venv"
+  rm -rf "$venv"
+  "$venv_python" -m venv "$venv" || return
+  # One requirement after the other, in the order of the file: a framework that is pinned first
+  # decides for those that would ask for another build of it.
+  local requirement
+  while read -r requirement; do
+    say "installing $requirement"
+    run_quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
+      "$requirement" </dev/null || return
+  done < <(sed -E 's/#.*//; s/[[:space:]]+$//; /^$/d' "$requirements")
+  touch "$venv/.complete" # only now: an environment that was interrupted is made again
+}

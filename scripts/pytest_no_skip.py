@@ -1,0 +1,50 @@
+"""A pytest plugin: a test that is skipped counts as failed, unless its reason is an accepted one.
+
+A skipped test is a promise that nobody checks. scripts/test installs what the tests need, so
+there is little left that may be missing; what may be, is listed here.
+
+Loaded by scripts/test with `-p pytest_no_skip`. Without it, pytest skips as it always does.
+"""
+
+import os
+
+import pytest
+
+MARKERS = (
+    "debian: runs with the packages of Debian 12 alone",
+    "framework: needs a framework from PyPI; scripts/test --frameworks makes its environment",
+    "soak: what it repeats is repeated in full by scripts/soak (SOAK=1), and a tenth of it otherwise",
+)
+
+
+def is_accepted(reason):
+    """True for a reason that the machine, and not the suite, is answerable for."""
+    return "needs root" in reason and os.geteuid() != 0
+
+
+def pytest_configure(config):
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    refuse(outcome.get_result())
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    outcome = yield
+    refuse(outcome.get_result())
+
+
+def refuse(report):
+    """Turns a skip into a failure that names the reason. An expected failure stays what it is."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if is_accepted(reason):
+        return
+    report.outcome = "failed"
+    report.longrepr = f"{report.nodeid} was skipped, and here everything must run: {reason}"

@@ -1,0 +1,67 @@
+"""Test hosts for Python tests: scripts/hosts as an object that takes itself down."""
+
+import os
+import pathlib
+import subprocess
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts"
+
+
+class Hosts:
+    """Some hosts of this machine, under a prefix of their own. Use it with `with`."""
+
+    def __init__(self, count, prefix=None):
+        self.count = count
+        # The pid keeps runs of the suite apart that go on at the same time.
+        self.prefix = prefix or f"test{os.getpid()}"
+
+    def __enter__(self):
+        try:
+            self.script("up", str(self.count))
+        except BaseException:
+            self.script("down")
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.script("down")
+
+    def name(self, index):
+        return f"{self.prefix}-h{index}"
+
+    @staticmethod
+    def address(index):
+        return f"10.77.0.{10 + index}"
+
+    def command(self, *arguments):
+        """The command line of scripts/hosts for these hosts."""
+        return [str(SCRIPT), "--name", self.prefix, *arguments]
+
+    def script(self, *arguments):
+        """Runs scripts/hosts, which must succeed, and returns what it printed."""
+        done = subprocess.run(
+            self.command(*arguments), capture_output=True, text=True, timeout=30, check=False
+        )
+        assert done.returncode == 0, f"scripts/hosts {arguments}: {done.stderr}"
+        return done.stdout
+
+    def run(self, index, *command, timeout=30, **options):
+        """Runs a command on a host to its end."""
+        return subprocess.run(
+            self.command("exec", str(index), *command),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            **options,
+        )
+
+    def start(self, index, *command, **options):
+        """Starts a command on a host; the pid is the command's own."""
+        return subprocess.Popen(
+            self.command("exec", str(index), *command),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
