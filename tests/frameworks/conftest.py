@@ -1,0 +1,65 @@
+"""What the tests with real frameworks share: the program, the Pythons, the hosts."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests" / "hosts"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "debian: runs with the packages of Debian 12 alone")
+    config.addinivalue_line("markers", "framework: needs the environment that TORCH_VENV names")
+
+
+@pytest.fixture(scope="session")
+def muster():
+    program = pathlib.Path(os.environ.get("MUSTER", REPOSITORY / "build" / "muster")).resolve()
+    assert program.exists(), f"{program} does not exist: run scripts/build"
+    return str(program)
+
+
+@pytest.fixture(scope="session")
+def torch_venv():
+    """The bin folder of the environment with the torch that requirements/torch.txt pins."""
+    assert "TORCH_VENV" in os.environ, "TORCH_VENV is not set: run scripts/test --frameworks"
+    return pathlib.Path(os.environ["TORCH_VENV"]) / "bin"
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param("debian", marks=pytest.mark.debian),
+        pytest.param("venv", marks=pytest.mark.framework),
+    ],
+)
+def python(request):
+    """A Python that has torch: Debian's, and that of the virtual environment."""
+    if request.param == "debian":
+        return "/usr/bin/python3"
+    return str(request.getfixturevalue("torch_venv") / "python3")
+
+
+@pytest.fixture(scope="module")
+def two_hosts():
+    if os.geteuid() != 0:
+        pytest.skip("needs root: it makes network namespaces")
+    from hosts import Hosts
+
+    with Hosts(2) as hosts:
+        yield hosts
+
+
+@pytest.fixture
+def clean_environment():
+    """This process's environment without what another launcher or job may have left in it."""
+    foreign = ("MUSTER_", "TORCHELASTIC_", "PET_", "OMPI_", "VC_", "VK_", "MARSV2_")
+    workers = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(foreign) and name not in workers
+    }

@@ -1,0 +1,132 @@
+"""The environment of a worker under muster and under the real torchrun, variable by variable.
+
+docs/torchrun-differences.md lists every intended difference, and is read here: a difference that
+is not on the page fails, and so does a line of the page that describes none.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+PAGE = REPOSITORY / "docs" / "torchrun-differences.md"
+WORKER = str(pathlib.Path(__file__).parent / "workers" / "write_environment.py")
+
+pytestmark = pytest.mark.framework
+
+# What differs is the launcher and nothing else. The ports of the one-node jobs are free: a host of
+# our own has all of them.
+ONE_NODE = [["--nproc-per-node", "1"], ["--nproc-per-node", "2"]]
+GIVEN_PORT = ["--nproc-per-node", "2", "--master-port", "29511"]
+TWO_NODES = ["--nnodes", "2", "--nproc-per-node", "2", "--master-port", "29512"]
+
+
+def listed_differences():
+    """Variable -> (torchrun's cell, muster's cell), from the table of the page."""
+    rows = {}
+    for line in PAGE.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `") and len(cells) == 4:
+            rows[cells[0].strip("`")] = (cells[1], cells[2])
+    assert rows, f"{PAGE} has no table"
+    return rows
+
+
+def fits(cell, value):
+    """True if a value (None: not set) is what a cell of the table says."""
+    if cell == "not set":
+        return value is None
+    exact = re.fullmatch(r"`([^`]*)`", cell)
+    return value == exact[1] if exact else True
+
+
+class Launchers:
+    """Runs the worker under both launchers, in the same environment on the same hosts."""
+
+    def __init__(self, muster, torch_venv, hosts, scratch):
+        self.programs = {"torchrun": str(torch_venv / "torchrun"), "muster": muster}
+        self.path = f"{torch_venv}:/usr/sbin:/usr/bin:/sbin:/bin"
+        self.hosts = hosts
+        self.scratch = scratch
+        self.runs = 0
+
+    def compare(self, options, nodes=1):
+        """{(rank, variable): (torchrun's value, muster's value)} for all that differ."""
+        by_torchrun = self.environments("torchrun", options, nodes)
+        by_muster = self.environments("muster", options, nodes)
+        assert sorted(by_torchrun) == sorted(by_muster), "not the same ranks"
+        return {
+            (rank, name): (theirs.get(name), by_muster[rank].get(name))
+            for rank, theirs in by_torchrun.items()
+            for name in sorted(theirs.keys() | by_muster[rank].keys())
+            if theirs.get(name) != by_muster[rank].get(name)
+        }
+
+    def environments(self, launcher, options, nodes):
+        """The environment of each worker, by global rank."""
+        self.runs += 1
+        folder = self.scratch / f"{self.runs}-{launcher}"
+        folder.mkdir()
+        agents = []
+        for node in reversed(range(nodes)):
+            place = ["--node-rank", str(node), "--master-addr", self.hosts.address(0)]
+            command = [self.programs[launcher], *options, *(place if nodes > 1 else [])]
+            # `env -i`: neither the shells in between nor this test's own environment matter.
+            clean = ["env", "-i", f"PATH={self.path}", f"HOME={self.scratch}"]
+            agents.append(self.hosts.start(node, *clean, *command, WORKER, str(folder)))
+        for agent in agents:
+            try:
+                _, err = agent.communicate(timeout=120)
+            except subprocess.TimeoutExpired:
+                agent.kill()
+                raise
+            assert agent.returncode == 0, f"{launcher} {options}: {err}"
+        return {int(file.stem): json.loads(file.read_text()) for file in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def all_differences(muster, torch_venv, two_hosts, tmp_path_factory):
+    launchers = Launchers(muster, torch_venv, two_hosts, tmp_path_factory.mktemp("environments"))
+    jobs = {" ".join(options): launchers.compare(options) for options in [*ONE_NODE, GIVEN_PORT]}
+    jobs[" ".join(TWO_NODES)] = launchers.compare(TWO_NODES, nodes=2)
+    return jobs
+
+
+def test_every_difference_is_on_the_page(all_differences):
+    listed = listed_differences()
+
+    surprises = [
+        f"{job}: rank {rank}: {name} is {theirs!r} under torchrun and {ours!r} under muster"
+        for job, differences in all_differences.items()
+        for (rank, name), (theirs, ours) in differences.items()
+        if name not in listed or not (fits(listed[name][0], theirs) and fits(listed[name][1], ours))
+    ]
+
+    assert not surprises, "\n".join(surprises)
+
+
+def test_every_line_of_the_page_describes_a_difference(all_differences):
+    occurring = {name for differences in all_differences.values() for _, name in differences}
+
+    assert sorted(listed_differences().keys() - occurring) == []
+
+
+def test_a_port_that_was_given_is_the_same_under_both(all_differences):
+    for job in (GIVEN_PORT, TWO_NODES):
+        names = {name for _, name in all_differences[" ".join(job)]}
+        assert "MASTER_PORT" not in names
+
+
+def test_the_training_script_runs_under_torchrun_as_well(torch_venv, two_hosts):
+    """The same file under the other launcher: examples/ddp.py is written for neither."""
+    script = str(REPOSITORY / "examples" / "ddp.py")
+
+    done = two_hosts.run(
+        0, str(torch_venv / "torchrun"), "--nproc-per-node", "2", script, timeout=120
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "2 workers: loss" in done.stdout

@@ -1,0 +1,9 @@
+"""Writes this process's environment as JSON into <folder given>/<global rank>.json."""
+
+import json
+import os
+import pathlib
+import sys
+
+folder = pathlib.Path(sys.argv[1])
+(folder / f"{os.environ['RANK']}.json").write_text(json.dumps(dict(os.environ)))
