@@ -1,0 +1,16 @@
+#pragma once
+
+// The one door to Boost.JSON: everything else includes this header.
+
+#include <string>
+
+#include <boost/json.hpp>
+
+namespace muster {
+
+namespace json = boost::json;
+
+/// The document with two blanks of indentation and a line end, for people and `diff`.
+[[nodiscard]] std::string pretty_json(const json::value& document);
+
+}  // namespace muster

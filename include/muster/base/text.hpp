@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+/// Reads a plain decimal number from `least` to `most`: digits only, no sign, no blanks, the whole
+/// text. Anything else is empty, so that "", "+4", " 4", "4.0" and "99999999999" are all rejected.
+[[nodiscard]] std::optional<int> parse_integer(std::string_view text, int least, int most);
+
+/// Reads a duration in seconds, such as "30" or "0.5": digits with at most one point.
+[[nodiscard]] std::optional<double> parse_seconds(std::string_view text);
+
+/// Splits at every `separator`; empty pieces are kept, and the empty text gives no piece.
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+
+[[nodiscard]] std::string join(std::span<const std::string> pieces, std::string_view separator);
+
+/// The text without blanks, tabs and line ends at both ends.
+[[nodiscard]] std::string_view trim(std::string_view text);
+
+/// The known name that is nearest to a mistyped one, if any is near enough to be meant: at most a
+/// third of its letters differ.
+[[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed,
+                                                      std::span<const std::string> known);
+
+/// "0-3, 7, 9-10" for a sorted list of numbers.
+[[nodiscard]] std::string describe_ranges(std::span<const int> sorted);
+
+/// "1 worker", "4 workers".
+[[nodiscard]] std::string count_of(std::size_t count, std::string_view noun);
+
+/// Seconds with two digits, "1.25"; for people, not for machines.
+[[nodiscard]] std::string format_seconds(double seconds);
+
+/// A copy that is valid UTF-8: each byte that is not part of a valid sequence becomes U+FFFD.
+[[nodiscard]] std::string valid_utf8(std::string_view bytes);
+
+/// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials.
+[[nodiscard]] bool is_secret_name(std::string_view name);
+
+}  // namespace muster

@@ -1,0 +1,70 @@
+// Prints JSON over several lines, which Boost.JSON does not.
+#include <muster/base/json.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+bool is_flat(const json::array& array) {
+  return std::none_of(array.begin(), array.end(), [](const json::value& item) {
+    return item.is_object() || item.is_array();
+  });
+}
+
+void append(std::string& out, const json::value& value, std::size_t depth);
+
+void append_line_start(std::string& out, bool is_first, std::size_t depth) {
+  out += is_first ? "\n" : ",\n";
+  out.append(2 * depth, ' ');
+}
+
+void append_object(std::string& out, const json::object& object, std::size_t depth) {
+  out += '{';
+  bool is_first = true;
+  for (const auto& member : object) {
+    append_line_start(out, std::exchange(is_first, false), depth + 1);
+    out += json::serialize(member.key()) + ": ";
+    append(out, member.value(), depth + 1);
+  }
+  if (!object.empty()) {
+    out += '\n';
+    out.append(2 * depth, ' ');
+  }
+  out += '}';
+}
+
+void append_array(std::string& out, const json::array& array, std::size_t depth) {
+  out += '[';
+  bool is_first = true;
+  for (const json::value& item : array) {
+    append_line_start(out, std::exchange(is_first, false), depth + 1);
+    append(out, item, depth + 1);
+  }
+  out += '\n';
+  out.append(2 * depth, ' ');
+  out += ']';
+}
+
+// Documents are ours and a few levels deep.
+// NOLINTNEXTLINE(misc-no-recursion)
+void append(std::string& out, const json::value& value, std::size_t depth) {
+  if (value.is_object()) {
+    append_object(out, value.get_object(), depth);
+  } else if (value.is_array() && !is_flat(value.get_array())) {
+    append_array(out, value.get_array(), depth);
+  } else {
+    out += json::serialize(value);
+  }
+}
+
+}  // namespace
+
+std::string pretty_json(const json::value& document) {
+  std::string out;
+  append(out, document, 0);
+  out += '\n';
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,184 @@
+// Small pure functions on text that more than one stage needs: strict numbers, lists, suggestions.
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+
+namespace muster {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Levenshtein distance, one row at a time.
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= left.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= right.size(); ++j) {
+      const std::size_t substitute = diagonal + (left[i - 1] == right[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row.back();
+}
+
+/// Length of the valid UTF-8 sequence that `bytes` starts with, 0 if it starts with none.
+std::size_t utf8_sequence(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+  const std::uint8_t first = byte(0);
+  if (first < 0x80) {
+    return 1;
+  }
+  const std::size_t length = first >= 0xC2 && first <= 0xDF   ? 2
+                             : (first & 0xF0U) == 0xE0         ? 3
+                             : first >= 0xF0 && first <= 0xF4 ? 4
+                                                               : 0;
+  if (length == 0 || bytes.size() < length) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) {
+      return 0;
+    }
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
+  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+}  // namespace
+
+std::optional<int> parse_integer(std::string_view text, int least, int most) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  if (text.empty() || !is_digit(text.front())) {  // from_chars would take a minus sign
+    return std::nullopt;
+  }
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stopped != end || value < least || value > most) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<double> parse_seconds(std::string_view text) {
+  const auto is_allowed = [](char c) { return is_digit(c) || c == '.'; };
+  if (text.empty() || !is_digit(text.front()) ||
+      !std::all_of(text.begin(), text.end(), is_allowed)) {
+    return std::nullopt;
+  }
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  constexpr double kTenYears = 315'360'000;  // larger values overflow the kernel's timers
+  if (error != std::errc{} || stopped != end || value > kTenYears) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  if (text.empty()) {
+    return pieces;
+  }
+  std::size_t start = 0;
+  for (std::size_t at = text.find(separator); at != std::string_view::npos;
+       at = text.find(separator, start)) {
+    pieces.emplace_back(text.substr(start, at - start));
+    start = at + 1;
+  }
+  pieces.emplace_back(text.substr(start));
+  return pieces;
+}
+
+std::string join(std::span<const std::string> pieces, std::string_view separator) {
+  std::string joined;
+  for (const std::string& piece : pieces) {
+    if (!joined.empty()) {
+      joined += separator;
+    }
+    joined += piece;
+  }
+  return joined;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) {
+    return {};
+  }
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::optional<std::string> nearest_name(std::string_view typed,
+                                        std::span<const std::string> known) {
+  std::optional<std::string> nearest;
+  std::size_t least = std::max<std::size_t>(1, typed.size() / 3) + 1;
+  for (const std::string& name : known) {
+    const std::size_t distance = edit_distance(typed, name);
+    if (distance < least) {
+      least = distance;
+      nearest = name;
+    }
+  }
+  return nearest;
+}
+
+std::string describe_ranges(std::span<const int> sorted) {
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) {
+      ++last;
+    }
+    text += text.empty() ? "" : ", ";
+    text += std::to_string(sorted[i]);
+    if (last > i) {
+      text += "-" + std::to_string(sorted[last]);
+    }
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string count_of(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string format_seconds(double seconds) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.2f", seconds);
+  return text.data();
+}
+
+std::string valid_utf8(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_sequence(bytes);
+    text += length == 0 ? std::string_view("\xEF\xBF\xBD") : bytes.substr(0, length);
+    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
+
+bool is_secret_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kParts = {
+      "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY",
+      "AUTHORIZATION"};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,152 @@
+// The one door to yaml-cpp. It throws; nothing that it throws leaves this file.
+#include <muster/base/yaml.hpp>
+
+#include <sstream>
+
+#include <yaml-cpp/anchor.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+namespace muster {
+namespace {
+
+constexpr int kDeepest = 32;
+
+struct Reader {
+  std::map<std::string, int>& lines;
+
+  // Depth is limited: the text comes from outside.
+  // NOLINTNEXTLINE(misc-no-recursion)
+  json::value read(const YAML::Node& node, const std::string& path, int depth) {
+    if (depth > kDeepest) {
+      throw YAML::Exception(node.Mark(), "nested too deeply");
+    }
+    lines[path] = node.Mark().line + 1;
+    switch (node.Type()) {
+      case YAML::NodeType::Map:
+        return read_map(node, path, depth);
+      case YAML::NodeType::Sequence:
+        return read_sequence(node, path, depth);
+      case YAML::NodeType::Scalar:
+        return json::value(node.Scalar());
+      default:
+        return nullptr;
+    }
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion)
+  json::value read_map(const YAML::Node& node, const std::string& path, int depth) {
+    json::object object;
+    for (const auto& member : node) {
+      if (!member.first.IsScalar()) {
+        throw YAML::Exception(member.first.Mark(), "a key must be plain text");
+      }
+      const std::string& key = member.first.Scalar();
+      if (object.contains(key)) {
+        throw YAML::Exception(member.first.Mark(), "the key '" + key + "' occurs twice");
+      }
+      object[key] = read(member.second, path + "/" + key, depth + 1);
+    }
+    return object;
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion)
+  json::value read_sequence(const YAML::Node& node, const std::string& path, int depth) {
+    json::array array;
+    for (std::size_t i = 0; i < node.size(); ++i) {
+      array.push_back(read(node[i], path + "/" + std::to_string(i), depth + 1));
+    }
+    return array;
+  }
+};
+
+/// True when the text uses "&name" or "*name" where YAML would read an anchor or an alias.
+class AnchorFinder : public YAML::EventHandler {
+ public:
+  bool found = false;
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t anchor) override { note(anchor); }
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override { found = true; }
+  void OnScalar(const YAML::Mark& /*mark*/,
+                const std::string& /*tag*/,
+                YAML::anchor_t anchor,
+                const std::string& /*value*/) override {
+    note(anchor);
+  }
+  void OnSequenceStart(const YAML::Mark& /*mark*/,
+                       const std::string& /*tag*/,
+                       YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    note(anchor);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/,
+                  const std::string& /*tag*/,
+                  YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    note(anchor);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void note(YAML::anchor_t anchor) { found = found || anchor != 0; }
+};
+
+// NOLINTNEXTLINE(misc-no-recursion)
+void emit(YAML::Emitter& out, const json::value& value) {
+  switch (value.kind()) {
+    case json::kind::object:
+      out << YAML::BeginMap;
+      for (const auto& member : value.get_object()) {
+        out << YAML::Key << std::string(member.key()) << YAML::Value;
+        emit(out, member.value());
+      }
+      out << YAML::EndMap;
+      break;
+    case json::kind::array:
+      out << YAML::BeginSeq;
+      for (const json::value& item : value.get_array()) {
+        emit(out, item);
+      }
+      out << YAML::EndSeq;
+      break;
+    case json::kind::string: {
+      // Quoted, so that text such as "8" or "no" is read back as text.
+      out << YAML::DoubleQuoted << std::string(value.get_string());
+      break;
+    }
+    default:
+      out << json::serialize(value);  // numbers, true, false and null are the same in YAML
+  }
+}
+
+}  // namespace
+
+Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
+  try {
+    const std::string copy(text);
+    std::istringstream events(copy);
+    AnchorFinder anchors;
+    YAML::Parser parser(events);
+    while (parser.HandleNextDocument(anchors)) {
+    }
+    if (anchors.found) {
+      return Error{ErrorKind::BadData, std::string(name) + ": anchors and aliases are not allowed"};
+    }
+    YamlDocument document;
+    document.root = Reader{document.lines}.read(YAML::Load(copy), "", 0);
+    return document;
+  } catch (const YAML::Exception& error) {
+    return Error{ErrorKind::BadData, std::string(name) + ":" + std::to_string(error.mark.line + 1) +
+                                         ": " + error.msg};
+  }
+}
+
+std::string to_yaml(const json::value& document) {
+  YAML::Emitter out;
+  emit(out, document);
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace muster
