@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <muster/base/result.hpp>
+
+namespace muster {
+
+/// A value and the bare name of the variable, flag or file that it came from.
+template <typename T>
+struct Sourced {
+  T value{};
+  std::string source;
+};
+
+/// True for "--nnodes", false for "MUSTER_NNODES", "WORLD_SIZE" and "default".
+[[nodiscard]] inline bool is_flag(std::string_view source) { return source.starts_with("--"); }
+
+/// The kind of error that a wrong value is: the command line's or the environment's fault.
+[[nodiscard]] inline ErrorKind blame(std::string_view source) {
+  return is_flag(source) ? ErrorKind::BadUsage : ErrorKind::BadEnvironment;
+}
+
+/// "<source> is '<value>', expected <what>": how every wrong value is reported.
+[[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
+  return Error{blame(wrong.source), wrong.source + " is '" + wrong.value + "', expected " +
+                                        std::string(expected)};
+}
+
+/// What the user asked for: options from the command line, then MUSTER_* variables. The key is the
+/// long name without dashes in front, such as "nproc-per-node".
+class Settings {
+ public:
+  void set(const std::string& name, Sourced<std::string> value) {
+    values_.insert_or_assign(name, std::move(value));
+  }
+  [[nodiscard]] std::optional<Sourced<std::string>> find(std::string_view name) const {
+    const auto at = values_.find(name);
+    return at == values_.end() ? std::nullopt : std::optional(at->second);
+  }
+  [[nodiscard]] bool has(std::string_view name) const { return find(name).has_value(); }
+
+ private:
+  std::map<std::string, Sourced<std::string>, std::less<>> values_;
+};
+
+}  // namespace muster

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+/// Accelerators that this host shows, as counted on the file system.
+struct HostDevices {
+  int nvidia = 0;  ///< files /dev/nvidia0, /dev/nvidia1, ...
+  int ascend = 0;  ///< files /dev/davinci0, /dev/davinci1, ...
+  int amd = 0;     ///< nodes with compute units in the KFD topology
+};
+
+/// Processor cores that this process may use.
+struct AllowedCores {
+  int count = 1;       ///< at least 1
+  std::string source;  ///< "affinity" or the control group file that limits it
+};
+
+/// Everything about the surroundings that decisions depend on, read once at the start. A plain
+/// value: tests write one by hand, and nothing after it asks the system again.
+struct Snapshot {
+  std::map<std::string, std::string> variables;
+  std::string host_name;
+  std::string working_directory;
+  HostDevices devices;
+  AllowedCores cores;
+  /// Host lists that Volcano mounts: task name -> lines of /etc/volcano/<task>.host.
+  std::map<std::string, std::vector<std::string>> volcano_hosts;
+
+  /// The value of a variable, empty optional when it is not set. An empty value is a value.
+  [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const { return variable(name).has_value(); }
+};
+
+/// Reads the surroundings of this process.
+[[nodiscard]] Snapshot take_snapshot();
+
+/// The one function that looks for accelerators on the host. No driver is opened.
+[[nodiscard]] HostDevices count_host_devices();
+
+/// Cores by affinity mask, lowered by the CPU quota of the control groups (v1 and v2) above us.
+[[nodiscard]] AllowedCores count_allowed_cores();
+
+}  // namespace muster

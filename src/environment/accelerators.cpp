@@ -1,0 +1,110 @@
+// "How many workers does this node take?", answered from variables and counted devices. Pure.
+#include <muster/environment/accelerators.hpp>
+
+#include <muster/base/text.hpp>
+
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr int kMostWorkers = 65'536;
+
+/// One entry of a device list: a number, a range such as 0-3 (Ascend's container runtime), or the
+/// name of a device (GPU-<uuid>, MIG-<uuid>). 0 for anything else.
+int count_entry(std::string_view entry) {
+  if (parse_integer(entry, 0, 1'000'000)) {
+    return 1;
+  }
+  if (entry.starts_with("GPU-") || entry.starts_with("MIG-")) {
+    return 1;
+  }
+  const std::size_t dash = entry.find('-');
+  if (dash == std::string_view::npos) {
+    return 0;
+  }
+  const auto first = parse_integer(entry.substr(0, dash), 0, 1'000'000);
+  const auto last = parse_integer(entry.substr(dash + 1), 0, 1'000'000);
+  return first && last && *first <= *last ? *last - *first + 1 : 0;
+}
+
+/// Devices that a visibility list leaves. As the runtimes do, the list ends at its first entry
+/// that is no device: "0,1,-1,2" leaves two.
+int count_visible(const std::string& list) {
+  int count = 0;
+  for (const std::string& entry : split(list, ',')) {
+    const int devices = count_entry(trim(entry));
+    if (devices == 0) {
+      break;
+    }
+    count += devices;
+  }
+  return count;
+}
+
+template <std::size_t N>
+Sourced<int> count_of_kind(const Snapshot& snapshot,
+                           const std::array<const char*, N>& variables,
+                           const Sourced<int>& counted) {
+  for (const char* const name : variables) {
+    if (const auto list = snapshot.variable(name)) {
+      return {count_visible(*list), name};
+    }
+  }
+  return counted;
+}
+
+Sourced<int> count_nvidia(const Snapshot& snapshot) {
+  return count_of_kind(snapshot, std::array{"CUDA_VISIBLE_DEVICES"},
+                       {snapshot.devices.nvidia, "/dev/nvidia[0-9]*"});
+}
+
+Sourced<int> count_ascend(const Snapshot& snapshot) {
+  return count_of_kind(snapshot, std::array{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
+                       {snapshot.devices.ascend, "/dev/davinci[0-9]*"});
+}
+
+Sourced<int> count_amd(const Snapshot& snapshot) {
+  // HIP counts after ROCr has filtered, so its list is the one that decides.
+  return count_of_kind(snapshot, std::array{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
+                       {snapshot.devices.amd, "/sys/class/kfd/kfd/topology"});
+}
+
+Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, const char* kind) {
+  return Error{blame(wanted.source), wanted.source + " is '" + wanted.value + "', but there is no " +
+                                         kind + " on this node (by " + found.source +
+                                         "); give a number to start workers without one"};
+}
+
+}  // namespace
+
+Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+  const Sourced<int> nvidia = count_nvidia(snapshot);
+  const Sourced<int> ascend = count_ascend(snapshot);
+  const Sourced<int> amd = count_amd(snapshot);
+  if (wanted.value == "auto") {
+    for (const Sourced<int>& found : {nvidia, ascend, amd}) {
+      if (found.value > 0) {
+        return found;
+      }
+    }
+    return Sourced<int>{1, wanted.source == "default" ? "default" : wanted.source};
+  }
+  if (wanted.value == "gpu") {
+    const Sourced<int>& found = nvidia.value > 0 ? nvidia : amd;
+    return found.value > 0 ? Result<Sourced<int>>(found) : no_device(wanted, nvidia, "GPU");
+  }
+  if (wanted.value == "npu") {
+    return ascend.value > 0 ? Result<Sourced<int>>(ascend) : no_device(wanted, ascend, "NPU");
+  }
+  if (wanted.value == "cpu") {
+    return Sourced<int>{snapshot.cores.count, snapshot.cores.source};
+  }
+  const auto number = parse_integer(wanted.value, 1, kMostWorkers);
+  if (!number) {
+    return wrong_value(wanted, "a number from 1 to 65536, or auto, gpu, npu or cpu");
+  }
+  return Sourced<int>{*number, wanted.source};
+}
+
+}  // namespace muster

@@ -1,0 +1,141 @@
+// Counts the cores that this process may use: the affinity mask, lowered by the CPU quota of each
+// control group from ours up to the root, in version 1 and version 2.
+#include <muster/base/text.hpp>
+#include <muster/environment/snapshot.hpp>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+/// Where a control group hierarchy with the CPU controller is mounted, and where we are in it.
+struct CpuHierarchy {
+  int version = 0;
+  std::string mount;  ///< mount point
+  std::string root;   ///< which group of the hierarchy is mounted there
+  std::string group;  ///< our group, as /proc/self/cgroup names it
+};
+
+int cores_by_affinity() {
+  // The kernel's mask may be larger than cpu_set_t: grow until it fits.
+  for (int cores = 1024; cores <= 1024 * 64; cores *= 2) {
+    cpu_set_t* const set = CPU_ALLOC(static_cast<std::size_t>(cores));
+    const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(cores));
+    const bool is_read = sched_getaffinity(0, size, set) == 0;
+    const int count = is_read ? CPU_COUNT_S(size, set) : 0;
+    CPU_FREE(set);
+    if (is_read) {
+      return std::max(1, count);
+    }
+  }
+  return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+bool has_item(std::string_view list, std::string_view item) {
+  const std::vector<std::string> items = split(list, ',');
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+/// Our group in each hierarchy. Lines are "4:cpu,cpuacct:/group", and "0::/group" for version 2.
+void read_groups(std::vector<CpuHierarchy>& hierarchies) {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) {
+      continue;
+    }
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (controllers.empty()) {
+      hierarchies.push_back({.version = 2, .mount = {}, .root = {}, .group = line.substr(second + 1)});
+    } else if (has_item(controllers, "cpu")) {
+      hierarchies.push_back({.version = 1, .mount = {}, .root = {}, .group = line.substr(second + 1)});
+    }
+  }
+}
+
+/// Lines of mountinfo: "id parent dev root mount options [tags] - type device super-options".
+void read_mounts(std::vector<CpuHierarchy>& hierarchies) {
+  std::ifstream file("/proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) {
+      continue;
+    }
+    std::istringstream before(line.substr(0, dash));
+    std::istringstream after(line.substr(dash + 3));
+    std::string skipped;
+    std::string root;
+    std::string mount;
+    std::string type;
+    std::string options;
+    before >> skipped >> skipped >> skipped >> root >> mount;
+    after >> type >> skipped >> options;
+    for (CpuHierarchy& hierarchy : hierarchies) {
+      const bool is_same = hierarchy.version == 2 ? type == "cgroup2"
+                                                  : type == "cgroup" && has_item(options, "cpu");
+      if (is_same && hierarchy.mount.empty()) {
+        hierarchy.mount = mount;
+        hierarchy.root = root;
+      }
+    }
+  }
+}
+
+/// Cores that the quota in one group allows, 0 when there is no quota.
+double quota_of(const CpuHierarchy& hierarchy, const std::string& folder) {
+  double quota = -1;
+  double period = 0;
+  if (hierarchy.version == 2) {
+    std::ifstream file(folder + "/cpu.max");  // "200000 100000" or "max 100000"
+    file >> quota >> period;
+  } else {
+    std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
+    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  }
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+void lower_by_quotas(AllowedCores& cores, const CpuHierarchy& hierarchy) {
+  if (hierarchy.mount.empty()) {
+    return;
+  }
+  std::string group = hierarchy.group;
+  if (hierarchy.root != "/" && group.starts_with(hierarchy.root)) {
+    group.erase(0, hierarchy.root.size());  // in a container the mount shows only its own part
+  }
+  while (true) {
+    const std::string folder = hierarchy.mount + (group == "/" ? "" : group);
+    const double quota = quota_of(hierarchy, folder);
+    const int allowed = std::max(1, static_cast<int>(std::ceil(quota)));
+    if (quota > 0 && allowed < cores.count) {
+      const char* const file = hierarchy.version == 2 ? "/cpu.max" : "/cpu.cfs_quota_us";
+      cores = {.count = allowed, .source = folder + file};
+    }
+    if (group.empty() || group == "/") {
+      return;
+    }
+    group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
+  }
+}
+
+}  // namespace
+
+AllowedCores count_allowed_cores() {
+  AllowedCores cores{.count = cores_by_affinity(), .source = "affinity"};
+  std::vector<CpuHierarchy> hierarchies;
+  read_groups(hierarchies);
+  read_mounts(hierarchies);
+  for (const CpuHierarchy& hierarchy : hierarchies) {
+    lower_by_quotas(cores, hierarchy);
+  }
+  return cores;
+}
+
+}  // namespace muster
