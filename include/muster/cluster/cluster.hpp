@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <muster/base/ranks.hpp>
+#include <muster/base/result.hpp>
+#include <muster/environment/settings.hpp>
+#include <muster/environment/snapshot.hpp>
+
+namespace muster {
+
+/// One thing that was decided, its value, and the bare name of what it was read from.
+struct Decision {
+  std::string field;
+  std::string value;
+  std::string source;
+};
+
+/// Who the nodes of the job are, and which of them this is.
+struct Cluster {
+  std::string platform;                           ///< flags, hai, pet, volcano, bare or single
+  int nodes = 1;                                  ///< at least 1
+  NodeRank node_rank;                             ///< below `nodes`
+  std::vector<std::optional<std::string>> hosts;  ///< one per node; empty where nobody names it
+  std::vector<int> slots;                         ///< workers per node, one entry per node
+  std::string master_address;                     ///< where the workers meet
+  std::optional<std::uint16_t> master_port;       ///< empty: a fresh one is chosen at start
+  std::string job_id = "none";                    ///< torchrun's default where no source names one
+  std::vector<Decision> decisions;                ///< how each of these was found, in this order
+
+  [[nodiscard]] int local_slots() const { return slots[static_cast<std::size_t>(node_rank.value)]; }
+};
+
+/// Finds out who the nodes are. Asks each platform reader, most specific first; a flag or a
+/// MUSTER_* variable replaces what the platform says, field by field.
+///
+/// Fails when a value is no plain number, when a rank is not below its count, when two sources
+/// contradict each other, or when nobody says what must be known: `BadUsage` if a flag is part of
+/// it, else `BadEnvironment`. Both variables and both values are named.
+[[nodiscard]] Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& settings);
+
+/// True when these variables were made by another launcher for one of its workers: LOCAL_RANK and
+/// LOCAL_WORLD_SIZE are plain integers. (The Ascend operator's LOCAL_RANK is a list: no worker.)
+[[nodiscard]] bool is_already_worker(const Snapshot& snapshot);
+
+/// The names that `--platform` takes.
+[[nodiscard]] std::vector<std::string> platform_names();
+
+}  // namespace muster

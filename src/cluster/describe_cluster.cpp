@@ -1,0 +1,253 @@
+// Joins what the platform says with what flags and MUSTER_* variables say into one description,
+// and refuses what cannot be true.
+#include <muster/cluster/cluster.hpp>
+
+#include "platform.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// torchrun's default, and the port that DESIGN names for the gang.
+constexpr int kDefaultPort = 29'500;
+
+struct Choice {
+  const Platform* platform = nullptr;  ///< empty: no platform speaks, only flags and defaults
+  std::string source;
+};
+
+Result<Choice> choose_platform(const Snapshot& snapshot, const Settings& settings) {
+  const auto wanted = settings.find("platform");
+  if (!wanted) {
+    const auto all = platforms();
+    const auto here = std::find_if(all.begin(), all.end(), [&](const Platform& platform) {
+      return platform.is_here(snapshot);
+    });
+    return here == all.end() ? Choice{nullptr, "default"} : Choice{&*here, here->fingerprint};
+  }
+  if (wanted->value == "flags" || wanted->value == "single") {
+    return Choice{nullptr, wanted->source};
+  }
+  for (const Platform& platform : platforms()) {
+    if (wanted->value != platform.name) {
+      continue;
+    }
+    if (!platform.is_here(snapshot)) {
+      return Error{blame(wanted->source), wanted->source + " is '" + wanted->value + "', but " +
+                                              platform.fingerprint + " is not set"};
+    }
+    return Choice{&platform, wanted->source};
+  }
+  return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
+}
+
+template <typename T>
+Result<> override_field(std::optional<Sourced<T>>& field,
+                        const Settings& settings,
+                        std::string_view name,
+                        Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
+  if (const auto setting = settings.find(name)) {
+    auto value = reader(*setting);
+    if (!value) {
+      return value.error();
+    }
+    field = std::move(*value);
+  }
+  return {};
+}
+
+/// Flags and MUSTER_* variables replace what the platform says, field by field.
+Result<> apply_settings(Findings& findings, const Settings& settings) {
+  if (auto done = override_field(findings.nodes, settings, "nnodes", read_node_count); !done) {
+    return done;
+  }
+  // A job of one node has only one rank, whatever the platform calls this machine, and nothing
+  // that is meant for several nodes applies to it.
+  if (settings.has("nnodes") && findings.nodes->value == 1) {
+    findings.node_rank = {0, findings.nodes->source};
+    findings.hosts.reset();
+    findings.master_address.reset();
+    findings.master_port.reset();
+  }
+  if (auto done = override_field(findings.node_rank, settings, "node-rank", read_node_rank);
+      !done) {
+    return done;
+  }
+  if (auto done = override_field(findings.master_address, settings, "master-addr", read_address);
+      !done) {
+    return done;
+  }
+  if (auto done = override_field(findings.master_port, settings, "master-port", read_port); !done) {
+    return done;
+  }
+  if (const auto slots = settings.find("nproc-per-node")) {
+    findings.slots = slots;
+  }
+  return {};
+}
+
+Error missing(const std::optional<Sourced<int>>& known, std::string_view what, const char* flag) {
+  const std::string because =
+      known ? known->source + " is '" + std::to_string(known->value) + "', but " : "";
+  return Error{known ? blame(known->source) : ErrorKind::BadEnvironment,
+               because + "nothing says " + std::string(what) + "; give " + flag};
+}
+
+/// Fills what one node does not need to be told, and checks count and rank against each other.
+Result<> complete(Findings& findings, bool has_platform) {
+  if (!findings.nodes && !findings.node_rank && !has_platform) {
+    findings.nodes = {1, "default"};
+  }
+  if (!findings.nodes) {
+    return missing(findings.node_rank, "how many nodes the job has", "--nnodes");
+  }
+  const bool is_single = findings.nodes->value == 1;
+  if (!findings.node_rank && is_single) {
+    findings.node_rank = {0, findings.nodes->source};
+  }
+  if (!findings.node_rank) {
+    return missing(findings.nodes, "which of the nodes this is", "--node-rank");
+  }
+  if (findings.node_rank->value >= findings.nodes->value) {
+    return contradiction(*findings.node_rank, *findings.nodes, "a rank must be below its count");
+  }
+  if (!findings.master_address && is_single) {
+    findings.master_address = {"127.0.0.1", "default"};
+  }
+  if (!findings.master_address) {
+    return missing(findings.nodes, "where the leader is", "--master-addr");
+  }
+  if (!findings.master_port && !is_single) {
+    findings.master_port = {kDefaultPort, "default"};
+  }
+  return {};
+}
+
+/// On a node that is not the leader, "localhost" leads to itself.
+Result<> check_leader_address(const Findings& findings) {
+  const std::string& address = findings.master_address->value;
+  const bool is_local =
+      address == "localhost" && !is_flag(findings.master_address->source);  // a test on one machine
+  if (findings.node_rank->value > 0 && is_local) {
+    return contradiction(
+        Sourced<std::string>{address, findings.master_address->source},
+        Sourced<std::string>{std::to_string(findings.node_rank->value), findings.node_rank->source},
+        "only the leader can reach itself by that name");
+  }
+  return {};
+}
+
+void add_hosts(Cluster& cluster, const Findings& findings) {
+  const auto nodes = static_cast<std::size_t>(cluster.nodes);
+  cluster.hosts.resize(nodes);
+  if (findings.hosts && findings.hosts->value.size() == nodes) {
+    std::copy(findings.hosts->value.begin(), findings.hosts->value.end(), cluster.hosts.begin());
+  } else {
+    cluster.hosts.front() = cluster.master_address;
+  }
+}
+
+Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& snapshot) {
+  const auto wanted = findings.slots.value_or(Sourced<std::string>{"auto", "default"});
+  const auto slots = count_slots(wanted, snapshot);
+  if (!slots) {
+    return slots.error();
+  }
+  cluster.slots.assign(static_cast<std::size_t>(cluster.nodes), slots->value);
+  cluster.decisions.push_back({"nodes.slots", std::to_string(slots->value), slots->source});
+  if (cluster.nodes > 1) {
+    cluster.decisions.push_back(
+        {"nodes.slots of the others", std::to_string(slots->value), "assumed equal to ours"});
+  }
+  return {};
+}
+
+std::string platform_name(const Choice& choice, const Findings& findings) {
+  const bool by_flags = is_flag(findings.nodes->source) || findings.nodes->source == "MUSTER_NNODES";
+  if (choice.platform == nullptr || (by_flags && choice.source != "--platform")) {
+    return by_flags ? "flags" : "single";
+  }
+  return choice.platform->name;
+}
+
+Result<Cluster> to_cluster(const Choice& choice,
+                           const Findings& findings,
+                           const Snapshot& snapshot) {
+  Cluster cluster;
+  cluster.platform = platform_name(choice, findings);
+  cluster.nodes = findings.nodes->value;
+  cluster.node_rank = NodeRank{findings.node_rank->value};
+  cluster.master_address = findings.master_address->value;
+  cluster.decisions = {
+      {"platform", cluster.platform,
+       cluster.platform == "flags" ? findings.nodes->source : choice.source},
+      {"nodes.count", std::to_string(cluster.nodes), findings.nodes->source},
+      {"nodes.rank", to_string(cluster.node_rank), findings.node_rank->source},
+      {"rendezvous.address", cluster.master_address, findings.master_address->source}};
+  if (findings.master_port) {
+    cluster.master_port = static_cast<std::uint16_t>(findings.master_port->value);
+    cluster.decisions.push_back(
+        {"rendezvous.port", std::to_string(findings.master_port->value),
+         findings.master_port->source});
+  } else {
+    cluster.decisions.push_back({"rendezvous.port", "{worker_port}", "a free port, at start"});
+  }
+  if (findings.job_id && !findings.job_id->value.empty()) {
+    cluster.job_id = findings.job_id->value;
+    cluster.decisions.push_back({"job_id", cluster.job_id, findings.job_id->source});
+  }
+  add_hosts(cluster, findings);
+  if (auto added = add_slots(cluster, findings, snapshot); !added) {
+    return added.error();
+  }
+  return cluster;
+}
+
+}  // namespace
+
+Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& settings) {
+  const auto choice = choose_platform(snapshot, settings);
+  if (!choice) {
+    return choice.error();
+  }
+  Findings findings;
+  if (choice->platform != nullptr) {
+    auto read = choice->platform->read(snapshot);
+    if (!read) {
+      return read.error();
+    }
+    findings = std::move(*read);
+  }
+  if (auto applied = apply_settings(findings, settings); !applied) {
+    return applied.error();
+  }
+  if (auto completed = complete(findings, choice->platform != nullptr); !completed) {
+    return completed.error();
+  }
+  if (auto checked = check_leader_address(findings); !checked) {
+    return checked.error();
+  }
+  return to_cluster(*choice, findings, snapshot);
+}
+
+bool is_already_worker(const Snapshot& snapshot) {
+  const auto is_integer = [&](std::string_view name) {
+    const auto value = snapshot.variable(name);
+    return value && parse_integer(*value, 0, kMostNodes).has_value();
+  };
+  return is_integer("LOCAL_RANK") && is_integer("LOCAL_WORLD_SIZE");
+}
+
+std::vector<std::string> platform_names() {
+  std::vector<std::string> names = {"flags", "single"};
+  for (const Platform& platform : platforms()) {
+    names.emplace_back(platform.name);
+  }
+  return names;
+}
+
+}  // namespace muster

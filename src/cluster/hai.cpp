@@ -1,0 +1,91 @@
+// HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no
+// contradiction: MASTER_IP is the address that others can reach, and it wins.
+// Source: HFAiLab/hai-platform, the environment of a training task.
+#include "platform.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+constexpr int kUsualPort = 2222;
+
+/// Good enough to tell an address from a name; nobody resolves anything here.
+bool is_address(const std::string& text) {
+  return text.find(':') != std::string::npos ||
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isdigit(c) != 0 || c == '.';
+         });
+}
+
+bool is_this_host(const std::string& address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> own;
+  if (auto read = read_into(findings.node_rank, snapshot, "RANK", read_node_rank); !read) {
+    return read;
+  }
+  if (auto read = read_into(own, snapshot, "MARSV2_RANK", read_node_rank); !read) {
+    return read;
+  }
+  if (own && findings.node_rank && own->value != findings.node_rank->value) {
+    return contradiction(*findings.node_rank, *own, "HAI gives both the rank of this node");
+  }
+  if (!findings.node_rank) {
+    findings.node_rank = own;
+  }
+  return {};
+}
+
+Result<> read_master(Findings& findings, const Snapshot& snapshot) {
+  std::optional<Sourced<std::string>> name;
+  if (auto read = read_into(name, snapshot, "MASTER_ADDR", read_address); !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.master_address, snapshot, "MASTER_IP", read_address); !read) {
+    return read;
+  }
+  if (!findings.master_address) {
+    findings.master_address = name;
+    return {};
+  }
+  const std::string& address = findings.master_address->value;
+  const bool can_differ = !name || is_this_host(name->value) || !is_address(name->value);
+  if (!can_differ && is_address(address) && name->value != address) {
+    return contradiction(*name, *findings.master_address, "both are the leader's address");
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_hai(const Snapshot& snapshot) {
+  const auto first = snapshot.variables.lower_bound("MARSV2_");
+  const bool has_own = first != snapshot.variables.end() && first->first.starts_with("MARSV2_");
+  return has_own || snapshot.has("MASTER_IP");
+}
+
+Result<Findings> read_hai(const Snapshot& snapshot) {
+  Findings findings;
+  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_rank(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_master(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  if (!findings.master_port && findings.master_address) {
+    findings.master_port = Sourced<int>{kUsualPort, "default of hai"};
+  }
+  return findings;
+}
+
+}  // namespace muster

@@ -1,0 +1,86 @@
+#pragma once
+
+// What a platform reader is, and the small tools that the readers share. Private to cluster/.
+
+#include <muster/base/result.hpp>
+#include <muster/environment/settings.hpp>
+#include <muster/environment/snapshot.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// What one platform says. Each field is empty where it says nothing.
+struct Findings {
+  std::optional<Sourced<int>> nodes;
+  std::optional<Sourced<int>> node_rank;
+  std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
+  std::optional<Sourced<std::string>> master_address;
+  std::optional<Sourced<int>> master_port;
+  std::optional<Sourced<std::vector<std::string>>> hosts;  ///< in order of node rank
+  std::optional<Sourced<std::string>> job_id;
+};
+
+/// A platform: how to recognise its variables and how to read them.
+struct Platform {
+  const char* name;
+  const char* fingerprint;  ///< for people: the variables that give it away
+  bool (*is_here)(const Snapshot& snapshot);
+  Result<Findings> (*read)(const Snapshot& snapshot);
+};
+
+/// All platforms, most specific first.
+[[nodiscard]] std::span<const Platform> platforms();
+
+// One reader per file; platforms.cpp lists them.
+[[nodiscard]] bool is_hai(const Snapshot& snapshot);
+[[nodiscard]] Result<Findings> read_hai(const Snapshot& snapshot);
+[[nodiscard]] bool is_pet(const Snapshot& snapshot);
+[[nodiscard]] Result<Findings> read_pet(const Snapshot& snapshot);
+[[nodiscard]] bool is_volcano(const Snapshot& snapshot);
+[[nodiscard]] Result<Findings> read_volcano(const Snapshot& snapshot);
+[[nodiscard]] bool is_bare(const Snapshot& snapshot);
+[[nodiscard]] Result<Findings> read_bare(const Snapshot& snapshot);
+
+constexpr int kMostNodes = 1'000'000;
+
+/// A variable with its name; empty when it is not set.
+[[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
+                                                                   const std::string& name);
+
+/// Each of these reads a value strictly and fails by naming its source.
+[[nodiscard]] Result<Sourced<int>> read_node_count(const Sourced<std::string>& text);
+[[nodiscard]] Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text);
+[[nodiscard]] Result<Sourced<int>> read_port(const Sourced<std::string>& text);
+[[nodiscard]] Result<Sourced<std::string>> read_address(const Sourced<std::string>& text);
+
+/// Reads the variable `name` by `reader` into `field`; leaves it empty when it is not set.
+template <typename T>
+[[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field,
+                                 const Snapshot& snapshot,
+                                 const std::string& name,
+                                 Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
+  const auto text = sourced_variable(snapshot, name);
+  if (!text) {
+    return {};
+  }
+  auto value = reader(*text);
+  if (!value) {
+    return value.error();
+  }
+  field = std::move(*value);
+  return {};
+}
+
+/// "A is 'x' but B is 'y': <why they cannot both be true>".
+[[nodiscard]] Error contradiction(const Sourced<std::string>& one,
+                                  const Sourced<std::string>& other,
+                                  std::string_view why);
+[[nodiscard]] Error contradiction(const Sourced<int>& one,
+                                  const Sourced<int>& other,
+                                  std::string_view why);
+
+}  // namespace muster

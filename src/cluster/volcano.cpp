@@ -1,0 +1,277 @@
+// Volcano: the env plugin gives VC_TASK_INDEX (VK_TASK_INDEX in old versions), an index *within
+// the task*; the svc plugin gives VC_<TASK>_HOSTS, VC_<TASK>_NUM and /etc/volcano/<task>.host; the
+// pytorch plugin adds RANK, WORLD_SIZE (both count pods), MASTER_ADDR and MASTER_PORT.
+// Source: volcano-sh/volcano, pkg/controllers/job/plugins.
+#include "platform.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+
+namespace muster {
+namespace {
+
+/// One task of the job: its pods are nodes.
+struct Task {
+  std::string name;  ///< upper case, as in VC_<TASK>_HOSTS
+  Sourced<int> count;
+  std::vector<std::string> hosts;  ///< empty when only the number is known
+};
+
+using Tasks = std::vector<Task>;
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return static_cast<char>(std::toupper(c));
+  });
+  return text;
+}
+
+/// Tasks that hold the leader come first; the pytorch plugin counts its master before its workers.
+bool is_leading(const std::string& task) {
+  static constexpr std::array<std::string_view, 4> kLeading = {"MASTER", "CHIEF", "LEADER",
+                                                               "LAUNCHER"};
+  return std::find(kLeading.begin(), kLeading.end(), task) != kLeading.end();
+}
+
+/// The middle of "VC_<TASK>_HOSTS"; empty for other names.
+std::string task_of(const std::string& variable, std::string_view ending) {
+  constexpr std::string_view kStart = "VC_";
+  const bool matches = variable.starts_with(kStart) && variable.ends_with(ending) &&
+                       variable.size() > kStart.size() + ending.size();
+  return matches ? variable.substr(kStart.size(), variable.size() - kStart.size() - ending.size())
+                 : std::string();
+}
+
+/// Adds hosts to a task; two lists of one task must be the same.
+Result<> add_hosts(std::map<std::string, Task>& tasks,
+                   const std::string& name,
+                   const Sourced<std::vector<std::string>>& hosts) {
+  Task& task = tasks[name];
+  if (task.hosts.empty()) {
+    task = {name, {static_cast<int>(hosts.value.size()), hosts.source}, hosts.value};
+    return {};
+  }
+  if (task.hosts != hosts.value) {
+    return contradiction(Sourced<std::string>{join(task.hosts, ","), task.count.source},
+                         Sourced<std::string>{join(hosts.value, ","), hosts.source},
+                         "both list the hosts of one task");
+  }
+  return {};
+}
+
+Result<> read_host_lists(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
+  for (const auto& [variable, value] : snapshot.variables) {
+    const std::string name = task_of(variable, "_HOSTS");
+    if (name.empty()) {
+      continue;
+    }
+    const std::vector<std::string> hosts = split(value, ',');
+    for (const std::string& host : hosts) {
+      if (const auto read = read_address({host, variable}); !read) {
+        return wrong_value({value, variable}, "host names separated by commas");
+      }
+    }
+    if (hosts.empty()) {
+      return wrong_value({value, variable}, "host names separated by commas");
+    }
+    if (auto added = add_hosts(tasks, name, {hosts, variable}); !added) {
+      return added;
+    }
+  }
+  for (const auto& [file, hosts] : snapshot.volcano_hosts) {
+    const std::string path = "/etc/volcano/" + file + ".host";
+    if (hosts.empty()) {
+      return wrong_value({"", path}, "one host name on each line");
+    }
+    if (auto added = add_hosts(tasks, upper(file), {hosts, path}); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
+Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
+  for (const auto& [variable, value] : snapshot.variables) {
+    const std::string name = task_of(variable, "_NUM");
+    if (name.empty()) {
+      continue;
+    }
+    const auto number = read_node_count({value, variable});
+    if (!number) {
+      return number.error();
+    }
+    Task& task = tasks[name];
+    if (task.hosts.empty()) {
+      task = {name, *number, {}};
+    } else if (task.count.value != number->value) {
+      return contradiction(*number, Sourced<int>{task.count.value, task.count.source},
+                           "one is the number of hosts that the other lists");
+    } else {
+      task.count.source = variable;
+    }
+  }
+  return {};
+}
+
+Result<Tasks> read_tasks(const Snapshot& snapshot) {
+  std::map<std::string, Task> by_name;
+  if (auto read = read_host_lists(by_name, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_numbers(by_name, snapshot); !read) {
+    return read.error();
+  }
+  Tasks tasks;
+  for (const auto& [name, task] : by_name) {
+    tasks.push_back(task);
+  }
+  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& left, const Task& right) {
+    return is_leading(left.name) && !is_leading(right.name);
+  });
+  return tasks;
+}
+
+Result<Sourced<int>> read_index(const Snapshot& snapshot) {
+  std::optional<Sourced<int>> index;
+  std::optional<Sourced<int>> old_index;
+  if (auto read = read_into(index, snapshot, "VC_TASK_INDEX", read_node_rank); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(old_index, snapshot, "VK_TASK_INDEX", read_node_rank); !read) {
+    return read.error();
+  }
+  if (index && old_index && index->value != old_index->value) {
+    return contradiction(*index, *old_index, "both are the index of this pod in its task");
+  }
+  return index ? *index : *old_index;  // one is set, or this is not Volcano
+}
+
+/// The pod's host name is the first label of its entry in the list.
+bool is_entry_of(const std::string& entry, const std::string& host_name) {
+  const std::string own = host_name.substr(0, host_name.find('.'));
+  return !own.empty() && entry.substr(0, entry.find('.')) == own;
+}
+
+/// Which task this pod belongs to: the only one, or the one that lists this host at our index.
+const Task* find_own_task(const Tasks& tasks, int index, const std::string& host_name) {
+  if (tasks.size() == 1) {
+    return &tasks.front();
+  }
+  for (const Task& task : tasks) {
+    const auto at = static_cast<std::size_t>(index);
+    if (at < task.hosts.size() && is_entry_of(task.hosts[at], host_name)) {
+      return &task;
+    }
+  }
+  return nullptr;
+}
+
+Result<Sourced<int>> rank_from_index(const Tasks& tasks,
+                                     const Sourced<int>& index,
+                                     const Snapshot& snapshot) {
+  const Task* const own = find_own_task(tasks, index.value, snapshot.host_name);
+  if (own == nullptr) {
+    return Error{ErrorKind::BadEnvironment,
+                 index.source + " is '" + std::to_string(index.value) +
+                     "', but no task's host list has this host ('" + snapshot.host_name +
+                     "') at that place, so which of the " + std::to_string(tasks.size()) +
+                     " tasks this pod belongs to is unknown; give --node-rank"};
+  }
+  if (index.value >= own->count.value) {
+    return contradiction(index, own->count, "an index must be below its count");
+  }
+  int rank = index.value;
+  for (const Task* task = tasks.data(); task != own; ++task) {
+    rank += task->count.value;
+  }
+  return Sourced<int>{rank, index.source};
+}
+
+/// RANK of the pytorch plugin, when it is there, must be the rank that the lists give.
+Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
+  const auto index = read_index(snapshot);
+  if (!index) {
+    return index.error();
+  }
+  std::optional<Sourced<int>> given;
+  if (auto read = read_into(given, snapshot, "RANK", read_node_rank); !read) {
+    return read;
+  }
+  if (tasks.empty()) {
+    findings.node_rank = given ? given : std::optional(*index);
+    return {};
+  }
+  const auto listed = rank_from_index(tasks, *index, snapshot);
+  if (!listed && !given) {
+    return listed.error();
+  }
+  if (listed && given && listed->value != given->value) {
+    return contradiction(*given, *listed, "both give the rank of this node");
+  }
+  findings.node_rank = listed ? *listed : *given;
+  return {};
+}
+
+Result<> read_count(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> given;
+  if (auto read = read_into(given, snapshot, "WORLD_SIZE", read_node_count); !read) {
+    return read;
+  }
+  if (tasks.empty()) {
+    findings.nodes = given;
+    return {};
+  }
+  Sourced<int> total{0, ""};
+  std::vector<std::string> hosts;
+  for (const Task& task : tasks) {
+    total.value += task.count.value;
+    total.source += (total.source.empty() ? "" : "+") + task.count.source;
+    hosts.insert(hosts.end(), task.hosts.begin(), task.hosts.end());
+  }
+  if (given && given->value != total.value) {
+    return contradiction(*given, total, "both give the number of nodes");
+  }
+  findings.nodes = total;
+  if (hosts.size() == static_cast<std::size_t>(total.value)) {
+    const std::string list = "VC_" + tasks.front().name + "_HOSTS";
+    findings.hosts = {hosts, snapshot.has(list) ? list : "/etc/volcano"};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_volcano(const Snapshot& snapshot) {
+  return snapshot.has("VC_TASK_INDEX") || snapshot.has("VK_TASK_INDEX");
+}
+
+Result<Findings> read_volcano(const Snapshot& snapshot) {
+  Findings findings;
+  const auto tasks = read_tasks(snapshot);
+  if (!tasks) {
+    return tasks.error();
+  }
+  if (auto read = read_count(findings, *tasks, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_rank(findings, *tasks, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  if (!findings.master_address && findings.hosts) {
+    findings.master_address = {findings.hosts->value.front(), findings.hosts->source};
+  }
+  return findings;
+}
+
+}  // namespace muster
