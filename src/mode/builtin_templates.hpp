@@ -1,0 +1,17 @@
+#pragma once
+
+// The templates of templates/modes, made into JSON at build time by embed_templates.cpp.
+
+#include <span>
+#include <string_view>
+
+namespace muster {
+
+struct BuiltinTemplate {
+  std::string_view name;
+  std::string_view json;
+};
+
+[[nodiscard]] std::span<const BuiltinTemplate> builtin_templates();
+
+}  // namespace muster
