@@ -1,0 +1,80 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <muster/base/json.hpp>
+#include <muster/base/ranks.hpp>
+#include <muster/base/result.hpp>
+#include <muster/cluster/cluster.hpp>
+#include <muster/environment/snapshot.hpp>
+#include <muster/mode/mode_template.hpp>
+
+namespace muster {
+
+/// What the user wants to run, after the command line has been read.
+struct JobRequest {
+  std::vector<std::string> program;  ///< argv as it will be executed, python3 included
+  std::string log_dir;               ///< empty: no log files
+};
+
+/// One worker as it will be executed: nothing is left to decide at start time but the values of
+/// {worker_port} and {run_dir}, which the system gives.
+struct WorkerPlan {
+  std::string role;
+  bool decides_success = true;
+  GlobalRank global_rank;
+  LocalRank local_rank;
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited
+  std::vector<std::string> unset;                  ///< inherited variables that are removed
+  std::string working_directory;
+  std::string log;  ///< path without ".out" and ".err"; relative to the log directory if it has none
+};
+
+/// A file to write before the workers start.
+struct PlannedFile {
+  std::string path;
+  std::string mode;  ///< octal, such as "0640"
+  std::string content;
+};
+
+/// Who runs where with what: a plain value, printable without running it.
+struct LaunchPlan {
+  std::string platform;
+  std::string mode;
+  int nodes = 1;
+  NodeRank node_rank;
+  std::vector<std::optional<std::string>> hosts;
+  std::vector<int> slots;
+  std::string master_address;
+  std::optional<std::uint16_t> master_port;  ///< empty: {worker_port} is chosen at start
+  int world_size = 1;
+  std::vector<Decision> decisions;
+  std::vector<PlannedFile> files;
+  std::vector<WorkerPlan> workers;  ///< those of this node, by local rank
+  std::vector<std::string> remarks;  ///< sentences that the user should read once at start
+};
+
+/// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
+/// without talking to each other. Global ranks are contiguous on a node and follow node rank.
+[[nodiscard]] LaunchPlan make_plan(const Cluster& cluster,
+                                   const ChosenMode& mode,
+                                   const JobRequest& job,
+                                   const Snapshot& snapshot);
+
+/// The plan inside another launcher's worker: exactly one process, environment unchanged but for
+/// muster's own options, which never reach a worker.
+[[nodiscard]] LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot);
+
+/// The plan as the document that `muster plan --json` promises. Secrets are masked.
+[[nodiscard]] json::value to_document(const LaunchPlan& plan);
+
+/// The text with each "{name}" of `values` replaced; "{{" and "}}" become braces. Placeholders
+/// that `values` lacks stay as they are.
+[[nodiscard]] std::string fill_placeholders(std::string_view text,
+                                            const std::map<std::string, std::string>& values);
+
+}  // namespace muster
