@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// Turns the bytes of one stream of one worker into whole lines for the console, each with a prefix.
+///
+/// Nothing is changed or lost: a line that arrives in pieces waits for its end, of whatever length
+/// up to `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write
+/// it, gets the prefix again behind it, so that the terminal still shows whose bar it is.
+class LineFramer {
+ public:
+  /// A line is given out in pieces beyond this many bytes: memory must have a bound.
+  static constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
+
+  /// With `prefix` empty and `whole_lines` false, bytes pass through as they come.
+  explicit LineFramer(std::string prefix, bool whole_lines = true)
+      : prefix_(std::move(prefix)), whole_lines_(whole_lines) {}
+
+  /// Appends to `out` the whole lines that `bytes` complete.
+  void feed(std::string_view bytes, std::string& out);
+
+  /// The stream is at its end: appends what is left, with a line end of its own.
+  void finish(std::string& out);
+
+  /// True when a progress bar waits: bytes with a carriage return but no line end yet.
+  [[nodiscard]] bool has_progress() const { return partial_.find('\r') != std::string::npos; }
+
+  /// Appends the complete steps of a waiting progress bar as one line.
+  void flush_progress(std::string& out);
+
+ private:
+  void append_line(std::string_view line, std::string& out) const;
+
+  std::string prefix_;
+  bool whole_lines_ = true;
+  std::string partial_;  ///< bytes since the last line end
+};
+
+}  // namespace muster

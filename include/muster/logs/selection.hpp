@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <muster/base/ranks.hpp>
+#include <muster/base/result.hpp>
+#include <muster/environment/settings.hpp>
+
+namespace muster {
+
+/// Which of a worker's two streams are meant; the numbers are torchrun's.
+enum class Streams { None = 0, Out = 1, Err = 2, Both = 3 };
+
+/// Where the lines of one stream go.
+struct Destination {
+  bool console = true;
+  bool file = false;
+  bool operator==(const Destination&) const = default;
+};
+
+/// Decides for each worker and stream whether its lines go to the console, to a file, or both.
+/// Without --redirects and --tee, a log directory means both.
+class Selection {
+ public:
+  /// Reads --redirects, --tee, --local-ranks-filter and --log-dir. The first two take one of 0 to 3
+  /// for all, or "rank:value" pairs such as "0:1,11:2" where ranks that are not named are 0.
+  [[nodiscard]] static Result<Selection> read(const Settings& settings);
+
+  [[nodiscard]] Destination out(LocalRank rank) const { return of(rank, Streams::Out); }
+  [[nodiscard]] Destination err(LocalRank rank) const { return of(rank, Streams::Err); }
+  /// True when some stream goes to a file.
+  [[nodiscard]] bool needs_files() const;
+
+ private:
+  /// One option: what it says for all, or for each rank that it names.
+  struct Choice {
+    Streams for_all = Streams::None;
+    std::map<int, Streams> by_rank;
+    [[nodiscard]] bool covers(LocalRank rank, Streams stream) const;
+    [[nodiscard]] bool is_none() const;
+  };
+
+  [[nodiscard]] static Result<Choice> read_choice(const Sourced<std::string>& text);
+  [[nodiscard]] static Result<std::set<int>> read_filter(const Sourced<std::string>& text);
+  [[nodiscard]] Destination of(LocalRank rank, Streams stream) const;
+
+  Choice redirects_;
+  Choice tee_;
+  std::optional<std::set<int>> console_ranks_;
+};
+
+}  // namespace muster

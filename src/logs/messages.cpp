@@ -1,0 +1,84 @@
+// The voice of muster. spdlog's registry, threads and files are not used: one logger, one sink.
+#include <muster/logs/messages.hpp>
+
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include <unistd.h>
+
+#include <memory>
+
+namespace muster {
+namespace {
+
+/// Errors in red, warnings in yellow: the whole line is written by us, so colour is two strings.
+std::string_view colour_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::err:
+      return "\x1b[31m";
+    case spdlog::level::warn:
+      return "\x1b[33m";
+    default:
+      return {};
+  }
+}
+
+class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  MessageSink target;
+  bool with_colour = false;
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::string_view colour = with_colour ? colour_of(message.level) : std::string_view{};
+    std::string line(colour);
+    line += "muster: ";
+    line.append(message.payload.data(), message.payload.size());
+    line += colour.empty() ? "\n" : "\x1b[0m\n";
+    if (target) {
+      target(line);
+      return;
+    }
+    // Nothing can be done about a standard error that does not take its line.
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  }
+  void flush_() override {}
+};
+
+struct Voice {
+  std::shared_ptr<LineSink> sink = std::make_shared<LineSink>();
+  spdlog::logger logger{"muster", sink};
+};
+
+Voice& voice() {
+  static Voice instance;
+  return instance;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::Debug:
+      return spdlog::level::debug;
+    case Level::Info:
+      return spdlog::level::info;
+    case Level::Warning:
+      return spdlog::level::warn;
+    case Level::Error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+void set_up_messages(Level least, bool with_colour) {
+  voice().logger.set_level(to_spdlog(least));
+  voice().sink->with_colour = with_colour;
+}
+
+void send_messages_to(MessageSink sink) { voice().sink->target = std::move(sink); }
+
+void say(Level level, std::string_view message) { voice().logger.log(to_spdlog(level), message); }
+
+}  // namespace muster

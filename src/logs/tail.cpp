@@ -1,0 +1,45 @@
+// The last lines of a stream, for the report.
+#include <muster/logs/tail.hpp>
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster {
+
+void Tail::feed(std::string_view bytes) {
+  if (bytes.size() >= kBytes) {
+    bytes_.assign(bytes.substr(bytes.size() - kBytes));
+    return;
+  }
+  bytes_.append(bytes);
+  if (bytes_.size() > 2 * kBytes) {  // cut rarely: each cut moves what is kept
+    bytes_.erase(0, bytes_.size() - kBytes);
+  }
+}
+
+std::vector<std::string> Tail::lines() const {
+  std::string_view text(bytes_);
+  while (text.ends_with('\n') || text.ends_with('\r')) {
+    text.remove_suffix(1);
+  }
+  std::vector<std::string> all = split(text, '\n');
+  if (all.size() > kLines) {
+    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kLines));
+  }
+  for (std::string& line : all) {
+    // What a terminal would show of a progress bar: its last step.
+    while (line.ends_with('\r')) {
+      line.pop_back();
+    }
+    line.erase(0, line.rfind('\r') == std::string::npos ? 0 : line.rfind('\r') + 1);
+    if (line.size() > kLongestLine) {
+      line.erase(0, line.size() - kLongestLine);
+      line.insert(0, "...");
+    }
+    line = valid_utf8(line);
+  }
+  return all;
+}
+
+}  // namespace muster
