@@ -1,0 +1,158 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <muster/supervise/exit_status.hpp>
+
+namespace muster {
+
+// What can happen. A worker is meant by its place in the plan (its local rank).
+
+struct WorkerEnded {
+  std::size_t worker = 0;
+  ExitStatus status = ExitStatus::exited(0);
+};
+/// The process could not be made or the program could not be executed.
+struct WorkerNotStarted {
+  std::size_t worker = 0;
+  int exit_code = 71;
+};
+/// Somebody outside wants the job to end: TERM, INT, HUP or QUIT reached muster.
+struct StopRequested {
+  int signal = 0;
+};
+/// The grace between asking to end and killing is over.
+struct GraceEnded {};
+/// The other half of muster is gone: there is no time for grace.
+struct PartnerLost {};
+/// All workers have ended and no process of the job is left.
+struct NothingLeft {};
+/// What was killed did not disappear in time (a process in an uninterruptible system call).
+struct GaveUpWaiting {};
+
+using Event = std::variant<WorkerEnded,
+                           WorkerNotStarted,
+                           StopRequested,
+                           GraceEnded,
+                           PartnerLost,
+                           NothingLeft,
+                           GaveUpWaiting>;
+
+// What to do about it.
+
+struct StartWorkers {};
+/// Do not start those workers that have not been started yet.
+struct CancelStart {};
+/// Send the signal to each worker's group, and to what ended workers left behind.
+struct AskToEnd {
+  int signal = 0;
+};
+/// All workers have ended: ask what they left behind to end, and watch for NothingLeft.
+struct EndLeftovers {};
+struct StartGrace {};
+/// KILL to every process of the job until none is left, with a limit: GaveUpWaiting.
+struct KillEverything {};
+struct Finish {};
+
+using Action = std::variant<StartWorkers,
+                            CancelStart,
+                            AskToEnd,
+                            EndLeftovers,
+                            StartGrace,
+                            KillEverything,
+                            Finish>;
+
+enum class Verdict {
+  Succeeded,
+  Failed,
+  Stopped,  ///< by a signal from outside
+};
+
+enum class WorkerOutcome {
+  NeverStarted,
+  Running,
+  Succeeded,
+  Failed,   ///< it ended badly by itself
+  Stopped,  ///< it ended after muster had asked it to
+};
+
+/// What became of the attempt.
+struct Conclusion {
+  Verdict verdict = Verdict::Succeeded;
+  int exit_code = 0;
+  std::optional<std::size_t> first_failure;  ///< worker that failed first
+  std::optional<int> stop_signal;            ///< the signal from outside that ended the job
+  bool gave_up = false;                      ///< something could not be killed
+};
+
+/// Decides what to do when something happens to this node's workers.
+///
+/// It holds no pid, opens nothing and never looks at a clock: the event loop tells it what
+/// happened, and carries out what it returns. That is what lets its tests run a whole day of
+/// crashes in a microsecond.
+///
+///   Running ── a worker failed, or a stop was asked for ──▶ Stopping ── grace ended, asked ──▶ Killing
+///      │                                                       │         twice, partner lost      │
+///      │ all ended                                             │ all ended                        │
+///      ▼                                                       ▼                                  │
+///   Sweeping ◀──────────────────────────────────────────── (leftovers are asked too)              │
+///      │ nothing left                   nothing left, or gave up waiting                          │
+///      ▼                                                                                          ▼
+///   Finished ◀─────────────────────────────────────────────────────────────────────────────── Finished
+///
+/// Leftovers in Sweeping that outlive the grace lead to Killing as well. There is one grace from
+/// the first request to end until the kill, on every path.
+class Supervisor {
+ public:
+  /// `decides_success[i]` tells whether worker i must end with 0 for the job to succeed. When all
+  /// deciding workers have, the others are asked to end.
+  explicit Supervisor(std::vector<bool> decides_success);
+
+  [[nodiscard]] std::vector<Action> start();
+  [[nodiscard]] std::vector<Action> on(const Event& event);
+
+  [[nodiscard]] bool is_finished() const { return state_ == State::Finished; }
+  [[nodiscard]] bool has_living_workers() const { return alive_ > 0; }
+  [[nodiscard]] Conclusion conclusion() const;
+  [[nodiscard]] WorkerOutcome outcome(std::size_t worker) const { return outcomes_[worker]; }
+  /// How a worker ended; empty while it runs or when it never started.
+  [[nodiscard]] std::optional<ExitStatus> status(std::size_t worker) const {
+    return statuses_[worker];
+  }
+  /// Where the machine stands, for --verbose: "running", "stopping" ...
+  [[nodiscard]] std::string state_name() const;
+
+ private:
+  enum class State { Running, Stopping, Sweeping, Killing, Finished };
+
+  [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
+  [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
+  [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
+  [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
+  [[nodiscard]] std::vector<Action> handle(const PartnerLost& lost);
+  [[nodiscard]] std::vector<Action> handle(const NothingLeft& nothing);
+  [[nodiscard]] std::vector<Action> handle(const GaveUpWaiting& gave_up);
+
+  [[nodiscard]] std::vector<Action> fail(std::size_t worker, int exit_code);
+  [[nodiscard]] std::vector<Action> ask_to_end(int signal);
+  [[nodiscard]] std::vector<Action> after_an_end();
+  [[nodiscard]] std::vector<Action> kill();
+  [[nodiscard]] bool all_deciding_succeeded() const;
+
+  std::vector<bool> decides_success_;
+  std::vector<WorkerOutcome> outcomes_;
+  std::vector<std::optional<ExitStatus>> statuses_;
+  std::size_t alive_ = 0;  ///< started or about to be, and not ended
+  State state_ = State::Running;
+  bool grace_runs_ = false;
+  int exit_code_ = 0;
+  int stop_requests_ = 0;
+  std::optional<std::size_t> first_failure_;
+  std::optional<int> stop_signal_;
+  bool gave_up_ = false;
+};
+
+}  // namespace muster

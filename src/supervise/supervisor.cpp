@@ -1,0 +1,174 @@
+// The supervisor's decisions. Pure: see the header for the picture.
+#include <muster/supervise/supervisor.hpp>
+
+#include <algorithm>
+#include <csignal>
+
+namespace muster {
+
+Supervisor::Supervisor(std::vector<bool> decides_success)
+    : decides_success_(std::move(decides_success)),
+      outcomes_(decides_success_.size(), WorkerOutcome::NeverStarted),
+      statuses_(decides_success_.size()) {}
+
+std::vector<Action> Supervisor::start() {
+  std::fill(outcomes_.begin(), outcomes_.end(), WorkerOutcome::Running);
+  alive_ = outcomes_.size();
+  return {StartWorkers{}};
+}
+
+std::vector<Action> Supervisor::on(const Event& event) {
+  if (state_ == State::Finished) {
+    return {};
+  }
+  return std::visit([this](const auto& happened) { return handle(happened); }, event);
+}
+
+std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
+  --alive_;
+  statuses_[ended.worker] = ended.status;
+  const bool was_asked_to_end = state_ == State::Stopping || state_ == State::Killing;
+  if (was_asked_to_end) {
+    outcomes_[ended.worker] = WorkerOutcome::Stopped;
+    return after_an_end();
+  }
+  if (!ended.status.ok()) {
+    outcomes_[ended.worker] = WorkerOutcome::Failed;
+    return fail(ended.worker, ended.status.shell_code());
+  }
+  outcomes_[ended.worker] = WorkerOutcome::Succeeded;
+  if (alive_ > 0 && all_deciding_succeeded()) {
+    return ask_to_end(SIGTERM);
+  }
+  return after_an_end();
+}
+
+std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {
+  // Nobody after it in the plan has been started, nor will be.
+  for (std::size_t i = failed.worker; i < outcomes_.size(); ++i) {
+    alive_ -= outcomes_[i] == WorkerOutcome::Running ? 1 : 0;
+    outcomes_[i] = WorkerOutcome::NeverStarted;
+  }
+  if (state_ != State::Running) {
+    return after_an_end();
+  }
+  return fail(failed.worker, failed.exit_code);
+}
+
+std::vector<Action> Supervisor::handle(const StopRequested& request) {
+  ++stop_requests_;
+  if (stop_requests_ > 1) {
+    return state_ == State::Killing ? std::vector<Action>{} : kill();
+  }
+  if (state_ == State::Killing) {
+    return {};
+  }
+  if (!first_failure_ && !all_deciding_succeeded()) {
+    stop_signal_ = request.signal;
+  }
+  // Leftovers have been asked to end already; the grace goes on.
+  return state_ == State::Running ? ask_to_end(request.signal) : std::vector<Action>{};
+}
+
+std::vector<Action> Supervisor::handle(const GraceEnded& /*ended*/) {
+  return state_ == State::Killing ? std::vector<Action>{} : kill();
+}
+
+std::vector<Action> Supervisor::handle(const PartnerLost& /*lost*/) {
+  if (!first_failure_ && !stop_signal_ && !all_deciding_succeeded()) {
+    stop_signal_ = SIGKILL;
+  }
+  return state_ == State::Killing ? std::vector<Action>{} : kill();
+}
+
+std::vector<Action> Supervisor::handle(const NothingLeft& /*nothing*/) {
+  if (alive_ > 0) {
+    return {};
+  }
+  state_ = State::Finished;
+  return {Finish{}};
+}
+
+std::vector<Action> Supervisor::handle(const GaveUpWaiting& /*gave_up*/) {
+  gave_up_ = true;
+  state_ = State::Finished;
+  return {Finish{}};
+}
+
+std::vector<Action> Supervisor::fail(std::size_t worker, int exit_code) {
+  first_failure_ = worker;
+  exit_code_ = exit_code;
+  // The others would wait for the lost one in a collective until their own timeout.
+  return ask_to_end(SIGTERM);
+}
+
+std::vector<Action> Supervisor::ask_to_end(int signal) {
+  state_ = State::Stopping;
+  grace_runs_ = true;
+  std::vector<Action> actions = {CancelStart{}, AskToEnd{signal}, StartGrace{}};
+  if (alive_ == 0) {
+    actions.emplace_back(EndLeftovers{});
+  }
+  return actions;
+}
+
+std::vector<Action> Supervisor::after_an_end() {
+  if (alive_ > 0 || state_ == State::Killing) {
+    return {};
+  }
+  if (state_ == State::Running) {
+    state_ = State::Sweeping;
+  }
+  if (grace_runs_) {
+    return {EndLeftovers{}};
+  }
+  grace_runs_ = true;
+  return {EndLeftovers{}, StartGrace{}};
+}
+
+std::vector<Action> Supervisor::kill() {
+  state_ = State::Killing;
+  return {CancelStart{}, KillEverything{}};
+}
+
+bool Supervisor::all_deciding_succeeded() const {
+  for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+    if (decides_success_[i] && outcomes_[i] != WorkerOutcome::Succeeded) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Conclusion Supervisor::conclusion() const {
+  Conclusion conclusion;
+  conclusion.first_failure = first_failure_;
+  conclusion.stop_signal = stop_signal_;
+  conclusion.gave_up = gave_up_;
+  if (first_failure_) {
+    conclusion.verdict = Verdict::Failed;
+    conclusion.exit_code = exit_code_;
+  } else if (stop_signal_) {
+    conclusion.verdict = Verdict::Stopped;
+    conclusion.exit_code = 128 + *stop_signal_;
+  }
+  return conclusion;
+}
+
+std::string Supervisor::state_name() const {
+  switch (state_) {
+    case State::Running:
+      return "running";
+    case State::Stopping:
+      return "stopping";
+    case State::Sweeping:
+      return "ending what is left";
+    case State::Killing:
+      return "killing";
+    case State::Finished:
+      return "finished";
+  }
+  return "";
+}
+
+}  // namespace muster
