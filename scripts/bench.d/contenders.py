@@ -1,0 +1,51 @@
+"""Who is measured: each contender as a command line for a number of copies of a program."""
+
+import dataclasses
+import os
+import shutil
+import subprocess
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """`arguments` stand before the program, with {n} for the number of copies."""
+
+    name: str
+    arguments: tuple
+    is_loop: bool = False  # starts the copies itself, being the ruler
+    is_slow: bool = False  # takes seconds: a few rounds tell enough
+    most: int = 1000  # copies that it is asked for at most
+
+    def command(self, copies, *program):
+        return [argument.format(n=copies) for argument in self.arguments] + list(program)
+
+
+def all_of(options):
+    """The contenders that are here, the bare loop first: the others are compared with it."""
+    found = [
+        Contender("bare posix_spawn loop", (str(options.spawn_loop), "{n}"), is_loop=True),
+        Contender("muster", (str(options.muster), "--nproc-per-node", "{n}", "--")),
+    ]
+    mpirun = shutil.which("mpirun")
+    if mpirun:
+        found.append(
+            Contender("mpirun", (mpirun, "--oversubscribe", "--allow-run-as-root", "-n", "{n}"))
+        )
+    if options.torchrun:
+        torchrun = (str(options.torchrun), "--no-python", "--nproc-per-node", "{n}")
+        found.append(Contender("torchrun", torchrun, is_slow=True))
+    return found
+
+
+def environment():
+    """This environment without what would configure a contender."""
+    foreign = ("MUSTER_", "OMPI_", "TORCHELASTIC_", "PET_")
+    clean = {name: text for name, text in os.environ.items() if not name.startswith(foreign)}
+    return {**clean, "OMP_NUM_THREADS": "1"}
+
+
+def compile_spawn_loop(root, folder):
+    program = folder / "spawn_loop"
+    source = root / "scripts" / "bench.d" / "spawn_loop.c"
+    subprocess.run(["gcc", "-O2", "-o", program, source], check=True)
+    return program

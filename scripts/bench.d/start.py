@@ -1,0 +1,136 @@
+"""How long it takes to start processes that end at once: the launcher's own cost, and no more."""
+
+import json
+import shutil
+import statistics
+import subprocess
+
+from contenders import environment
+from processes import run_measured
+from tables import milliseconds
+
+PROGRAM = "/bin/true"
+COUNTS = (1, 64, 1000)
+TARGETS = {1: 4.0, 1000: 1.3}  # times the bare loop, wall
+QUICK_ROUNDS = {1: 40, 64: 3, 1000: 1}  # times the rounds that were asked for
+
+
+def measure(options, contenders, report):
+    rows = []
+    for count in COUNTS:
+        samples = take_turns(options, contenders, count)
+        rows += rows_of(count, samples, report)
+    report.table(
+        f"Starting processes of {PROGRAM}",
+        ["processes", "launcher", "wall", "× bare", "CPU", "× bare", "rounds", "target"],
+        rows,
+    )
+    measure_by_hyperfine(options, contenders, report)
+
+
+def take_turns(options, contenders, count):
+    """{name: [sample...]}; a sample that is a sentence says why there is no figure."""
+    rounds = max(1, options.rounds * QUICK_ROUNDS[count])
+    samples = {contender.name: [] for contender in contenders}
+    for turn in range(rounds):
+        for contender in contenders:
+            so_far = samples[contender.name]
+            if turn < rounds_of(contender, options, so_far, rounds):
+                so_far.append(run_once(options, contender, count))
+    return samples
+
+
+def rounds_of(contender, options, so_far, rounds):
+    """Fewer for those that take long: three of ten seconds say as much as forty of a millisecond."""
+    measured = [sample for sample in so_far if not isinstance(sample, str)]
+    if len(so_far) - len(measured) >= 2:
+        return 0  # it fails, and not by chance
+    if measured and measured[0]["wall"] > 5:
+        return min(rounds, 2)
+    if contender.is_slow:
+        return min(rounds, 3)
+    if measured and measured[0]["wall"] > 0.02:
+        return min(rounds, options.rounds * 3)
+    return rounds
+
+
+def run_once(options, contender, count):
+    if contender.is_loop:
+        command = contender.command(count, PROGRAM)
+    else:
+        command = [str(options.spawn_loop), "1", *contender.command(count, PROGRAM)]
+    sample = run_measured(command, options.slow_limit)
+    if isinstance(sample, str) or not sample["failed"]:
+        return sample
+    return f"failed: {sample['last_line'] or 'it said nothing'}"
+
+
+def rows_of(count, samples, report):
+    bare = next(iter(samples.values()))
+    bare_wall, bare_cpu = median(bare, "wall"), median(bare, "cpu")
+    for name, taken in samples.items():
+        measured = [sample for sample in taken if not isinstance(sample, str)]
+        rounds = remarks(taken)
+        if not measured:
+            yield [f"{count:,}", name, "-", "", "", "", rounds, ""]
+            continue
+        wall, cpu = median(measured, "wall"), median(measured, "cpu")
+        target = ""
+        if name == "muster" and count in TARGETS:
+            target = report.judge(f"start {count:,}, wall", wall / bare_wall, TARGETS[count])
+        yield [
+            f"{count:,}",
+            name,
+            milliseconds(wall),
+            f"{wall / bare_wall:.2f}",
+            milliseconds(cpu),
+            f"{cpu / bare_cpu:.2f}",
+            rounds,
+            target,
+        ]
+
+
+def remarks(taken):
+    """How many rounds there were, and what became of those without a figure."""
+    failures = [sample for sample in taken if isinstance(sample, str)]
+    if not failures:
+        return len(taken)
+    return f"{len(taken)}, of which {len(failures)} {failures[0]}"
+
+
+def median(samples, what):
+    return statistics.median(sample[what] for sample in samples)
+
+
+def measure_by_hyperfine(options, contenders, report):
+    """The same for one process with a ruler that is not ours."""
+    if not shutil.which("hyperfine"):
+        report.note("hyperfine is not here: its table is left out.")
+        return
+    muster = next(one for one in contenders if one.name == "muster")
+    names = [f"{PROGRAM} alone", muster.name]
+    commands = [PROGRAM, " ".join(muster.command(1, PROGRAM))]
+    exported = options.scratch / "hyperfine.json"
+    subprocess.run(
+        ["hyperfine", "-N", "--warmup", "5", "--runs", str(options.rounds * 20)]
+        + ["--export-json", exported, *commands],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    results = json.loads(exported.read_text())["results"]
+    bare = results[0]["median"]
+    report.table(
+        "Starting one process, by hyperfine -N",
+        ["launcher", "median", "fastest", "× alone"],
+        [
+            [
+                name,
+                milliseconds(result["median"]),
+                milliseconds(result["min"]),
+                f"{result['median'] / bare:.2f}",
+            ]
+            for name, result in zip(names, results)
+        ],
+    )
