@@ -60,14 +60,16 @@ struct Reader {
   }
 };
 
-/// True when the text uses "&name" or "*name" where YAML would read an anchor or an alias.
-class AnchorFinder : public YAML::EventHandler {
+/// Looks for what we refuse: "&name" or "*name" where YAML would read an anchor or an alias, and a
+/// second document, which would be dropped in silence.
+class Inspector : public YAML::EventHandler {
  public:
-  bool found = false;
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  bool has_anchors = false;
+  int documents = 0;
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override { ++documents; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t anchor) override { note(anchor); }
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override { found = true; }
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override { has_anchors = true; }
   void OnScalar(const YAML::Mark& /*mark*/,
                 const std::string& /*tag*/,
                 YAML::anchor_t anchor,
@@ -90,7 +92,7 @@ class AnchorFinder : public YAML::EventHandler {
   void OnMapEnd() override {}
 
  private:
-  void note(YAML::anchor_t anchor) { found = found || anchor != 0; }
+  void note(YAML::anchor_t anchor) { has_anchors = has_anchors || anchor != 0; }
 };
 
 // NOLINTNEXTLINE(misc-no-recursion)
@@ -116,8 +118,11 @@ void emit(YAML::Emitter& out, const json::value& value) {
       out << YAML::DoubleQuoted << std::string(value.get_string());
       break;
     }
+    case json::kind::null:
+      out << YAML::Null;  // the text "null" would be put in quotes
+      break;
     default:
-      out << json::serialize(value);  // numbers, true, false and null are the same in YAML
+      out << json::serialize(value);  // numbers, true and false are the same in YAML
   }
 }
 
@@ -127,12 +132,15 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
   try {
     const std::string copy(text);
     std::istringstream events(copy);
-    AnchorFinder anchors;
+    Inspector inspector;
     YAML::Parser parser(events);
-    while (parser.HandleNextDocument(anchors)) {
+    while (parser.HandleNextDocument(inspector)) {
     }
-    if (anchors.found) {
+    if (inspector.has_anchors) {
       return Error{ErrorKind::BadData, std::string(name) + ": anchors and aliases are not allowed"};
+    }
+    if (inspector.documents > 1) {
+      return Error{ErrorKind::BadData, std::string(name) + ": more than one document"};
     }
     YamlDocument document;
     document.root = Reader{document.lines}.read(YAML::Load(copy), "", 0);
@@ -145,6 +153,7 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
 
 std::string to_yaml(const json::value& document) {
   YAML::Emitter out;
+  out.SetNullFormat(YAML::LowerNull);
   emit(out, document);
   return std::string(out.c_str()) + "\n";
 }

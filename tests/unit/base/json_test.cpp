@@ -1,0 +1,46 @@
+// JSON over several lines, for people and `diff`.
+#include <muster/base/json.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(PrettyJson, IndentsByTwoAndEndsWithALine) {
+  const json::value document = {{"name", "x"},
+                                {"list", {1, 2, nullptr}},
+                                {"inner", {{"a", true}}},
+                                {"objects", {{{"b", 1}}}}};
+
+  EXPECT_EQ(pretty_json(document), R"({
+  "name": "x",
+  "list": [1,2,null],
+  "inner": {
+    "a": true
+  },
+  "objects": [
+    {
+      "b": 1
+    }
+  ]
+}
+)");
+}
+
+TEST(PrettyJson, KeepsWhatIsEmptyOnOneLine) {
+  EXPECT_EQ(pretty_json(json::object{}), "{}\n");
+  EXPECT_EQ(pretty_json(json::array{}), "[]\n");
+  EXPECT_EQ(pretty_json(json::object{{"a", json::object{}}, {"b", json::array{}}}),
+            "{\n  \"a\": {},\n  \"b\": []\n}\n");
+}
+
+TEST(PrettyJson, IsTheSameDocumentWhenReadAgain) {
+  const json::value document = {{"quote\"", "line\nend \\ \x01 \xC3\xA9"},
+                                {"numbers", {0, -1, 1.25, 18'446'744'073'709'551'615ULL}},
+                                {"nested", {{{"deep", {{"er", nullptr}}}}, false}}};
+
+  EXPECT_EQ(json::parse(pretty_json(document)), document);
+}
+
+}  // namespace
+}  // namespace muster
