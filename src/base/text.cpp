@@ -12,6 +12,15 @@ namespace muster {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+std::string to_upper(std::string_view text) {
+  std::string upper(text);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return upper;
+}
 
 /// Levenshtein distance, one row at a time.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
@@ -62,6 +71,9 @@ std::optional<int> parse_integer(std::string_view text, int least, int most) {
   if (text.empty() || !is_digit(text.front())) {  // from_chars would take a minus sign
     return std::nullopt;
   }
+  if (text.front() == '0' && text.size() > 1) {  // to a shell 010 is 8, to Python it is an error
+    return std::nullopt;
+  }
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stopped != end || value < least || value > most) {
     return std::nullopt;
@@ -102,11 +114,9 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 std::string join(std::span<const std::string> pieces, std::string_view separator) {
   std::string joined;
-  for (const std::string& piece : pieces) {
-    if (!joined.empty()) {
-      joined += separator;
-    }
-    joined += piece;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    joined += i == 0 ? std::string_view() : separator;
+    joined += pieces[i];
   }
   return joined;
 }
@@ -176,8 +186,13 @@ bool is_secret_name(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kParts = {
       "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY",
       "AUTHORIZATION"};
+  const std::string upper = to_upper(name);
   return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-    return name.find(part) != std::string_view::npos;
+    const std::size_t at = upper.find(part);
+    // "TOKENIZER" and "MAX_TOKENS" are about language, not about access.
+    const bool goes_on = part == "TOKEN" && at != std::string::npos &&
+                         at + part.size() < upper.size() && is_upper(upper[at + part.size()]);
+    return at != std::string::npos && !goes_on;
   });
 }
 

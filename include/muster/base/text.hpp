@@ -8,8 +8,9 @@
 
 namespace muster {
 
-/// Reads a plain decimal number from `least` to `most`: digits only, no sign, no blanks, the whole
-/// text. Anything else is empty, so that "", "+4", " 4", "4.0" and "99999999999" are all rejected.
+/// Reads a plain decimal number from `least` to `most`: digits only, no sign, no blanks, no zeros in
+/// front, the whole text. Anything else is empty, so that "", "+4", " 4", "04", "4.0" and
+/// "99999999999" are all rejected.
 [[nodiscard]] std::optional<int> parse_integer(std::string_view text, int least, int most);
 
 /// Reads a duration in seconds, such as "30" or "0.5": digits with at most one point.
@@ -40,7 +41,8 @@ namespace muster {
 /// A copy that is valid UTF-8: each byte that is not part of a valid sequence becomes U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 
-/// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials.
+/// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in
+/// capitals or not. "TOKENIZER" and "MAX_TOKENS" are none.
 [[nodiscard]] bool is_secret_name(std::string_view name);
 
 }  // namespace muster
