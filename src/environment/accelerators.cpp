@@ -29,12 +29,12 @@ int count_entry(std::string_view entry) {
 }
 
 /// Devices that a visibility list leaves. As the runtimes do, the list ends at its first entry
-/// that is no device: "0,1,-1,2" leaves two.
+/// that is no device: "0,1,-1,2" leaves two. Counting stops above `kMostWorkers`.
 int count_visible(const std::string& list) {
   int count = 0;
   for (const std::string& entry : split(list, ',')) {
     const int devices = count_entry(trim(entry));
-    if (devices == 0) {
+    if (devices == 0 || count > kMostWorkers) {
       break;
     }
     count += devices;
@@ -76,9 +76,7 @@ Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, c
                                          "); give a number to start workers without one"};
 }
 
-}  // namespace
-
-Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
   const Sourced<int> nvidia = count_nvidia(snapshot);
   const Sourced<int> ascend = count_ascend(snapshot);
   const Sourced<int> amd = count_amd(snapshot);
@@ -88,7 +86,7 @@ Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snaps
         return found;
       }
     }
-    return Sourced<int>{1, wanted.source == "default" ? "default" : wanted.source};
+    return Sourced<int>{1, wanted.source};
   }
   if (wanted.value == "gpu") {
     const Sourced<int>& found = nvidia.value > 0 ? nvidia : amd;
@@ -105,6 +103,17 @@ Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snaps
     return wrong_value(wanted, "a number from 1 to 65536, or auto, gpu, npu or cpu");
   }
   return Sourced<int>{*number, wanted.source};
+}
+
+}  // namespace
+
+Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+  auto slots = count_wanted(wanted, snapshot);
+  if (slots && slots->value > kMostWorkers) {
+    return wrong_value({snapshot.variable(slots->source).value_or(""), slots->source},
+                       "at most 65536 devices");
+  }
+  return slots;
 }
 
 }  // namespace muster
