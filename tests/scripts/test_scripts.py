@@ -1,0 +1,139 @@
+"""The scripts that judge the code: they must object when there is something to object to."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+
+
+def run(*command, **options):
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
+
+
+def scripts():
+    return sorted(path for path in SCRIPTS.iterdir() if path.is_file() and os.access(path, os.X_OK))
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
+def test_every_script_says_how_it_is_used(script):
+    done = run(script, "--help")
+
+    assert done.returncode == 0, done.stderr
+    assert f"usage: scripts/{script.name}" in done.stdout or "usage: bench" in done.stdout
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
+def test_every_script_refuses_what_it_does_not_know(script):
+    done = run(script, "--nonsense")
+
+    assert done.returncode in (2, 64), "64, or argparse's 2"
+    assert "--nonsense" in done.stderr
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A small repository with the layer check and nothing else."""
+    (tmp_path / "scripts").mkdir()
+    for file in ("check-layers", "common.bash"):
+        shutil.copy(SCRIPTS / file, tmp_path / "scripts")
+
+    def check(file, text):
+        path = tmp_path / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        return run(tmp_path / "scripts" / "check-layers")
+
+    return check
+
+
+def test_the_layers_of_this_repository_are_in_order():
+    assert run(SCRIPTS / "check-layers").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("src/plan/a.cpp", "#include <muster/run/a.hpp>", "'plan' may not know"),
+        ("include/muster/base/a.hpp", "#include <muster/cluster/a.hpp>", "'base' may not know"),
+        ("src/helpers/a.cpp", "", "src/helpers/ is no stage"),
+        ("src/cluster/a.cpp", 'auto a = std::getenv("RANK");', "reading the environment"),
+        ("launcher/a.cpp", "char** a = environ;", "reading the environment"),
+        ("src/supervise/a.cpp", "void a() { ::kill(1, 9); }", "processes"),
+        ("src/report/a.cpp", "int a = fork();", "processes"),
+        ("src/plan/a.cpp", "#include <yaml-cpp/yaml.h>", "yaml-cpp"),
+        ("src/plan/a.cpp", "#include <boost/program_options.hpp>", "Boost.Program_options"),
+        ("src/plan/a.cpp", "#include <boost/json.hpp>", "Boost.JSON"),
+        ("src/run/a.cpp", "#include <spdlog/spdlog.h>", "spdlog"),
+        ("src/logs/a.cpp", "#include <boost/asio/io_context.hpp>", "Asio"),
+        ("src/gang/a.cpp", "#include <boost/process/v2.hpp>", "Boost.Process"),
+    ],
+)
+def test_the_layer_check_objects(repository, file, text, complaint):
+    done = repository(file, text + "\n")
+
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert file in done.stdout + done.stderr or "no stage" in complaint
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("src/run/a.cpp", "#include <muster/plan/a.hpp>\nvoid a() { ::kill(1, 9); }"),
+        ("src/environment/a.cpp", 'auto a = std::getenv("RANK");'),
+        ("src/base/yaml.cpp", "#include <yaml-cpp/yaml.h>"),
+        ("src/plan/a.cpp", "// fork() and kill(1, 9) are not ours"),
+        ("src/plan/a.cpp", 'auto a = "kill(1, 9)";'),
+        ("src/supervise/a.cpp", "auto a = supervisor.kill(); auto b = wait();"),
+    ],
+)
+def test_the_layer_check_lets_pass(repository, file, text):
+    done = repository(file, text + "\n")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def pytest_with_the_plugin(folder, test):
+    (folder / "test_it.py").write_text(test)
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    plugin = ["-p", "pytest_no_skip", "-p", "no:cacheprovider"]
+    return run(
+        *["/usr/bin/python3", "-B", "-m", "pytest", *plugin, "--rootdir", folder, folder],
+        env=environment,
+        cwd=folder,
+    )
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "import pytest\n@pytest.mark.skip(reason='because')\ndef test_it(): pass\n",
+        "import pytest\ndef test_it(): pytest.skip('because')\n",
+        "import pytest\npytest.skip('because', allow_module_level=True)\ndef test_it(): pass\n",
+    ],
+    ids=["marked", "inside", "module"],
+)
+def test_a_skipped_test_counts_as_failed_and_its_reason_is_named(tmp_path, test):
+    done = pytest_with_the_plugin(tmp_path, test)
+
+    assert done.returncode != 0
+    assert "was skipped, and here everything must run" in done.stdout
+    assert "because" in done.stdout
+
+
+def test_an_expected_failure_is_no_skip(tmp_path):
+    test = "import pytest\n@pytest.mark.xfail\ndef test_it(): assert False\n"
+
+    assert pytest_with_the_plugin(tmp_path, test).returncode == 0
