@@ -20,7 +20,8 @@ std::string ExitStatus::describe() const {
     return "exit code " + std::to_string(code_);
   }
   const char* const description = sigdescr_np(*signal_);
-  return "signal " + signal_name(*signal_) +
+  const std::string name = signal_name(*signal_);
+  return (name.starts_with("SIG") ? "signal " + name : name) +
          (description != nullptr ? " (" + std::string(description) + ")" : "") +
          (dumped_core_ ? ", core dumped" : "");
 }

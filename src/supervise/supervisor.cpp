@@ -9,12 +9,22 @@ namespace muster {
 Supervisor::Supervisor(std::vector<bool> decides_success)
     : decides_success_(std::move(decides_success)),
       outcomes_(decides_success_.size(), WorkerOutcome::NeverStarted),
-      statuses_(decides_success_.size()) {}
+      statuses_(decides_success_.size()) {
+  // Where no worker decides, "all that decide have succeeded" would hold from the start.
+  if (std::find(decides_success_.begin(), decides_success_.end(), true) == decides_success_.end()) {
+    decides_success_.assign(decides_success_.size(), true);
+  }
+}
 
 std::vector<Action> Supervisor::start() {
   std::fill(outcomes_.begin(), outcomes_.end(), WorkerOutcome::Running);
   alive_ = outcomes_.size();
-  return {StartWorkers{}};
+  std::vector<Action> actions = {StartWorkers{}};
+  if (alive_ == 0) {  // a role of which there is one per job, and it is elsewhere
+    const std::vector<Action> sweep = after_an_end();
+    actions.insert(actions.end(), sweep.begin(), sweep.end());
+  }
+  return actions;
 }
 
 std::vector<Action> Supervisor::on(const Event& event) {
@@ -71,7 +81,8 @@ std::vector<Action> Supervisor::handle(const StopRequested& request) {
 }
 
 std::vector<Action> Supervisor::handle(const GraceEnded& /*ended*/) {
-  return state_ == State::Killing ? std::vector<Action>{} : kill();
+  const bool is_awaited = grace_runs_ && state_ != State::Killing;
+  return is_awaited ? kill() : std::vector<Action>{};
 }
 
 std::vector<Action> Supervisor::handle(const PartnerLost& /*lost*/) {

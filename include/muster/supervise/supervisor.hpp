@@ -108,7 +108,7 @@ struct Conclusion {
 class Supervisor {
  public:
   /// `decides_success[i]` tells whether worker i must end with 0 for the job to succeed. When all
-  /// deciding workers have, the others are asked to end.
+  /// deciding workers have, the others are asked to end. Where none decides, all do.
   explicit Supervisor(std::vector<bool> decides_success);
 
   [[nodiscard]] std::vector<Action> start();

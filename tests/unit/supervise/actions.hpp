@@ -1,0 +1,59 @@
+#pragma once
+
+// Events and actions in words, so that a test reads as a story.
+
+#include <muster/supervise/supervisor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+[[nodiscard]] inline std::string to_text(const Action& action) {
+  struct Words {
+    std::string operator()(const StartWorkers&) const { return "start workers"; }
+    std::string operator()(const CancelStart&) const { return "cancel start"; }
+    std::string operator()(const AskToEnd& ask) const {
+      return "ask to end by " + signal_name(ask.signal);
+    }
+    std::string operator()(const EndLeftovers&) const { return "end leftovers"; }
+    std::string operator()(const StartGrace&) const { return "start grace"; }
+    std::string operator()(const KillEverything&) const { return "kill everything"; }
+    std::string operator()(const Finish&) const { return "finish"; }
+  };
+  return std::visit(Words{}, action);
+}
+
+/// "cancel start, ask to end by SIGTERM, start grace".
+[[nodiscard]] inline std::string to_text(const std::vector<Action>& actions) {
+  std::string text;
+  for (const Action& action : actions) {
+    text += (text.empty() ? "" : ", ") + to_text(action);
+  }
+  return text;
+}
+
+[[nodiscard]] inline WorkerEnded succeeded(std::size_t worker) {
+  return {worker, ExitStatus::exited(0)};
+}
+[[nodiscard]] inline WorkerEnded failed(std::size_t worker, int code) {
+  return {worker, ExitStatus::exited(code)};
+}
+[[nodiscard]] inline WorkerEnded killed(std::size_t worker, int signal) {
+  return {worker, ExitStatus::signalled(signal)};
+}
+
+/// A supervisor of workers that have been started, all of which decide.
+[[nodiscard]] inline Supervisor running(std::vector<bool> decides_success) {
+  Supervisor supervisor(std::move(decides_success));
+  (void)supervisor.start();
+  return supervisor;
+}
+[[nodiscard]] inline Supervisor running(std::size_t workers) {
+  return running(std::vector<bool>(workers, true));
+}
+
+}  // namespace muster

@@ -1,0 +1,439 @@
+// Every arrow of the picture in supervisor.hpp, as one small story each.
+#include "supervise/actions.hpp"
+
+namespace muster {
+namespace {
+
+constexpr const char* kAskedToEnd = "cancel start, ask to end by SIGTERM, start grace";
+constexpr const char* kKilled = "cancel start, kill everything";
+
+TEST(Supervisor, StartsItsWorkers) {
+  Supervisor supervisor({true, true});
+
+  EXPECT_FALSE(supervisor.has_living_workers());
+  EXPECT_EQ(to_text(supervisor.start()), "start workers");
+  EXPECT_TRUE(supervisor.has_living_workers());
+  EXPECT_EQ(supervisor.state_name(), "running");
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Running);
+  EXPECT_EQ(supervisor.status(1), std::nullopt);
+}
+
+// Running -> Sweeping -> Finished
+
+TEST(Supervisor, SweepsWhenAllHaveSucceededAndFinishesWhenNothingIsLeft) {
+  Supervisor supervisor = running(2);
+
+  EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "");
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers, start grace");
+  EXPECT_EQ(supervisor.state_name(), "ending what is left");
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+
+  EXPECT_TRUE(supervisor.is_finished());
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 0);
+  EXPECT_EQ(supervisor.conclusion().first_failure, std::nullopt);
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Succeeded);
+  EXPECT_EQ(supervisor.status(0), ExitStatus::exited(0));
+}
+
+TEST(Supervisor, DoesNotFinishWhileAWorkerLives) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(succeeded(0));
+
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "");
+  EXPECT_FALSE(supervisor.is_finished());
+}
+
+// Running -> Stopping, by a failure
+
+TEST(Supervisor, AsksTheOthersToEndWhenOneFails) {
+  Supervisor supervisor = running(3);
+
+  EXPECT_EQ(to_text(supervisor.on(failed(1, 3))), kAskedToEnd);
+  EXPECT_EQ(supervisor.state_name(), "stopping");
+}
+
+TEST(Supervisor, ReportsTheFirstFailureAndNotItsEcho) {
+  Supervisor supervisor = running(3);
+  (void)supervisor.on(killed(2, SIGSEGV));
+
+  EXPECT_EQ(to_text(supervisor.on(failed(0, 1))), "");
+  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGTERM))), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+
+  const Conclusion conclusion = supervisor.conclusion();
+  EXPECT_EQ(conclusion.verdict, Verdict::Failed);
+  EXPECT_EQ(conclusion.exit_code, 128 + SIGSEGV);
+  EXPECT_EQ(conclusion.first_failure, 2U);
+  EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::Failed);
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped);
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Stopped);
+  EXPECT_EQ(supervisor.status(0), ExitStatus::exited(1));
+}
+
+TEST(Supervisor, PassesEveryExitCodeThrough) {
+  for (int code = 1; code < 256; ++code) {
+    Supervisor supervisor = running(2);
+    (void)supervisor.on(failed(1, code));
+    (void)supervisor.on(killed(0, SIGTERM));
+    (void)supervisor.on(NothingLeft{});
+
+    EXPECT_EQ(supervisor.conclusion().exit_code, code);
+    EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Failed);
+  }
+}
+
+TEST(Supervisor, PassesEverySignalThrough) {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    Supervisor supervisor = running(2);
+    (void)supervisor.on(killed(0, signal));
+
+    EXPECT_EQ(supervisor.conclusion().exit_code, 128 + signal);
+  }
+}
+
+TEST(Supervisor, FailsWhenTheLastWorkerFails) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(succeeded(0));
+
+  EXPECT_EQ(to_text(supervisor.on(failed(1, 9))), std::string(kAskedToEnd) + ", end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().exit_code, 9);
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Succeeded);
+}
+
+TEST(Supervisor, CallsAWorkerStoppedThatAnswersTheRequestWithSuccess) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(failed(0, 1));
+  (void)supervisor.on(succeeded(1));
+
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Stopped);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 1);
+}
+
+// Running -> Stopping, by a request
+
+TEST(Supervisor, PassesAStopOnAsTheSignalThatItWas) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    Supervisor supervisor = running(2);
+
+    EXPECT_EQ(to_text(supervisor.on(StopRequested{signal})),
+              "cancel start, ask to end by " + signal_name(signal) + ", start grace");
+    (void)supervisor.on(succeeded(0));
+    EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "end leftovers");
+    EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+
+    EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
+    EXPECT_EQ(supervisor.conclusion().stop_signal, signal);
+    EXPECT_EQ(supervisor.conclusion().exit_code, 128 + signal);
+  }
+}
+
+TEST(Supervisor, IsStoppedWhateverTheWorkersAnswer) {
+  Supervisor supervisor = running(3);
+  (void)supervisor.on(StopRequested{SIGTERM});
+  (void)supervisor.on(failed(0, 7));
+  (void)supervisor.on(killed(1, SIGSEGV));
+  (void)supervisor.on(succeeded(2));
+
+  EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGTERM);
+  EXPECT_EQ(supervisor.conclusion().first_failure, std::nullopt);
+  for (const std::size_t worker : {0U, 1U, 2U}) {
+    EXPECT_EQ(supervisor.outcome(worker), WorkerOutcome::Stopped);
+  }
+}
+
+TEST(Supervisor, IsStoppedWhenOnlySomeHadSucceeded) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(succeeded(0));
+  (void)supervisor.on(StopRequested{SIGTERM});
+
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Succeeded);
+}
+
+TEST(Supervisor, SucceedsWhenTheStopComesAfterTheLastSuccess) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(succeeded(0));
+  (void)supervisor.on(succeeded(1));
+
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "leftovers were asked already";
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 0);
+  EXPECT_EQ(supervisor.conclusion().stop_signal, std::nullopt);
+}
+
+TEST(Supervisor, KeepsTheFailureWhenAStopComesAfterIt) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(failed(0, 5));
+
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "one grace on every path";
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Failed);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 5);
+}
+
+// Stopping, Sweeping -> Killing
+
+TEST(Supervisor, KillsAtTheSecondRequest) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(StopRequested{SIGTERM});
+
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGINT})), kKilled);
+  EXPECT_EQ(supervisor.state_name(), "killing");
+  EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGTERM) << "the first request counts";
+}
+
+TEST(Supervisor, KillsAtTheSecondRequestAfterAFailureToo) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(failed(0, 5));
+  (void)supervisor.on(StopRequested{SIGINT});
+
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGINT})), kKilled);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 5);
+}
+
+TEST(Supervisor, KillsLeftoversAtTheSecondRequest) {
+  Supervisor supervisor = running(1);
+  (void)supervisor.on(succeeded(0));
+  (void)supervisor.on(StopRequested{SIGINT});
+
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGINT})), kKilled);
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().exit_code, 0);
+}
+
+TEST(Supervisor, KillsOnceHoweverOftenItIsAsked) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(StopRequested{SIGTERM});
+  (void)supervisor.on(StopRequested{SIGTERM});
+
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "");
+  EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), "");
+  EXPECT_EQ(to_text(supervisor.on(PartnerLost{})), "");
+}
+
+TEST(Supervisor, KillsWhenTheGraceOfAFailureIsOver) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(failed(0, 5));
+
+  EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), kKilled);
+  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGKILL))), "");
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().exit_code, 5);
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Stopped);
+}
+
+TEST(Supervisor, KillsWhenTheGraceOfAStopIsOver) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(StopRequested{SIGTERM});
+
+  EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), kKilled);
+  (void)supervisor.on(killed(0, SIGKILL));
+  (void)supervisor.on(killed(1, SIGKILL));
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGTERM);
+}
+
+TEST(Supervisor, KillsLeftoversThatOutliveTheGraceAndStillSucceeds) {
+  Supervisor supervisor = running(1);
+  (void)supervisor.on(succeeded(0));
+
+  EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), kKilled);
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 0);
+}
+
+TEST(Supervisor, TakesNoSecondGraceForTheLeftoversOfStoppedWorkers) {
+  Supervisor supervisor = running(1);
+  (void)supervisor.on(StopRequested{SIGTERM});
+
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), kKilled);
+}
+
+TEST(Supervisor, IgnoresAGraceThatNobodyStarted) {
+  Supervisor supervisor = running(1);
+
+  EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), "");
+  EXPECT_EQ(supervisor.state_name(), "running");
+}
+
+// The other half of muster
+
+TEST(Supervisor, KillsAtOnceWhenItsPartnerIsLost) {
+  Supervisor supervisor = running(2);
+
+  EXPECT_EQ(to_text(supervisor.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGKILL);
+}
+
+TEST(Supervisor, KeepsWhatWasDecidedBeforeItsPartnerWasLost) {
+  Supervisor after_failure = running(2);
+  (void)after_failure.on(failed(1, 4));
+  EXPECT_EQ(to_text(after_failure.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(after_failure.conclusion().exit_code, 4);
+
+  Supervisor after_stop = running(2);
+  (void)after_stop.on(StopRequested{SIGHUP});
+  EXPECT_EQ(to_text(after_stop.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(after_stop.conclusion().exit_code, 128 + SIGHUP);
+
+  Supervisor after_success = running(1);
+  (void)after_success.on(succeeded(0));
+  EXPECT_EQ(to_text(after_success.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(after_success.conclusion().exit_code, 0);
+}
+
+// What cannot be killed
+
+TEST(Supervisor, FinishesWithWhatItHasWhenSomethingCannotBeKilled) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(failed(0, 5));
+  (void)supervisor.on(GraceEnded{});
+
+  EXPECT_EQ(to_text(supervisor.on(GaveUpWaiting{})), "finish");
+  EXPECT_TRUE(supervisor.is_finished());
+  EXPECT_TRUE(supervisor.conclusion().gave_up);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 5);
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Running);
+}
+
+// Workers that never started
+
+TEST(Supervisor, FailsWithTheCodeOfAWorkerThatCouldNotBeStarted) {
+  for (const int code : {71, 126, 127}) {
+    Supervisor supervisor = running(3);
+
+    EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{1, code})), kAskedToEnd);
+    EXPECT_EQ(supervisor.conclusion().exit_code, code);
+    EXPECT_EQ(supervisor.conclusion().first_failure, 1U);
+    EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Running);
+    EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::NeverStarted);
+    EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::NeverStarted);
+
+    EXPECT_EQ(to_text(supervisor.on(killed(0, SIGTERM))), "end leftovers");
+    EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  }
+}
+
+TEST(Supervisor, FailsWhenNotEvenTheFirstWorkerCouldBeStarted) {
+  Supervisor supervisor = running(2);
+
+  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{0, 127})),
+            std::string(kAskedToEnd) + ", end leftovers");
+  EXPECT_FALSE(supervisor.has_living_workers());
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().exit_code, 127);
+}
+
+TEST(Supervisor, HearsOfWorkersThatItsOwnStopPrevented) {
+  Supervisor supervisor = running(3);
+  (void)supervisor.on(failed(0, 2));
+
+  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{1, 0})), "end leftovers");
+  EXPECT_EQ(supervisor.conclusion().first_failure, 0U);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 2);
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::NeverStarted);
+  EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::NeverStarted);
+}
+
+TEST(Supervisor, WaitsForThoseThatWereStartedBeforeTheStop) {
+  Supervisor supervisor = running(3);
+  (void)supervisor.on(StopRequested{SIGTERM});
+
+  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{2, 0})), "");
+  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGTERM))), "");
+  EXPECT_EQ(to_text(supervisor.on(killed(0, SIGTERM))), "end leftovers");
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
+}
+
+TEST(Supervisor, HearsOfPreventedWorkersWhileKilling) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(PartnerLost{});
+
+  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{0, 0})), "");
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+}
+
+// Roles that do not decide
+
+TEST(Supervisor, EndsTheOthersWhenAllDecidingWorkersHaveSucceeded) {
+  Supervisor supervisor = running({true, true, false, false});
+
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "");
+  EXPECT_EQ(to_text(supervisor.on(succeeded(1))), kAskedToEnd);
+  EXPECT_EQ(to_text(supervisor.on(killed(2, SIGTERM))), "");
+  EXPECT_EQ(to_text(supervisor.on(failed(3, 1))), "end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 0);
+  EXPECT_EQ(supervisor.outcome(3), WorkerOutcome::Stopped);
+}
+
+TEST(Supervisor, GoesOnWhenAWorkerThatDoesNotDecideSucceeds) {
+  Supervisor supervisor = running({true, false});
+
+  EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "");
+  EXPECT_EQ(supervisor.state_name(), "running");
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers, start grace");
+}
+
+TEST(Supervisor, FailsWhenAWorkerThatDoesNotDecideFails) {
+  Supervisor supervisor = running({true, false});
+
+  EXPECT_EQ(to_text(supervisor.on(killed(1, SIGSEGV))), kAskedToEnd);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGSEGV);
+}
+
+TEST(Supervisor, SucceedsWhenTheStopComesWhileOnlyOthersAreLeft) {
+  Supervisor supervisor = running({true, false});
+  (void)supervisor.on(succeeded(0));
+
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "");
+  (void)supervisor.on(killed(1, SIGTERM));
+  EXPECT_EQ(supervisor.conclusion().exit_code, 0);
+}
+
+TEST(Supervisor, LetsAllDecideOnANodeWhereNoWorkerDoes) {
+  Supervisor supervisor = running({false, false});
+
+  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "") << "its neighbour is not ended for that";
+  (void)supervisor.on(StopRequested{SIGTERM});
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
+}
+
+TEST(Supervisor, FinishesOnANodeThatHasNoWorkers) {
+  Supervisor supervisor({});
+
+  EXPECT_EQ(to_text(supervisor.start()), "start workers, end leftovers, start grace");
+  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Succeeded);
+}
+
+// Finished
+
+TEST(Supervisor, DoesNothingMoreOnceItHasFinished) {
+  Supervisor supervisor = running(1);
+  (void)supervisor.on(succeeded(0));
+  (void)supervisor.on(NothingLeft{});
+
+  for (const Event& event : std::vector<Event>{StopRequested{SIGTERM},
+                                               GraceEnded{},
+                                               PartnerLost{},
+                                               NothingLeft{},
+                                               GaveUpWaiting{},
+                                               failed(0, 1),
+                                               WorkerNotStarted{0, 71}}) {
+    EXPECT_EQ(to_text(supervisor.on(event)), "");
+  }
+  EXPECT_EQ(supervisor.state_name(), "finished");
+  EXPECT_EQ(supervisor.conclusion().exit_code, 0);
+  EXPECT_FALSE(supervisor.conclusion().gave_up);
+}
+
+}  // namespace
+}  // namespace muster
