@@ -1,0 +1,169 @@
+"""Several agents on loopback, each as one node of a job, without a gang between them."""
+
+import socket
+
+import pytest
+
+
+@pytest.fixture
+def port():
+    """A port that is free, and that nothing takes by itself: it is below the ephemeral range."""
+    with socket.socket() as probe:
+        for candidate in range(21000, 32000):
+            try:
+                probe.bind(("127.0.0.1", candidate))
+                return candidate
+            except OSError:
+                continue
+    raise AssertionError("no free port")
+
+
+def start_node(muster, port, node, nodes, *arguments, workers=2):
+    return muster.start(
+        f"--nnodes={nodes}",
+        f"--node-rank={node}",
+        "--master-addr=127.0.0.1",
+        f"--master-port={port}",
+        f"--nproc-per-node={workers}",
+        *arguments,
+    )
+
+
+def start_by_flags(muster, port, nodes, *arguments):
+    return [start_node(muster, port, node, nodes, *arguments) for node in range(nodes)]
+
+
+def start_by_variables(muster, environments, *command):
+    return [
+        muster.start("--nproc-per-node=2", "--", *command, env=environment)
+        for environment in environments
+    ]
+
+
+def rank_lines(nodes, workers):
+    """What print_rank says on each node, in order."""
+    total = nodes * workers
+    return [
+        [
+            f"[{node}:{first + local}] rank {first + local} of {total}, "
+            f"local rank {local} of {workers}, node {node} of {nodes}"
+            for local in range(workers)
+        ]
+        for node, first in enumerate(range(0, total, workers))
+    ]
+
+
+def assert_ranks(jobs, workers=2):
+    codes = [job.end() for job in jobs]
+    assert codes == [0] * len(jobs), "\n".join(job.words() for job in jobs)
+    assert [sorted(job.out.lines) for job in jobs] == rank_lines(len(jobs), workers)
+
+
+def assert_sum(jobs, workers=2):
+    total = len(jobs) * workers
+    assert [job.end() for job in jobs] == [0] * len(jobs), "\n".join(job.words() for job in jobs)
+    lines = sorted(line.split("] ")[1] for job in jobs for line in job.out.lines)
+    assert lines == sorted(f"rank {rank}: sum {sum(range(total))}" for rank in range(total))
+
+
+def test_two_nodes_by_flags_have_consecutive_ranks_and_a_prefix_with_the_node(muster, worker, port):
+    assert_ranks(start_by_flags(muster, port, 2, "--", worker("print_rank")))
+
+
+def test_workers_of_two_nodes_meet_at_the_given_port(muster, worker, port):
+    assert_sum(start_by_flags(muster, port, 2, "--", worker("meet_at_master")))
+
+
+def test_workers_of_eight_nodes_meet_at_the_given_port(muster, worker, port):
+    assert_sum(start_by_flags(muster, port, 8, "--", worker("meet_at_master")))
+
+
+def test_a_node_that_comes_later_still_meets_the_others(muster, worker, port):
+    meet = ["--", "sh", "-c", f"echo up; exec {worker('meet_at_master')}"]
+    second = start_node(muster, port, 1, 2, *meet)
+    second.out.wait_for("up", times=2)
+    first = start_node(muster, port, 0, 2, *meet)
+
+    assert [first.end(), second.end()] == [0, 0]
+
+
+def hai(node, port):
+    """As the platform sets it: RANK and WORLD_SIZE count nodes, and rank 0 calls itself localhost."""
+    return {
+        "MARSV2_TASK_ID": 4711,
+        "MARSV2_RANK": node,
+        "RANK": node,
+        "WORLD_SIZE": 2,
+        "MASTER_ADDR": "localhost" if node == 0 else "127.0.0.1",
+        "MASTER_IP": "127.0.0.1",
+        "MASTER_PORT": port,
+    }
+
+
+def test_two_nodes_of_hai_run_end_to_end(muster, worker, port):
+    environments = [hai(node, port) for node in (0, 1)]
+
+    assert_ranks(start_by_variables(muster, environments, worker("print_rank")))
+    assert_sum(start_by_variables(muster, environments, worker("meet_at_master")))
+
+
+def volcano(node, port):
+    return {
+        "VC_TASK_INDEX": node,
+        "VK_TASK_INDEX": node,
+        "VC_WORKER_HOSTS": "127.0.0.1,127.0.0.2",
+        "VC_WORKER_NUM": 2,
+        "MASTER_PORT": port,
+    }
+
+
+def test_two_nodes_of_volcano_have_the_right_ranks(muster, worker, port):
+    assert_ranks(
+        start_by_variables(muster, [volcano(node, port) for node in (0, 1)], worker("print_rank"))
+    )
+
+
+def pet(node, port):
+    return {
+        "PET_NNODES": 2,
+        "PET_NODE_RANK": node,
+        "PET_MASTER_ADDR": "127.0.0.1",
+        "PET_MASTER_PORT": port,
+    }
+
+
+def test_two_nodes_by_pet_variables_run_end_to_end(muster, worker, port):
+    environments = [pet(node, port) for node in (0, 1)]
+
+    assert_ranks(start_by_variables(muster, environments, worker("print_rank")))
+    assert_sum(start_by_variables(muster, environments, worker("meet_at_master")))
+
+
+def bare(node, port):
+    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "RANK": node, "WORLD_SIZE": 2}
+
+
+def test_two_nodes_by_bare_variables_run_end_to_end(muster, worker, port):
+    environments = [bare(node, port) for node in (0, 1)]
+
+    assert_ranks(start_by_variables(muster, environments, worker("print_rank")))
+    assert_sum(start_by_variables(muster, environments, worker("meet_at_master")))
+
+
+def test_logs_of_two_nodes_in_one_directory_do_not_clash(muster, port, tmp_path):
+    said = ["--", "sh", "-c", "echo I am $RANK"]
+
+    jobs = start_by_flags(muster, port, 2, "--log-dir", tmp_path / "logs", *said)
+
+    assert [job.end() for job in jobs] == [0, 0]
+    for rank in range(4):
+        assert (tmp_path / f"logs/attempt_0/worker_{rank}.out").read_text() == f"I am {rank}\n"
+
+
+def test_a_failure_names_the_node_and_both_ranks(muster, worker, port):
+    job = start_by_flags(muster, port, 2, "--", worker("fail_on_rank"), 3, 9)[1]
+
+    assert job.end() == 9
+    line = job.said_about("failed first")
+    for part in ("rank 3 ", "node 1 (", "local rank 1", "exit code 9"):
+        assert part in line

@@ -1,0 +1,346 @@
+"""What a user reads, and which exit code they get, when something cannot be."""
+
+import os
+import signal
+
+import pytest
+
+from support.deadlines import wait_until
+
+
+def assert_refused(job, code, *words):
+    """One sentence that holds these words, nothing else, and nothing was started."""
+    assert job.code == code, job.words()
+    assert len(job.said) == 1, job.err.text
+    assert job.err.text == f"muster: {job.said[0]}\n"
+    for word in words:
+        assert str(word) in job.said[0]
+    assert job.out.bytes == b""
+
+
+class TestPrograms:
+    @pytest.mark.parametrize("count", [1, 4])
+    def test_one_that_does_not_exist_is_127(self, muster, count):
+        job = muster.run(f"--nproc-per-node={count}", "--", "no-such-program")
+
+        assert job.code == 127
+        assert job.said_about("cannot run 'no-such-program'", "not found")
+
+    def test_a_path_that_does_not_exist_is_127(self, muster):
+        job = muster.run("--", "./no/such/program")
+
+        assert job.code == 127
+        assert job.said_about("cannot run './no/such/program'", "not found")
+
+    def test_a_python_script_that_does_not_exist_is_127(self, muster):
+        """Python itself would end with 2, which says nothing to a scheduler."""
+        job = muster.run("no_such_script.py")
+
+        assert job.code == 127
+        assert job.said_about("no_such_script.py", "not found")
+
+    def test_a_missing_python_is_127(self, muster, tmp_path):
+        (tmp_path / "train.py").write_text("")
+
+        job = muster.run("train.py", env={"PYTHON_EXEC": "/no/such/python"})
+
+        assert job.code == 127
+        assert job.said_about("/no/such/python", "not found")
+
+    def test_a_directory_is_126(self, muster, tmp_path):
+        job = muster.run("--", tmp_path)
+
+        assert job.code == 126
+        assert job.said_about(f"cannot run '{tmp_path}'", "is a directory")
+
+    def test_a_python_script_that_is_a_directory_is_126(self, muster, tmp_path):
+        (tmp_path / "train.py").mkdir()
+
+        job = muster.run("train.py")
+
+        assert job.code == 126
+        assert job.said_about("train.py", "is a directory")
+
+    def test_a_file_without_permission_to_execute_is_126(self, muster, tmp_path):
+        (tmp_path / "data").write_text("#!/bin/sh\n")
+
+        job = muster.run("--", "./data")
+
+        assert job.code == 126
+        assert job.said_about("cannot run './data'", "is not executable")
+
+    def test_a_file_that_the_kernel_cannot_execute_is_126(self, muster, tmp_path):
+        (tmp_path / "garbage").write_bytes(bytes(range(256)))
+        (tmp_path / "garbage").chmod(0o755)
+
+        job = muster.run("--", "./garbage")
+
+        assert job.code == 126
+        assert job.said_about("cannot run './garbage'")
+
+    def test_a_script_without_its_interpreter_says_so(self, muster, tmp_path):
+        (tmp_path / "script").write_text("#!/no/such/interpreter\n")
+        (tmp_path / "script").chmod(0o755)
+
+        job = muster.run("--", "./script")
+
+        assert job.code in (126, 127)
+        assert job.said_about("cannot run './script'")
+
+    def test_an_empty_name_is_127(self, muster):
+        assert muster.run("--", "").code == 127
+
+    def test_no_program_at_all_is_64(self, muster):
+        assert_refused(muster.run(), 64, "program")
+        assert_refused(muster.run("--"), 64, "program")
+        assert_refused(muster.run("--nproc-per-node=2"), 64, "program")
+
+    def test_arguments_that_are_too_long_are_said_and_nothing_is_left(self, muster):
+        large = {f"LARGE_{number}": "x" * 100_000 for number in range(20)}
+
+        # The environment is just small enough for muster, and the workers have a bit more.
+        job = muster.run("--nproc-per-node=2", "--", "true", *["y" * 100_000] * 3, env=large)
+
+        assert job.code in (0, 71, 126), job.words()
+
+
+class TestCounts:
+    BAD = ["0", "-1", "", " 4", "4 ", "+4", "4x", "x", "0x4", "1e3", "4.0", "99999999999", "9" * 40]
+
+    @pytest.mark.parametrize("value", BAD)
+    def test_a_bad_count_on_the_command_line_is_64(self, muster, value):
+        job = muster.run(f"--nproc-per-node={value}", "--", "true")
+
+        assert_refused(job, 64, "--nproc-per-node", f"'{value}'", "expected")
+
+    @pytest.mark.parametrize("value", BAD)
+    def test_a_bad_count_in_the_environment_is_78(self, muster, value):
+        job = muster.run("--", "true", env={"MUSTER_NPROC_PER_NODE": value})
+
+        assert_refused(job, 78, "MUSTER_NPROC_PER_NODE", f"'{value}'", "expected")
+
+    @pytest.mark.parametrize("option", ["--grace", "--console-stall"])
+    @pytest.mark.parametrize("value", ["-1", "", "x", "1s", "nan", "inf", "1e300", " 1"])
+    def test_bad_seconds_are_64(self, muster, option, value):
+        assert_refused(muster.run(f"{option}={value}", "--", "true"), 64, option, f"'{value}'")
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            ("--prefix", "sometimes"),
+            ("--color", "red"),
+            ("--platform", "nowhere"),
+            ("--mode", "nothing"),
+            ("--nnodes", "0"),
+            ("--node-rank", "-1"),
+            ("--master-port", "65536"),
+            ("--master-port", "0"),
+            ("--master-port", "x"),
+        ],
+    )
+    def test_a_value_that_is_none_of_the_choices_is_64(self, muster, option, value):
+        job = muster.run("--nproc-per-node=1", f"{option}={value}", "--", "true")
+
+        assert_refused(job, 64, option, f"'{value}'")
+
+    def test_a_node_rank_outside_the_nodes_is_64(self, muster):
+        job = muster.run(
+            "--nnodes=2",
+            "--node-rank=2",
+            "--master-addr=127.0.0.1",
+            "--nproc-per-node=1",
+            "--",
+            "true",
+        )
+
+        assert_refused(job, 64, "--node-rank", "--nnodes", "'2'")
+
+    def test_a_rank_outside_the_world_in_the_environment_is_78(self, muster):
+        environment = {
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": "29500",
+            "RANK": "3",
+            "WORLD_SIZE": "2",
+        }
+
+        job = muster.run("--nproc-per-node=1", "--", "true", env=environment)
+
+        assert_refused(job, 78, "RANK", "'3'", "WORLD_SIZE", "'2'")
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("unknown", "nearest"),
+        [
+            ("--nproc-per-nod=4", "--nproc-per-node"),
+            ("--nproc_per_mode=4", "--nproc-per-node"),
+            ("--gracee=3", "--grace"),
+            ("--log_dirs=x", "--log-dir"),
+            ("--verbos", "--verbose"),
+        ],
+    )
+    def test_an_unknown_one_is_64_with_the_nearest_known(self, muster, unknown, nearest):
+        given = unknown.split("=")[0]
+
+        assert_refused(
+            muster.run(unknown, "--", "true"), 64, f"'{given}'", f"did you mean '{nearest}'"
+        )
+
+    def test_one_that_is_like_no_other_is_64_without_a_guess(self, muster):
+        job = muster.run("--xyzzy-quux-frobnicate", "--", "true")
+
+        assert_refused(job, 64, "'--xyzzy-quux-frobnicate'")
+        assert "did you mean" not in job.said[0]
+
+    @pytest.mark.parametrize("short", ["--nproc", "--nproc-per", "--gr", "--log", "--rep"])
+    def test_there_are_no_abbreviations(self, muster, short):
+        assert_refused(muster.run(short, "4", "--", "true"), 64, f"'{short}'")
+
+    def test_an_unknown_short_option_is_64(self, muster):
+        assert_refused(muster.run("-z", "--", "true"), 64, "-z")
+
+    @pytest.mark.parametrize("option", ["--nproc-per-node", "--log-dir", "--grace", "-r", "-m"])
+    def test_one_without_its_value_is_64(self, muster, option):
+        assert_refused(muster.run(option), 64, option)
+
+    def test_a_switch_with_a_value_is_64(self, muster):
+        assert_refused(muster.run("--no-python=maybe", "--", "true"), 64, "--no-python")
+
+    @pytest.mark.parametrize(
+        ("unknown", "nearest"),
+        [("MUSTER_NPROC_PER_NOD", "MUSTER_NPROC_PER_NODE"), ("MUSTER_GRACES", "MUSTER_GRACE")],
+    )
+    def test_an_unknown_variable_of_muster_is_78_with_the_nearest_known(
+        self, muster, unknown, nearest
+    ):
+        assert_refused(muster.run("--", "true", env={unknown: "4"}), 78, unknown, nearest)
+
+    def test_an_unknown_subcommand_is_a_program(self, muster):
+        job = muster.run("plann")
+
+        assert job.code == 127
+
+
+class TestScarceResources:
+    @pytest.mark.parametrize("limit", [4, 6, 8, 12, 16, 24])
+    def test_no_free_descriptors_is_71_and_nothing_is_left(self, muster, worker, limit):
+        job = muster.run(
+            "--nproc-per-node=32",
+            "--",
+            worker("ignore_term"),
+            through=["prlimit", f"--nofile={limit}:{limit}"],
+        )
+
+        # With four the dynamic linker cannot even load the program: muster says nothing.
+        if limit > 4:
+            assert job.code == 71, job.words()
+            assert any(
+                "Too many open files" in line or "descriptor" in line for line in job.said
+            ), job.said
+        assert job.code != 0
+        muster.assert_no_survivors()
+
+    def test_just_enough_descriptors_are_enough(self, muster):
+        job = muster.run("--nproc-per-node=8", "--", "true", through=["prlimit", "--nofile=64:64"])
+
+        assert job.code == 0, job.words()
+
+    @pytest.mark.parametrize("limit", [3, 4, 10])
+    def test_a_refused_fork_is_71_and_nothing_is_left(self, muster, limit):
+        user = 54321  # nobody else runs anything as this one
+        limited = [
+            "setpriv",
+            f"--reuid={user}",
+            "--clear-groups",
+            "prlimit",
+            f"--nproc={limit}:{limit}",
+        ]
+
+        job = muster.run(
+            "--nproc-per-node=32",
+            "--",
+            "sleep",
+            "100",
+            through=limited,
+            cwd="/",
+            env={"TMPDIR": "/tmp"},
+        )
+
+        assert job.code == 71, job.words()
+        assert any(
+            "Resource temporarily unavailable" in line or "process" in line for line in job.said
+        )
+        muster.assert_no_survivors()
+
+    def test_no_temporary_directory_breaks_nothing(self, muster):
+        job = muster.run(
+            "--nproc-per-node=2", "--", "sh", "-c", "exit 3", env={"TMPDIR": "/no/such/directory"}
+        )
+
+        assert job.code in (3, 71)
+        assert job.said
+
+
+class TestWorkers:
+    def test_one_that_closes_its_pipes_and_lives_on_is_named(self, muster, worker, tmp_path):
+        job = muster.start("--nproc-per-node=2", "--", worker("close_its_pipes"), tmp_path / "go")
+        job.err.wait_for("runs on", times=2, seconds=3)
+
+        (tmp_path / "go").touch()
+
+        assert job.end(2) == 0
+        assert job.said_about("rank 1 closed its standard output and error and runs on")
+
+    def test_one_that_closes_its_pipes_and_ends_soon_is_not_worth_a_word(
+        self, muster, worker, tmp_path
+    ):
+        (tmp_path / "go").touch()
+
+        job = muster.run("--nproc-per-node=2", "--", worker("close_its_pipes"), tmp_path / "go")
+
+        assert job.code == 0
+        assert "runs on" not in job.err.text
+
+    def test_one_that_closes_its_pipes_is_still_ended_by_term(self, muster, worker, tmp_path):
+        job = muster.start(
+            "--nproc-per-node=2", "--", worker("close_its_pipes"), tmp_path / "never"
+        )
+        job.out.wait_for("closing", times=2)
+
+        job.signal(signal.SIGTERM)
+
+        assert job.end(2) == 143
+
+    def test_one_that_deletes_its_working_directory_breaks_nothing(self, muster, tmp_path):
+        (tmp_path / "here").mkdir()
+
+        job = muster.run(
+            "--log-dir",
+            tmp_path / "logs",
+            "--",
+            "sh",
+            "-c",
+            "rmdir ../here; echo gone",
+            cwd=tmp_path / "here",
+        )
+
+        assert job.code == 0
+        assert "gone" in job.out.text
+
+    def test_200_ends_at_once_are_all_noticed(self, muster):
+        job = muster.run("--nproc-per-node=200", "--", "true", seconds=20)
+
+        assert job.code == 0
+        assert job.said_about("200 workers succeeded")
+
+    def test_one_that_is_killed_from_outside_is_a_failure(self, muster):
+        job = muster.start("--nproc-per-node=2", "--", "sh", "-c", "echo pid $$; exec sleep 100")
+        job.out.wait_for("pid ", times=2)
+        line = job.out.lines[0]
+        rank, pid = line[1 : line.index("]")], int(line.split()[-1])
+
+        os.kill(pid, signal.SIGKILL)
+
+        assert job.end(2) == 137
+        assert "SIGKILL" in job.said_about("failed first", f"rank {rank} ")
+        wait_until(lambda: not muster.survivors(), "the end of all", 1)

@@ -1,0 +1,540 @@
+"""What the workers say, on the console: whole lines, in order, none lost, with a prefix."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from support.lines import assert_all_whole
+from support.muster import binary
+from support.repetitions import default_or_soak
+
+SECONDS = default_or_soak(1, 10)
+
+
+def test_one_worker_is_passed_on_byte_by_byte(muster, tmp_path):
+    everything = os.urandom(1 << 20) + b"no newline at the end"
+    (tmp_path / "bytes").write_bytes(everything)
+
+    job = muster.run("--", "cat", "bytes")
+
+    assert job.code == 0
+    assert job.out.bytes == everything
+
+
+def test_one_worker_is_passed_on_at_once_without_waiting_for_a_newline(muster):
+    job = muster.start(
+        "--", "sh", "-c", "printf 'answer: '; read line; echo $line", stdin=subprocess.PIPE
+    )
+    job.out.wait_for("answer: ")
+
+    job.process.stdin.write(b"42\n")
+    job.process.stdin.close()
+
+    assert job.end(2) == 0
+    assert job.out.bytes == b"answer: 42\n"
+
+
+def test_both_streams_of_a_worker_stay_apart(muster):
+    job = muster.run("--nproc-per-node=2", "--", "sh", "-c", "echo to out; echo to err >&2")
+
+    assert sorted(job.out.lines) == ["[0] to out", "[1] to out"]
+    assert sorted(line for line in job.err.lines if line.startswith("[")) == [
+        "[0] to err",
+        "[1] to err",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "count", "expected"),
+    [
+        ("auto", 1, ["hi"]),
+        ("auto", 2, ["[0] hi", "[1] hi"]),
+        ("always", 1, ["[0] hi"]),
+        ("never", 2, ["hi", "hi"]),
+    ],
+)
+def test_the_prefix_is_as_chosen(muster, prefix, count, expected):
+    job = muster.run(f"--nproc-per-node={count}", f"--prefix={prefix}", "--", "echo", "hi")
+
+    assert sorted(job.out.lines) == expected
+
+
+def test_without_a_prefix_the_lines_of_several_workers_are_whole_too(muster, worker):
+    job = muster.run(
+        "--nproc-per-node=4", "--prefix=never", "--", worker("chatty_lines"), 200, 1000, "out"
+    )
+
+    lines = job.out.lines
+    assert len(lines) == 800
+    for rank in range(4):
+        assert len({line for line in lines if line.startswith(f"O {rank} ")}) == 200
+
+
+@pytest.mark.soak
+def test_64_workers_with_1000_lines_a_second_lose_and_tear_nothing(muster, worker):
+    count = SECONDS * 1000
+
+    job = muster.run(
+        "--nproc-per-node=64",
+        "--",
+        worker("chatty_lines"),
+        count,
+        1000,
+        "out",
+        seconds=SECONDS * 4 + 10,
+    )
+
+    assert job.code == 0
+    assert_all_whole(job.out.bytes, 64, count, "O")
+
+
+@pytest.mark.soak
+def test_both_streams_into_one_pipe_lose_and_tear_nothing(muster, worker):
+    count = SECONDS * 500
+
+    job = muster.run(
+        "--nproc-per-node=32",
+        "--",
+        worker("chatty_lines"),
+        count,
+        500,
+        "both",
+        stderr=subprocess.STDOUT,
+        seconds=SECONDS * 4 + 10,
+    )
+
+    assert job.code == 0
+    assert_all_whole(job.out.bytes, 32, count, "OE")
+
+
+def test_both_streams_into_one_file_lose_and_tear_nothing(muster, worker, tmp_path):
+    with (tmp_path / "console").open("wb") as console:
+        job = muster.run(
+            "--nproc-per-node=8",
+            "--",
+            worker("chatty_lines"),
+            300,
+            1000,
+            "both",
+            stdout=console,
+            stderr=console,
+        )
+
+    assert job.code == 0
+    assert_all_whole((tmp_path / "console").read_bytes(), 8, 300, "OE")
+
+
+def test_the_last_line_without_a_newline_gets_one(muster):
+    job = muster.run("--nproc-per-node=4", "--", "printf", "no newline")
+
+    assert sorted(job.out.bytes.split(b"\n")) == [b""] + [
+        f"[{rank}] no newline".encode() for rank in range(4)
+    ]
+
+
+def test_empty_lines_are_lines(muster):
+    job = muster.run("--nproc-per-node=2", "--", "printf", "\\n\\na\\n")
+
+    assert sorted(line.rstrip() for line in job.out.lines) == [
+        "[0]",
+        "[0]",
+        "[0] a",
+        "[1]",
+        "[1]",
+        "[1] a",
+    ]
+
+
+def test_lines_of_four_megabytes_stay_whole(muster, worker):
+    size = 4 << 20
+
+    job = muster.run("--nproc-per-node=2", "--", worker("long_line"), size)
+
+    assert job.code == 0
+    assert sorted(job.out.bytes.split(b"\n")) == [b"", b"[0] " + b"a" * size, b"[1] " + b"b" * size]
+
+
+def test_a_progress_bar_keeps_every_step_and_each_has_its_prefix(muster, worker):
+    job = muster.run("--nproc-per-node=2", "--", worker("progress_bar"))
+
+    bars = sorted(line for line in job.out.bytes.split(b"\n") if line)
+    assert len(bars) == 2
+    for rank, bar in enumerate(bars):
+        steps = [step for step in bar.split(b"\r") if step]
+        assert [step.strip() for step in steps] == [
+            f"[{rank}] {percent}%".encode() for percent in range(10, 101, 10)
+        ]
+
+
+def test_windows_line_ends_make_no_line_of_their_own(muster):
+    job = muster.run("--nproc-per-node=2", "--", "printf", "one\\r\\ntwo\\r\\n")
+
+    lines = sorted(job.out.bytes.split(b"\n"))
+    assert [line.rstrip() for line in lines] == [
+        b"",
+        b"[0] one",
+        b"[0] two",
+        b"[1] one",
+        b"[1] two",
+    ]
+
+
+def test_letters_of_several_bytes_survive_being_written_in_pieces(muster, worker):
+    text = "naïve ☃ 🎉 é́ 进度"
+
+    job = muster.run("--nproc-per-node=4", "--", worker("write_bytewise"), text)
+
+    assert sorted(job.out.bytes.decode(errors="strict").splitlines()) == [
+        f"[{rank}] {text}" for rank in range(4)
+    ]
+
+
+def test_bytes_that_are_no_text_pass_through(muster, tmp_path):
+    odd = bytes(byte for byte in range(256) if byte not in b"\r\n")
+    (tmp_path / "odd").write_bytes(odd + b"\n")
+
+    job = muster.run("--nproc-per-node=2", "--", "cat", "odd")
+
+    assert sorted(job.out.bytes.split(b"\n")) == [b"", b"[0] " + odd, b"[1] " + odd]
+
+
+def test_the_last_words_before_an_abort_are_kept(muster, worker):
+    job = muster.run(
+        "--nproc-per-node=2", "--", worker("crash_after_ready"), 100, "the very last words"
+    )
+
+    first = job.said_about("failed first").split()[1]
+    lines = [line for line in job.err.lines if line.startswith(f"[{first}] ")]
+    assert job.code == 134
+    assert lines == [f"[{first}] line {i} of 100" for i in range(1, 101)] + [
+        f"[{first}] the very last words"
+    ]
+
+
+def test_output_that_comes_after_the_end_of_the_worker_still_arrives(muster):
+    """A child of the worker holds the pipe for a moment longer."""
+    job = muster.run(
+        "--nproc-per-node=2", "--", "sh", "-c", "(trap '' TERM; sleep 0.2; echo late) & echo early"
+    )
+
+    assert job.code == 0
+    assert job.out.text.count("early") == 2
+    assert job.out.text.count("late") == 2
+
+
+def test_a_filter_shows_only_the_chosen_workers(muster):
+    job = muster.run(
+        "--nproc-per-node=12", "--local-ranks-filter=0,3,11", "--", "sh", "-c", "echo o; echo e >&2"
+    )
+
+    assert job.code == 0
+    assert sorted(job.out.lines) == ["[0] o", "[11] o", "[3] o"]
+    assert sorted(line for line in job.err.lines if line.startswith("[")) == [
+        "[0] e",
+        "[11] e",
+        "[3] e",
+    ]
+
+
+def test_the_report_shows_the_words_of_a_failed_worker_that_the_filter_hid(muster, worker):
+    job = muster.run(
+        "--nproc-per-node=2", "--local-ranks-filter=0", "--", worker("fail_on_rank"), 1, 3
+    )
+
+    assert job.code == 3
+    assert job.said_about("| rank 1 gives up")
+
+
+@pytest.mark.parametrize("value", ["x", "0,", "-1", "0,x", "1 2"])
+def test_a_filter_that_makes_no_sense_is_refused(muster, value):
+    job = muster.run(f"--local-ranks-filter={value}", "--", "true")
+
+    assert job.code == 64
+    assert job.said_about("--local-ranks-filter")
+
+
+class TestColour:
+    def test_there_is_none_in_a_pipe(self, muster):
+        job = muster.run("--nproc-per-node=2", "--", "echo", "hi", env={"TERM": "xterm"})
+
+        assert b"\x1b" not in job.out.bytes + job.err.bytes
+
+    def test_there_is_some_on_a_terminal(self, muster, terminal):
+        one = terminal(binary(), "--nproc-per-node=2", "--", "echo", "hi")
+
+        assert one.end(2) == 0
+        assert b"\x1b[" in one.screen.bytes
+
+    def test_no_color_is_honoured(self, terminal):
+        one = terminal(binary(), "--nproc-per-node=2", "--", "echo", "hi", env={"NO_COLOR": "1"})
+
+        assert one.end(2) == 0
+        assert b"\x1b" not in one.screen.bytes
+
+    def test_always_means_in_a_pipe_too(self, muster):
+        job = muster.run("--nproc-per-node=2", "--color=always", "--", "echo", "hi")
+
+        assert b"\x1b[" in job.out.bytes
+
+    def test_never_means_on_a_terminal_too(self, terminal):
+        one = terminal(binary(), "--nproc-per-node=2", "--color=never", "--", "echo", "hi")
+
+        assert one.end(2) == 0
+        assert b"\x1b" not in one.screen.bytes
+
+
+class TestSlowAndStalledReaders:
+    BYTES = 2_000_000
+
+    def start(self, muster, worker, console, *arguments, **options):
+        return muster.start(
+            "--nproc-per-node=2",
+            *arguments,
+            "--",
+            worker("fill_the_pipe"),
+            self.BYTES,
+            stdout=console,
+            **options,
+        )
+
+    def read_slowly(self, fd, pause):
+        everything = bytearray()
+        while True:
+            piece = os.read(fd, 1 << 16)
+            if not piece:
+                return bytes(everything)
+            everything += piece
+            pause(len(everything))
+
+    def assert_complete(self, console):
+        lines = console.splitlines()
+        for rank in (0, 1):
+            beginning = f"[{rank}] {rank} ".encode()
+            numbers = [
+                int(line[len(beginning) :].split(b".")[0])
+                for line in lines
+                if line.startswith(beginning)
+            ]
+            assert numbers == list(range(self.BYTES // 64))
+        assert len(lines) == 2 * (self.BYTES // 64)
+
+    def test_a_slow_reader_loses_nothing(self, muster, worker):
+        read_end, write_end = os.pipe()
+        job = self.start(muster, worker, write_end)
+        os.close(write_end)
+
+        # The pause is what is tested: a reader that takes 64 KiB every few milliseconds.
+        console = self.read_slowly(read_end, lambda _: time.sleep(0.005))
+
+        assert job.end() == 0
+        self.assert_complete(console)
+        os.close(read_end)
+
+    def test_a_reader_that_pauses_for_less_than_the_limit_loses_nothing(self, muster, worker):
+        pauses = iter([0.4, 0.4])
+        read_end, write_end = os.pipe()
+        job = self.start(muster, worker, write_end, "--console-stall=1")
+        os.close(write_end)
+
+        def pause(size):
+            if size > 1_000_000:
+                time.sleep(next(pauses, 0))
+
+        console = self.read_slowly(read_end, pause)
+
+        assert job.end() == 0
+        self.assert_complete(console)
+        os.close(read_end)
+
+    def test_a_stalled_reader_does_not_hold_up_the_job_and_the_files_are_complete(
+        self, muster, worker, tmp_path
+    ):
+        read_end, write_end = os.pipe()
+        logs = tmp_path / "logs"
+        job = self.start(muster, worker, write_end, "--console-stall=0.3", "--log-dir", logs)
+        os.close(write_end)
+
+        assert job.end(5) == 0
+        for rank in (0, 1):
+            size = (logs / "attempt_0" / f"worker_{rank}.out").stat().st_size
+            assert size == self.BYTES // 64 * 64
+        assert any("dropped" in line and any(map(str.isdigit, line)) for line in job.said), job.said
+        os.close(read_end)
+
+    def test_what_a_stalled_reader_took_is_whole_lines(self, muster, worker):
+        read_end, write_end = os.pipe()
+        job = self.start(muster, worker, write_end, "--console-stall=0.3")
+        os.close(write_end)
+        assert job.end(5) == 0
+
+        console = self.read_slowly(read_end, lambda _: None)
+
+        lines = console.split(b"\n")
+        assert all(len(line) == len(b"[0] ") + 63 for line in lines[:-1])
+        os.close(read_end)
+
+    def test_a_reader_that_comes_back_gets_whole_lines_again(self, muster, worker):
+        script = f"""{worker('fill_the_pipe')} {self.BYTES}
+                     while ! [ -e go ]; do sleep 0.01; done; echo at the end"""
+        read_end, write_end = os.pipe()
+        job = muster.start(
+            "--nproc-per-node=2", "--console-stall=0.3", "--", "sh", "-c", script, stdout=write_end
+        )
+        os.close(write_end)
+        job.err.wait_for("written", times=2)  # both came through, so lines are dropped by now
+
+        console = []
+        reader = threading.Thread(
+            target=lambda: console.append(self.read_slowly(read_end, lambda _: None))
+        )
+        reader.start()
+        (muster.folder / "go").touch()
+
+        assert job.end(5) == 0
+        reader.join(5)
+        lines = console[0].decode().splitlines()
+        numbers = [
+            line for line in lines if "at the end" not in line and not line.startswith("muster: ")
+        ]
+        assert sorted(lines[-2:]) == ["[0] at the end", "[1] at the end"]
+        assert all(len(line) == len("[0] ") + 63 for line in numbers)
+        os.close(read_end)
+
+    def test_a_console_that_never_takes_anything_of_both_streams_does_not_hold_up_the_job(
+        self, muster, worker
+    ):
+        read_end, write_end = os.pipe()
+        job = self.start(muster, worker, write_end, "--console-stall=0.3", stderr=write_end)
+        os.close(write_end)
+
+        assert job.end(5) == 0
+        os.close(read_end)
+
+    def test_a_stalled_reader_does_not_hold_up_a_stop(self, muster, worker):
+        script = f"{worker('fill_the_pipe')} 10000000"
+        read_end, write_end = os.pipe()
+        job = muster.start(
+            "--nproc-per-node=2",
+            "--grace=0.3",
+            "--",
+            "sh",
+            "-c",
+            f"echo ready >&2; {script}",
+            stdout=write_end,
+        )
+        os.close(write_end)
+        job.err.wait_for("ready", times=2)
+
+        job.signal(signal.SIGTERM)
+
+        # Five seconds of patience with the console, and then it ends all the same.
+        assert job.end(8) == 143
+        os.close(read_end)
+
+
+class TestBrokenOutputs:
+    """A console that is gone does not end the job."""
+
+    def close_at_start(self, redirection):
+        return ["sh", "-c", f'exec "$@" {redirection}', "sh"]
+
+    def test_a_closed_standard_output_is_said_and_the_job_goes_on(self, muster, tmp_path):
+        job = muster.run(
+            "--nproc-per-node=2",
+            "--log-dir",
+            tmp_path / "logs",
+            "--",
+            "echo",
+            "hi",
+            through=self.close_at_start(">&-"),
+        )
+
+        assert job.code == 0
+        assert job.said_about("standard output is closed, going on without it")
+        assert (tmp_path / "logs/attempt_0/worker_1.out").read_text() == "hi\n"
+
+    def test_a_worker_does_not_notice_that_standard_output_is_closed(self, muster):
+        job = muster.run("--", "sh", "-c", "echo hi && exit 7", through=self.close_at_start(">&-"))
+
+        assert job.code == 7
+
+    def test_a_closed_standard_error_breaks_nothing(self, muster):
+        job = muster.run(
+            "--nproc-per-node=2",
+            "--",
+            "sh",
+            "-c",
+            "echo out; echo err >&2; exit 4",
+            through=self.close_at_start("2>&-"),
+        )
+
+        assert job.code == 4
+        assert "out" in job.out.text
+        assert job.err.bytes == b""
+
+    def test_all_streams_closed_break_nothing(self, muster):
+        job = muster.run(
+            "--nproc-per-node=2",
+            "--",
+            "sh",
+            "-c",
+            "echo out; exit 4",
+            through=self.close_at_start("<&- >&- 2>&-"),
+        )
+
+        assert job.code == 4
+
+    def test_a_reader_that_went_away_is_said_and_the_job_goes_on(self, muster, worker, tmp_path):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        job = muster.start(
+            "--nproc-per-node=2",
+            "--log-dir",
+            tmp_path / "logs",
+            "--",
+            worker("fill_the_pipe"),
+            640_000,
+            stdout=write_end,
+        )
+        os.close(write_end)
+
+        assert job.end(3) == 0
+        assert job.said_about("standard output is closed, going on without it")
+        for rank in (0, 1):
+            assert (tmp_path / f"logs/attempt_0/worker_{rank}.out").stat().st_size == 640_000
+
+    def test_head_ends_when_it_has_enough_and_the_job_goes_on(self, muster, worker):
+        job = muster.run(
+            "--nproc-per-node=2",
+            "--",
+            worker("fill_the_pipe"),
+            640_000,
+            through=["bash", "-c", '"$@" | head -n 3; exit ${PIPESTATUS[0]}', "bash"],
+        )
+
+        assert job.code == 0
+        assert len(job.out.lines) == 3
+
+    def test_a_full_device_under_standard_output_is_said_once_and_the_job_goes_on(
+        self, muster, worker
+    ):
+        with open("/dev/full", "wb") as full:
+            job = muster.run(
+                "--nproc-per-node=2", "--", worker("fill_the_pipe"), 640_000, stdout=full
+            )
+
+        assert job.code == 0
+        assert job.said_about("standard output", "No space left on device", "going on without it")
+
+    def test_a_full_device_under_standard_error_breaks_nothing(self, muster):
+        with open("/dev/full", "wb") as full:
+            job = muster.run(
+                "--nproc-per-node=2", "--", "sh", "-c", "echo out; exit 4", stderr=full
+            )
+
+        assert job.code == 4
+        assert "out" in job.out.text

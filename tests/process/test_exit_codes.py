@@ -1,0 +1,102 @@
+"""How muster ends when its workers end: their codes and signals pass through."""
+
+import os
+import signal
+
+import pytest
+
+# Signals that do not end a process by default.
+_HARMLESS = {
+    signal.SIGCHLD,
+    signal.SIGCONT,
+    signal.SIGSTOP,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGURG,
+    signal.SIGWINCH,
+}
+FATAL_SIGNALS = [number for number in range(1, 65) if number not in _HARMLESS]
+
+
+def test_all_256_exit_codes_of_a_worker_pass_through(muster):
+    ends = {code: muster.run("--", "/bin/sh", "-c", f"exit {code}").code for code in range(256)}
+
+    assert ends == {code: code for code in range(256)}
+
+
+def test_every_fatal_signal_of_a_worker_is_128_plus_its_number(muster, worker):
+    dying = worker("raise_signal")
+
+    ends = {number: muster.run("--", dying, number).code for number in FATAL_SIGNALS}
+
+    assert ends == {number: 128 + number for number in FATAL_SIGNALS}
+
+
+def test_the_report_calls_every_standard_signal_by_its_name(muster, worker):
+    names = {number: signal.Signals(number).name for number in FATAL_SIGNALS if number < 32}
+    names[signal.SIGIO] = ("SIGIO", "SIGPOLL")  # two names of one signal
+
+    for number, name in names.items():
+        line = muster.run("--", worker("raise_signal"), number).said_about("failed first")
+        assert any(f"signal {one} " in line for one in ([name] if isinstance(name, str) else name))
+
+
+def test_success_of_all_workers_is_0_and_one_quiet_line(muster):
+    job = muster.run("--nproc-per-node=4", "--", "true")
+
+    assert job.code == 0
+    assert job.out.bytes == b""
+    assert len(job.said) == 2, job.said  # the line of the start and that of the end
+    assert "4 workers succeeded in " in job.said[-1]
+
+
+def test_one_failed_worker_of_four_decides_the_exit_code(muster, worker):
+    job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 2, 7)
+
+    assert job.code == 7
+    assert "rank 2 " in job.said_about("failed first")
+
+
+def test_the_first_failure_decides_and_not_what_the_stopped_workers_answer(
+    muster, worker, tmp_path
+):
+    script = f"""if [ $RANK = 1 ]; then exec {worker("fail_on_rank")} 1 9 {tmp_path}/go; fi
+                 exec {worker("echo_signals")} 5"""
+    job = muster.start("--nproc-per-node=3", "--", "sh", "-c", script)
+    job.out.wait_for("ready", times=2)
+
+    (tmp_path / "go").touch()
+
+    assert job.end() == 9
+
+
+@pytest.mark.parametrize("code", [64, 71, 78, 85, 126, 127])
+def test_a_worker_may_use_the_numbers_that_muster_uses_itself(muster, code):
+    job = muster.run("--", "sh", "-c", f"exit {code}", report=True)
+
+    assert job.code == code
+    assert job.report["verdict"] == "failed"
+    assert job.report["first_failure"]["exit_code"] == code
+
+
+def cores_are_dumped(folder):
+    """Whether a crash leaves a core file here, where no limit forbids it."""
+    crash = ["/bin/sh", "-c", f"cd {folder}; ulimit -c unlimited; exec sh -c 'kill -SEGV $$'"]
+    pid = os.posix_spawn(crash[0], crash, os.environ)
+    return os.WCOREDUMP(os.waitpid(pid, 0)[1])
+
+
+def test_a_core_file_is_mentioned(muster, tmp_path):
+    expected = cores_are_dumped(tmp_path)
+
+    job = muster.run("--", "sh", "-c", "kill -SEGV $$", through=["prlimit", "--core=unlimited"])
+
+    assert job.code == 128 + signal.SIGSEGV
+    assert ("core dumped" in job.said_about("failed first")) == expected
+
+
+def test_no_core_file_is_not_mentioned(muster, worker):
+    job = muster.run("--", worker("raise_signal"), int(signal.SIGSEGV))
+
+    assert "core dumped" not in job.said_about("failed first")

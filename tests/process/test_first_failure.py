@@ -1,0 +1,87 @@
+"""Which of many workers failed first: by the order in which they ended, whatever came after."""
+
+import pytest
+
+from support import processes
+from support.repetitions import default_or_soak
+
+REPETITIONS = default_or_soak(10, 100)
+
+
+@pytest.fixture
+def busy_cores(worker):
+    """Two processes that compute all the time."""
+    spinning = [processes.start([worker("spin")]) for _ in range(2)]
+    yield
+    for process in spinning:
+        process.kill()
+        processes.wait_for_end(process, 10, "a busy process")
+
+
+def assert_rank_17_is_always_named(muster, worker, *how_others_end):
+    for repetition in range(REPETITIONS):
+        job = muster.run(
+            "--nproc-per-node=64",
+            "--",
+            worker("lose_a_peer"),
+            17,
+            50,
+            *how_others_end,
+            seconds=30,
+        )
+        line = job.said_about("failed first")
+        assert job.code == 134, (repetition, job.words())
+        assert "rank 17 " in line and "SIGABRT" in line, (repetition, line)
+
+
+@pytest.mark.soak
+def test_rank_17_is_named_when_the_others_are_told_to_end(muster, worker):
+    assert_rank_17_is_always_named(muster, worker)
+
+
+@pytest.mark.soak
+def test_rank_17_is_named_when_the_others_end_by_themselves(muster, worker):
+    assert_rank_17_is_always_named(muster, worker, "stubborn")
+
+
+@pytest.mark.soak
+def test_rank_17_is_named_while_both_cores_are_busy(muster, worker, busy_cores):
+    assert_rank_17_is_always_named(muster, worker)
+
+
+@pytest.mark.soak
+def test_rank_17_is_named_while_both_cores_are_busy_and_the_others_end_by_themselves(
+    muster, worker, busy_cores
+):
+    assert_rank_17_is_always_named(muster, worker, "stubborn")
+
+
+def test_the_report_says_who_failed_how_and_when_and_lists_the_stopped(muster, worker):
+    job = muster.run("--nproc-per-node=64", "--", worker("fail_on_rank"), 17, 3)
+
+    first = job.said_about("failed first")
+    assert job.code == 3
+    for part in ("rank 17 ", "node 0 (", "local rank 17", "pid ", "exit code 3", "attempt 0"):
+        assert part in first
+    assert job.said_about("stopped by muster").endswith("ranks 0-16, 18-63")
+    assert job.said[-1] == "exit code 3"
+
+
+def test_the_report_shows_the_last_20_lines_of_the_failed_worker_and_of_no_other(muster, worker):
+    crash = f"{worker('crash_after_ready')} 30 'the very last words'"
+    script = f"""if [ $RANK = 1 ]; then exec {crash}; fi
+                 for i in 1 2 3 4 5; do echo noise >&2; done; exec {worker("ignore_term")}"""
+
+    job = muster.run("--nproc-per-node=2", "--grace=0.1", "--", "sh", "-c", script)
+
+    shown = [line.removeprefix("  | ") for line in job.said if line.startswith("  | ")]
+    assert job.code == 134
+    assert shown == [f"line {number} of 30" for number in range(12, 31)] + ["the very last words"]
+
+
+def test_the_last_lines_on_standard_error_are_the_report(muster, worker):
+    job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 0, 5)
+
+    beginning = next(i for i, line in enumerate(job.err.lines) if "failed first" in line)
+    assert all(line.startswith("muster: ") for line in job.err.lines[beginning:])
+    assert job.err.lines[-1] == "muster: exit code 5"

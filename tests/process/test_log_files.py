@@ -1,0 +1,306 @@
+"""The files under --log-dir: every byte of every worker, and nothing of an earlier job lost."""
+
+import os
+import subprocess
+
+import pytest
+
+from support.lines import assert_all_whole, chatty_text
+from support.repetitions import default_or_soak
+
+SECONDS = default_or_soak(1, 10)
+
+
+@pytest.fixture
+def logs(tmp_path):
+    return tmp_path / "logs"
+
+
+def names(logs):
+    return sorted(file.name for file in (logs / "attempt_0").iterdir())
+
+
+def text(logs, name):
+    return (logs / "attempt_0" / name).read_text()
+
+
+BOTH = ["sh", "-c", "echo out of $RANK; echo err of $RANK >&2"]
+
+
+def test_each_worker_has_a_file_for_each_stream_besides_the_console(muster, logs):
+    job = muster.run("--nproc-per-node=2", "--log-dir", logs, "--", *BOTH)
+
+    assert job.code == 0
+    assert names(logs) == ["worker_0.err", "worker_0.out", "worker_1.err", "worker_1.out"]
+    for rank in (0, 1):
+        assert text(logs, f"worker_{rank}.out") == f"out of {rank}\n"
+        assert text(logs, f"worker_{rank}.err") == f"err of {rank}\n"
+    assert sorted(job.out.lines) == ["[0] out of 0", "[1] out of 1"]
+
+
+def test_a_log_directory_with_missing_parents_is_made(muster, tmp_path):
+    job = muster.run("--log-dir", tmp_path / "a/b/c", "--", "echo", "hi")
+
+    assert job.code == 0
+    assert (tmp_path / "a/b/c/attempt_0/worker_0.out").read_text() == "hi\n"
+
+
+def test_a_relative_log_directory_is_meant_from_where_muster_was_started(muster, tmp_path):
+    job = muster.run("--log-dir=here", "--", "sh", "-c", "cd /; echo hi")
+
+    assert job.code == 0
+    assert (tmp_path / "here/attempt_0/worker_0.out").read_text() == "hi\n"
+
+
+def test_files_hold_the_exact_bytes(muster, logs, tmp_path):
+    everything = bytes(range(256)) * 64 + os.urandom(1 << 20) + b"\0\0no newline"
+    (tmp_path / "bytes").write_bytes(everything)
+
+    job = muster.run(
+        "--nproc-per-node=2", "--log-dir", logs, "--", "cat", "bytes", stdout=subprocess.DEVNULL
+    )
+
+    assert job.code == 0
+    for rank in (0, 1):
+        assert (logs / f"attempt_0/worker_{rank}.out").read_bytes() == everything
+
+
+def test_files_hold_no_prefix_no_colour_and_no_added_newline(muster, logs, worker):
+    job = muster.run(
+        "--nproc-per-node=2", "--color=always", "--log-dir", logs, "--", worker("progress_bar")
+    )
+    bars = (logs / "attempt_0/worker_0.out").read_bytes()
+    assert bars == b"\r".join(f"{percent}%".encode() for percent in range(10, 101, 10)) + b"\n"
+
+    job = muster.run("--nproc-per-node=2", "--log-dir", logs, "--", "printf", "no newline")
+
+    assert job.code == 0
+    assert text(logs, "worker_1.out") == "no newline"
+
+
+def test_a_line_of_four_megabytes_is_whole_in_the_file(muster, logs, worker):
+    job = muster.run("--nproc-per-node=2", "--log-dir", logs, "--", worker("long_line"), 4 << 20)
+
+    assert job.code == 0
+    assert (logs / "attempt_0/worker_1.out").read_bytes() == b"b" * (4 << 20) + b"\n"
+
+
+def test_the_last_words_before_an_abort_are_in_the_file(muster, logs, worker):
+    job = muster.run("--log-dir", logs, "--", worker("crash_after_ready"), 0, "last words")
+
+    assert job.code == 134
+    assert text(logs, "worker_0.err") == "last words"
+
+
+@pytest.mark.soak
+def test_64_workers_with_1000_lines_a_second_lose_nothing_in_files_and_on_the_console(
+    muster, worker, logs
+):
+    count = SECONDS * 1000
+
+    job = muster.run(
+        "--nproc-per-node=64",
+        "--log-dir",
+        logs,
+        "--",
+        worker("chatty_lines"),
+        count,
+        1000,
+        "out",
+        seconds=SECONDS * 4 + 10,
+    )
+
+    assert job.code == 0
+    wrong = [
+        rank
+        for rank in range(64)
+        if (logs / f"attempt_0/worker_{rank}.out").read_bytes() != chatty_text("O", rank, count)
+    ]
+    assert wrong == []
+    assert_all_whole(job.out.bytes, 64, count, "O")
+
+
+def test_an_earlier_log_is_renamed_and_never_truncated(muster, logs):
+    for run in ("first", "second", "third"):
+        assert muster.run("--log-dir", logs, "--", "echo", run).code == 0
+
+    assert text(logs, "worker_0.out") == "third\n"
+    assert text(logs, "worker_0.out.1") == "second\n"
+    assert text(logs, "worker_0.out.2") == "first\n"
+
+
+def test_more_than_ten_earlier_logs_are_kept_in_order(muster, logs):
+    for run in range(13):
+        assert muster.run("--log-dir", logs, "--", "echo", run).code == 0
+
+    assert text(logs, "worker_0.out") == "12\n"
+    assert [text(logs, f"worker_0.out.{age}") for age in range(1, 13)] == [
+        f"{12 - age}\n" for age in range(1, 13)
+    ]
+
+
+def test_the_filter_does_not_touch_the_files(muster, logs):
+    job = muster.run("--nproc-per-node=2", "--log-dir", logs, "--local-ranks-filter=0", "--", *BOTH)
+
+    assert sorted(job.out.lines) == ["[0] out of 0"]
+    assert text(logs, "worker_1.out") == "out of 1\n"
+    assert text(logs, "worker_1.err") == "err of 1\n"
+
+
+class TestRedirectsAndTees:
+    """torchrun's choices: 1 is standard output, 2 standard error, 3 both; `rank:choice` for one."""
+
+    def run(self, muster, logs, *arguments, count=2):
+        job = muster.run(f"--nproc-per-node={count}", "--log-dir", logs, *arguments, "--", *BOTH)
+        assert job.code == 0, job.words()
+        out = sorted(job.out.lines)
+        err = sorted(line for line in job.err.lines if line.startswith("["))
+        return out, err
+
+    def test_redirected_streams_are_in_files_and_not_on_the_console(self, muster, logs):
+        out, err = self.run(muster, logs, "--redirects=3")
+
+        assert (out, err) == ([], [])
+        assert text(logs, "worker_1.out") == "out of 1\n"
+        assert text(logs, "worker_1.err") == "err of 1\n"
+
+    def test_one_stream_can_be_redirected(self, muster, logs):
+        out, err = self.run(muster, logs, "-r", "1")
+
+        assert (out, err) == ([], ["[0] err of 0", "[1] err of 1"])
+        assert text(logs, "worker_0.out") == "out of 0\n"
+
+    def test_the_other_stream_can_be_redirected(self, muster, logs):
+        out, err = self.run(muster, logs, "--redirects", "2")
+
+        assert (out, err) == (["[0] out of 0", "[1] out of 1"], [])
+        assert text(logs, "worker_0.err") == "err of 0\n"
+
+    def test_each_worker_can_be_redirected_differently(self, muster, logs):
+        out, err = self.run(muster, logs, "-r", "0:1,1:2")
+
+        assert (out, err) == (["[1] out of 1"], ["[0] err of 0"])
+        assert text(logs, "worker_0.out") == "out of 0\n"
+        assert text(logs, "worker_1.err") == "err of 1\n"
+
+    def test_local_ranks_of_two_digits_can_be_redirected(self, muster, logs):
+        out, err = self.run(muster, logs, "-r", "11:3", count=12)
+
+        expected = [f"of {rank}" for rank in range(11)]
+        assert sorted(line.split(" ", 2)[2] for line in out) == sorted(expected)
+        assert sorted(line.split(" ", 2)[2] for line in err) == sorted(expected)
+        assert text(logs, "worker_11.out") == "out of 11\n"
+        assert text(logs, "worker_11.err") == "err of 11\n"
+
+    def test_teed_streams_are_in_files_and_on_the_console(self, muster, logs):
+        out, err = self.run(muster, logs, "--tee=3")
+
+        assert out == ["[0] out of 0", "[1] out of 1"]
+        assert err == ["[0] err of 0", "[1] err of 1"]
+        assert text(logs, "worker_1.out") == "out of 1\n"
+        assert text(logs, "worker_1.err") == "err of 1\n"
+
+    def test_a_tee_of_one_worker_keeps_the_console_of_all(self, muster, logs):
+        out, _ = self.run(muster, logs, "-t", "11:1", count=12)
+
+        assert len(out) == 12
+        assert text(logs, "worker_11.out") == "out of 11\n"
+
+    def test_without_a_log_directory_a_temporary_one_is_made_and_named(self, muster):
+        job = muster.run("--nproc-per-node=2", "--redirects=1", "--", *BOTH)
+
+        assert job.code == 0
+        (folder,) = {
+            word.rstrip(",:;.'").lstrip("'")
+            for line in job.said
+            for word in line.split()
+            if str(muster.folder) in word
+        }
+        with open(f"{folder}/attempt_0/worker_1.out") as file:
+            assert file.read() == "out of 1\n"
+
+    @pytest.mark.parametrize("option", ["--redirects", "--tee"])
+    @pytest.mark.parametrize(
+        "value", ["4", "x", "-1", "0:4", "0:", ":1", "0:1,", "0:1,1", "", "0;1", "x:1"]
+    )
+    def test_a_choice_that_makes_no_sense_is_refused(self, muster, option, value):
+        job = muster.run("--nproc-per-node=2", f"{option}={value}", "--", "true")
+
+        assert job.code == 64
+        assert job.said_about(option, f"'{value}'")
+
+
+class TestBrokenLogDirectories:
+    @pytest.fixture
+    def small_disk(self, tmp_path):
+        """A file system of 64 KiB."""
+        disk = tmp_path / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
+        yield disk
+        subprocess.run(["umount", str(disk)], check=True)
+
+    def test_a_full_disk_is_said_once_for_each_file_and_the_job_goes_on(
+        self, muster, worker, small_disk
+    ):
+        job = muster.run(
+            "--nproc-per-node=2", "--log-dir", small_disk, "--", worker("fill_the_pipe"), 640_000
+        )
+
+        assert job.code == 0
+        assert len([line for line in job.out.lines if line.startswith("[")]) == 2 * 10_000
+        written = 0
+        for rank in (0, 1):
+            assert job.said_about(
+                "cannot write",
+                f"worker_{rank}.out",
+                "No space left on device",
+                "going on without it",
+            )
+            written += (small_disk / f"attempt_0/worker_{rank}.out").stat().st_size
+        assert written <= 65536
+
+    def test_what_is_missing_at_the_end_is_said_in_bytes(self, muster, worker, tmp_path):
+        """The limit on a file's size stands for any write that fails in the middle."""
+        job = muster.run(
+            "--log-dir",
+            tmp_path / "logs",
+            "--",
+            worker("fill_the_pipe"),
+            640_000,
+            through=["prlimit", "--fsize=8192"],
+        )
+
+        assert job.code == 0
+        assert len(job.out.bytes) == 640_000
+        assert job.said_about(
+            "cannot write", "worker_0.out", "File too large", "going on without it"
+        )
+        assert any(str(640_000 - 8192) in line.replace(",", "") for line in job.said), job.said
+
+    def test_a_directory_that_cannot_be_made_is_refused_before_anything_starts(
+        self, muster, tmp_path
+    ):
+        (tmp_path / "file").write_text("")
+
+        job = muster.run("--log-dir", tmp_path / "file/logs", "--", "touch", "started")
+
+        assert job.code == 71
+        assert job.said_about(f"{tmp_path}/file/logs")
+        assert not (tmp_path / "started").exists()
+
+    def test_a_directory_without_permission_is_refused_before_anything_starts(self, muster):
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+        job = muster.run("--log-dir=/proc/1/logs", "--", "true", through=as_nobody, cwd="/")
+
+        assert job.code == 71
+        assert job.said_about("/proc/1/logs")
+
+    def test_a_log_that_is_a_directory_is_no_catastrophe(self, muster, logs):
+        (logs / "attempt_0/worker_0.out").mkdir(parents=True)
+
+        job = muster.run("--log-dir", logs, "--", "echo", "hi")
+
+        assert job.code in (0, 71)
+        assert "hi" in job.out.text or job.said_about("worker_0.out")

@@ -1,0 +1,240 @@
+"""The report as JSON (--report), as text, and what workers leave in their error files."""
+
+import json
+import os
+import signal
+import socket
+
+import pytest
+
+TORCH_ERROR = {
+    "message": {
+        "message": "RuntimeError: x",
+        "extraInfo": {
+            "py_callstack": "Traceback (most recent call last):\n  ...",
+            "timestamp": "123",
+        },
+    }
+}
+KEYS = {"verdict", "exit_code", "attempt", "reason", "first_failure", "workers"}
+FAILURE_KEYS = {
+    "node",
+    "host",
+    "role",
+    "global_rank",
+    "local_rank",
+    "pid",
+    "exit_code",
+    "signal",
+    "run_time_s",
+    "stderr_tail",
+    "hints",
+}
+
+
+def test_a_failure_by_a_signal(muster, worker):
+    script = f"""if [ $RANK = 2 ]; then echo last words >&2; exec {worker("raise_signal")} 6; fi
+                 exec sleep 100"""
+
+    job = muster.run("--nproc-per-node=4", "--", "sh", "-c", script, report=True)
+
+    report = job.report
+    first = report["first_failure"]
+    assert KEYS <= set(report)
+    assert (report["verdict"], report["exit_code"], report["attempt"]) == ("failed", 134, 0)
+    assert report["reason"] == "worker failed"
+    assert FAILURE_KEYS <= set(first)
+    assert (first["node"], first["host"], first["role"]) == (0, socket.gethostname(), "worker")
+    assert (first["global_rank"], first["local_rank"]) == (2, 2)
+    assert (first["exit_code"], first["signal"]) == (None, "SIGABRT")
+    assert first["pid"] > 0
+    assert 0 <= first["run_time_s"] < 5
+    assert first["stderr_tail"] == ["last words"]
+    assert isinstance(first["hints"], list)
+    outcomes = {one["global_rank"]: (one["outcome"], one["signal"]) for one in report["workers"]}
+    assert outcomes == {
+        0: ("stopped", "SIGTERM"),
+        1: ("stopped", "SIGTERM"),
+        2: ("failed", "SIGABRT"),
+        3: ("stopped", "SIGTERM"),
+    }
+
+
+def test_a_failure_by_an_exit_code(muster, worker):
+    job = muster.run("--nproc-per-node=2", "--", worker("fail_on_rank"), 1, 3, report=True)
+
+    first = job.report["first_failure"]
+    assert (first["global_rank"], first["exit_code"], first["signal"]) == (1, 3, None)
+    assert job.report["exit_code"] == 3
+
+
+def test_a_success(muster):
+    job = muster.run("--nproc-per-node=3", "--", "true", report=True)
+
+    report = job.report
+    assert KEYS <= set(report)
+    assert (report["verdict"], report["exit_code"], report["first_failure"]) == (
+        "succeeded",
+        0,
+        None,
+    )
+    assert [(one["global_rank"], one["outcome"]) for one in report["workers"]] == [
+        (rank, "succeeded") for rank in range(3)
+    ]
+
+
+def test_a_stop_from_outside(muster, worker):
+    job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 5, report=True)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+    report = job.report
+    assert (report["verdict"], report["exit_code"], report["first_failure"]) == (
+        "stopped",
+        143,
+        None,
+    )
+    assert {one["outcome"] for one in report["workers"]} == {"stopped"}
+
+
+def test_a_program_that_does_not_exist(muster):
+    job = muster.run("--nproc-per-node=2", "--", "no-such-program", report=True)
+
+    assert job.code == 127
+    assert job.report["exit_code"] == 127
+    assert job.report["verdict"] == "failed"
+    assert "never started" in {one["outcome"] for one in job.report["workers"]}
+
+
+def test_a_report_is_valid_json_whatever_the_worker_wrote(muster, tmp_path):
+    (tmp_path / "odd").write_bytes(bytes(range(256)) + '"\\\x1b[31m ☃ '.encode() + b"\xff\xfe\n")
+
+    job = muster.run("--", "sh", "-c", "cat odd >&2; exit 3", report=True)
+
+    assert job.code == 3
+    assert any("☃" in line for line in job.report["first_failure"]["stderr_tail"])
+
+
+def test_a_very_long_last_line_does_not_make_a_very_long_report(muster):
+    script = "head -c 20000000 /dev/zero | tr '\\0' x >&2; exit 3"
+
+    job = muster.run("--nproc-per-node=2", "--redirects=2", "--", "sh", "-c", script, report=True)
+
+    assert job.code == 3
+    assert len(json.dumps(job.report)) < 1_000_000
+    assert len(job.err.bytes) < 1_000_000
+
+
+def test_an_earlier_report_is_replaced(muster, tmp_path):
+    (tmp_path / "report.json").write_text("x" * 100_000)
+
+    muster.run("--report=report.json", "--", "true")
+
+    assert json.loads((tmp_path / "report.json").read_text())["verdict"] == "succeeded"
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_report_that_cannot_be_written_is_said_and_changes_no_exit_code(muster, tmp_path, code):
+    path = tmp_path / "missing" / "report.json"
+
+    job = muster.run("--report", path, "--", "sh", "-c", f"exit {code}")
+
+    # Refusing it before anything starts would be as good.
+    assert job.code in (code, 71)
+    assert job.said_about(str(path))
+
+
+def test_a_report_on_a_full_device_is_said_and_changes_no_exit_code(muster):
+    job = muster.run("--report=/dev/full", "--", "sh", "-c", "exit 3")
+
+    assert job.code == 3
+    assert job.said_about("/dev/full", "No space left on device")
+
+
+class TestErrorFiles:
+    def fail_with(self, muster, tmp_path, content, **options):
+        """Runs a worker that leaves these bytes in its error file and fails with 3."""
+        (tmp_path / "error").write_bytes(content)
+        return muster.run(
+            "--",
+            "sh",
+            "-c",
+            'cat error > "$TORCHELASTIC_ERROR_FILE"; exit 3',
+            report=True,
+            **options,
+        )
+
+    def test_the_message_of_torch_is_read(self, muster, tmp_path):
+        job = self.fail_with(muster, tmp_path, json.dumps(TORCH_ERROR).encode())
+
+        assert job.code == 3
+        assert "RuntimeError: x" in job.said_about("error file")
+        assert "RuntimeError: x" in json.dumps(job.report["first_failure"])
+
+    def test_the_short_form_is_read(self, muster, tmp_path):
+        job = self.fail_with(muster, tmp_path, b'{"message": "out of luck", "timestamp": 123}')
+
+        assert job.code == 3
+        assert "out of luck" in job.said_about("error file")
+
+    def test_the_file_of_another_worker_is_not_mistaken_for_it(self, muster, tmp_path, worker):
+        (tmp_path / "error").write_text(json.dumps(TORCH_ERROR))
+        script = f"""if [ $RANK = 0 ]; then
+                       cat error > "$TORCHELASTIC_ERROR_FILE"; touch go; exec sleep 100
+                     fi
+                     exec {worker("fail_on_rank")} 1 4 go"""
+
+        job = muster.run("--nproc-per-node=2", "--", "sh", "-c", script, report=True)
+
+        assert job.code == 4
+        assert "RuntimeError" not in job.err.text
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"{",
+            b"null",
+            b"[]",
+            b'"text"',
+            b'{"message": 5}',
+            b'{"message": {"message": ["x"]}}',
+            b'{"message": {"extraInfo": {}}}',
+            b'{"message": {"message": "half a fi',
+            bytes(range(256)),
+            b"[" * 200_000,
+            b'{"a":' * 200_000,
+            b'{"message": "\xff\xfe"}',
+            b"\xef\xbb\xbf{}",
+            b"1e999999",
+            b'{"message": "' + b"x" * 20_000_000 + b'"}',
+        ],
+        ids=lambda content: f"{len(content)}-{content[:12]!r}",
+    )
+    def test_a_broken_one_breaks_nothing(self, muster, tmp_path, content):
+        job = self.fail_with(muster, tmp_path, content)
+
+        assert job.code == 3
+        assert job.said_about("failed first")
+        assert job.said[-1] == "exit code 3"
+        assert job.report["exit_code"] == 3
+        assert len(job.err.bytes) < 100_000
+
+    @pytest.mark.parametrize(
+        "make", ["mkdir", "mkfifo", "ln -s /dev/zero", "ln -s /nowhere", "ln -s /proc/self/mem"]
+    )
+    def test_something_that_is_no_file_breaks_nothing(self, muster, make):
+        script = f'rm -f "$TORCHELASTIC_ERROR_FILE"; {make} "$TORCHELASTIC_ERROR_FILE"; exit 3'
+
+        job = muster.run("--", "sh", "-c", script, report=True, seconds=3)
+
+        assert job.code == 3
+        assert job.report["exit_code"] == 3
+
+    def test_error_files_do_not_pile_up(self, muster, tmp_path):
+        """Nothing stays in the temporary directory after a success."""
+        muster.run("--nproc-per-node=4", "--", "true")
+
+        assert os.listdir(tmp_path) == []

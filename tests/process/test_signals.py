@@ -1,0 +1,261 @@
+"""What signals to muster do: to the workers, and to its own exit code."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from support import processes
+from support.deadlines import wait_until
+from support.repetitions import default_or_soak
+
+ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
+PASSING = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGCONT]
+AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
+
+
+def short_name(number):
+    return number.name.removeprefix("SIG")
+
+
+def ids(number):
+    return number.name
+
+
+@pytest.mark.parametrize("number", ENDING, ids=ids)
+def test_a_signal_reaches_every_worker_as_itself_and_muster_ends_with_128_plus_it(
+    muster, worker, number
+):
+    job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 0)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(number)
+
+    assert job.end(2) == 128 + number
+    assert job.out.text.count(f"got {short_name(number)}") == 2
+    assert job.out.text.count("got TERM") == (2 if number == signal.SIGTERM else 0)
+
+
+@pytest.mark.parametrize("number", ENDING, ids=ids)
+def test_a_signal_ends_workers_that_have_no_handler(muster, number):
+    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", "echo ready; exec sleep 100")
+    job.out.wait_for("ready", times=2)
+
+    job.signal(number)
+
+    assert job.end(2) == 128 + number
+
+
+def test_the_workers_own_codes_do_not_matter_after_a_signal(muster, worker):
+    job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 3)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+
+
+@pytest.mark.parametrize("number", PASSING, ids=ids)
+def test_a_signal_that_only_informs_passes_through_and_the_job_goes_on(muster, worker, number):
+    job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 0)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(number)
+    job.out.wait_for(f"got {short_name(number)}", times=2)
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+
+
+@pytest.mark.soak
+def test_a_worker_that_saves_after_term_is_given_the_time(muster, worker):
+    seconds = default_or_soak(2, 25)
+    job = muster.start("--nproc-per-node=2", "--", worker("save_for_seconds_on_term"), seconds)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(seconds + 3) == 143
+    assert job.out.text.count("saved") == 2
+
+
+def test_the_grace_also_holds_for_those_who_are_stopped_because_another_failed(
+    muster, worker, tmp_path
+):
+    script = f"""if [ $RANK = 1 ]; then exec {worker("fail_on_rank")} 1 7 {tmp_path}/go; fi
+                 exec {worker("save_for_seconds_on_term")} 0.5"""
+    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", script)
+    job.out.wait_for("ready")
+
+    (tmp_path / "go").touch()
+
+    assert job.end(3) == 7
+    assert "saved" in job.out.text
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT], ids=ids)
+def test_a_second_signal_kills_at_once(muster, worker, second):
+    job = muster.start("--", worker("echo_signals"))
+    job.out.wait_for("ready")
+    job.signal(signal.SIGTERM)
+    job.out.wait_for("got TERM")
+
+    job.signal(second)
+
+    assert job.end(1) in (143, 128 + second)
+
+
+def test_term_after_success_of_all_workers_is_still_success(muster, worker):
+    """The worker has ended with 0; only a process that it left behind keeps muster busy."""
+    job = muster.start("--grace=0.5", "--", worker("leave_a_grandchild"), "stubborn")
+    job.err.wait_for("left 1 process behind")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 0
+
+
+def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(muster, worker):
+    job = muster.start("--", worker("echo_signals"), 0, through=["env", "--ignore-signal=HUP"])
+    job.out.wait_for("ready")
+
+    job.signal(signal.SIGHUP)
+    job.signal(signal.SIGUSR1)
+    job.out.wait_for("got USR1")
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+    assert "got HUP" not in job.out.text
+
+
+def test_muster_works_under_nohup(muster):
+    job = muster.run("--", "sh", "-c", "kill -HUP $$; echo alive", through=["nohup"])
+
+    assert job.code == 0
+    assert "alive" in job.out.text
+
+
+def test_an_ignored_sigchld_at_the_start_does_not_hide_how_workers_end(muster, worker):
+    job = muster.run(
+        "--nproc-per-node=2",
+        "--",
+        worker("fail_on_rank"),
+        1,
+        3,
+        through=["env", "--ignore-signal=CHLD"],
+    )
+
+    assert job.code == 3
+
+
+def test_signals_that_were_blocked_at_the_start_still_reach_muster(muster, worker):
+    blocked = "--block-signal=TERM,INT,HUP,QUIT,CHLD,USR1,ALRM,PIPE"
+    job = muster.start("--grace=0.2", "--", worker("echo_signals"), 0, through=["env", blocked])
+    job.out.wait_for("ready")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+
+
+def test_signals_that_were_blocked_at_the_start_do_not_hide_how_workers_end(muster):
+    job = muster.run("--", "sh", "-c", "exit 9", through=["env", "--block-signal"])
+
+    assert job.code == 9
+
+
+@pytest.mark.soak
+def test_a_signal_at_any_moment_of_the_start_ends_the_job_and_leaves_nothing(muster):
+    for number in ENDING:
+        for tenths in range(default_or_soak(20, 100)):
+            job = muster.start("--nproc-per-node=2", "--grace=0.5", "--", "sleep", "100")
+            time.sleep(tenths % 100 * 0.0002)  # not to wait for anything: to hit every moment
+
+            job.signal(number)
+
+            # Before the first instruction of the program the signal's default still holds.
+            assert job.end(3) in (128 + number, -number)
+            muster.assert_no_survivors(seconds=0.5)
+
+
+@pytest.mark.parametrize("number", ENDING, ids=ids)
+def test_a_signal_ends_muster_as_the_first_process_too(muster, worker, number):
+    job = muster.start(
+        "--nproc-per-node=2", "--", worker("echo_signals"), 0, through=AS_FIRST_PROCESS
+    )
+    job.out.wait_for("ready", times=2)
+
+    os.kill(job.guard(), number)
+
+    assert job.end(2) == 128 + number
+    assert job.out.text.count(f"got {short_name(number)}") == 2
+
+
+def test_exit_codes_pass_through_as_the_first_process_too(muster, worker):
+    codes = {
+        code: muster.run("--", "sh", "-c", f"exit {code}", through=AS_FIRST_PROCESS).code
+        for code in (0, 1, 77)
+    }
+    abort = muster.run("--", worker("raise_signal"), 6, through=AS_FIRST_PROCESS)
+
+    assert codes == {0: 0, 1: 1, 77: 77}
+    assert abort.code == 134
+
+
+def terminate_until_it_ends(pid):
+    """The kernel drops a signal to a first process that has no handler yet."""
+
+    def ended():
+        if not processes.is_alive(pid):
+            return True
+        os.kill(pid, signal.SIGTERM)
+        time.sleep(0.005)
+        return False
+
+    wait_until(ended, "the end of the job", 2)
+
+
+@pytest.mark.soak
+def test_a_signal_at_any_moment_of_the_start_ends_the_first_process_too(muster):
+    for moment in range(default_or_soak(5, 50)):
+        job = muster.start("--grace=0.5", "--", "sleep", "100", through=AS_FIRST_PROCESS)
+        guard = job.guard()
+        time.sleep(moment % 10 * 0.0003)  # not to wait for anything: to hit every moment
+
+        terminate_until_it_ends(guard)
+
+        assert job.end(1) == 143
+
+
+@pytest.mark.parametrize("kind", ["single", "several"])
+def test_tstp_stops_the_workers_and_muster_and_cont_starts_all_again(muster, kind):
+    count = 1 if kind == "single" else 2
+    job = muster.start(f"--nproc-per-node={count}", "--", "sh", "-c", "echo pid $$; exec sleep 100")
+    job.out.wait_for("pid ", times=count)
+    workers = [int(line.split()[-1]) for line in job.out.lines]
+
+    def states():
+        return [processes.look_at(pid).state for pid in [job.pid, *workers]]
+
+    job.signal(signal.SIGTSTP)
+    wait_until(lambda: set(states()) == {"T"}, lambda: f"all to stop: {states()}", 2)
+    job.signal(signal.SIGCONT)
+    wait_until(lambda: "T" not in states(), lambda: f"all to go on: {states()}", 2)
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+
+
+def test_a_worker_that_is_stopped_is_named_and_goes_on_with_cont(muster, worker):
+    job = muster.start("--nproc-per-node=2", "--prefix=never", "--", worker("stop_itself"))
+    job.out.wait_for("stopping", times=2)
+    pids = [int(line.split()[1]) for line in job.out.lines]
+    job.err.wait_for("stopped by SIGSTOP", times=2)
+
+    for pid in pids:
+        assert f"kill -CONT {pid}" in job.err.text
+        os.kill(pid, signal.SIGCONT)
+
+    assert job.end(2) == 0
+    assert job.out.text.count("continued") == 2

@@ -1,0 +1,107 @@
+"""Who reads the standard input of muster."""
+
+import subprocess
+
+import pytest
+
+from support import processes
+from support.descriptions import Description
+
+
+def type_into(job, text):
+    job.process.stdin.write(text)
+    job.process.stdin.close()
+
+
+def test_one_worker_reads_what_muster_is_given(muster):
+    job = muster.start("--", "cat", stdin=subprocess.PIPE)
+    type_into(job, b"hi\n")
+
+    assert job.end(2) == 0
+    assert job.out.bytes == b"hi\n"
+
+
+def test_one_worker_reads_every_byte_of_a_large_input(muster):
+    everything = bytes(range(256)) * 8192
+    job = muster.start("--", "cat", stdin=subprocess.PIPE)
+    type_into(job, everything)
+
+    assert job.end() == 0
+    assert job.out.bytes == everything
+
+
+def test_several_workers_read_nothing(muster, worker):
+    job = muster.start("--nproc-per-node=3", "--", worker("read_stdin"), stdin=subprocess.PIPE)
+
+    assert job.end(2) == 0
+    assert sorted(job.out.lines) == [f"[{rank}] rank {rank} read ''" for rank in range(3)]
+
+
+def test_the_input_of_several_workers_is_left_for_whoever_reads_it_next(muster, worker, tmp_path):
+    """As in a shell script whose loop reads lines: muster must not eat them."""
+    (tmp_path / "lines").write_text("first\nsecond\n")
+    with (tmp_path / "lines").open() as lines:
+        job = muster.start(
+            "--nproc-per-node=2",
+            "--",
+            worker("read_stdin"),
+            stdin=lines,
+            through=["sh", "-c", '"$@"; cat', "sh"],
+        )
+        assert job.end(2) == 0
+    assert job.out.text.endswith("first\nsecond\n")
+
+
+def test_the_chosen_worker_of_several_reads_what_muster_is_given(muster, worker):
+    job = muster.start(
+        "--nproc-per-node=3", "--stdin=1", "--", worker("read_stdin"), stdin=subprocess.PIPE
+    )
+    type_into(job, b"for rank 1")
+
+    assert job.end(2) == 0
+    assert sorted(job.out.lines) == [
+        "[0] rank 0 read ''",
+        "[1] rank 1 read 'for rank 1'",
+        "[2] rank 2 read ''",
+    ]
+
+
+@pytest.mark.parametrize("rank", ["3", "-1", "x", ""])
+def test_a_choice_that_is_no_local_rank_is_refused(muster, rank):
+    job = muster.run("--nproc-per-node=3", f"--stdin={rank}", "--", "true")
+
+    assert job.code == 64
+    assert job.said_about("--stdin", f"'{rank}'")
+
+
+def test_a_closed_standard_input_breaks_nothing(muster, worker):
+    job = muster.run("--", worker("describe_itself"), through=["sh", "-c", 'exec "$@" <&-', "sh"])
+
+    descriptors = Description(job.out.text).descriptors
+    assert job.code == 0
+    assert descriptors.get(0, "/dev/null") == "/dev/null"
+    assert set(descriptors) <= {0, 1, 2}
+
+
+def test_an_input_that_nobody_closes_does_not_keep_muster_alive(muster):
+    job = muster.start("--", "true", stdin=subprocess.PIPE)
+
+    assert job.end(2) == 0
+    job.process.stdin.close()
+
+
+def test_a_worker_that_ends_early_leaves_the_rest_of_the_input(muster):
+    """The worker has the input itself, not a copy that muster pumps."""
+    job = muster.start(
+        "--",
+        "sh",
+        "-c",
+        "read line; echo got $line",
+        through=["sh", "-c", '"$@"; cat', "sh"],
+        stdin=subprocess.PIPE,
+    )
+    type_into(job, b"one\ntwo\n")
+
+    assert job.end(2) == 0
+    assert job.out.text == "got one\ntwo\n"
+    assert not processes.is_alive(job.pid)

@@ -1,0 +1,249 @@
+"""Nothing of a job outlives it, however muster ends."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from support import processes
+from support.deadlines import wait_until
+from support.repetitions import default_or_soak
+
+GRACE = 0.3
+REPETITIONS = default_or_soak(5, 50)
+AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
+
+
+def heads_of(job):
+    """The pids that a hydra said it has."""
+    text = job.out.wait_for("ready\n")
+    return [int(line.split()[0]) for line in text.splitlines() if line[:1].isdigit()]
+
+
+def grow_hydra(muster, worker, *arguments, **options):
+    job = muster.start(f"--grace={GRACE}", "--", worker("hydra"), *arguments, **options)
+    heads = heads_of(job)
+    assert len(heads) == 7
+    return job, heads
+
+
+def assert_gone(heads, seconds):
+    wait_until(
+        lambda: not any(map(processes.is_alive, heads)),
+        lambda: "all heads to fall, but: "
+        + ", ".join(str(processes.look_at(head)) for head in heads if processes.is_alive(head)),
+        seconds,
+    )
+
+
+@pytest.mark.soak
+def test_nothing_of_a_hydra_is_left_when_the_worker_fails(muster, worker):
+    for _ in range(REPETITIONS):
+        job, heads = grow_hydra(muster, worker, 3)
+
+        assert job.end(GRACE + 1) == 3
+        assert_gone(heads, seconds=0)
+        muster.assert_no_survivors()
+
+
+@pytest.mark.soak
+def test_nothing_of_a_hydra_is_left_when_another_worker_fails(muster, worker, tmp_path):
+    script = f"""if [ $RANK = 0 ]; then exec {worker("hydra")}; fi
+                 exec {worker("fail_on_rank")} 1 7 {tmp_path}/go"""
+    for _ in range(REPETITIONS):
+        job = muster.start(
+            "--nproc-per-node=2", "--prefix=never", f"--grace={GRACE}", "--", "sh", "-c", script
+        )
+        heads = heads_of(job)
+        (tmp_path / "go").touch()
+
+        assert job.end(GRACE + 1) == 7
+        assert_gone(heads, seconds=0)
+        muster.assert_no_survivors()
+        (tmp_path / "go").unlink()
+
+
+@pytest.mark.soak
+def test_nothing_of_a_hydra_is_left_when_the_worker_succeeds(muster, worker):
+    for _ in range(REPETITIONS):
+        job, heads = grow_hydra(muster, worker, 0)
+
+        assert job.end(GRACE + 1) == 0
+        assert_gone(heads, seconds=0)
+        muster.assert_no_survivors()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(muster, worker, number):
+    for _ in range(REPETITIONS):
+        job, heads = grow_hydra(muster, worker)
+
+        job.signal(number)
+
+        assert job.end(GRACE + 1) == 128 + number
+        assert_gone(heads, seconds=0)
+        muster.assert_no_survivors()
+
+
+@pytest.mark.soak
+def test_nothing_of_a_hydra_is_left_one_second_after_kill_of_muster(muster, worker):
+    for _ in range(REPETITIONS):
+        job, heads = grow_hydra(muster, worker)
+
+        job.signal(signal.SIGKILL)
+
+        assert_gone(heads, seconds=1)
+        muster.assert_no_survivors(seconds=0.5)
+        assert job.end() == -signal.SIGKILL
+
+
+@pytest.mark.soak
+def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
+    for _ in range(REPETITIONS):
+        job, heads = grow_hydra(muster, worker)
+
+        job.kill_agent()
+
+        assert job.end(1) == 128 + signal.SIGKILL
+        assert_gone(heads, seconds=0)
+        muster.assert_no_survivors()
+
+
+def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muster, worker):
+    job = muster.start("--nproc-per-node=4", "--", worker("ignore_term"))
+    job.out.wait_for("ready", times=4)
+    guard, agent = job.guard(), job.agent()
+
+    os.kill(guard, signal.SIGSTOP)  # so that it cannot notice the end of the other
+    os.kill(agent, signal.SIGKILL)
+    os.kill(guard, signal.SIGKILL)
+
+    muster.assert_no_survivors(seconds=1)
+    job.end()
+
+
+class TestAsFirstProcess:
+    """As the first process of a container, where orphans come to muster anyway."""
+
+    def grow(self, muster, worker, *arguments):
+        # The pids that the heads print are those of the inner namespace: of no use out here.
+        return grow_hydra(muster, worker, *arguments, through=AS_FIRST_PROCESS)[0]
+
+    @pytest.mark.soak
+    def test_nothing_of_a_hydra_is_left_when_the_worker_fails(self, muster, worker):
+        for _ in range(REPETITIONS):
+            job = self.grow(muster, worker, 3)
+
+            assert job.end(GRACE + 1) == 3
+            muster.assert_no_survivors()
+
+    @pytest.mark.soak
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(self, muster, worker, number):
+        for _ in range(REPETITIONS):
+            job = self.grow(muster, worker)
+
+            os.kill(job.guard(), number)
+
+            assert job.end(GRACE + 1) == 128 + number
+            muster.assert_no_survivors()
+
+    @pytest.mark.soak
+    def test_nothing_of_a_hydra_is_left_after_kill_of_muster(self, muster, worker):
+        for _ in range(REPETITIONS):
+            job = self.grow(muster, worker)
+
+            os.kill(job.guard(), signal.SIGKILL)
+
+            assert job.end(1) in (-signal.SIGKILL, 128 + signal.SIGKILL)
+            muster.assert_no_survivors(seconds=0.5)
+
+    @pytest.mark.soak
+    def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(self, muster, worker):
+        for _ in range(REPETITIONS):
+            job = self.grow(muster, worker)
+
+            job.kill_agent()
+
+            assert job.end(1) == 128 + signal.SIGKILL
+            muster.assert_no_survivors()
+
+    def test_orphans_of_the_container_are_buried(self, muster, worker):
+        """Zombies that come to the first process do not pile up while the job runs."""
+        orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
+        script = f"{orphans}; echo ready; exec sleep 100"
+        job = muster.start("--", "sh", "-c", script, through=AS_FIRST_PROCESS)
+        job.out.wait_for("ready")
+        ours = {job.guard(), job.agent()}
+
+        def zombies():
+            return [p for p in processes.all_processes() if p.parent in ours and p.state == "Z"]
+
+        wait_until(lambda: not zombies(), lambda: f"burial of {zombies()}", 1)
+        os.kill(job.guard(), signal.SIGTERM)
+        assert job.end() == 143
+
+
+@pytest.mark.parametrize("kind", [[], ["session"]])
+def test_a_child_that_a_worker_leaves_behind_is_ended_and_the_job_succeeds(muster, worker, kind):
+    job = muster.run("--", worker("leave_a_grandchild"), *kind)
+
+    left = job.out.text.split()[1]
+    assert job.code == 0
+    assert job.seconds < 1
+    assert f"pid {left} (leave_a_grandc" in job.said_about("rank 0 left 1 process behind")
+    muster.assert_no_survivors()
+
+
+def test_a_stubborn_child_that_a_worker_leaves_behind_is_killed_after_the_grace(muster, worker):
+    job = muster.run(f"--grace={GRACE}", "--", worker("leave_a_grandchild"), "stubborn")
+
+    assert job.code == 0
+    assert GRACE <= job.seconds < GRACE + 1
+    muster.assert_no_survivors()
+
+
+def test_a_daemon_is_ended_with_the_job_and_named(muster, worker):
+    job = muster.run("--nproc-per-node=2", "--prefix=never", "--", worker("daemonise"))
+
+    daemons = [line.split()[1] for line in job.out.lines]
+    assert job.code == 0
+    assert len(daemons) == 2
+    for daemon in daemons:
+        assert any(f"pid {daemon} " in line for line in job.said)
+    muster.assert_no_survivors()
+
+
+def test_a_worker_that_ignores_term_is_killed_after_the_grace_and_named(muster, worker):
+    job = muster.start(f"--grace={GRACE}", "--", worker("ignore_term"))
+    job.out.wait_for("ready")
+
+    asked_at = time.monotonic()
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert GRACE <= time.monotonic() - asked_at < GRACE + 1
+    assert "killing it" in job.said_about("rank 0 (pid ", "SIGTERM")
+
+
+def test_a_stopped_worker_ends_at_the_request_to_end(muster, worker):
+    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", "echo pid $$; exec sleep 100")
+    job.out.wait_for("pid ", times=2)
+    stopped = int(job.out.lines[0].split()[-1])
+    os.kill(stopped, signal.SIGSTOP)
+    wait_until(lambda: processes.look_at(stopped).state == "T", "the worker to stop")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(1) == 143
+
+
+@pytest.mark.soak
+def test_a_process_that_runs_away_from_session_to_session_is_caught(muster, worker):
+    for _ in range(default_or_soak(2, 20)):
+        job = muster.start(f"--grace={GRACE}", "--", worker("keep_hopping"), 20)
+
+        assert job.end(GRACE + 2) == 0
+        muster.assert_no_survivors()

@@ -1,0 +1,197 @@
+"""In a terminal: who gets the keys, and what Ctrl-C and Ctrl-Z do."""
+
+import os
+import signal
+
+import pytest
+
+from support import processes
+from support.deadlines import wait_until
+from support.muster import binary
+from support.terminal import CTRL_BACKSLASH, CTRL_C, CTRL_Z
+
+READY = [
+    "sh",
+    "-c",
+    "echo rea''dy; exec sleep 100",
+]  # a shell that echoes the command says it otherwise
+
+
+@pytest.fixture
+def shell(terminal):
+    """An interactive bash, with job control, that has said its first prompt."""
+    one = terminal("bash", "--norc", "--noprofile", "-i", env={"PS1": "prompt> "})
+    one.screen.wait_for("prompt> ")
+    return one
+
+
+def test_one_worker_is_the_foreground_process(terminal, worker):
+    one = terminal(binary(), "--", worker("describe_itself"))
+
+    assert one.end() == 0
+    assert "foreground yes" in one.screen.text
+
+
+def test_one_worker_reads_what_is_typed(terminal):
+    one = terminal(binary(), "--", "sh", "-c", "printf 'who? '; read name; echo hello $name")
+    one.screen.wait_for("who? ")
+
+    one.press("rank\n")
+
+    assert one.end() == 0
+    assert "hello rank" in one.screen.text
+
+
+def test_ctrl_c_reaches_one_worker_and_muster_ends_with_130(terminal):
+    one = terminal(binary(), "--", *READY)
+    one.screen.wait_for("ready")
+
+    one.press(CTRL_C)
+
+    assert one.end(2) == 130
+
+
+def test_one_worker_may_handle_ctrl_c_itself_and_go_on(terminal, worker, muster):
+    """As pdb does, and every interactive interpreter."""
+    one = terminal(binary(), "--", worker("echo_signals"))
+    one.screen.wait_for("ready")
+
+    one.press(CTRL_C)
+    one.screen.wait_for("got INT")
+    one.press(CTRL_BACKSLASH)
+    one.screen.wait_for("got QUIT")
+    one.press(CTRL_C)
+    one.screen.wait_for("got INT", times=2)
+
+    os.killpg(one.foreground(), signal.SIGKILL)
+    assert one.end(2) == 137
+
+
+def test_ctrl_c_ends_several_workers_with_130(terminal, worker):
+    one = terminal(binary(), "--nproc-per-node=3", "--", worker("echo_signals"), 0)
+    one.screen.wait_for("ready", times=3)
+
+    one.press(CTRL_C)
+
+    assert one.end(2) == 130
+    assert one.screen.text.count("got INT") == 3
+
+
+def test_a_second_ctrl_c_ends_stubborn_workers_at_once(terminal, worker):
+    one = terminal(binary(), "--nproc-per-node=2", "--", worker("echo_signals"))
+    one.screen.wait_for("ready", times=2)
+    one.press(CTRL_C)
+    one.screen.wait_for("got INT", times=2)
+
+    one.press(CTRL_C)
+
+    assert one.end(2) == 130
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_new_size_of_the_terminal_is_told_to_the_workers(terminal, worker, count):
+    one = terminal(binary(), f"--nproc-per-node={count}", "--", worker("echo_signals"), 0)
+    one.screen.wait_for("ready", times=count)
+
+    one.resize(rows=50, columns=132)
+
+    one.screen.wait_for("got WINCH", times=count)
+    os.kill(one.pid, signal.SIGTERM)
+    assert one.end(2) == 143
+
+
+def test_a_lost_terminal_ends_the_job(terminal, muster):
+    one = terminal(binary(), "--nproc-per-node=2", "--", *READY)
+    one.screen.wait_for("ready", times=2)
+
+    os.kill(one.pid, signal.SIGHUP)  # what the kernel sends to the leader of the session
+
+    assert one.end(2) == 129
+
+
+def test_after_one_worker_the_terminal_belongs_to_its_former_user_again(terminal):
+    """A shell without job control never takes the terminal back by itself."""
+    one = terminal("sh", "-c", f"{binary()} -- true; read answer; echo read $answer")
+    one.screen.wait_for("succeeded")
+
+    one.press("back\n")
+
+    assert one.end(2) == 0
+    assert "read back" in one.screen.text
+
+
+def test_after_a_killed_agent_the_terminal_belongs_to_its_former_user_again(terminal):
+    one = terminal(
+        "sh",
+        "-c",
+        f"{binary()} -- sh -c 'echo rea\"\"dy; exec sleep 100'; read answer; echo read $answer",
+    )
+    one.screen.wait_for("ready")
+    (guard,) = [p.pid for p in processes.children_of(one.pid)]
+    (agent,) = [p.pid for p in processes.children_of(guard)]
+
+    os.kill(agent, signal.SIGKILL)
+    wait_until(lambda: not processes.is_alive(guard), "the end of muster", 2)
+    one.press("back\n")
+
+    assert one.end(2) == 0
+    assert "read back" in one.screen.text
+
+
+def test_in_the_background_one_worker_does_not_take_the_terminal(shell, worker):
+    shell.press(f"{binary()} -- {worker('describe_itself')} & wait; echo 'en''ded'\n")
+    shell.screen.wait_for("ended")
+
+    assert "foreground no" in shell.screen.text
+    shell.press("exit\n")
+    assert shell.end(2) == 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_ctrl_z_stops_the_job_and_fg_goes_on_with_it(shell, count):
+    shell.press(f"{binary()} --nproc-per-node={count} -- sh -c 'echo rea\"\"dy; exec sleep 100'\n")
+    shell.screen.wait_for("ready", times=count)
+
+    shell.press(CTRL_Z)
+    shell.screen.wait_for("Stopped", seconds=3)
+    shell.press("echo 'in be''tween'\n")
+    shell.screen.wait_for("in between", seconds=3)
+    shell.press("fg\n")
+    wait_until(lambda: shell.foreground() != shell.pid, "the job to be in the foreground", 3)
+    shell.press(CTRL_C)
+    shell.screen.wait_for("prompt> ", times=4, seconds=3)
+    shell.press("echo code $?\n")
+
+    shell.screen.wait_for("code 130", seconds=3)
+    shell.press("exit\n")
+    shell.end(2)
+
+
+def test_a_job_that_was_stopped_can_go_on_in_the_background(shell):
+    shell.press(
+        f'{binary()} --nproc-per-node=2 -- sh -c \'echo rea""dy; sleep 0.3; echo do""ne\'\n'
+    )
+    shell.screen.wait_for("ready", times=2)
+
+    shell.press(CTRL_Z)
+    shell.screen.wait_for("Stopped", seconds=3)
+    shell.press("bg\n")
+
+    shell.screen.wait_for("done", times=2, seconds=3)
+    shell.press("wait; exit\n")
+    shell.end(3)
+
+
+def test_ctrl_c_in_a_shell_script_stops_the_script_too(terminal):
+    """A shell gives up its script when the program ended by INT, and muster's 130 says so."""
+    one = terminal(
+        "bash",
+        "-c",
+        f"{binary()} --nproc-per-node=2 -- sh -c 'echo rea\"\"dy; exec sleep 100'; echo code $?",
+    )
+    one.screen.wait_for("ready", times=2)
+
+    one.press(CTRL_C)
+
+    one.end(2)
+    assert "code 130" in one.screen.text or "code" not in one.screen.text

@@ -1,0 +1,1 @@
+"""What the process and cluster rings share: starting muster, waiting, looking at processes."""

@@ -1,0 +1,169 @@
+"""Starts the real program and looks at it from outside, as its users do."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from . import processes
+from .deadlines import LONG, Missed, wait_until
+from .streams import Stream
+
+ROOT = Path(__file__).resolve().parents[2]
+_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
+
+
+def binary():
+    """The program under test: $BINARY, else build/muster."""
+    return Path(os.environ.get("BINARY", ROOT / "build" / "muster")).absolute()
+
+
+class Muster:
+    """Starts jobs for one test, and makes sure that the test leaves no process behind."""
+
+    def __init__(self, folder, tag):
+        self.folder = folder
+        self.tag = tag
+        self._starts = 0
+        self._tolerated = set()
+
+    def start(self, *arguments, env=None, through=(), report=False, **options):
+        """Starts muster with these arguments.
+
+        `env` is added to a small clean environment, `through` is a command that runs muster, such
+        as prlimit or unshare, and `report` adds --report with a file of its own.
+        """
+        self._starts += 1
+        report_file = self.folder / f"report-{self._starts}.json" if report else None
+        reporting = ["--report", report_file] if report else []
+        command = [*through, binary(), *reporting, *arguments]
+        return Job(command, self.environment(env), report_file, self.folder, options)
+
+    def run(self, *arguments, seconds=LONG, **options):
+        """Starts muster and waits for its end."""
+        job = self.start(*arguments, **options)
+        job.end(seconds)
+        return job
+
+    def environment(self, more=None):
+        kept = ("PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
+        clean = {name: os.environ[name] for name in kept if name in os.environ}
+        return {
+            **clean,
+            "LC_ALL": "C.UTF-8",
+            "TMPDIR": str(self.folder),
+            "TEST_TAG": self.tag,
+            **{name: str(value) for name, value in (more or {}).items()},
+        }
+
+    def tolerate(self, pid):
+        """A process of the test that is not muster's to end."""
+        self._tolerated.add(pid)
+
+    def survivors(self):
+        return [p for p in processes.belonging_to(self.tag) if p.pid not in self._tolerated]
+
+    def assert_no_survivors(self, seconds=0.0):
+        """Fails unless every process of this test is gone within that time."""
+        wait_until(
+            lambda: not self.survivors(),
+            lambda: "nothing to be left, but these are: " + ", ".join(map(str, self.survivors())),
+            seconds,
+        )
+
+
+class Job:
+    """One start of muster."""
+
+    def __init__(self, command, environment, report_file, folder, options):
+        self.command = [str(word) for word in command]
+        self._report_file = report_file
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        options.setdefault("cwd", folder)
+        self.started_at = time.monotonic()
+        self.process = processes.start(self.command, env=environment, **options)
+        self.pid = self.process.pid
+        self.out = self._stream("standard output", self.process.stdout)
+        self.err = self._stream("standard error", self.process.stderr)
+        self.code = None
+        self.seconds = None
+
+    def _stream(self, name, pipe):
+        if pipe is None:
+            return None
+        with pipe:
+            return Stream(f"{name} of {self}", os.dup(pipe.fileno()))
+
+    def __str__(self):
+        return " ".join(self.command)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self, seconds=LONG):
+        """Waits for muster and for the end of its output; returns the exit code."""
+        try:
+            self.code = processes.wait_for_end(self.process, seconds, self)
+        except Missed as missed:
+            raise Missed(f"{missed}\n{self.words()}") from None
+        self.seconds = time.monotonic() - self.started_at
+        for stream in (self.out, self.err):
+            if stream is not None:
+                stream.wait_for_end()
+        assert not _SANITIZER.search(self.words()), self.words()
+        return self.code
+
+    def words(self):
+        """Everything it wrote, for messages."""
+        streams = (self.out, self.err)
+        return "\n".join(stream.text[-4000:] for stream in streams if stream is not None)
+
+    @property
+    def said(self):
+        """The lines that muster itself said, without what they all begin with."""
+        beginning = "muster: "
+        return [line[len(beginning) :] for line in self.err.lines if line.startswith(beginning)]
+
+    def said_about(self, *words):
+        """The one line of muster's that has all these words in it."""
+        lines = [line for line in self.said if all(str(word) in line for word in words)]
+        assert (
+            len(lines) == 1
+        ), f"expected one line with {words} and got {lines} of:\n{self.err.text}"
+        return lines[0]
+
+    @property
+    def report(self):
+        return json.loads(self._report_file.read_text())
+
+    def guard(self):
+        """The pid of muster itself, also where another command started it."""
+        return wait_until(self._find_guard, f"muster to run under {self}")
+
+    def _find_guard(self):
+        candidates = [self.pid]
+        while candidates:
+            pid = candidates.pop()
+            if processes.program_of(pid) == str(binary().resolve()):
+                return pid
+            candidates += [child.pid for child in processes.children_of(pid)]
+        return None
+
+    def agent(self):
+        """The pid of the guard's agent: the one child that runs the same program."""
+
+        def find():
+            program = str(binary().resolve())
+            children = processes.children_of(self.guard())
+            agents = [child.pid for child in children if processes.program_of(child.pid) == program]
+            return agents[0] if len(agents) == 1 else None
+
+        return wait_until(find, f"the agent of {self}")
+
+    def kill_agent(self):
+        os.kill(self.agent(), signal.SIGKILL)

@@ -1,0 +1,11 @@
+"""How often a test repeats itself: a tenth by default, all of it with SOAK=1 in the environment."""
+
+import os
+
+
+def soaking():
+    return os.environ.get("SOAK", "") not in ("", "0")
+
+
+def default_or_soak(default, soak):
+    return soak if soaking() else default
