@@ -34,7 +34,12 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     const std::string_view colour = with_colour ? colour_of(message.level) : std::string_view{};
     std::string line(colour);
     line += "muster: ";
-    line.append(message.payload.data(), message.payload.size());
+    for (const char c : message.payload) {
+      line += c;
+      if (c == '\n') {  // part of a value that is quoted: whose line it is must be seen all the same
+        line += "muster: ";
+      }
+    }
     line += colour.empty() ? "\n" : "\x1b[0m\n";
     if (target) {
       target(line);

@@ -6,6 +6,22 @@
 #include <algorithm>
 
 namespace muster {
+namespace {
+
+/// Cuts a line that is too long at its beginning, between characters if it is text.
+void shorten(std::string& line) {
+  if (line.size() <= Tail::kLongestLine) {
+    return;
+  }
+  line.erase(0, line.size() - Tail::kLongestLine);
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80; };
+  for (int i = 0; i < 3 && !line.empty() && continues(line.front()); ++i) {
+    line.erase(0, 1);
+  }
+  line.insert(0, "...");
+}
+
+}  // namespace
 
 void Tail::feed(std::string_view bytes) {
   if (bytes.size() >= kBytes) {
@@ -33,10 +49,7 @@ std::vector<std::string> Tail::lines() const {
       line.pop_back();
     }
     line.erase(0, line.rfind('\r') == std::string::npos ? 0 : line.rfind('\r') + 1);
-    if (line.size() > kLongestLine) {
-      line.erase(0, line.size() - kLongestLine);
-      line.insert(0, "...");
-    }
+    shorten(line);
     line = valid_utf8(line);
   }
   return all;

@@ -1,0 +1,260 @@
+// Bytes in, whole lines with prefixes out, however the bytes are torn.
+#include <muster/base/text.hpp>
+#include <muster/logs/line_framer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace muster {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr const char* kPrefix = "[3] ";
+
+/// What comes out when `pieces` are read one after the other and the stream ends.
+std::string framed(const std::vector<std::string>& pieces, const std::string& prefix = kPrefix) {
+  LineFramer framer(prefix);
+  std::string out;
+  for (const std::string& piece : pieces) {
+    framer.feed(piece, out);
+  }
+  framer.finish(out);
+  return out;
+}
+
+TEST(LineFramer, PutsThePrefixBeforeEachLine) {
+  EXPECT_EQ(framed({"one\ntwo\n"}), "[3] one\n[3] two\n");
+}
+
+TEST(LineFramer, KeepsEmptyLines) {
+  EXPECT_EQ(framed({"\n\na\n\n"}), "[3] \n[3] \n[3] a\n[3] \n");
+}
+
+TEST(LineFramer, SaysNothingForNothing) {
+  EXPECT_EQ(framed({}), "");
+  EXPECT_EQ(framed({"", ""}), "");
+}
+
+TEST(LineFramer, WaitsForTheEndOfALine) {
+  LineFramer framer(kPrefix);
+  std::string out;
+
+  framer.feed("half", out);
+  EXPECT_EQ(out, "");
+  framer.feed(" a line", out);
+  EXPECT_EQ(out, "");
+  framer.feed("\nnext", out);
+  EXPECT_EQ(out, "[3] half a line\n");
+}
+
+TEST(LineFramer, EndsAPartialLastLine) {
+  EXPECT_EQ(framed({"a\nlast words"}), "[3] a\n[3] last words\n");
+}
+
+TEST(LineFramer, FinishesOnlyOnce) {
+  LineFramer framer(kPrefix);
+  std::string out;
+  framer.feed("x", out);
+  framer.finish(out);
+  framer.finish(out);
+
+  EXPECT_EQ(out, "[3] x\n");
+}
+
+TEST(LineFramer, WithoutAPrefixChangesNothingButTheLastLineEnd) {
+  for (const std::string& text :
+       {"a\nb\n"s, "\r\n\r\n"s, "10%\r20%\r\n"s, "\0\xFF\x80\n"s, "\n"s}) {
+    EXPECT_EQ(framed({text}, ""), text);
+  }
+  EXPECT_EQ(framed({"a\nb"}, ""), "a\nb\n");
+}
+
+TEST(LineFramer, PassesBytesThroughAtOnceWithoutWholeLines) {
+  LineFramer framer("", /*whole_lines=*/false);
+  std::string out;
+
+  framer.feed("no end", out);
+  EXPECT_EQ(out, "no end");
+  framer.feed("\rbar\xFF", out);
+  EXPECT_EQ(out, "no end\rbar\xFF");
+  EXPECT_FALSE(framer.has_progress());
+  framer.flush_progress(out);
+  framer.finish(out);
+  EXPECT_EQ(out, "no end\rbar\xFF");
+}
+
+TEST(LineFramer, RepeatsThePrefixBehindACarriageReturn) {
+  EXPECT_EQ(framed({"10%\r20%\r30%\n"}), "[3] 10%\r[3] 20%\r[3] 30%\n");
+  EXPECT_EQ(framed({"\r10%\n"}), "[3] \r[3] 10%\n");
+}
+
+TEST(LineFramer, TakesTheLineEndsOfOtherSystems) {
+  EXPECT_EQ(framed({"one\r\ntwo\r\n"}), "[3] one\r\n[3] two\r\n");
+  EXPECT_EQ(framed({"one\r\r\n"}), "[3] one\r\r\n");
+  EXPECT_EQ(framed({"one\r"}), "[3] one\r\n");
+}
+
+TEST(LineFramer, LeavesBinaryBytesAlone) {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) {
+    all += static_cast<char>(byte);
+  }
+  // The line ends at byte 10, the return is byte 13.
+  EXPECT_EQ(
+      framed({all}),
+      kPrefix + all.substr(0, 11) + kPrefix + all.substr(11, 3) + kPrefix + all.substr(14) + "\n");
+}
+
+const std::string& a_bit_of_everything() {
+  static const std::string kText =
+      "first\n\nsecond \xC3\xA9\xE2\x82\xAC\xF0\x9F\x9A\x80\r\n10%\r20%\r\r30%\n\r\r\n\r"
+      "\x80\xFF\0binary\n"s +
+      "last without an end \xF0\x9F";
+  return kText;
+}
+
+TEST(LineFramer, GivesTheSameLinesWhereverOneReadIsTorn) {
+  const std::string& text = a_bit_of_everything();
+  const std::string expected = framed({text});
+
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    EXPECT_EQ(framed({text.substr(0, cut), text.substr(cut)}), expected) << "torn at " << cut;
+  }
+}
+
+TEST(LineFramer, GivesTheSameLinesByteByByte) {
+  std::vector<std::string> bytes;
+  for (const char byte : a_bit_of_everything()) {
+    bytes.emplace_back(1, byte);
+  }
+  EXPECT_EQ(framed(bytes), framed({a_bit_of_everything()}));
+}
+
+TEST(LineFramer, GivesTheSameLinesInRandomPieces) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  std::string text;
+  for (int i = 0; i < 200; ++i) {
+    text += a_bit_of_everything();
+  }
+  const std::string expected = framed({text});
+
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::string> pieces;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t length = std::uniform_int_distribution<std::size_t>(1, 300)(random);
+      pieces.push_back(text.substr(at, length));
+      at += length;
+    }
+    ASSERT_EQ(framed(pieces), expected);
+  }
+}
+
+TEST(LineFramer, KeepsALineOfManyMegabytesWhole) {
+  const std::string line(LineFramer::kLongestLine - 1, 'x');
+
+  EXPECT_EQ(framed({line.substr(0, 5'000'000), line.substr(5'000'000) + "\n"}),
+            kPrefix + line + "\n");
+}
+
+/// The line that is longer than any line may be: `bytes` of `unit` after an offset.
+std::string cut_line(const std::string& unit, std::size_t offset) {
+  LineFramer framer(kPrefix);
+  std::string out;
+  std::string text(offset, 'x');
+  while (text.size() <= LineFramer::kLongestLine) {
+    text += unit;
+  }
+  // In two reads, the second of which is torn inside a character.
+  const std::size_t first = text.size() - 1;
+  framer.feed(std::string_view(text).substr(0, first), out);
+  framer.feed(std::string_view(text).substr(first), out);
+  framer.feed("tail\n", out);
+  return out;
+}
+
+TEST(LineFramer, CutsALongerLineButNoCharacter) {
+  for (const std::string unit : {"\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x9A\x80"}) {
+    for (std::size_t offset = 0; offset < unit.size(); ++offset) {
+      const std::string out = cut_line(unit, offset);
+      EXPECT_EQ(valid_utf8(out), out) << "a character was cut";
+      EXPECT_TRUE(out.ends_with("tail\n"));
+      EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 2);
+    }
+  }
+}
+
+TEST(LineFramer, CutsALongerLineOfBinaryBytesAnywhere) {
+  std::string out;
+  LineFramer framer(kPrefix);
+  framer.feed(std::string(LineFramer::kLongestLine + 1, '\x80'), out);
+
+  EXPECT_EQ(out.size(), LineFramer::kLongestLine + 1 + std::string(kPrefix).size() + 1);
+}
+
+// Progress bars
+
+TEST(LineFramer, ShowsTheStepsOfAWaitingProgressBarWhenAsked) {
+  LineFramer framer(kPrefix);
+  std::string out;
+  framer.feed("10%\r20%\r30", out);
+
+  EXPECT_EQ(out, "");
+  EXPECT_TRUE(framer.has_progress());
+  framer.flush_progress(out);
+  EXPECT_EQ(out, "[3] 10%\r[3] 20%\n");
+}
+
+TEST(LineFramer, GoesOnWithTheBarAfterwards) {
+  LineFramer framer(kPrefix);
+  std::string out;
+  framer.feed("10%\r20", out);
+  framer.flush_progress(out);
+  out.clear();
+
+  framer.feed("%\r30%\n", out);
+
+  EXPECT_EQ(out, "[3] \r[3] 20%\r[3] 30%\n");
+}
+
+TEST(LineFramer, HasNothingToShowOfABarThatJustStarts) {
+  LineFramer framer(kPrefix);
+  std::string out;
+  framer.feed("\r10%", out);
+  framer.flush_progress(out);
+
+  EXPECT_EQ(out, "");
+}
+
+TEST(LineFramer, HasNoProgressInAnOrdinaryLine) {
+  LineFramer framer(kPrefix);
+  std::string out;
+
+  EXPECT_FALSE(framer.has_progress());
+  framer.feed("10%\rdone\nhalf a line", out);
+  EXPECT_FALSE(framer.has_progress());
+  out.clear();
+  framer.flush_progress(out);
+  EXPECT_EQ(out, "");
+}
+
+TEST(LineFramer, LosesNoByteOfABarThatIsFlushedAnyTime) {
+  const std::string bar = "10%\r20%\r\r30%\rdone\n";
+  for (std::size_t cut = 0; cut <= bar.size(); ++cut) {
+    LineFramer framer("");
+    std::string out;
+    framer.feed(bar.substr(0, cut), out);
+    framer.flush_progress(out);
+    framer.feed(bar.substr(cut), out);
+    framer.finish(out);
+    std::erase(out, '\n');
+
+    EXPECT_EQ(out + '\n', bar) << "flushed after " << cut << " bytes";
+  }
+}
+
+}  // namespace
+}  // namespace muster
