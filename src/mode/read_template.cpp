@@ -170,7 +170,7 @@ Result<RoleTemplate> read_role(const json::value& value,
   const std::vector<Result<>> steps = {
       check_fields(object,
                    {"name", "count", "decides_success", "environment", "environment_unless_set",
-                    "unset", "arguments"},
+                    "unset", "arguments", "error_file"},
                    path, place),
       read_field(role.name, object, path + "/name", place, read_text),
       read_field(role.count, object, path + "/count", place, read_count),
@@ -179,7 +179,8 @@ Result<RoleTemplate> read_role(const json::value& value,
       read_field(role.environment_unless_set, object, path + "/environment_unless_set", place,
                  read_named_texts),
       read_field(role.unset, object, path + "/unset", place, read_texts),
-      read_field(role.arguments, object, path + "/arguments", place, read_texts)};
+      read_field(role.arguments, object, path + "/arguments", place, read_texts),
+      read_field(role.error_file, object, path + "/error_file", place, read_text)};
   for (const Result<>& step : steps) {
     if (!step) {
       return step.error();
@@ -247,7 +248,7 @@ Result<std::vector<T>> read_list(const json::object& root,
 
 const std::vector<std::string>& placeholder_names() {
   static const std::vector<std::string> kNames = {
-      "attempt",     "cores_per_worker", "global_rank", "job_id",      "local_rank",
+      "attempt",     "cores_per_worker", "error_file", "global_rank", "job_id",      "local_rank",
       "local_world_size", "master_address", "max_restarts", "node_rank", "nodes",
       "role",        "role_rank",        "role_world_size", "run_dir",  "worker_port",
       "world_size"};

@@ -2,6 +2,7 @@
 #include <muster/plan/launch_plan.hpp>
 
 #include <muster/base/text.hpp>
+#include <muster/environment/marker.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -12,7 +13,9 @@ namespace {
 using Values = std::map<std::string, std::string>;
 
 /// Nothing of muster's own may reach a worker but the marker, which run/ adds.
-bool is_own_variable(const std::string& name) { return name.starts_with("MUSTER_"); }
+bool is_own_variable(const std::string& name) {
+  return name.starts_with("MUSTER_") && name != kMarkerVariable;
+}
 
 std::vector<std::string> own_variables(const Snapshot& snapshot) {
   std::vector<std::string> names;
@@ -79,9 +82,11 @@ struct RolePlan {
   const Snapshot& snapshot;
 };
 
-WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
+WorkerPlan plan_worker(const RolePlan& shared, Values values) {
   const RoleTemplate& role = shared.role;
   WorkerPlan worker;
+  worker.error_file = fill_placeholders(role.error_file, values);
+  values["error_file"] = worker.error_file;
   worker.role = role.name;
   worker.decides_success = role.decides_success;
   worker.argv = shared.job.program;
@@ -122,20 +127,32 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
   }
 }
 
-/// Says once which thread count the workers get, since it decides how fast they compute.
-void remark_threads(LaunchPlan& plan, const Snapshot& snapshot) {
+/// The thread count that muster chose for the workers; it decides how fast they compute, so it is
+/// said. Nothing when it was inherited.
+std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot) {
   if (plan.workers.empty()) {
-    return;
+    return {};
   }
   const auto threads = plan.workers.front().environment.find("OMP_NUM_THREADS");
   if (threads == plan.workers.front().environment.end()) {
-    return;
+    return {};
   }
-  const std::string workers = count_of(plan.workers.size(), "worker");
   plan.decisions.push_back({"OMP_NUM_THREADS", threads->second, snapshot.cores.source});
-  plan.remarks.push_back("OMP_NUM_THREADS=" + threads->second + " for each worker (" +
-                         count_of(static_cast<std::size_t>(snapshot.cores.count), "allowed core") +
-                         " / " + workers + ")");
+  return ", OMP_NUM_THREADS=" + threads->second + " (" +
+         count_of(static_cast<std::size_t>(snapshot.cores.count), "allowed core") + " / " +
+         count_of(plan.workers.size(), "worker") + ")";
+}
+
+/// The one line at the start: who we think we are.
+void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
+  const std::string leader = plan.nodes > 1 ? ", leader " + plan.master_address + ":" +
+                                                  std::to_string(plan.master_port.value_or(0))
+                                            : std::string();
+  plan.remarks.push_back(plan.platform + ": node " + to_string(plan.node_rank) + " of " +
+                         std::to_string(plan.nodes) + ", " +
+                         count_of(plan.workers.size(), "worker") + " here, " +
+                         std::to_string(plan.world_size) + " in the job" + leader +
+                         describe_threads(plan, snapshot));
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
@@ -182,7 +199,7 @@ LaunchPlan make_plan(const Cluster& cluster,
     plan.world_size += place.total;
   }
   plan.files = plan_files(chosen.mode, values);
-  remark_threads(plan, snapshot);
+  remark_start(plan, snapshot);
   return plan;
 }
 
@@ -193,6 +210,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   const std::string local_rank = *snapshot.variable("LOCAL_RANK");
   const std::string local_world_size = *snapshot.variable("LOCAL_WORLD_SIZE");
   LaunchPlan plan;
+  plan.marks_workers = false;
   plan.platform = "worker";
   plan.mode = "none";
   plan.hosts = {std::nullopt};

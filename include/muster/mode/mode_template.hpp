@@ -30,6 +30,7 @@ struct RoleTemplate {
   NamedTexts environment_unless_set;    ///< set when the variable is not inherited
   std::vector<std::string> unset;       ///< inherited variables that must not reach the process
   std::vector<std::string> arguments;   ///< appended to the program's own
+  std::string error_file;               ///< where the process writes why it failed: {error_file}
 };
 
 /// A file to write before the processes start.

@@ -31,6 +31,7 @@ struct WorkerPlan {
   std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited
   std::vector<std::string> unset;                  ///< inherited variables that are removed
   std::string working_directory;
+  std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
   std::string log;  ///< path without ".out" and ".err"; relative to the log directory if it has none
 };
 
@@ -56,6 +57,8 @@ struct LaunchPlan {
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;  ///< those of this node, by local rank
   std::vector<std::string> remarks;  ///< sentences that the user should read once at start
+  /// False inside another launcher's worker, whose environment is passed on as it is.
+  bool marks_workers = true;
 };
 
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <muster/base/result.hpp>
+#include <muster/base/unique_fd.hpp>
+
+#include <sys/types.h>
+
+namespace muster {
+
+/// What the agent must know about the guard, its parent.
+struct GuardLink {
+  pid_t guard = -1;
+  /// Readable (at its end) when the guard is gone.
+  UniqueFd lifeline;
+};
+
+/// Splits the process in two. The *guard* keeps the pid that users see, passes signals on and
+/// waits; its child, the *agent*, runs `work` and ends with what it returns. Each is a subreaper
+/// in a process group of its own, so that no signal to a group ends both. When the agent is
+/// killed the guard KILLs all that is left of the job; the agent does the same when the guard is.
+///
+/// Processes that are the guard's children for other reasons are never signalled: those that it
+/// had before (a shell that used `exec`), and those that it adopts as a container's first process,
+/// unless they carry `marker`.
+///
+/// Returns the exit code in the guard. The agent does not return.
+[[nodiscard]] Result<int> run_guarded(const std::string& marker,
+                                      const std::function<int(GuardLink)>& work);
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <set>
+
+namespace muster {
+
+/// What this process inherited and changes for itself: given back to each worker.
+struct Inherited {
+  sigset_t signal_mask{};
+  /// Of HUP, INT and QUIT, those that were ignored when muster started (nohup, a shell's
+  /// background job): they stay without effect.
+  std::set<int> ignored_signals;
+  rlimit descriptors{};
+};
+
+/// Call this before anything else. Blocks every signal that muster handles, so that none is lost
+/// or kills it (as the first process of a container, too); makes sure that descriptors 0 to 2 are
+/// open and that no other inherited one reaches a worker; raises the limit of descriptors.
+[[nodiscard]] Inherited take_over_process();
+
+/// True when descriptor 0, 1 or 2 was closed and is /dev/null now.
+[[nodiscard]] bool was_closed(int standard_fd);
+
+/// The signals that muster acts on or passes on.
+[[nodiscard]] sigset_t handled_signals();
+
+}  // namespace muster

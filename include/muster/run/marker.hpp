@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include <muster/environment/marker.hpp>
+
+namespace muster {
+
+/// A mark that no other job has: 16 hexadecimal digits.
+[[nodiscard]] std::string make_marker();
+
+}  // namespace muster

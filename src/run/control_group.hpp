@@ -1,0 +1,31 @@
+#pragma once
+
+// The last net under processes that fork faster than they can be killed. Private to run/.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Moves processes into a control group of their own (version 2) and kills it as a whole: what they
+/// fork in the meantime is born inside it. Where the file system is not writable nothing happens.
+///
+/// It is made only when it is needed: to enter a group costs milliseconds, and a job that ends
+/// well needs none.
+class ControlGroupNet {
+ public:
+  ControlGroupNet() = default;
+  ControlGroupNet(const ControlGroupNet&) = delete;
+  ControlGroupNet& operator=(const ControlGroupNet&) = delete;
+  ~ControlGroupNet();
+
+  /// True when the processes were moved and the group was killed.
+  bool kill(const std::vector<pid_t>& pids);
+
+ private:
+  std::string folder_;  ///< empty until the group exists
+};
+
+}  // namespace muster

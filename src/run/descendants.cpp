@@ -1,0 +1,128 @@
+// Reads /proc. A process that ends while it is read is simply not there.
+#include "descendants.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/base/unique_fd.hpp>
+#include <muster/run/marker.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+/// The whole of a small file of /proc; a stat line is below this size.
+std::string read_small_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> buffer{};
+  const ssize_t size = file ? ::read(file.get(), buffer.data(), buffer.size()) : -1;
+  return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string();
+}
+
+/// "4711 (a name) S 4710 ...": the name may hold blanks and brackets, so it ends at the last ")".
+std::optional<Process> parse_stat(const std::string& stat) {
+  const std::size_t open = stat.find('(');
+  const std::size_t close = stat.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    return std::nullopt;
+  }
+  Process process;
+  process.pid = std::atoi(stat.c_str());  // NOLINT(cert-err34-c): the kernel wrote it
+  process.name = stat.substr(open + 1, close - open - 1);
+  std::istringstream fields(stat.substr(close + 1));
+  fields >> process.state >> process.parent;
+  std::string skipped;
+  constexpr int kFieldsToStartTime = 17;  // fields 5 to 21; the start time is field 22
+  for (int i = 0; i < kFieldsToStartTime; ++i) {
+    fields >> skipped;
+  }
+  fields >> process.start_time;
+  return fields ? std::optional(process) : std::nullopt;
+}
+
+std::optional<Process> read_process(const std::string& pid) {
+  return parse_stat(read_small_file("/proc/" + pid + "/stat"));
+}
+
+}  // namespace
+
+std::vector<Process> read_processes() {
+  std::vector<Process> processes;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), &::closedir);
+  while (directory) {
+    const dirent* const entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe)
+    if (entry == nullptr) {
+      break;
+    }
+    const char first = entry->d_name[0];
+    if (first < '1' || first > '9') {
+      continue;
+    }
+    if (auto process = read_process(entry->d_name)) {
+      processes.push_back(std::move(*process));
+    }
+  }
+  return processes;
+}
+
+std::vector<Process> descendants(const std::vector<Process>& all,
+                                 pid_t root,
+                                 const std::set<pid_t>& excluded) {
+  std::multimap<pid_t, const Process*> children;
+  for (const Process& process : all) {
+    children.emplace(process.parent, &process);
+  }
+  std::vector<Process> found;
+  std::vector<pid_t> parents = {root};
+  for (std::size_t next = 0; next < parents.size(); ++next) {
+    const auto [first, last] = children.equal_range(parents[next]);
+    for (auto child = first; child != last; ++child) {
+      const Process& process = *child->second;
+      if (excluded.contains(process.pid) || process.pid == root) {
+        continue;
+      }
+      parents.push_back(process.pid);
+      if (process.state != 'Z' && process.state != 'X') {
+        found.push_back(process);
+      }
+    }
+  }
+  return found;
+}
+
+void signal_exactly(const Process& process, int signal) {
+  // The pidfd holds on to a process, the start time tells whether it is the one that was seen.
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  const auto now = read_process(std::to_string(process.pid));
+  if (!now || now->start_time != process.start_time) {
+    return;
+  }
+  if (!pidfd || ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) != 0) {
+    (void)::kill(process.pid, signal);  // before Linux 5.3: the moment since the check is the risk
+  }
+}
+
+bool has_marker(pid_t pid, const std::string& marker) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+  const std::string start = std::string(kMarkerVariable) + "=";
+  for (std::string entry; std::getline(file, entry, '\0');) {
+    if (entry.starts_with(start)) {
+      const std::vector<std::string> marks = split(entry.substr(start.size()), ':');
+      return std::find(marks.begin(), marks.end(), marker) != marks.end();
+    }
+  }
+  return false;
+}
+
+}  // namespace muster

@@ -1,0 +1,39 @@
+#pragma once
+
+// Who descends from a process, and signals that cannot hit a stranger. Private to run/.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// A process as /proc shows it.
+struct Process {
+  pid_t pid = -1;
+  pid_t parent = -1;
+  char state = '?';                  ///< R, S, D, T, Z ...
+  unsigned long long start_time = 0; ///< in clock ticks since boot; with the pid it names a process
+  std::string name;                  ///< up to 15 characters
+};
+
+/// All processes that /proc shows.
+[[nodiscard]] std::vector<Process> read_processes();
+
+/// The living descendants of `root`, parents before children. Whatever descends from a process in
+/// `excluded`, and that process itself, is left out.
+[[nodiscard]] std::vector<Process> descendants(const std::vector<Process>& all,
+                                               pid_t root,
+                                               const std::set<pid_t>& excluded);
+
+/// Signals the very process that was seen: if its pid belongs to another one by now, nobody is.
+void signal_exactly(const Process& process, int signal);
+
+/// True when the environment that the process was executed with has this marker among the
+/// colon-separated marks of MUSTER_JOB_MARKER.
+[[nodiscard]] bool has_marker(pid_t pid, const std::string& marker);
+
+}  // namespace muster

@@ -1,0 +1,158 @@
+// The guard: small on purpose, for it must not fail. It allocates nothing while the job runs.
+#include <muster/run/guard.hpp>
+
+#include "sweeper.hpp"
+
+#include <muster/logs/messages.hpp>
+#include <muster/run/inherited.hpp>
+#include <muster/supervise/exit_status.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+constexpr int kKillRounds = 100;
+constexpr int kKillRoundMilliseconds = 20;
+
+/// Children that we had before we made any: `exec muster` keeps those of the shell.
+std::set<pid_t> children_of_others() {
+  siginfo_t info{};
+  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    return {};  // no child at all: the usual case, and no look at /proc
+  }
+  std::set<pid_t> children;
+  for (const Process& process : read_processes()) {
+    if (process.parent == ::getpid()) {
+      children.insert(process.pid);
+    }
+  }
+  return children;
+}
+
+void pass_on(int signal, pid_t agent) {
+  (void)::kill(agent, signal);
+  if (signal == SIGTSTP) {
+    (void)::raise(SIGSTOP);  // the shell gets its terminal back; CONT is passed on as well
+  }
+}
+
+/// Waits until the agent has ended, passing signals on. Buries orphans on the way.
+int wait_for_agent(pid_t agent) {
+  const sigset_t signals = handled_signals();
+  while (true) {
+    int status = 0;
+    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
+         pid = ::waitpid(-1, &status, WNOHANG)) {
+      if (pid == agent) {
+        return status;
+      }
+    }
+    const int signal = ::sigwaitinfo(&signals, nullptr);
+    if (signal > 0 && signal != SIGCHLD) {
+      pass_on(signal, agent);
+    }
+  }
+}
+
+/// Which of our children are not the job's. As the first process we adopt every orphan of the
+/// container, so only the marker tells.
+std::set<pid_t> strangers(const std::set<pid_t>& had_before, const std::string& marker) {
+  std::set<pid_t> found = had_before;
+  if (::getpid() != 1 && had_before.empty()) {
+    return found;
+  }
+  for (const Process& process : read_processes()) {
+    if (process.parent == ::getpid() && !has_marker(process.pid, marker)) {
+      found.insert(process.pid);
+    }
+  }
+  return found;
+}
+
+void bury_all() {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+bool has_child() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/// KILLs what the agent left, in rounds, until nothing is left or it cannot be killed.
+std::size_t sweep(const std::set<pid_t>& had_before, const std::string& marker) {
+  Sweeper sweeper(::getpid());
+  std::size_t ended = 0;
+  for (int round = 0; round < kKillRounds && has_child(); ++round) {
+    const std::vector<Process> found = sweeper.kill_round(strangers(had_before, marker));
+    ended = std::max(ended, found.size());
+    bury_all();
+    if (found.empty()) {
+      break;
+    }
+    (void)::poll(nullptr, 0, kKillRoundMilliseconds);  // the dying need a moment to be gone
+  }
+  return ended;
+}
+
+/// The terminal must not stay with a group that is gone.
+void take_terminal_back() {
+  if (::isatty(STDIN_FILENO) != 0) {
+    (void)::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  }
+}
+
+int guard(pid_t agent, const std::set<pid_t>& had_before, const std::string& marker) {
+  const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent));
+  if (status.code()) {
+    if (has_child()) {
+      (void)sweep(had_before, marker);
+    }
+    return *status.code();
+  }
+  const std::size_t ended = sweep(had_before, marker);
+  take_terminal_back();
+  say_error("the agent (pid " + std::to_string(agent) + ") was ended by " + status.describe() +
+            "; its " + std::to_string(ended) + " processes were killed");
+  return status.shell_code();
+}
+
+}  // namespace
+
+Result<int> run_guarded(const std::string& marker, const std::function<int(GuardLink)>& work) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return system_error("cannot make a pipe", errno);
+  }
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const std::set<pid_t> had_before = children_of_others();
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+  const pid_t guard_pid = ::getpid();
+  const pid_t agent = ::fork();
+  if (agent < 0) {
+    return system_error("cannot start the agent: making a process", errno);
+  }
+  if (agent == 0) {
+    write_end.reset();  // only the guard holds it: its end is the guard's end
+    (void)::setpgid(0, 0);
+    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork
+    const int code = work(GuardLink{guard_pid, std::move(read_end)});
+    ::_exit(code);
+  }
+  (void)::setpgid(agent, agent);
+  read_end.reset();
+  return guard(agent, had_before, marker);
+}
+
+}  // namespace muster

@@ -1,0 +1,96 @@
+// The first thing that the program does: take signals and descriptors under control.
+#include <muster/run/inherited.hpp>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace muster {
+namespace {
+
+std::array<bool, 3>& closed_at_start() {
+  static std::array<bool, 3> closed{};
+  return closed;
+}
+
+/// A descriptor below 3 that is closed would be given to the next file that is opened, and a
+/// worker's output would end up in it.
+void open_standard_descriptors() {
+  for (int fd = 0; fd < 3; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) {
+      closed_at_start()[static_cast<std::size_t>(fd)] = true;
+      // Takes the lowest free number, which is this one. Must be inheritable, as 0 to 2 are.
+      (void)::open("/dev/null", O_RDWR);  // NOLINT(android-cloexec-open)
+    }
+  }
+}
+
+/// Everything inherited above 2 stays open for us and is closed in whatever we execute.
+void keep_descriptors_from_workers() {
+  if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
+    return;
+  }
+  // Before Linux 5.11. Descriptors above this limit are the exception that is left.
+  constexpr int kHighest = 4096;
+  for (int fd = 3; fd < kHighest; ++fd) {
+    (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // fails for those that are not open
+  }
+}
+
+rlimit raise_descriptor_limit() {
+  rlimit before{};
+  if (::getrlimit(RLIMIT_NOFILE, &before) == 0) {
+    rlimit raised = before;
+    raised.rlim_cur = raised.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &raised);  // refused: the old limit may do
+  }
+  return before;
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT,
+                           SIGTSTP, SIGCHLD}) {
+    sigaddset(&set, signal);
+  }
+  return set;
+}
+
+Inherited take_over_process() {
+  Inherited inherited;
+  sigset_t blocked = handled_signals();
+  // Not handled, but they must not end or stop us: a closed console, a full file, a write to the
+  // terminal from the background.
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN}) {
+    sigaddset(&blocked, signal);
+  }
+  ::sigprocmask(SIG_BLOCK, &blocked, &inherited.signal_mask);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT}) {
+    if (is_ignored(signal)) {
+      inherited.ignored_signals.insert(signal);
+    }
+  }
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would throw our workers' exit codes away
+  open_standard_descriptors();
+  keep_descriptors_from_workers();
+  inherited.descriptors = raise_descriptor_limit();
+  return inherited;
+}
+
+bool was_closed(int standard_fd) {
+  return closed_at_start()[static_cast<std::size_t>(standard_fd)];
+}
+
+}  // namespace muster

@@ -1,0 +1,201 @@
+// Pumps the workers' pipes. Collects bytes only: logs/ makes lines, Console writes them.
+#include "output.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
+constexpr int kLargePipeBytes = 1 << 20;
+/// How long a progress bar may stand unfinished before its steps are shown.
+constexpr std::chrono::milliseconds kProgressDelay{500};
+
+}  // namespace
+
+class Output::Stream {
+ public:
+  Stream(boost::asio::io_context& io, UniqueFd read_end, StreamRoute stream_route)
+      : route(std::move(stream_route)), pipe(io, read_end.release()), progress_timer(io) {}
+
+  StreamRoute route;
+  boost::asio::posix::stream_descriptor pipe;
+  boost::asio::steady_timer progress_timer;
+  Tail tail;
+  bool is_open = true;
+  bool is_paused = false;
+  bool has_large_pipe = false;
+  bool timer_runs = false;
+};
+
+Output::Output(boost::asio::io_context& io) : io_(io) {}
+
+Output::~Output() = default;
+
+void Output::add(UniqueFd read_end, StreamRoute route) {
+  if (buffer_.empty()) {
+    buffer_.resize(kBufferBytes);
+  }
+  (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // ours alone: the worker has the other end
+  streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route)));
+  ++open_streams_;
+  wait_for(*streams_.back());
+}
+
+void Output::wait_for(Stream& stream) {
+  if (stream.route.console != nullptr && stream.route.console->is_congested()) {
+    stream.is_paused = true;
+    return;
+  }
+  stream.pipe.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [this, &stream](const boost::system::error_code& error) {
+                           if (error || !stream.is_open) {
+                             return;
+                           }
+                           if (read_once(stream) != ReadResult::End) {
+                             wait_for(stream);
+                           }
+                         });
+}
+
+Output::ReadResult Output::read_once(Stream& stream) {
+  ssize_t size = -1;
+  do {
+    size = ::read(stream.pipe.native_handle(), buffer_.data(), buffer_.size());
+  } while (size < 0 && errno == EINTR);
+  if (size < 0 && errno == EAGAIN) {
+    return ReadResult::Nothing;
+  }
+  if (size <= 0) {
+    end(stream);
+    return ReadResult::End;
+  }
+  constexpr ssize_t kUsualPipe = ssize_t{64} << 10U;
+  if (size >= kUsualPipe && !stream.has_large_pipe) {
+    // A full pipe means that the worker waits for us: fewer, larger reads from here on.
+    stream.has_large_pipe = true;
+    (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, kLargePipeBytes);
+  }
+  deliver(stream, {buffer_.data(), static_cast<std::size_t>(size)});
+  return ReadResult::Some;
+}
+
+void Output::deliver(Stream& stream, std::string_view bytes) {
+  StreamRoute& route = stream.route;
+  if (route.is_error) {
+    stream.tail.feed(bytes);
+  }
+  if (route.file) {
+    if (const std::string problem = route.file->write(bytes); !problem.empty()) {
+      on_remark(problem);
+    }
+  }
+  if (route.console != nullptr) {
+    route.framer.feed(bytes, shown_);
+    show(stream);
+    watch_progress(stream);
+  }
+}
+
+void Output::show(Stream& stream) {
+  stream.route.console->write(shown_);
+  shown_.clear();
+  if (shown_.capacity() > 4 * kBufferBytes) {
+    shown_.shrink_to_fit();
+  }
+}
+
+/// A progress bar has no line end until it is done: show its steps from time to time.
+void Output::watch_progress(Stream& stream) {
+  if (stream.timer_runs || !stream.route.framer.has_progress()) {
+    return;
+  }
+  stream.timer_runs = true;
+  stream.progress_timer.expires_after(kProgressDelay);
+  stream.progress_timer.async_wait([this, &stream](const boost::system::error_code& error) {
+    stream.timer_runs = false;
+    if (!error && stream.is_open) {
+      stream.route.framer.flush_progress(shown_);
+      show(stream);
+    }
+  });
+}
+
+void Output::end(Stream& stream) {
+  stream.is_open = false;
+  --open_streams_;
+  stream.progress_timer.cancel();
+  boost::system::error_code ignored;  // nothing is written, so nothing can be lost in closing
+  stream.pipe.close(ignored);
+  if (stream.route.console != nullptr) {
+    stream.route.framer.finish(shown_);
+    show(stream);
+  }
+  if (on_end) {
+    on_end(stream.route.worker);
+  }
+}
+
+void Output::resume() {
+  for (const auto& stream : streams_) {
+    if (stream->is_paused && stream->is_open) {
+      stream->is_paused = false;
+      wait_for(*stream);
+    }
+  }
+}
+
+void Output::drain() {
+  for (const auto& stream : streams_) {
+    const Console* const console = stream->route.console;
+    while (stream->is_open && (console == nullptr || !console->is_congested())) {
+      if (read_once(*stream) != ReadResult::Some) {
+        break;
+      }
+    }
+  }
+}
+
+void Output::close() {
+  for (const auto& stream : streams_) {
+    if (stream->is_open) {
+      end(*stream);
+    }
+  }
+}
+
+bool Output::has_ended(std::size_t worker) const {
+  return std::none_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
+    return stream->route.worker == worker && stream->is_open;
+  });
+}
+
+std::vector<std::string> Output::last_lines(std::size_t worker) const {
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker && stream->route.is_error) {
+      return stream->tail.lines();
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> Output::describe_missing() const {
+  std::vector<std::string> sentences;
+  for (const auto& stream : streams_) {
+    const auto& file = stream->route.file;
+    if (file && file->missing_bytes() > 0) {
+      sentences.push_back("'" + file->path() + "' lacks " +
+                          count_of(file->missing_bytes(), "byte") + " that could not be written");
+    }
+  }
+  return sentences;
+}
+
+}  // namespace muster

@@ -1,0 +1,81 @@
+#pragma once
+
+// Reads what the workers write and hands it to consoles, files and tails. Private to run/.
+
+#include "console.hpp"
+#include "log_file.hpp"
+
+#include <muster/base/unique_fd.hpp>
+#include <muster/logs/line_framer.hpp>
+#include <muster/logs/tail.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Where one stream of one worker goes.
+struct StreamRoute {
+  std::size_t worker = 0;
+  bool is_error = false;        ///< standard error: its last lines are remembered
+  Console* console = nullptr;   ///< not owned; empty: not shown
+  std::optional<LogFile> file;
+  LineFramer framer{""};
+};
+
+/// All streams of all workers. Memory is bounded: a worker whose console is congested is not read
+/// until the console takes bytes again, and so it waits in its own write.
+class Output {
+ public:
+  explicit Output(boost::asio::io_context& io);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  /// Called with a sentence for the user, such as a full disk.
+  std::function<void(const std::string&)> on_remark;
+  /// Called when a stream has reached its end.
+  std::function<void(std::size_t worker)> on_end;
+
+  /// From here on reads `read_end`, a pipe that is not shared with anybody.
+  void add(UniqueFd read_end, StreamRoute route);
+
+  /// To be called when a console takes bytes again.
+  void resume();
+
+  /// Reads what the workers have written until now, without waiting.
+  void drain();
+
+  /// Ends each stream, also those whose pipe somebody keeps open.
+  void close();
+
+  [[nodiscard]] bool all_ended() const { return open_streams_ == 0; }
+  /// True when all streams of a worker have ended.
+  [[nodiscard]] bool has_ended(std::size_t worker) const;
+  /// The last lines of a worker's standard error.
+  [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
+  /// One sentence for each file that lacks bytes.
+  [[nodiscard]] std::vector<std::string> describe_missing() const;
+
+ private:
+  class Stream;
+  enum class ReadResult { Some, Nothing, End };
+
+  void wait_for(Stream& stream);
+  ReadResult read_once(Stream& stream);
+  void deliver(Stream& stream, std::string_view bytes);
+  void end(Stream& stream);
+  void show(Stream& stream);
+  void watch_progress(Stream& stream);
+
+  boost::asio::io_context& io_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::size_t open_streams_ = 0;
+  std::vector<char> buffer_;   ///< one for all: a read is delivered before the next
+  std::string shown_;          ///< lines on their way to a console
+};
+
+}  // namespace muster

@@ -1,0 +1,66 @@
+#pragma once
+
+// Finds out which children have ended, and buries them. Private to run/.
+
+#include <muster/base/unique_fd.hpp>
+#include <muster/supervise/exit_status.hpp>
+
+#include <sys/types.h>
+
+#include <map>
+#include <vector>
+
+namespace muster {
+
+struct Death {
+  std::size_t worker = 0;
+  ExitStatus status = ExitStatus::exited(0);
+};
+
+/// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.
+struct Stopped {
+  std::size_t worker = 0;
+  pid_t pid = -1;
+  int signal = 0;
+};
+
+/// The only caller of wait*: workers and the orphans that we adopt as a subreaper.
+///
+/// Workers are found through their pidfds in one epoll set, which reports them in the order in
+/// which they ended; waitid(P_ALL) would report the oldest child first. Where the kernel has no
+/// pidfd the order among deaths found together is unknown, and `knows_order` says so.
+class Reaper {
+ public:
+  Reaper();
+
+  /// Readable when a worker has ended. Close-on-exec, owned by the reaper.
+  [[nodiscard]] int ready_fd() const { return epoll_.get(); }
+
+  /// From here on the worker is waited for. `pidfd` may be empty.
+  void watch(std::size_t worker, pid_t pid, UniqueFd pidfd);
+
+  /// Workers that have ended since the last call, first death first. Orphans are buried quietly.
+  [[nodiscard]] std::vector<Death> collect();
+
+  /// Workers that were stopped since the last call.
+  [[nodiscard]] std::vector<Stopped> collect_stopped() const;
+
+  /// False when no child is left: then no descendant is either, since orphans become our children.
+  [[nodiscard]] static bool has_children();
+
+  [[nodiscard]] bool knows_order() const { return knows_order_; }
+
+ private:
+  struct Watched {
+    std::size_t worker = 0;
+    UniqueFd pidfd;
+  };
+  void collect_ready(std::vector<Death>& deaths);
+  bool bury(pid_t pid, std::vector<Death>& deaths);
+
+  UniqueFd epoll_;
+  std::map<pid_t, Watched> watched_;
+  bool knows_order_ = true;
+};
+
+}  // namespace muster

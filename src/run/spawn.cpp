@@ -1,0 +1,213 @@
+// The only place that makes processes of the job. Between clone and exec there are only system
+// calls on memory that was prepared before.
+#include "spawn.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace muster {
+namespace {
+
+/// Shared with the child, which runs in our memory: where it stops is seen here.
+struct ChildTask {
+  const char* executable = nullptr;
+  char* const* argv = nullptr;
+  char* const* environment = nullptr;
+  const SpawnRequest* request = nullptr;
+  const Inherited* inherited = nullptr;
+  pid_t parent = -1;
+  const char* volatile failed_step = nullptr;
+  volatile int error_number = 0;
+};
+
+/// In the child. Returns the step that failed, or nothing.
+const char* prepare_child(const ChildTask& task) {
+  const SpawnRequest& request = *task.request;
+  if (::setpgid(0, 0) != 0) {
+    return "making a process group";
+  }
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+    return "arming the parent-death signal";
+  }
+  // The parent may have died before the signal was armed. Compared with its real number, not with
+  // 1: as the first process of a container the parent is 1.
+  if (::getppid() != task.parent) {
+    ::_exit(127);
+  }
+  if (request.terminal >= 0) {
+    (void)::tcsetpgrp(request.terminal, ::getpid());  // no terminal any more: run without
+  }
+  if (::dup2(request.standard_input, STDIN_FILENO) < 0 ||
+      ::dup2(request.standard_output, STDOUT_FILENO) < 0 ||
+      ::dup2(request.standard_error, STDERR_FILENO) < 0) {
+    return "connecting its standard streams";
+  }
+  if (::setrlimit(RLIMIT_NOFILE, &task.inherited->descriptors) != 0) {
+    return "restoring the limit of descriptors";
+  }
+  if (::sigprocmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr) != 0) {
+    return "restoring the signal mask";
+  }
+  return nullptr;
+}
+
+int run_child(void* argument) {
+  auto& task = *static_cast<ChildTask*>(argument);
+  const char* step = prepare_child(task);
+  if (step == nullptr) {
+    ::execve(task.executable, task.argv, task.environment);
+    step = "";
+  }
+  task.error_number = errno;
+  task.failed_step = step;
+  ::_exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) {
+    result.push_back(const_cast<char*>(text.c_str()));  // NOLINT: execve's type, it writes nothing
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why) {
+  return Error{kind, "cannot run '" + name + "': " + why};
+}
+
+Error start_error(const SpawnRequest& request, const std::string& step, int error_number) {
+  const std::string& name = request.argv.front();
+  if (!step.empty()) {
+    return system_error("cannot start '" + name + "': " + step, error_number);
+  }
+  switch (error_number) {
+    case ENOENT:
+      return cannot_run(name, ErrorKind::NotFound,
+                        "it or the interpreter in its first line is not found");
+    case ENOEXEC:
+      return cannot_run(name, ErrorKind::NotExecutable,
+                        "it is neither a program nor a script with '#!' in its first line");
+    case E2BIG:
+      return cannot_run(name, ErrorKind::NotExecutable, "its arguments and environment are too long");
+    default:
+      return Error{ErrorKind::NotExecutable,
+                   system_error("cannot run '" + name + "'", error_number).message};
+  }
+}
+
+/// What keeps a file from being executed; nothing if it can be.
+std::optional<std::string> obstacle(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return std::generic_category().message(errno);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return "it is a directory";
+  }
+  if (::access(path.c_str(), X_OK) != 0) {
+    return "it is not executable";
+  }
+  return std::nullopt;
+}
+
+bool is_missing(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+}  // namespace
+
+Spawner::Spawner(const Inherited& inherited)
+    : inherited_(inherited), stack_(std::make_unique<std::byte[]>(kStackBytes)) {}
+
+Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
+  const std::vector<char*> argv = pointers(request.argv);
+  const std::vector<char*> environment = pointers(request.environment);
+  ChildTask task;
+  task.executable = request.executable.c_str();
+  task.argv = argv.data();
+  task.environment = environment.data();
+  task.request = &request;
+  task.inherited = &inherited_;
+  task.parent = ::getpid();
+
+  // CLONE_VFORK: we sleep until the child has executed or ended, so its stack can be shared.
+  const int pid = ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD,
+                          &task);
+  if (pid < 0) {
+    return system_error("cannot start '" + request.argv.front() + "': making a process", errno);
+  }
+  if (task.failed_step != nullptr) {
+    ::waitpid(pid, nullptr, 0);  // nobody has heard of it yet
+    return start_error(request, task.failed_step, task.error_number);
+  }
+  ::setpgid(pid, pid);  // done by the child too; after exec it fails, which is the usual case
+  Spawned spawned;
+  spawned.pid = pid;
+  spawned.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  return spawned;
+}
+
+Result<std::string> find_executable(const std::string& name, const std::string& search_path) {
+  if (name.empty()) {
+    return cannot_run(name, ErrorKind::NotFound, "the name is empty");
+  }
+  if (name.find('/') != std::string::npos) {
+    if (is_missing(name)) {
+      return cannot_run(name, ErrorKind::NotFound, "not found");
+    }
+    const auto reason = obstacle(name);
+    return reason ? Result<std::string>(cannot_run(name, ErrorKind::NotExecutable, *reason)) : name;
+  }
+  std::optional<std::string> refused;
+  for (const std::string& folder : split(search_path, ':')) {
+    std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    if (is_missing(path)) {
+      continue;
+    }
+    const auto reason = obstacle(path);
+    if (!reason) {
+      return path;
+    }
+    refused = refused.value_or(*reason);
+  }
+  if (refused) {
+    return cannot_run(name, ErrorKind::NotExecutable, *refused);
+  }
+  struct stat status {};
+  const bool is_here = ::stat(name.c_str(), &status) == 0;
+  if (is_here && S_ISDIR(status.st_mode)) {
+    return cannot_run(name, ErrorKind::NotExecutable, "it is a directory");
+  }
+  return cannot_run(name, ErrorKind::NotFound,
+                    "not found in PATH" +
+                        (is_here ? "; for the file in this folder write './" + name + "'" : ""));
+}
+
+Result<> check_script(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return cannot_run(path, errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
+                      errno == ENOENT ? "not found" : std::generic_category().message(errno));
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return cannot_run(path, ErrorKind::NotExecutable, "it is a directory");
+  }
+  if (::access(path.c_str(), R_OK) != 0) {
+    return cannot_run(path, ErrorKind::NotExecutable, "it is not readable");
+  }
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,66 @@
+#pragma once
+
+// Starts one process. Private to run/.
+
+#include <muster/base/result.hpp>
+#include <muster/base/unique_fd.hpp>
+#include <muster/run/inherited.hpp>
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// A process that is ready to be executed: everything is resolved, the child only makes calls.
+struct SpawnRequest {
+  std::string executable;                ///< path of the file
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  ///< "NAME=value"
+  int standard_input = -1;               ///< descriptors of ours; the child gets copies
+  int standard_output = -1;
+  int standard_error = -1;
+  int terminal = -1;  ///< if given, the child's group becomes its foreground group
+};
+
+struct Spawned {
+  pid_t pid = -1;
+  UniqueFd pidfd;  ///< empty where the kernel has none
+};
+
+/// Starts processes at the cost of posix_spawn: the child shares our memory until it executes, so
+/// nothing is copied however large we are.
+///
+/// posix_spawn itself cannot arm the parent-death signal, and the vfork launcher of Boost.Process
+/// 1.81 tells the io_context in the child, which closes the parent's epoll descriptor through the
+/// shared memory, and allocates between fork and exec: hence clone(2) by hand.
+///
+/// Only one thread may spawn, and it must live as long as the process: the parent-death signal
+/// fires when the *thread* that spawned ends.
+class Spawner {
+ public:
+  explicit Spawner(const Inherited& inherited);
+
+  /// Each child is the leader of a process group of its own, dies when we die, and has our inherited
+  /// signal mask and limit of descriptors. Fails with `NotFound`, `NotExecutable` or `System`, and
+  /// names the step that failed; such a child has been reaped.
+  [[nodiscard]] Result<Spawned> spawn(const SpawnRequest& request);
+
+ private:
+  static constexpr std::size_t kStackBytes = std::size_t{64} << 10U;
+
+  Inherited inherited_;
+  std::unique_ptr<std::byte[]> stack_;  ///< the child's; one is enough, we wait until it executes
+};
+
+/// Finds the file that a shell would execute for `name`: with a slash it is a path, without one the
+/// folders of `search_path` are tried. Fails with `NotFound` or `NotExecutable`.
+[[nodiscard]] Result<std::string> find_executable(const std::string& name,
+                                                  const std::string& search_path);
+
+/// Fails when a Python script cannot be read; the interpreter would start for nothing.
+[[nodiscard]] Result<> check_script(const std::string& path);
+
+}  // namespace muster

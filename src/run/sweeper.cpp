@@ -1,0 +1,51 @@
+// Leaves nothing behind. docs/processes.md tells why each step is there.
+#include "sweeper.hpp"
+
+#include <csignal>
+
+namespace muster {
+
+std::vector<Process> Sweeper::leftovers(const std::set<pid_t>& living_workers) const {
+  return descendants(read_processes(), root_, living_workers);
+}
+
+void Sweeper::ask_to_end(const std::vector<Process>& processes, int signal) {
+  for (const Process& process : processes) {
+    if (asked_.emplace(process.pid, process.start_time).second) {
+      signal_exactly(process, signal);
+      signal_exactly(process, SIGCONT);
+    }
+  }
+}
+
+std::vector<Process> Sweeper::kill_round(const std::set<pid_t>& excluded) {
+  std::vector<Process> found = descendants(read_processes(), root_, excluded);
+  if (++rounds_ > kRoundsWithoutNet) {
+    std::vector<pid_t> pids;
+    pids.reserve(found.size());
+    for (const Process& process : found) {
+      pids.push_back(process.pid);
+    }
+    (void)net_.kill(pids);  // not writable here: the signals below are what there is
+  }
+  // Children first would let a parent fork again; parents come first in the list.
+  for (const Process& process : found) {
+    signal_exactly(process, SIGKILL);
+  }
+  return found;
+}
+
+std::string describe_processes(const std::vector<Process>& processes) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < processes.size() && i < kNamed; ++i) {
+    text += text.empty() ? "" : ", ";
+    text += "pid " + std::to_string(processes[i].pid) + " (" + processes[i].name + ")";
+  }
+  if (processes.size() > kNamed) {
+    text += " and " + std::to_string(processes.size() - kNamed) + " more";
+  }
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,43 @@
+#pragma once
+
+// Ends processes of the job that are no workers any more. Private to run/.
+
+#include "control_group.hpp"
+#include "descendants.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Signals and kills what descends from us. It never signals what does not.
+class Sweeper {
+ public:
+  explicit Sweeper(pid_t root) : root_(root) {}
+
+  /// What ended workers left behind: our descendants, without the living workers and theirs.
+  [[nodiscard]] std::vector<Process> leftovers(const std::set<pid_t>& living_workers) const;
+
+  /// Sends `signal` to each of them that has not been asked before, and CONT so that a stopped one
+  /// can act on it.
+  void ask_to_end(const std::vector<Process>& processes, int signal);
+
+  /// KILLs every descendant that exists now. To be called again until none is left: some may have
+  /// forked meanwhile. From the third round on a control group helps, where one can be made.
+  /// `excluded` and what descends from them is spared. Returns what was still there.
+  std::vector<Process> kill_round(const std::set<pid_t>& excluded);
+
+ private:
+  static constexpr int kRoundsWithoutNet = 2;
+
+  pid_t root_;
+  int rounds_ = 0;
+  std::set<std::pair<pid_t, unsigned long long>> asked_;  ///< pid and start time
+  ControlGroupNet net_;
+};
+
+/// "pid 4712 (sleep), pid 4713 (python3) and 7 more".
+[[nodiscard]] std::string describe_processes(const std::vector<Process>& processes);
+
+}  // namespace muster

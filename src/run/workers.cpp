@@ -1,0 +1,179 @@
+// From a WorkerPlan to a process. Nothing is decided here but the two values that only the system
+// knows: the port and the folder.
+#include "workers.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/run/marker.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    if (errno == EMFILE) {
+      rlimit limit{};
+      (void)::getrlimit(RLIMIT_NOFILE, &limit);
+      return Error{ErrorKind::System, "cannot make a pipe: all " +
+                                          std::to_string(limit.rlim_cur) +
+                                          " file descriptors are in use; raise the hard limit "
+                                          "(ulimit -Hn)"};
+    }
+    return system_error("cannot make a pipe", errno);
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+bool is_python_script(const WorkerPlan& worker) {
+  return worker.argv.size() > 1 && worker.argv[1].ends_with(".py") &&
+         worker.argv.front().find("python") != std::string::npos;
+}
+
+}  // namespace
+
+Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, WorkerSurroundings surroundings)
+    : plan_(plan),
+      surroundings_(std::move(surroundings)),
+      spawner_(inherited),
+      states_(plan.workers.size()) {}
+
+Result<> Workers::start(std::size_t worker,
+                        int standard_input,
+                        int terminal,
+                        const std::function<Result<>(UniqueFd, UniqueFd)>& connect) {
+  const WorkerPlan& planned = plan_.workers[worker];
+  auto executable = executable_of(planned);
+  if (!executable) {
+    return executable.error();
+  }
+  auto out = make_pipe();
+  if (!out) {
+    return out.error();
+  }
+  auto err = make_pipe();
+  if (!err) {
+    return err.error();
+  }
+  SpawnRequest request;
+  request.executable = *executable;
+  request.argv = planned.argv;
+  request.environment = environment_of(planned);
+  request.standard_input = standard_input;
+  request.standard_output = out->write_end.get();
+  request.standard_error = err->write_end.get();
+  request.terminal = terminal;
+  // Connected first: when a log file cannot be made there is no process to take back.
+  if (auto connected = connect(std::move(out->read_end), std::move(err->read_end)); !connected) {
+    return connected;
+  }
+  auto spawned = spawner_.spawn(request);
+  if (!spawned) {
+    return spawned.error();
+  }
+  State& state = states_[worker];
+  state = {.pid = spawned->pid, .is_alive = true, .started = Clock::now(), .ended = {}};
+  reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));
+  return {};
+}
+
+void Workers::note_end(std::size_t worker) {
+  states_[worker].is_alive = false;
+  states_[worker].ended = Clock::now();
+}
+
+void Workers::signal_all(int signal) const {
+  for (const State& state : states_) {
+    if (state.is_alive) {
+      (void)::kill(-state.pid, signal);  // not buried yet, so the group is the worker's
+    }
+  }
+}
+
+double Workers::run_time_seconds(std::size_t worker) const {
+  const State& state = states_[worker];
+  if (state.pid < 0) {
+    return 0;
+  }
+  const auto end = state.is_alive ? Clock::now() : state.ended;
+  return std::chrono::duration<double>(end - state.started).count();
+}
+
+std::set<pid_t> Workers::living_pids() const {
+  std::set<pid_t> pids;
+  for (const State& state : states_) {
+    if (state.is_alive) {
+      pids.insert(state.pid);
+    }
+  }
+  return pids;
+}
+
+std::string Workers::error_file(std::size_t worker) const {
+  return fill_late(plan_.workers[worker].error_file);
+}
+
+Result<std::string> Workers::executable_of(const WorkerPlan& worker) {
+  const std::string& name = worker.argv.front();
+  if (const auto known = executables_.find(name); known != executables_.end()) {
+    return known->second;
+  }
+  if (is_python_script(worker)) {
+    if (auto checked = check_script(worker.argv[1]); !checked) {
+      return checked.error();
+    }
+  }
+  const auto path = surroundings_.variables.find("PATH");
+  auto found = find_executable(
+      name, path == surroundings_.variables.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second);
+  if (found) {
+    executables_.emplace(name, *found);
+  }
+  return found;
+}
+
+std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const {
+  std::vector<std::string> environment;
+  environment.reserve(surroundings_.variables.size() + worker.environment.size() + 1);
+  for (const auto& [name, value] : surroundings_.variables) {
+    const bool is_replaced = worker.environment.contains(name) ||
+                             (name == kMarkerVariable && !surroundings_.marker.empty());
+    const bool is_unset =
+        std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
+    if (!is_replaced && !is_unset) {
+      environment.push_back(name + "=" + value);
+    }
+  }
+  for (const auto& [name, value] : worker.environment) {
+    environment.push_back(name + "=" + fill_late(value));
+  }
+  if (!surroundings_.marker.empty()) {
+    environment.push_back(std::string(kMarkerVariable) + "=" + surroundings_.marker);
+  }
+  return environment;
+}
+
+/// Plain replacement: what else looks like a placeholder came from the user.
+std::string Workers::fill_late(std::string text) const {
+  for (const auto& [name, value] : surroundings_.late_values) {
+    const std::string placeholder = "{" + name + "}";
+    if (const std::size_t at = text.find(placeholder); at != std::string::npos) {
+      // Without the folder there is no file to name: torchrun leaves such a value empty, too.
+      text = value.empty() ? "" : text.replace(at, placeholder.size(), value);
+    }
+  }
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,73 @@
+#pragma once
+
+// The worker processes of this node: their start, their pids, their times. Private to run/.
+
+#include "output.hpp"
+#include "reaper.hpp"
+#include "spawn.hpp"
+
+#include <muster/plan/launch_plan.hpp>
+#include <muster/run/run.hpp>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// What a worker's environment is made of.
+struct WorkerSurroundings {
+  const std::map<std::string, std::string>& variables;  ///< inherited
+  std::string marker;                                   ///< empty: leave the inherited one alone
+  std::map<std::string, std::string> late_values;  ///< of {worker_port} and {run_dir}
+};
+
+class Workers {
+ public:
+  Workers(const LaunchPlan& plan, const Inherited& inherited, WorkerSurroundings surroundings);
+
+  /// Starts one worker and gives its pipes to `output`. Fails as `Spawner::spawn` does.
+  [[nodiscard]] Result<> start(std::size_t worker,
+                               int standard_input,
+                               int terminal,
+                               const std::function<Result<>(UniqueFd, UniqueFd)>& connect);
+
+  /// To be called when the reaper has buried a worker: from here on its pid is nobody's.
+  void note_end(std::size_t worker);
+
+  /// Sends a signal to the group of each worker that is alive.
+  void signal_all(int signal) const;
+
+  [[nodiscard]] Reaper& reaper() { return reaper_; }
+  [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
+  [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
+  [[nodiscard]] double run_time_seconds(std::size_t worker) const;
+  [[nodiscard]] std::set<pid_t> living_pids() const;
+  /// Where a worker writes why it failed; empty when it has no such file.
+  [[nodiscard]] std::string error_file(std::size_t worker) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct State {
+    pid_t pid = -1;
+    bool is_alive = false;
+    Clock::time_point started{};
+    Clock::time_point ended{};
+  };
+
+  [[nodiscard]] Result<std::string> executable_of(const WorkerPlan& worker);
+  [[nodiscard]] std::vector<std::string> environment_of(const WorkerPlan& worker) const;
+  [[nodiscard]] std::string fill_late(std::string text) const;
+
+  const LaunchPlan& plan_;
+  WorkerSurroundings surroundings_;
+  Spawner spawner_;
+  Reaper reaper_;
+  std::vector<State> states_;
+  std::map<std::string, std::string> executables_;  ///< by name: looked up once
+};
+
+}  // namespace muster
