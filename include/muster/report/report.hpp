@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <muster/base/json.hpp>
+#include <muster/base/result.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/run/outcome.hpp>
+
+namespace muster {
+
+/// A line of the report and how loud it is.
+struct ReportLine {
+  Level level = Level::Info;
+  std::string text;
+};
+
+/// What happened, for people: one line on success; on failure who failed first, why, its last lines,
+/// and who was only stopped.
+[[nodiscard]] std::vector<ReportLine> describe_outcome(const Outcome& outcome);
+
+/// What happened, for programs: the document that `--report` promises.
+[[nodiscard]] json::value to_document(const Outcome& outcome);
+
+/// Writes the document to a file, whole or not at all. Fails with `System`.
+[[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);
+
+/// What a worker wrote into its error file, in one sentence; the known forms are those of
+/// torch.distributed.elastic: {"message": "text"} and {"message": {"message": "text", ...}}.
+/// Anything else, torn or binary, gives nothing: it must not break the report.
+[[nodiscard]] std::string read_error_file(const std::string& content);
+
+/// Short advice drawn from how the first worker failed; empty when there is none.
+[[nodiscard]] std::vector<std::string> hints(const Outcome& outcome);
+
+}  // namespace muster

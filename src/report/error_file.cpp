@@ -1,0 +1,38 @@
+// Reads what a worker wrote about its own failure. Bytes from outside: nothing is taken for granted.
+#include <muster/base/text.hpp>
+#include <muster/report/report.hpp>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kLongest = 1'000;
+
+std::string shortened(const json::string& text) {
+  std::string line = valid_utf8(std::string_view(text.data(), text.size()));
+  line = std::string(trim(line));
+  line.erase(std::min(line.find('\n'), line.size()));
+  if (line.size() > kLongest) {
+    line = valid_utf8(line.substr(0, kLongest)) + "...";
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string read_error_file(const std::string& content) {
+  boost::system::error_code error;
+  json::parse_options limits;
+  limits.max_depth = 16;
+  const json::value document = json::parse(content, error, {}, limits);
+  if (error || !document.is_object()) {
+    return {};
+  }
+  const json::value* message = document.get_object().if_contains("message");
+  if (message != nullptr && message->is_object()) {
+    message = message->get_object().if_contains("message");
+  }
+  return message != nullptr && message->is_string() ? shortened(message->get_string())
+                                                    : std::string();
+}
+
+}  // namespace muster
