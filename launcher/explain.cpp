@@ -1,0 +1,101 @@
+// Everything that answers a question instead of running a job.
+#include "explain.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/cluster/cluster.hpp>
+#include <muster/mode/mode_template.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace muster {
+namespace {
+
+std::string table_of(const std::vector<Decision>& decisions) {
+  std::vector<Decision> rows = {{"FIELD", "VALUE", "SOURCE"}};
+  rows.insert(rows.end(), decisions.begin(), decisions.end());
+  std::size_t field_width = 0;
+  std::size_t value_width = 0;
+  for (const Decision& row : rows) {
+    field_width = std::max(field_width, row.field.size());
+    value_width = std::max(value_width, row.value.size());
+  }
+  std::string text;
+  for (const Decision& row : rows) {
+    std::string line = row.field;
+    line.resize(field_width + 2, ' ');
+    line += row.value;
+    line.resize(field_width + 2 + value_width + 2, ' ');
+    text += line + row.source + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<Result<std::string>> asked_for_text(const Settings& settings) {
+  if (is_on(settings, "help")) {
+    return help_text();
+  }
+  if (is_on(settings, "version")) {
+    return std::string("muster " MUSTER_VERSION "\n");
+  }
+  if (is_on(settings, "print-man")) {
+    return man_page();
+  }
+  if (const auto shell = settings.find("print-completion")) {
+    return completion_script(*shell);
+  }
+  return std::nullopt;
+}
+
+Result<int> print(const Result<std::string>& text) {
+  if (!text) {
+    return text.error();
+  }
+  std::string_view rest(*text);
+  while (!rest.empty()) {
+    const ssize_t taken = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (taken < 0 && errno == EPIPE) {
+      return 0;  // the reader, such as `head`, has seen enough
+    }
+    if (taken < 0 && errno != EINTR) {
+      return system_error("cannot write to standard output", errno);
+    }
+    rest.remove_prefix(taken > 0 ? static_cast<std::size_t>(taken) : 0);
+  }
+  return 0;
+}
+
+Result<int> explain(const Snapshot& snapshot, const Settings& settings) {
+  JobRequest job;
+  job.program = {"program"};
+  if (is_already_worker(snapshot) && !settings.has("nproc-per-node")) {
+    const LaunchPlan plan = make_worker_plan(job, snapshot);
+    return print(table_of(plan.decisions) + "\n" + plan.remarks.front() + "\n");
+  }
+  const auto cluster = describe_cluster(snapshot, settings);
+  if (!cluster) {
+    return cluster.error();
+  }
+  const auto mode = choose_mode(settings);
+  if (!mode) {
+    return mode.error();
+  }
+  return print(table_of(make_plan(*cluster, *mode, job, snapshot).decisions));
+}
+
+Result<> check_stdin_rank(const RunOptions& options, const LaunchPlan& plan) {
+  const auto workers = static_cast<int>(plan.workers.size());
+  if (options.stdin_rank && options.stdin_rank->value >= workers) {
+    return Error{ErrorKind::BadUsage, "--stdin is '" + to_string(*options.stdin_rank) +
+                                          "', but this node has " +
+                                          count_of(plan.workers.size(), "worker") +
+                                          "; local ranks begin with 0"};
+  }
+  return {};
+}
+
+}  // namespace muster

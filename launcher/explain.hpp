@@ -1,0 +1,26 @@
+#pragma once
+
+// Commands and options that print something and start nothing.
+
+#include "options.hpp"
+
+#include <muster/plan/launch_plan.hpp>
+#include <muster/run/run.hpp>
+
+#include <optional>
+
+namespace muster {
+
+/// The text of --help, --version, --print-man or --print-completion; nothing if none is asked for.
+[[nodiscard]] std::optional<Result<std::string>> asked_for_text(const Settings& settings);
+
+/// Writes to standard output. Returns the exit code 0, or an error when it cannot be written.
+[[nodiscard]] Result<int> print(const Result<std::string>& text);
+
+/// `muster explain`: what was detected, each value with its source, as a table.
+[[nodiscard]] Result<int> explain(const Snapshot& snapshot, const Settings& settings);
+
+/// Fails with `BadUsage` when --stdin names a worker that this node does not have.
+[[nodiscard]] Result<> check_stdin_rank(const RunOptions& options, const LaunchPlan& plan);
+
+}  // namespace muster

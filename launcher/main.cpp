@@ -1,0 +1,108 @@
+// muster: from the environment to the report. Each step is a stage with a folder of its name.
+#include "explain.hpp"
+#include "options.hpp"
+#include "requests.hpp"
+
+#include <muster/base/yaml.hpp>
+#include <muster/cluster/cluster.hpp>
+#include <muster/environment/snapshot.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/mode/mode_template.hpp>
+#include <muster/plan/launch_plan.hpp>
+#include <muster/report/report.hpp>
+#include <muster/run/run.hpp>
+
+#include <iostream>
+
+namespace muster {
+namespace {
+
+/// Who runs where with what. Nothing has been started, and nothing is left to decide.
+Result<LaunchPlan> plan_job(const CommandLine& line, const JobRequest& job, const Snapshot& snapshot) {
+  if (is_already_worker(snapshot) && !line.settings.has("nproc-per-node")) {
+    return make_worker_plan(job, snapshot);
+  }
+  const auto cluster = describe_cluster(snapshot, line.settings);
+  if (!cluster) {
+    return cluster.error();
+  }
+  const auto mode = choose_mode(line.settings);
+  if (!mode) {
+    return mode.error();
+  }
+  return make_plan(*cluster, *mode, job, snapshot);
+}
+
+/// The last words of the job: on the console, and in the file that --report names.
+void conclude(const Outcome& outcome, const Settings& settings) {
+  if (const auto file = settings.find("report")) {
+    if (const auto written = write_report(outcome, file->value); !written) {
+      say_warning(written.error().message);
+    }
+  }
+  for (const ReportLine& line : describe_outcome(outcome)) {
+    say(line.level, line.text);
+  }
+}
+
+Result<int> run_job(const CommandLine& line,
+                    const LaunchPlan& plan,
+                    const Snapshot& snapshot,
+                    const Inherited& inherited) {
+  const auto options = read_run_options(line.settings, snapshot);
+  if (!options) {
+    return options.error();
+  }
+  if (auto checked = check_stdin_rank(*options, plan); !checked) {
+    return checked.error();
+  }
+  const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
+  set_up_messages(level, may_colour(STDERR_FILENO, options->colour, snapshot.variables));
+  return run(plan, *options, inherited, snapshot.variables,
+             [&](const Outcome& outcome) { conclude(outcome, line.settings); });
+}
+
+Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
+  const Snapshot snapshot = take_snapshot();
+  const auto line = read_command_line(argv, snapshot);
+  if (!line) {
+    return line.error();
+  }
+  if (const auto text = asked_for_text(line->settings)) {
+    return print(*text);
+  }
+  if (line->command == Command::Explain) {
+    return explain(snapshot, line->settings);
+  }
+  const auto job = read_job(*line, snapshot);
+  if (!job) {
+    return job.error();
+  }
+  const auto plan = plan_job(*line, *job, snapshot);
+  if (!plan) {
+    return plan.error();
+  }
+  if (line->command == Command::Plan) {
+    const json::value document = to_document(*plan);
+    return print(is_on(line->settings, "json") ? pretty_json(document) : to_yaml(document));
+  }
+  return run_job(*line, *plan, snapshot, inherited);
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  const muster::Inherited inherited = muster::take_over_process();
+  try {
+    const auto exit_code = muster::launch({argv, static_cast<std::size_t>(argc)}, inherited);
+    if (exit_code) {
+      return *exit_code;
+    }
+    muster::say_error(exit_code.error().message);
+    return exit_code.error().exit_code();
+  } catch (const std::exception& error) {  // a bug, or no memory: nothing below catches these
+    muster::say_error(std::string("internal error: ") + error.what());
+    return 70;
+  }
+}

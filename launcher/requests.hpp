@@ -1,0 +1,19 @@
+#pragma once
+
+// From settings, which are text, to the typed requests of the stages.
+
+#include "options.hpp"
+
+#include <muster/plan/launch_plan.hpp>
+#include <muster/run/run.hpp>
+
+namespace muster {
+
+/// What to run: adds the Python interpreter where one is needed. Fails with `BadUsage` when no
+/// program is given.
+[[nodiscard]] Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot);
+
+/// How to run it.
+[[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot);
+
+}  // namespace muster

@@ -1,0 +1,183 @@
+// --help, the manual page and the completions, from the table of options.
+#include "options.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr const char* kIntroduction =
+    R"(Usage: muster [options] [--] program [arguments...]
+       muster [options] train.py [arguments...]
+       muster plan [--json] [options] -- program [arguments...]
+       muster explain [options]
+
+Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
+process per accelerator the way the framework expects, watches them, and says what happened.
+
+Examples:
+  muster train.py --epochs 3               one worker per accelerator of this machine
+  muster --nproc-per-node 4 train.py       four workers
+  muster -m package.train                  a Python module
+  muster --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 train.py
+                                           first of two nodes; the other one has --node-rank 1
+  muster train.py                          the same on every node under HAI, Volcano, Kubeflow ...
+  muster plan -- train.py                  what would be started, and start nothing
+  muster explain                           what was detected, and from which variable
+  muster --log-dir logs --report report.json train.py
+)";
+
+constexpr const char* kClosing =
+    R"(
+Each option can be given as a variable: --log-dir is MUSTER_LOG_DIR. A flag wins over its variable,
+and both win over the platform. Nothing after the program is read as an option of muster.
+
+Exit codes: 0 all workers succeeded; the first failed worker's own, or 128 + its signal; 128 + the
+signal that stopped the job; 64 bad command line, 65 bad data, 70 a bug in muster, 71 the system
+refused a call, 78 bad environment, 126 program not executable, 127 program not found.
+)";
+
+std::string spelled(const Option& option) {
+  std::string text = option.letter != '\0' ? std::string("-") + option.letter + ", " : "    ";
+  text += "--" + std::string(option.name);
+  if (option.argument != nullptr) {
+    text += std::string(" ") + option.argument;
+  }
+  return text;
+}
+
+std::vector<std::string> sections() {
+  std::vector<std::string> names;
+  for (const Option& option : option_table()) {
+    if (std::find(names.begin(), names.end(), option.section) == names.end()) {
+      names.emplace_back(option.section);
+    }
+  }
+  return names;
+}
+
+/// Text as roff wants it: "-" would become a hyphen, a leading "." or "'" a request.
+std::string roff(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '-' || c == '\\') {
+      escaped += '\\';
+    } else if ((c == '.' || c == '\'') && (escaped.empty() || escaped.back() == '\n')) {
+      escaped += "\\&";
+    }
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string bash_completion() {
+  std::string words;
+  std::string with_value;
+  for (const Option& option : option_table()) {
+    words += " --" + std::string(option.name);
+    if (option.argument != nullptr) {
+      with_value += (with_value.empty() ? "--" : "|--") + std::string(option.name);
+    }
+  }
+  return "# bash completion for muster\n"
+         "_muster() {\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  case $previous in\n"
+         "    --nproc-per-node) COMPREPLY=($(compgen -W 'auto gpu npu cpu' -- \"$current\")); return ;;\n"
+         "    --platform) COMPREPLY=($(compgen -W 'flags hai pet volcano bare single' -- \"$current\")); return ;;\n"
+         "    --mode) COMPREPLY=($(compgen -W 'auto torchrun' -- \"$current\")); return ;;\n"
+         "    --prefix|--color) COMPREPLY=($(compgen -W 'auto always never' -- \"$current\")); return ;;\n"
+         "    --print-completion) COMPREPLY=($(compgen -W 'bash zsh' -- \"$current\")); return ;;\n"
+         "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
+         "    " + with_value + ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "  esac\n"
+         "  if [[ $current == -* ]]; then\n"
+         "    COMPREPLY=($(compgen -W '" + words.substr(1) + "' -- \"$current\"))\n"
+         "  elif ((COMP_CWORD == 1)); then\n"
+         "    COMPREPLY=($(compgen -W 'run plan explain' -- \"$current\") $(compgen -f -- \"$current\"))\n"
+         "  else\n"
+         "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
+         "  fi\n"
+         "}\n"
+         "complete -o filenames -F _muster muster\n";
+}
+
+std::string zsh_completion() {
+  std::string text = "#compdef muster\n_arguments -s -S \\\n";
+  for (const Option& option : option_table()) {
+    std::string help = one_line(option.help);
+    help.erase(std::remove_if(help.begin(), help.end(),
+                              [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
+               help.end());
+    text += "  '--" + std::string(option.name) + "[" + help + "]";
+    if (option.argument != nullptr) {
+      const std::string argument(option.argument);
+      const std::string action = argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
+      text += ":" + argument + ":" + action;
+    }
+    text += "' \\\n";
+  }
+  return text + "  '1:program:_files' '*::arguments:_normal'\n";
+}
+
+}  // namespace
+
+std::string help_text() {
+  constexpr std::size_t kColumn = 30;
+  std::string text = kIntroduction;
+  for (const std::string& section : sections()) {
+    text += "\n" + section + ":\n";
+    for (const Option& option : option_table()) {
+      if (section != option.section) {
+        continue;
+      }
+      std::string line = "  " + spelled(option);
+      for (const std::string& part : split(option.help, '\n')) {
+        line.resize(std::max(kColumn, line.size() + 2), ' ');
+        text += line + part + "\n";
+        line.clear();
+      }
+    }
+  }
+  return text + kClosing;
+}
+
+std::string man_page() {
+  std::string text = ".TH MUSTER 1 \"\" \"muster " MUSTER_VERSION "\" \"User Commands\"\n"
+                     ".SH NAME\nmuster \\- start and watch the processes of a distributed job\n"
+                     ".SH SYNOPSIS\n"
+                     ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"
+                     ".B muster plan\n[\\-\\-json] [options] \\-\\- program [arguments...]\n.br\n"
+                     ".B muster explain\n[options]\n"
+                     ".SH DESCRIPTION\n.nf\n";
+  text += roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
+  text += ".fi\n.SH OPTIONS\n";
+  for (const std::string& section : sections()) {
+    text += ".SS " + section + "\n";
+    for (const Option& option : option_table()) {
+      if (section == option.section) {
+        text += ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(one_line(option.help)) + "\n";
+      }
+    }
+  }
+  return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
+}
+
+Result<std::string> completion_script(const Sourced<std::string>& shell) {
+  if (shell.value == "bash") {
+    return bash_completion();
+  }
+  if (shell.value == "zsh") {
+    return zsh_completion();
+  }
+  return wrong_value(shell, "bash or zsh");
+}
+
+}  // namespace muster
