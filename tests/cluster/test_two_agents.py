@@ -66,7 +66,7 @@ def assert_sum(jobs, workers=2):
     assert lines == sorted(f"rank {rank}: sum {sum(range(total))}" for rank in range(total))
 
 
-def test_two_nodes_by_flags_have_consecutive_ranks_and_a_prefix_with_the_node(muster, worker, port):
+def test_two_nodes_by_flags_have_consecutive_ranks(muster, worker, port):
     assert_ranks(start_by_flags(muster, port, 2, "--", worker("print_rank")))
 
 
@@ -161,7 +161,7 @@ def test_logs_of_two_nodes_in_one_directory_do_not_clash(muster, port, tmp_path)
 
 
 def test_a_failure_names_the_node_and_both_ranks(muster, worker, port):
-    job = start_by_flags(muster, port, 2, "--", worker("fail_on_rank"), 3, 9)[1]
+    job = start_node(muster, port, 1, 2, "--", worker("fail_on_rank"), 3, 9)
 
     assert job.end() == 9
     line = job.said_about("failed first")

@@ -218,7 +218,7 @@ def test_the_last_words_before_an_abort_are_kept(muster, worker):
 def test_output_that_comes_after_the_end_of_the_worker_still_arrives(muster):
     """A child of the worker holds the pipe for a moment longer."""
     job = muster.run(
-        "--nproc-per-node=2", "--", "sh", "-c", "(trap '' TERM; sleep 0.2; echo late) & echo early"
+        "--nproc-per-node=2", "--", "sh", "-c", "trap '' TERM; (sleep 0.2; echo late) & echo early"
     )
 
     assert job.code == 0
@@ -420,6 +420,7 @@ class TestSlowAndStalledReaders:
         job = muster.start(
             "--nproc-per-node=2",
             "--grace=0.3",
+            "--console-stall=0.3",
             "--",
             "sh",
             "-c",
@@ -431,8 +432,7 @@ class TestSlowAndStalledReaders:
 
         job.signal(signal.SIGTERM)
 
-        # Five seconds of patience with the console, and then it ends all the same.
-        assert job.end(8) == 143
+        assert job.end(2) == 143
         os.close(read_end)
 
 

@@ -56,15 +56,27 @@ def test_rank_17_is_named_while_both_cores_are_busy_and_the_others_end_by_themse
     assert_rank_17_is_always_named(muster, worker, "stubborn")
 
 
-def test_the_report_says_who_failed_how_and_when_and_lists_the_stopped(muster, worker):
-    job = muster.run("--nproc-per-node=64", "--", worker("fail_on_rank"), 17, 3)
+def test_the_report_says_who_failed_how_and_when_and_lists_the_stopped(muster, worker, tmp_path):
+    job = muster.start("--nproc-per-node=64", "--", worker("fail_on_rank"), 17, 3, tmp_path / "go")
+    job.out.wait_for("waiting", times=63)
 
+    (tmp_path / "go").touch()
+
+    assert job.end() == 3
     first = job.said_about("failed first")
-    assert job.code == 3
     for part in ("rank 17 ", "node 0 (", "local rank 17", "pid ", "exit code 3", "attempt 0"):
         assert part in first
     assert job.said_about("stopped by muster").endswith("ranks 0-16, 18-63")
     assert job.said[-1] == "exit code 3"
+
+
+def test_workers_that_a_failure_came_before_are_listed_as_never_started(muster):
+    job = muster.run("--nproc-per-node=500", "--", "sh", "-c", "exit 3")
+
+    named = job.said_about("failed first")
+    listed = [line for line in job.said if line.startswith(("stopped by muster", "never started"))]
+    assert job.code == 3
+    assert "rank " in named and listed
 
 
 def test_the_report_shows_the_last_20_lines_of_the_failed_worker_and_of_no_other(muster, worker):

@@ -180,8 +180,9 @@ class TestTexts:
     @pytest.fixture
     def options(self, muster):
         """All long options that --help names."""
-        text = muster.run("--help").out.text
-        found = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+        lines = muster.run("--help").out.lines
+        matches = (re.match(r" {2,6}(?:-\w, )?(--[a-z-]+)", line) for line in lines)
+        found = {match[1] for match in matches if match}
         assert {"--nproc-per-node", "--log-dir", "--grace", "--report", "--help"} <= found
         return found
 

@@ -1,5 +1,5 @@
-// The worker of global rank ARG1 ends with exit code ARG2; the others wait to be stopped.
-// With a third argument it waits for that file to appear first.
+// The worker of global rank ARG1 ends with exit code ARG2; the others say "waiting" and wait to be
+// stopped. With a third argument the first waits for that file to appear.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   }
   const char* rank = getenv("RANK");
   if (rank == NULL || atoi(rank) != atoi(argv[1])) {
+    dprintf(STDOUT_FILENO, "waiting\n");
     for (;;) {
       pause();
     }
