@@ -4,13 +4,13 @@
 
 namespace muster {
 
-bool is_bare(const Snapshot& snapshot) {
-  return snapshot.has("RANK") || snapshot.has("WORLD_SIZE");
+std::optional<std::string> find_bare(const Snapshot& snapshot) {
+  return first_set(snapshot, {"RANK", "WORLD_SIZE"});
 }
 
 Result<Findings> read_bare(const Snapshot& snapshot) {
   Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+  if (auto read = read_world_size(findings, snapshot); !read) {
     return read.error();
   }
   if (auto read = read_into(findings.node_rank, snapshot, "RANK", read_node_rank); !read) {

@@ -15,32 +15,45 @@ namespace {
 /// torchrun's default, and the port that DESIGN names for the gang.
 constexpr int kDefaultPort = 29'500;
 
+/// More than any machine has, and few enough to be counted in an int for every role of a template.
+constexpr long long kMostWorkers = 10'000'000;
+
 struct Choice {
   const Platform* platform = nullptr;  ///< empty: no platform speaks, only flags and defaults
+  std::string name;                    ///< what --platform asked for; empty when nobody did
   std::string source;
 };
+
+Choice detect_platform(const Snapshot& snapshot) {
+  // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
+  if (is_already_worker(snapshot)) {
+    return {nullptr, "", "default"};
+  }
+  for (const Platform& platform : platforms()) {
+    if (const auto sign = platform.find_sign(snapshot)) {
+      return {&platform, "", *sign};
+    }
+  }
+  return {nullptr, "", "default"};
+}
 
 Result<Choice> choose_platform(const Snapshot& snapshot, const Settings& settings) {
   const auto wanted = settings.find("platform");
   if (!wanted) {
-    const auto all = platforms();
-    const auto here = std::find_if(all.begin(), all.end(), [&](const Platform& platform) {
-      return platform.is_here(snapshot);
-    });
-    return here == all.end() ? Choice{nullptr, "default"} : Choice{&*here, here->fingerprint};
+    return detect_platform(snapshot);
   }
   if (wanted->value == "flags" || wanted->value == "single") {
-    return Choice{nullptr, wanted->source};
+    return Choice{nullptr, wanted->value, wanted->source};
   }
   for (const Platform& platform : platforms()) {
     if (wanted->value != platform.name) {
       continue;
     }
-    if (!platform.is_here(snapshot)) {
+    if (!platform.find_sign(snapshot)) {
       return Error{blame(wanted->source), wanted->source + " is '" + wanted->value + "', but " +
-                                              platform.fingerprint + " is not set"};
+                                              platform.signs + " is not set"};
     }
-    return Choice{&platform, wanted->source};
+    return Choice{&platform, wanted->value, wanted->source};
   }
   return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
 }
@@ -90,6 +103,10 @@ Result<> apply_settings(Findings& findings, const Settings& settings) {
   return {};
 }
 
+bool is_setting(std::string_view source) {
+  return is_flag(source) || source.starts_with("MUSTER_");
+}
+
 Error missing(const std::optional<Sourced<int>>& known, std::string_view what, const char* flag) {
   const std::string because =
       known ? known->source + " is '" + std::to_string(known->value) + "', but " : "";
@@ -127,11 +144,11 @@ Result<> complete(Findings& findings, bool has_platform) {
   return {};
 }
 
-/// On a node that is not the leader, "localhost" leads to itself.
+/// On a node that is not the leader, "localhost" leads to itself. A user who gives that name tests
+/// several agents on one machine.
 Result<> check_leader_address(const Findings& findings) {
   const std::string& address = findings.master_address->value;
-  const bool is_local =
-      address == "localhost" && !is_flag(findings.master_address->source);  // a test on one machine
+  const bool is_local = address == "localhost" && !is_setting(findings.master_address->source);
   if (findings.node_rank->value > 0 && is_local) {
     return contradiction(
         Sourced<std::string>{address, findings.master_address->source},
@@ -157,6 +174,9 @@ Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& s
   if (!slots) {
     return slots.error();
   }
+  if (static_cast<long long>(cluster.nodes) * slots->value > kMostWorkers) {
+    return contradiction(*findings.nodes, *slots, "together more workers than muster can count");
+  }
   cluster.slots.assign(static_cast<std::size_t>(cluster.nodes), slots->value);
   cluster.decisions.push_back({"nodes.slots", std::to_string(slots->value), slots->source});
   if (cluster.nodes > 1) {
@@ -166,25 +186,28 @@ Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& s
   return {};
 }
 
-std::string platform_name(const Choice& choice, const Findings& findings) {
-  const bool by_flags = is_flag(findings.nodes->source) || findings.nodes->source == "MUSTER_NNODES";
-  if (choice.platform == nullptr || (by_flags && choice.source != "--platform")) {
-    return by_flags ? "flags" : "single";
+/// Which platform speaks, and by what: a count of nodes that the user gives makes it "flags".
+Decision decide_platform(const Choice& choice, const Findings& findings) {
+  if (!choice.name.empty()) {
+    return {"platform", choice.name, choice.source};
   }
-  return choice.platform->name;
+  if (is_setting(findings.nodes->source)) {
+    return {"platform", "flags", findings.nodes->source};
+  }
+  return {"platform", choice.platform == nullptr ? "single" : choice.platform->name, choice.source};
 }
 
 Result<Cluster> to_cluster(const Choice& choice,
                            const Findings& findings,
                            const Snapshot& snapshot) {
   Cluster cluster;
-  cluster.platform = platform_name(choice, findings);
+  const Decision platform = decide_platform(choice, findings);
+  cluster.platform = platform.value;
   cluster.nodes = findings.nodes->value;
   cluster.node_rank = NodeRank{findings.node_rank->value};
   cluster.master_address = findings.master_address->value;
   cluster.decisions = {
-      {"platform", cluster.platform,
-       cluster.platform == "flags" ? findings.nodes->source : choice.source},
+      platform,
       {"nodes.count", std::to_string(cluster.nodes), findings.nodes->source},
       {"nodes.rank", to_string(cluster.node_rank), findings.node_rank->source},
       {"rendezvous.address", cluster.master_address, findings.master_address->source}};
@@ -222,11 +245,20 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& setti
     }
     findings = std::move(*read);
   }
+  if (!findings.slots) {  // torchrun's variable is honoured without its others, too
+    findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  }
   if (auto applied = apply_settings(findings, settings); !applied) {
     return applied.error();
   }
   if (auto completed = complete(findings, choice->platform != nullptr); !completed) {
     return completed.error();
+  }
+  if (choice->name == "single" && findings.nodes->value > 1) {
+    return contradiction(Sourced<std::string>{choice->name, choice->source},
+                         Sourced<std::string>{std::to_string(findings.nodes->value),
+                                              findings.nodes->source},
+                         "a single node has no others");
   }
   if (auto checked = check_leader_address(findings); !checked) {
     return checked.error();

@@ -62,10 +62,12 @@ Result<> read_master(Findings& findings, const Snapshot& snapshot) {
 
 }  // namespace
 
-bool is_hai(const Snapshot& snapshot) {
+std::optional<std::string> find_hai(const Snapshot& snapshot) {
   const auto first = snapshot.variables.lower_bound("MARSV2_");
-  const bool has_own = first != snapshot.variables.end() && first->first.starts_with("MARSV2_");
-  return has_own || snapshot.has("MASTER_IP");
+  if (first != snapshot.variables.end() && first->first.starts_with("MARSV2_")) {
+    return snapshot.has("MARSV2_RANK") ? "MARSV2_RANK" : first->first;
+  }
+  return first_set(snapshot, {"MASTER_IP"});
 }
 
 Result<Findings> read_hai(const Snapshot& snapshot) {
@@ -82,7 +84,8 @@ Result<Findings> read_hai(const Snapshot& snapshot) {
   if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  if (!findings.master_port && findings.master_address) {
+  const bool has_peers = findings.nodes && findings.nodes->value > 1;
+  if (!findings.master_port && has_peers) {
     findings.master_port = Sourced<int>{kUsualPort, "default of hai"};
   }
   return findings;

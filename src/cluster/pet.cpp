@@ -5,6 +5,8 @@
 
 #include <muster/base/text.hpp>
 
+#include <optional>
+
 namespace muster {
 namespace {
 
@@ -23,37 +25,60 @@ Result<Sourced<int>> read_nnodes(const Sourced<std::string>& text) {
                                              : wrong_value(text, "a number of nodes");
 }
 
-/// PET_RDZV_ENDPOINT is "host" or "host:port", the address of a version 6 host in brackets.
+struct Endpoint {
+  std::string host;
+  std::optional<std::string> port;
+};
+
+/// "host", "host:port", "[address]:port", or the address of a version 6 host without a port.
+Endpoint split_endpoint(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const bool is_bracketed = text.starts_with('[') && text.find(']') != std::string::npos;
+  const bool has_port = colon != std::string::npos && (is_bracketed ? text[colon - 1] == ']'
+                                                                    : text.find(':') == colon);
+  Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
+  if (has_port) {
+    endpoint.port = text.substr(colon + 1);
+  }
+  if (is_bracketed && endpoint.host.ends_with(']')) {
+    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  }
+  return endpoint;
+}
+
+/// PET_RDZV_ENDPOINT is another way to say PET_MASTER_ADDR and PET_MASTER_PORT.
 Result<> read_endpoint(Findings& findings, const Snapshot& snapshot) {
-  const auto endpoint = sourced_variable(snapshot, "PET_RDZV_ENDPOINT");
-  if (!endpoint || endpoint->value.empty() || findings.master_address) {
+  const auto text = sourced_variable(snapshot, "PET_RDZV_ENDPOINT");
+  if (!text || text->value.empty()) {
     return {};
   }
-  std::string host = endpoint->value;
-  const std::size_t colon = host.rfind(':');
-  const bool has_port = colon != std::string::npos && host.find(']', colon) == std::string::npos;
-  if (has_port) {
-    const auto port = read_port({host.substr(colon + 1), endpoint->source});
-    if (!port) {
-      return wrong_value(*endpoint, "host or host:port");
-    }
-    findings.master_port = *port;
-    host.erase(colon);
+  const Endpoint endpoint = split_endpoint(text->value);
+  const auto address = read_address({endpoint.host, text->source});
+  const auto port = read_port({endpoint.port.value_or("1"), text->source});
+  if (!address || !port) {
+    return wrong_value(*text, "host or host:port");
   }
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
+  constexpr const char* kWhy = "both say where the leader is";
+  if (findings.master_address && findings.master_address->value != address->value) {
+    return contradiction(*findings.master_address, *text, kWhy);
   }
-  const auto address = read_address({host, endpoint->source});
-  if (!address) {
-    return wrong_value(*endpoint, "host or host:port");
+  if (endpoint.port && findings.master_port && findings.master_port->value != port->value) {
+    return contradiction(Sourced<std::string>{std::to_string(findings.master_port->value),
+                                              findings.master_port->source},
+                         *text, kWhy);
   }
   findings.master_address = *address;
+  if (endpoint.port) {
+    findings.master_port = *port;
+  }
   return {};
 }
 
 }  // namespace
 
-bool is_pet(const Snapshot& snapshot) { return snapshot.has("PET_NNODES"); }
+std::optional<std::string> find_pet(const Snapshot& snapshot) {
+  return first_set(snapshot, {"PET_NNODES"});
+}
 
 Result<Findings> read_pet(const Snapshot& snapshot) {
   Findings findings;

@@ -2,6 +2,7 @@
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/cluster.hpp>
 
 #include <array>
 
@@ -10,12 +11,22 @@ namespace muster {
 std::span<const Platform> platforms() {
   // Most specific first: HAI and the operators set the bare names too, with meanings of their own.
   static constexpr std::array<Platform, 4> kPlatforms = {{
-      {"hai", "MARSV2_* or MASTER_IP", is_hai, read_hai},
-      {"pet", "PET_NNODES", is_pet, read_pet},
-      {"volcano", "VC_TASK_INDEX or VK_TASK_INDEX", is_volcano, read_volcano},
-      {"bare", "RANK or WORLD_SIZE", is_bare, read_bare},
+      {"hai", "MARSV2_* or MASTER_IP", find_hai, read_hai},
+      {"pet", "PET_NNODES", find_pet, read_pet},
+      {"volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_volcano, read_volcano},
+      {"bare", "RANK or WORLD_SIZE", find_bare, read_bare},
   }};
   return kPlatforms;
+}
+
+std::optional<std::string> first_set(const Snapshot& snapshot,
+                                     std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    if (snapshot.has(name)) {
+      return name;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
@@ -30,6 +41,27 @@ Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
     return wrong_value(text, "a number of nodes from 1 to " + std::to_string(kMostNodes));
   }
   return Sourced<int>{*count, text.source};
+}
+
+Result<> read_world_size(Findings& findings, const Snapshot& snapshot) {
+  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+    return read;
+  }
+  const auto local = sourced_variable(snapshot, "LOCAL_WORLD_SIZE");
+  if (!findings.nodes || !local || !snapshot.has("LOCAL_RANK") || is_already_worker(snapshot)) {
+    return {};
+  }
+  const auto devices = parse_integer(local->value, 1, kMostNodes);
+  if (!devices) {
+    return wrong_value(*local, "a number of devices of at least 1");
+  }
+  if (findings.nodes->value % *devices != 0) {
+    return contradiction(*findings.nodes, Sourced<int>{*devices, local->source},
+                         "all devices must be a multiple of those of one node");
+  }
+  findings.nodes->value /= *devices;
+  findings.slots = local;
+  return {};
 }
 
 Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {

@@ -6,6 +6,7 @@
 #include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,8 +28,9 @@ struct Findings {
 /// A platform: how to recognise its variables and how to read them.
 struct Platform {
   const char* name;
-  const char* fingerprint;  ///< for people: the variables that give it away
-  bool (*is_here)(const Snapshot& snapshot);
+  const char* signs;  ///< for people: the variables that give it away
+  /// The variable that gives it away here; empty when this is not the platform.
+  std::optional<std::string> (*find_sign)(const Snapshot& snapshot);
   Result<Findings> (*read)(const Snapshot& snapshot);
 };
 
@@ -36,20 +38,29 @@ struct Platform {
 [[nodiscard]] std::span<const Platform> platforms();
 
 // One reader per file; platforms.cpp lists them.
-[[nodiscard]] bool is_hai(const Snapshot& snapshot);
+[[nodiscard]] std::optional<std::string> find_hai(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_hai(const Snapshot& snapshot);
-[[nodiscard]] bool is_pet(const Snapshot& snapshot);
+[[nodiscard]] std::optional<std::string> find_pet(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_pet(const Snapshot& snapshot);
-[[nodiscard]] bool is_volcano(const Snapshot& snapshot);
+[[nodiscard]] std::optional<std::string> find_volcano(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_volcano(const Snapshot& snapshot);
-[[nodiscard]] bool is_bare(const Snapshot& snapshot);
+[[nodiscard]] std::optional<std::string> find_bare(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_bare(const Snapshot& snapshot);
 
 constexpr int kMostNodes = 1'000'000;
 
+/// The first of these variables that is set, as a platform's sign.
+[[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot,
+                                                   std::initializer_list<const char*> names);
+
 /// A variable with its name; empty when it is not set.
 [[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
                                                                    const std::string& name);
+
+/// WORLD_SIZE as a number of nodes. It counts nodes, but for the Ascend operator, which counts
+/// devices and gives itself away by LOCAL_WORLD_SIZE beside a LOCAL_RANK that is a list: there the
+/// slots are filled as well.
+[[nodiscard]] Result<> read_world_size(Findings& findings, const Snapshot& snapshot);
 
 /// Each of these reads a value strictly and fails by naming its source.
 [[nodiscard]] Result<Sourced<int>> read_node_count(const Sourced<std::string>& text);

@@ -18,7 +18,7 @@ namespace {
 struct Task {
   std::string name;  ///< upper case, as in VC_<TASK>_HOSTS
   Sourced<int> count;
-  std::vector<std::string> hosts;  ///< empty when only the number is known
+  Sourced<std::vector<std::string>> hosts;  ///< none when only the number is known
 };
 
 using Tasks = std::vector<Task>;
@@ -51,12 +51,12 @@ Result<> add_hosts(std::map<std::string, Task>& tasks,
                    const std::string& name,
                    const Sourced<std::vector<std::string>>& hosts) {
   Task& task = tasks[name];
-  if (task.hosts.empty()) {
-    task = {name, {static_cast<int>(hosts.value.size()), hosts.source}, hosts.value};
+  if (task.hosts.value.empty()) {
+    task = {name, {static_cast<int>(hosts.value.size()), hosts.source}, hosts};
     return {};
   }
-  if (task.hosts != hosts.value) {
-    return contradiction(Sourced<std::string>{join(task.hosts, ","), task.count.source},
+  if (task.hosts.value != hosts.value) {
+    return contradiction(Sourced<std::string>{join(task.hosts.value, ","), task.hosts.source},
                          Sourced<std::string>{join(hosts.value, ","), hosts.source},
                          "both list the hosts of one task");
   }
@@ -105,7 +105,7 @@ Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapsh
       return number.error();
     }
     Task& task = tasks[name];
-    if (task.hosts.empty()) {
+    if (task.hosts.value.empty()) {
       task = {name, *number, {}};
     } else if (task.count.value != number->value) {
       return contradiction(*number, Sourced<int>{task.count.value, task.count.source},
@@ -163,24 +163,23 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
   }
   for (const Task& task : tasks) {
     const auto at = static_cast<std::size_t>(index);
-    if (at < task.hosts.size() && is_entry_of(task.hosts[at], host_name)) {
+    if (at < task.hosts.value.size() && is_entry_of(task.hosts.value[at], host_name)) {
       return &task;
     }
   }
   return nullptr;
 }
 
-Result<Sourced<int>> rank_from_index(const Tasks& tasks,
-                                     const Sourced<int>& index,
-                                     const Snapshot& snapshot) {
-  const Task* const own = find_own_task(tasks, index.value, snapshot.host_name);
-  if (own == nullptr) {
-    return Error{ErrorKind::BadEnvironment,
-                 index.source + " is '" + std::to_string(index.value) +
-                     "', but no task's host list has this host ('" + snapshot.host_name +
-                     "') at that place, so which of the " + std::to_string(tasks.size()) +
-                     " tasks this pod belongs to is unknown; give --node-rank"};
-  }
+Error unknown_task(const Tasks& tasks, const Sourced<int>& index, const Snapshot& snapshot) {
+  return Error{ErrorKind::BadEnvironment,
+               index.source + " is '" + std::to_string(index.value) +
+                   "', but no task's host list has this host ('" + snapshot.host_name +
+                   "') at that place, so which of the " + std::to_string(tasks.size()) +
+                   " tasks this pod belongs to is unknown; give --node-rank"};
+}
+
+/// The index counts within the task: nodes of earlier tasks come before.
+Result<Sourced<int>> rank_from_index(const Tasks& tasks, const Task* own, const Sourced<int>& index) {
   if (index.value >= own->count.value) {
     return contradiction(index, own->count, "an index must be below its count");
   }
@@ -201,52 +200,65 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
   if (auto read = read_into(given, snapshot, "RANK", read_node_rank); !read) {
     return read;
   }
-  if (tasks.empty()) {
+  const Task* const own = find_own_task(tasks, index->value, snapshot.host_name);
+  if (own == nullptr) {
+    if (!given && !tasks.empty()) {
+      return unknown_task(tasks, *index, snapshot);
+    }
     findings.node_rank = given ? given : std::optional(*index);
     return {};
   }
-  const auto listed = rank_from_index(tasks, *index, snapshot);
-  if (!listed && !given) {
+  const auto listed = rank_from_index(tasks, own, *index);
+  if (!listed) {
     return listed.error();
   }
-  if (listed && given && listed->value != given->value) {
+  if (given && listed->value != given->value) {
     return contradiction(*given, *listed, "both give the rank of this node");
   }
-  findings.node_rank = listed ? *listed : *given;
+  findings.node_rank = *listed;
   return {};
 }
 
-Result<> read_count(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> given;
-  if (auto read = read_into(given, snapshot, "WORLD_SIZE", read_node_count); !read) {
-    return read;
-  }
-  if (tasks.empty()) {
-    findings.nodes = given;
-    return {};
-  }
+/// All tasks together; the source names each of the counts.
+Result<Sourced<int>> count_nodes(const Tasks& tasks) {
   Sourced<int> total{0, ""};
-  std::vector<std::string> hosts;
   for (const Task& task : tasks) {
     total.value += task.count.value;
     total.source += (total.source.empty() ? "" : "+") + task.count.source;
-    hosts.insert(hosts.end(), task.hosts.begin(), task.hosts.end());
+    if (total.value > kMostNodes) {
+      return wrong_value({std::to_string(total.value), total.source},
+                         "at most " + std::to_string(kMostNodes) + " nodes");
+    }
   }
-  if (given && given->value != total.value) {
-    return contradiction(*given, total, "both give the number of nodes");
+  return total;
+}
+
+Result<> read_count(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
+  if (auto read = read_world_size(findings, snapshot); !read || tasks.empty()) {
+    return read;
   }
-  findings.nodes = total;
-  if (hosts.size() == static_cast<std::size_t>(total.value)) {
-    const std::string list = "VC_" + tasks.front().name + "_HOSTS";
-    findings.hosts = {hosts, snapshot.has(list) ? list : "/etc/volcano"};
+  const auto total = count_nodes(tasks);
+  if (!total) {
+    return total.error();
+  }
+  if (findings.nodes && findings.nodes->value != total->value) {
+    return contradiction(*findings.nodes, *total, "both give the number of nodes");
+  }
+  findings.nodes = *total;
+  std::vector<std::string> hosts;
+  for (const Task& task : tasks) {
+    hosts.insert(hosts.end(), task.hosts.value.begin(), task.hosts.value.end());
+  }
+  if (hosts.size() == static_cast<std::size_t>(total->value)) {
+    findings.hosts = {hosts, tasks.front().hosts.source};
   }
   return {};
 }
 
 }  // namespace
 
-bool is_volcano(const Snapshot& snapshot) {
-  return snapshot.has("VC_TASK_INDEX") || snapshot.has("VK_TASK_INDEX");
+std::optional<std::string> find_volcano(const Snapshot& snapshot) {
+  return first_set(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"});
 }
 
 Result<Findings> read_volcano(const Snapshot& snapshot) {

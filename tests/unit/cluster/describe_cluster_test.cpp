@@ -1,0 +1,222 @@
+// Which platform speaks, what replaces what it says, and what may be left unsaid. What each
+// platform says is in tests/golden; wrong numbers are in bad_values_test.cpp.
+#include "cluster/snapshots.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+const Texts kHai = {{"MARSV2_RANK", "1"},
+                    {"RANK", "1"},
+                    {"WORLD_SIZE", "2"},
+                    {"MASTER_IP", "10.0.0.1"},
+                    {"MASTER_PORT", "2222"}};
+
+TEST(DescribeCluster, IsOneNodeWhereNobodySaysAnything) {
+  const auto cluster = describe_cluster(node_with({}), {});
+
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->platform, "single");
+  EXPECT_EQ(cluster->nodes, 1);
+  EXPECT_EQ(cluster->node_rank, NodeRank{0});
+  EXPECT_EQ(cluster->slots, std::vector<int>{8});
+  EXPECT_EQ(cluster->master_address, "127.0.0.1");
+  EXPECT_EQ(cluster->master_port, std::nullopt);
+  EXPECT_EQ(cluster->job_id, "none");
+  EXPECT_EQ(source_of(*cluster, "platform"), "default");
+  EXPECT_EQ(source_of(*cluster, "nodes.slots"), "/dev/nvidia[0-9]*");
+}
+
+TEST(DescribeCluster, AsksTheMostSpecificPlatformFirst) {
+  Texts variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}};
+  EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, a:29500, bare");
+
+  variables.insert({{"VC_TASK_INDEX", "1"}, {"VC_WORKER_NUM", "2"}});
+  EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, a:29500, volcano");
+
+  variables.insert({{"PET_NNODES", "2"}, {"PET_NODE_RANK", "1"}, {"PET_MASTER_ADDR", "p"}});
+  EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, p:29500, pet");
+
+  variables.insert({{"MARSV2_RANK", "1"}, {"MASTER_IP", "10.0.0.1"}});
+  EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, 10.0.0.1:2222, hai");
+}
+
+TEST(DescribeCluster, NamesTheVariableThatGaveThePlatformAway) {
+  const auto sign = [](const Texts& variables) {
+    const auto cluster = describe_cluster(node_with(variables), {});
+    return cluster ? source_of(*cluster, "platform") : cluster.error().message;
+  };
+  EXPECT_EQ(sign(kHai), "MARSV2_RANK");
+  EXPECT_EQ(sign({{"MASTER_IP", "10.0.0.1"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}), "MASTER_IP");
+  EXPECT_EQ(sign({{"PET_NNODES", "1"}}), "PET_NNODES");
+  EXPECT_EQ(sign({{"VK_TASK_INDEX", "0"}, {"VC_WORKER_NUM", "1"}}), "VK_TASK_INDEX");
+  EXPECT_EQ(sign({{"WORLD_SIZE", "1"}}), "WORLD_SIZE");
+}
+
+TEST(DescribeCluster, ReadsThePlatformThatItIsToldToRead) {
+  Texts variables = kHai;
+  variables.insert({{"PET_NNODES", "4"}, {"PET_NODE_RANK", "3"}, {"PET_MASTER_ADDR", "p"}});
+
+  EXPECT_EQ(described(node_with(variables), flags({{"platform", "pet"}})),
+            "node 3 of 4, 8 slots, p:29500, pet");
+  EXPECT_EQ(described(node_with(variables), flags({{"platform", "single"}})),
+            "node 0 of 1, 8 slots, 127.0.0.1:fresh, single");
+  EXPECT_EQ(described(node_with(variables), flags({{"platform", "flags"}})),
+            "node 0 of 1, 8 slots, 127.0.0.1:fresh, flags");
+}
+
+TEST(DescribeCluster, RefusesAPlatformThatIsNotThere) {
+  EXPECT_EQ(described(node_with({}), flags({{"platform", "hai"}})),
+            "64: --platform is 'hai', but MARSV2_* or MASTER_IP is not set");
+  EXPECT_EQ(described(node_with(kHai), flags({{"platform", "volcano"}})),
+            "64: --platform is 'volcano', but VC_TASK_INDEX or VK_TASK_INDEX is not set");
+}
+
+TEST(DescribeCluster, RefusesAPlatformThatNobodyKnows) {
+  EXPECT_EQ(described(node_with({}), flags({{"platform", "slurmm"}})),
+            "64: --platform is 'slurmm', expected one of flags, single, hai, pet, volcano, bare");
+}
+
+TEST(DescribeCluster, RefusesSeveralNodesOfASingleOne) {
+  EXPECT_EQ(
+      described(
+          node_with({}),
+          flags(
+              {{"platform", "single"}, {"nnodes", "2"}, {"node-rank", "0"}, {"master-addr", "a"}})),
+      "64: --platform is 'single' but --nnodes is '2': a single node has no others");
+}
+
+TEST(PlatformNames, AreThoseOfTheDesign) {
+  std::vector<std::string> names = platform_names();
+  std::sort(names.begin(), names.end());
+
+  EXPECT_EQ(names, (std::vector<std::string>{"bare", "flags", "hai", "pet", "single", "volcano"}));
+}
+
+// Flags and MUSTER_* variables
+
+TEST(DescribeCluster, TakesAWholeClusterFromFlags) {
+  const auto cluster = describe_cluster(
+      node_with({}),
+      flags(
+          {{"nnodes", "3"}, {"node-rank", "2"}, {"master-addr", "head"}, {"master-port", "1234"}}));
+
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->platform, "flags");
+  EXPECT_EQ(cluster->node_rank, NodeRank{2});
+  EXPECT_EQ(cluster->slots, (std::vector<int>{8, 8, 8}));
+  EXPECT_EQ(cluster->hosts,
+            (std::vector<std::optional<std::string>>{"head", std::nullopt, std::nullopt}));
+  EXPECT_EQ(cluster->master_port, 1234);
+  EXPECT_EQ(source_of(*cluster, "platform"), "--nnodes");
+  EXPECT_EQ(source_of(*cluster, "nodes.rank"), "--node-rank");
+  EXPECT_EQ(source_of(*cluster, "nodes.slots of the others"), "assumed equal to ours");
+}
+
+TEST(DescribeCluster, LetsFlagsReplaceThePlatformFieldByField) {
+  EXPECT_EQ(described(node_with(kHai), flags({{"master-addr", "other"}})),
+            "node 1 of 2, 8 slots, other:2222, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"master-port", "1"}})),
+            "node 1 of 2, 8 slots, 10.0.0.1:1, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"node-rank", "0"}})),
+            "node 0 of 2, 8 slots, 10.0.0.1:2222, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"nproc-per-node", "4"}})),
+            "node 1 of 2, 4 slots, 10.0.0.1:2222, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"nnodes", "4"}})),
+            "node 1 of 4, 8 slots, 10.0.0.1:2222, flags");
+}
+
+TEST(DescribeCluster, KeepsThePlatformThatWasAskedForWhenFlagsReplaceItsCount) {
+  for (const std::string source : {"--platform", "MUSTER_PLATFORM"}) {
+    Settings settings = flags({{"nnodes", "4"}});
+    settings.set("platform", {"hai", source});
+    EXPECT_EQ(described(node_with(kHai), settings), "node 1 of 4, 8 slots, 10.0.0.1:2222, hai");
+  }
+}
+
+TEST(DescribeCluster, NamesBothWhenAFlagContradictsThePlatform) {
+  EXPECT_EQ(described(node_with(kHai), flags({{"node-rank", "2"}})),
+            "64: --node-rank is '2' but WORLD_SIZE is '2': a rank must be below its count");
+  EXPECT_EQ(described(node_with({}), flags({{"nnodes", "1"}, {"node-rank", "1"}})),
+            "64: --node-rank is '1' but --nnodes is '1': a rank must be below its count");
+}
+
+TEST(DescribeCluster, ForgetsTheOtherNodesForAJobOfOneNode) {
+  for (const Texts& variables :
+       {kHai,
+        Texts{{"VC_TASK_INDEX", "1"}, {"VC_WORKER_HOSTS", "a,b"}, {"MASTER_PORT", "23456"}},
+        Texts{{"PET_NNODES", "4"}, {"PET_NODE_RANK", "3"}, {"PET_MASTER_ADDR", "p"}},
+        Texts{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}}) {
+    const auto cluster = describe_cluster(node_with(variables), flags({{"nnodes", "1"}}));
+    ASSERT_TRUE(cluster);
+    EXPECT_EQ(cluster->node_rank, NodeRank{0});
+    EXPECT_EQ(cluster->master_address, "127.0.0.1");
+    EXPECT_EQ(cluster->master_port, std::nullopt);
+    EXPECT_EQ(cluster->hosts, (std::vector<std::optional<std::string>>{"127.0.0.1"}));
+  }
+}
+
+TEST(DescribeCluster, AsksForWhatNobodySays) {
+  EXPECT_EQ(described(node_with({}), flags({{"nnodes", "2"}})),
+            "64: --nnodes is '2', but nothing says which of the nodes this is; give --node-rank");
+  EXPECT_EQ(described(node_with({}), flags({{"nnodes", "2"}, {"node-rank", "0"}})),
+            "64: --nnodes is '2', but nothing says where the leader is; give --master-addr");
+  EXPECT_EQ(described(node_with({}), flags({{"node-rank", "1"}})),
+            "64: --node-rank is '1', but nothing says how many nodes the job has; give --nnodes");
+  EXPECT_EQ(described(node_with({{"RANK", "1"}})),
+            "78: RANK is '1', but nothing says how many nodes the job has; give --nnodes");
+  EXPECT_EQ(described(node_with({{"VC_TASK_INDEX", "0"}})),
+            "78: VC_TASK_INDEX is '0', but nothing says how many nodes the job has; give --nnodes");
+  EXPECT_EQ(described(node_with({{"MARSV2_TASK_ID", "7"}})),
+            "78: nothing says how many nodes the job has; give --nnodes");
+}
+
+TEST(DescribeCluster, TakesAPortAloneForOneNode) {
+  EXPECT_EQ(described(node_with({}), flags({{"master-port", "1234"}})),
+            "node 0 of 1, 8 slots, 127.0.0.1:1234, single");
+}
+
+// The leader's address
+
+TEST(DescribeCluster, RefusesLocalhostForAnotherNodesLeader) {
+  EXPECT_EQ(
+      described(node_with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "localhost"}})),
+      "78: MASTER_ADDR is 'localhost' but RANK is '1': only the leader can reach itself by "
+      "that name");
+}
+
+TEST(DescribeCluster, TakesLocalhostFromAUserWhoTestsOnOneMachine) {
+  for (const std::string source : {"--master-addr", "MUSTER_MASTER_ADDR"}) {
+    Settings settings = flags({{"nnodes", "2"}, {"node-rank", "1"}});
+    settings.set("master-addr", {"localhost", source});
+    EXPECT_EQ(described(node_with({}), settings), "node 1 of 2, 8 slots, localhost:29500, flags");
+  }
+}
+
+// PET_NPROC_PER_NODE
+
+TEST(DescribeCluster, HonoursTorchrunsSlotsWithoutItsOtherVariables) {
+  const std::pair<const std::string, std::string> slots = {"PET_NPROC_PER_NODE", "3"};
+  Texts hai = kHai;
+  hai.insert(slots);
+
+  EXPECT_EQ(described(node_with({slots})), "node 0 of 1, 3 slots, 127.0.0.1:fresh, single");
+  EXPECT_EQ(described(node_with(hai)), "node 1 of 2, 3 slots, 10.0.0.1:2222, hai");
+  EXPECT_EQ(described(node_with(hai), flags({{"nproc-per-node", "5"}})),
+            "node 1 of 2, 5 slots, 10.0.0.1:2222, hai");
+}
+
+// Volcano, where it is about more than one variable
+
+TEST(DescribeCluster, RefusesAnIndexAboveItsCountEvenWhereThePluginGivesARank) {
+  EXPECT_EQ(described(node_with({{"VC_TASK_INDEX", "5"},
+                                 {"VC_WORKER_NUM", "2"},
+                                 {"RANK", "1"},
+                                 {"WORLD_SIZE", "2"},
+                                 {"MASTER_ADDR", "a"}})),
+            "78: VC_TASK_INDEX is '5' but VC_WORKER_NUM is '2': an index must be below its count");
+}
+
+}  // namespace
+}  // namespace muster

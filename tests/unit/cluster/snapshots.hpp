@@ -1,0 +1,58 @@
+#pragma once
+
+// Surroundings and settings in one line each, for the tests of the cluster stage.
+
+#include <muster/cluster/cluster.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace muster {
+
+using Texts = std::map<std::string, std::string>;
+
+/// A node with eight NVIDIA devices.
+[[nodiscard]] inline Snapshot node_with(const Texts& variables) {
+  Snapshot snapshot;
+  snapshot.variables = variables;
+  snapshot.host_name = "node";
+  snapshot.devices.nvidia = 8;
+  snapshot.cores = {.count = 96, .source = "affinity"};
+  return snapshot;
+}
+
+/// Options from the command line: {"nnodes", "2"} is --nnodes=2.
+[[nodiscard]] inline Settings flags(const Texts& options) {
+  Settings settings;
+  for (const auto& [name, value] : options) {
+    settings.set(name, {value, "--" + name});
+  }
+  return settings;
+}
+
+/// Where a decision about `field` came from; empty when there is none.
+[[nodiscard]] inline std::string source_of(const Cluster& cluster, const std::string& field) {
+  for (const Decision& decision : cluster.decisions) {
+    if (decision.field == field) {
+      return decision.source;
+    }
+  }
+  return "";
+}
+
+/// "node 1 of 2, 8 slots, 10.0.0.1:2222, hai": a description in one line, or the error.
+[[nodiscard]] inline std::string described(const Snapshot& snapshot,
+                                           const Settings& settings = {}) {
+  const auto cluster = describe_cluster(snapshot, settings);
+  if (!cluster) {
+    return std::to_string(cluster.error().exit_code()) + ": " + cluster.error().message;
+  }
+  return "node " + to_string(cluster->node_rank) + " of " + std::to_string(cluster->nodes) + ", " +
+         std::to_string(cluster->local_slots()) + " slots, " + cluster->master_address + ":" +
+         (cluster->master_port ? std::to_string(*cluster->master_port) : "fresh") + ", " +
+         cluster->platform;
+}
+
+}  // namespace muster
