@@ -21,7 +21,7 @@ struct Reader {
     if (depth > kDeepest) {
       throw YAML::Exception(node.Mark(), "nested too deeply");
     }
-    lines[path] = node.Mark().line + 1;
+    lines.try_emplace(path, node.Mark().line + 1);
     switch (node.Type()) {
       case YAML::NodeType::Map:
         return read_map(node, path, depth);
@@ -45,7 +45,9 @@ struct Reader {
       if (object.contains(key)) {
         throw YAML::Exception(member.first.Mark(), "the key '" + key + "' occurs twice");
       }
-      object[key] = read(member.second, path + "/" + key, depth + 1);
+      const std::string member_path = path + "/" + key;
+      lines[member_path] = member.first.Mark().line + 1;  // where one looks for the field
+      object[key] = read(member.second, member_path, depth + 1);
     }
     return object;
   }

@@ -19,7 +19,9 @@ Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
 Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   std::ifstream file(path.value);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  // Of an empty file, << takes nothing and calls that a failure.
+  const bool is_empty = file.peek() == std::ifstream::traits_type::eof() && file.eof();
+  if (!is_empty && !(file && text << file.rdbuf())) {
     return Error{ErrorKind::BadData,
                  path.source + " is '" + path.value + "', expected a template that can be read"};
   }

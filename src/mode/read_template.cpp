@@ -74,6 +74,9 @@ Result<std::string> read_text(const json::value& value,
     return place.error(path, "must be text");
   }
   std::string text(value.get_string());
+  if (text.find('\0') != std::string::npos) {
+    return place.error(path, "must be text without a NUL byte");
+  }
   if (auto checked = check_placeholders(text, path, place); !checked) {
     return checked.error();
   }
@@ -93,7 +96,7 @@ Result<NamedTexts> read_named_texts(const json::value& value,
     if (!text) {
       return text.error();
     }
-    if (name.empty() || name.find('=') != std::string::npos) {
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
       return place.error(path + "/" + name, "is no name of a variable");
     }
     texts.emplace_back(name, std::move(*text));

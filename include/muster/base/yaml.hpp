@@ -12,7 +12,8 @@ namespace muster {
 /// A YAML document as JSON values. Scalars stay text: who reads a field knows its type.
 struct YamlDocument {
   json::value root;
-  /// The line, counted from 1, of each value; the key is its path, such as "/roles/0/name".
+  /// The line, counted from 1, of each value, or of its key where it has one; the key here is its
+  /// path, such as "/roles/0/name".
   std::map<std::string, int> lines;
 };
 

@@ -1,0 +1,105 @@
+// Which template, and why.
+#include <muster/mode/mode_template.hpp>
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <fstream>
+
+namespace muster {
+namespace {
+
+Settings with(const std::string& name, const std::string& value, const std::string& source) {
+  Settings settings;
+  settings.set(name, {value, source});
+  return settings;
+}
+
+/// A file that is gone at the end of the test.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_(testing::TempDir() + "choose_mode_test." + std::to_string(::getpid()) + ".yaml") {
+    std::ofstream(path_) << text;
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(ChooseMode, IsTorchrunByDefault) {
+  const auto chosen = choose_mode({});
+
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->mode.name, "torchrun");
+  EXPECT_EQ(chosen->source, "default");
+}
+
+TEST(ChooseMode, TakesEveryModeThatIsBuiltIn) {
+  for (const std::string& name : mode_names()) {
+    const auto chosen = choose_mode(with("mode", name, "--mode"));
+    ASSERT_TRUE(chosen) << chosen.error().message;
+    EXPECT_EQ(chosen->mode.name, name);
+    EXPECT_EQ(chosen->source, "--mode");
+  }
+}
+
+TEST(ChooseMode, AutoSaysWhoAskedForIt) {
+  EXPECT_EQ(choose_mode(with("mode", "auto", "MUSTER_MODE"))->source, "MUSTER_MODE");
+}
+
+TEST(ChooseMode, RefusesAModeThatNobodyKnows) {
+  const auto chosen = choose_mode(with("mode", "torchrum", "--mode"));
+
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().kind, ErrorKind::BadUsage);
+  EXPECT_EQ(chosen.error().message, "--mode is 'torchrum', expected auto or one of torchrun");
+  EXPECT_EQ(choose_mode(with("mode", "", "MUSTER_MODE")).error().kind, ErrorKind::BadEnvironment);
+}
+
+TEST(ChooseMode, ReadsTheUsersTemplate) {
+  const TemporaryFile file("mode: own\nroles:\n  - name: worker\n");
+  const auto chosen = choose_mode(with("template", file.path(), "--template"));
+
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  EXPECT_EQ(chosen->mode.name, "own");
+  EXPECT_EQ(chosen->source, "--template");
+}
+
+TEST(ChooseMode, NamesTheFileOfABadTemplate) {
+  const TemporaryFile file("mode: own\nroles:\n  - nam: worker\n");
+  const auto chosen = choose_mode(with("template", file.path(), "--template"));
+
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
+  EXPECT_EQ(chosen.error().message,
+            file.path() + ":3: /roles/0/nam is unknown; did you mean 'name'?");
+}
+
+TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
+  for (const std::string path : {"/nonexistent/own.yaml", "/", ""}) {
+    const auto chosen = choose_mode(with("template", path, "--template"));
+    ASSERT_FALSE(chosen) << path;
+    EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
+    EXPECT_EQ(chosen.error().message,
+              "--template is '" + path + "', expected a template that can be read");
+  }
+}
+
+TEST(ChooseMode, SaysOfAnEmptyTemplateWhatIsMissing) {
+  const TemporaryFile file("");
+  const auto chosen = choose_mode(with("template", file.path(), "--template"));
+
+  ASSERT_FALSE(chosen);
+  EXPECT_NE(chosen.error().message.find("must have the fields mode and roles"), std::string::npos)
+      << chosen.error().message;
+}
+
+}  // namespace
+}  // namespace muster
