@@ -8,7 +8,7 @@ namespace muster {
 std::span<const Option> option_table() {
   static constexpr auto kTable = std::to_array<Option>({
       {"nproc-per-node", '\0', "N", "Job",
-       "Workers on this node: a number, or auto (accelerators if there are any, else 1; the\n"
+       "Workers on this node: a number, or auto (accelerators if there are any, else 1; the "
        "default), gpu, npu, cpu."},
       {"nnodes", '\0', "N", "Job", "Nodes of the job. Default: what the platform says, else 1."},
       {"node-rank", '\0', "R", "Job", "Which of the nodes this is, from 0."},
@@ -28,19 +28,19 @@ std::span<const Option> option_table() {
       {"log-dir", '\0', "DIR", "Input and output",
        "Also write each stream to DIR/attempt_<a>/<role>_<rank>.out and .err."},
       {"redirects", 'r', "WHAT", "Input and output",
-       "Streams that go only to files: 0 none, 1 output, 2 error, 3 both, or 0:1,11:2 by local\n"
+       "Streams that go only to files: 0 none, 1 output, 2 error, 3 both, or 0:1,11:2 by local "
        "rank."},
       {"tee", 't', "WHAT", "Input and output",
        "Streams that go to the console and to files, written as for --redirects."},
       {"local-ranks-filter", '\0', "RANKS", "Input and output",
        "Show only these local ranks on the console, such as 0,3."},
       {"prefix", '\0', "WHEN", "Input and output",
-       "Begin console lines with [rank], or [node:rank]: auto (unless the job has exactly one\n"
+       "Begin console lines with [rank], or [node:rank]: auto (unless the job has exactly one "
        "worker), always, never."},
       {"color", '\0', "WHEN", "Input and output",
        "Colour on the console: auto (on a terminal, unless NO_COLOR is set), always, never."},
       {"console-stall", '\0', "SECONDS", "Input and output",
-       "A console that takes no byte for so long is stalled: its lines are dropped and counted,\n"
+       "A console that takes no byte for so long is stalled: its lines are dropped and counted, "
        "the workers go on. Default: 5."},
       {"report", '\0', "FILE", "Input and output", "Write what happened to FILE, as JSON."},
       {"json", '\0', nullptr, "Input and output", "With plan: print JSON instead of YAML."},

@@ -19,7 +19,7 @@ struct Option {
   char letter;           ///< short form, or '\0'
   const char* argument;  ///< what its value is called; nullptr: a switch
   const char* section;   ///< heading in --help
-  const char* help;      ///< one or two sentences; '\n' where a line may break
+  const char* help;      ///< one or two sentences
 };
 
 [[nodiscard]] std::span<const Option> option_table();

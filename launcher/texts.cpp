@@ -58,6 +58,18 @@ std::vector<std::string> sections() {
   return names;
 }
 
+/// Breaks text between words into lines of at most `width`.
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (const std::string& word : split(text, ' ')) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
+      lines.emplace_back();
+    }
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
+}
+
 /// Text as roff wants it: "-" would become a hyphen, a leading "." or "'" a request.
 std::string roff(std::string_view text) {
   std::string escaped;
@@ -70,11 +82,6 @@ std::string roff(std::string_view text) {
     escaped += c;
   }
   return escaped;
-}
-
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
 }
 
 std::string bash_completion() {
@@ -112,7 +119,7 @@ std::string bash_completion() {
 std::string zsh_completion() {
   std::string text = "#compdef muster\n_arguments -s -S \\\n";
   for (const Option& option : option_table()) {
-    std::string help = one_line(option.help);
+    std::string help = option.help;
     help.erase(std::remove_if(help.begin(), help.end(),
                               [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
                help.end());
@@ -131,6 +138,7 @@ std::string zsh_completion() {
 
 std::string help_text() {
   constexpr std::size_t kColumn = 30;
+  constexpr std::size_t kWidth = 98;
   std::string text = kIntroduction;
   for (const std::string& section : sections()) {
     text += "\n" + section + ":\n";
@@ -139,8 +147,12 @@ std::string help_text() {
         continue;
       }
       std::string line = "  " + spelled(option);
-      for (const std::string& part : split(option.help, '\n')) {
-        line.resize(std::max(kColumn, line.size() + 2), ' ');
+      if (line.size() + 2 > kColumn) {
+        text += line + "\n";
+        line.clear();
+      }
+      for (const std::string& part : wrap(option.help, kWidth - kColumn)) {
+        line.resize(kColumn, ' ');
         text += line + part + "\n";
         line.clear();
       }
@@ -150,7 +162,7 @@ std::string help_text() {
 }
 
 std::string man_page() {
-  std::string text = ".TH MUSTER 1 \"\" \"muster " MUSTER_VERSION "\" \"User Commands\"\n"
+  std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION "\" \"User Commands\"\n"
                      ".SH NAME\nmuster \\- start and watch the processes of a distributed job\n"
                      ".SH SYNOPSIS\n"
                      ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"
@@ -163,7 +175,7 @@ std::string man_page() {
     text += ".SS " + section + "\n";
     for (const Option& option : option_table()) {
       if (section == option.section) {
-        text += ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(one_line(option.help)) + "\n";
+        text += ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
       }
     }
   }

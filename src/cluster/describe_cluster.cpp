@@ -169,7 +169,9 @@ void add_hosts(Cluster& cluster, const Findings& findings) {
 }
 
 Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& snapshot) {
-  const auto wanted = findings.slots.value_or(Sourced<std::string>{"auto", "default"});
+  // torchrun takes PET_NPROC_PER_NODE wherever it runs, and images set it for that.
+  const auto given = findings.slots ? findings.slots : sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  const auto wanted = given.value_or(Sourced<std::string>{"auto", "default"});
   const auto slots = count_slots(wanted, snapshot);
   if (!slots) {
     return slots.error();

@@ -210,12 +210,15 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   const std::string local_rank = *snapshot.variable("LOCAL_RANK");
   const std::string local_world_size = *snapshot.variable("LOCAL_WORLD_SIZE");
   LaunchPlan plan;
-  plan.marks_workers = false;
+  plan.is_transparent = true;
   plan.platform = "worker";
   plan.mode = "none";
   plan.hosts = {std::nullopt};
   plan.slots = {1};
   plan.master_address = snapshot.variable("MASTER_ADDR").value_or("");
+  if (const auto port = parse_integer(snapshot.variable("MASTER_PORT").value_or(""), 1, 65'535)) {
+    plan.master_port = static_cast<std::uint16_t>(*port);
+  }
   plan.world_size = number("WORLD_SIZE", 1);
   plan.decisions = {{"platform", "worker", "LOCAL_RANK and LOCAL_WORLD_SIZE"},
                     {"nodes.slots", "1", "LOCAL_RANK and LOCAL_WORLD_SIZE"}};

@@ -3,36 +3,45 @@
 #include <muster/plan/launch_plan.hpp>
 
 #include <algorithm>
-#include <cctype>
 
 namespace muster {
 namespace {
 
 constexpr const char* kMasked = "***";
 
+/// JSON is UTF-8, and the environment is any bytes.
 std::string masked(const std::string& name, const std::string& value) {
-  return is_secret_name(name) ? kMasked : value;
+  return is_secret_name(name) ? kMasked : valid_utf8(value);
 }
 
-/// "--api-token=x" and "--api-token x" lose their x: a plan is pasted into tickets.
+/// An argument and what it says about its neighbour.
+struct ShownArgument {
+  std::string text;
+  bool announces_secret = false;  ///< "--password": the next argument is one
+};
+
+/// "--api-token=x", "TOKEN=x" and "wandb.api_key=x" lose their x.
+ShownArgument show(const std::string& argument) {
+  std::string name = argument.substr(0, argument.find('='));
+  std::replace(name.begin(), name.end(), '-', '_');
+  const bool has_value = name.size() < argument.size();
+  if (!is_secret_name(name)) {
+    return {valid_utf8(argument)};
+  }
+  if (has_value) {
+    return {valid_utf8(argument.substr(0, name.size() + 1)) + kMasked};
+  }
+  return {valid_utf8(argument), argument.starts_with('-')};
+}
+
+/// Arguments without their secrets: a plan is pasted into tickets.
 json::array masked_arguments(const std::vector<std::string>& argv) {
   json::array arguments;
-  bool is_secret_next = false;
+  bool is_secret = false;
   for (const std::string& argument : argv) {
-    std::string name = argument.substr(0, argument.find('='));
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-      return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-    });
-    const bool is_option = argument.starts_with("--") && is_secret_name(name);
-    const bool has_value = argument.find('=') != std::string::npos;
-    if (is_secret_next && !argument.starts_with("--")) {
-      arguments.emplace_back(kMasked);
-    } else if (is_option && has_value) {
-      arguments.emplace_back(argument.substr(0, argument.find('=') + 1) + kMasked);
-    } else {
-      arguments.emplace_back(argument);
-    }
-    is_secret_next = is_option && !has_value;
+    const ShownArgument shown = show(argument);
+    arguments.emplace_back(is_secret && !argument.starts_with('-') ? kMasked : shown.text);
+    is_secret = shown.announces_secret;
   }
   return arguments;
 }
@@ -48,14 +57,14 @@ json::object process_document(const WorkerPlan& worker) {
           {"argv", masked_arguments(worker.argv)},
           {"env", std::move(environment)},
           {"unset", json::array(worker.unset.begin(), worker.unset.end())},
-          {"cwd", worker.working_directory},
-          {"log", worker.log}};
+          {"cwd", valid_utf8(worker.working_directory)},
+          {"log", valid_utf8(worker.log)}};
 }
 
 json::object nodes_document(const LaunchPlan& plan) {
   json::array hosts;
   for (const auto& host : plan.hosts) {
-    hosts.push_back(host ? json::value(*host) : json::value(nullptr));
+    hosts.push_back(host ? json::value(valid_utf8(*host)) : json::value(nullptr));
   }
   return {{"count", plan.nodes},
           {"rank", plan.node_rank.value},
@@ -75,7 +84,7 @@ json::value to_document(const LaunchPlan& plan) {
   json::array files;
   for (const PlannedFile& file : plan.files) {
     files.push_back(
-        json::object{{"path", file.path}, {"mode", file.mode}, {"content", file.content}});
+        json::object{{"path", valid_utf8(file.path)}, {"mode", file.mode}, {"content", valid_utf8(file.content)}});
   }
   json::array processes;
   for (const WorkerPlan& worker : plan.workers) {
@@ -86,7 +95,7 @@ json::value to_document(const LaunchPlan& plan) {
                       {"mode", plan.mode},
                       {"nodes", nodes_document(plan)},
                       {"rendezvous",
-                       json::object{{"address", plan.master_address},
+                       json::object{{"address", valid_utf8(plan.master_address)},
                                     {"port", plan.master_port ? json::value(*plan.master_port)
                                                               : json::value("{worker_port}")}}},
                       {"world_size", plan.world_size},

@@ -73,7 +73,8 @@ void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const auto error = [&](std::string text) { lines.push_back({Level::Error, std::move(text)}); };
   error(describe_first_failure(outcome, outcome.workers[failure.worker]));
   if (!outcome.knows_order) {
-    error("this kernel has no pidfd: the order of workers that ended at the same time is unknown");
+    error("there was no pidfd for each worker (an old kernel, or too few descriptors): the order of "
+          "workers that ended at the same time is unknown");
   }
   if (const std::string message = read_error_file(failure.error_file); !message.empty()) {
     error("its error file says: " + message);

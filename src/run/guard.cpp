@@ -7,6 +7,8 @@
 #include <muster/run/inherited.hpp>
 #include <muster/supervise/exit_status.hpp>
 
+#include <boost/system/system_error.hpp>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -126,6 +128,20 @@ int guard(pid_t agent, const std::set<pid_t>& had_before, const std::string& mar
   return status.shell_code();
 }
 
+/// Nothing may leave the agent but an exit code: above it is the code that the guard runs.
+int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
+  try {
+    return work(std::move(link));
+  } catch (const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
+    say_error(std::string("cannot run the job: ") + error.what());
+    return Error{ErrorKind::System, {}}.exit_code();
+  } catch (const std::exception& error) {
+    say_error(std::string("internal error: ") + error.what());
+    constexpr int kBug = 70;
+    return kBug;
+  }
+}
+
 }  // namespace
 
 Result<int> run_guarded(const std::string& marker, const std::function<int(GuardLink)>& work) {
@@ -147,8 +163,7 @@ Result<int> run_guarded(const std::string& marker, const std::function<int(Guard
     write_end.reset();  // only the guard holds it: its end is the guard's end
     (void)::setpgid(0, 0);
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork
-    const int code = work(GuardLink{guard_pid, std::move(read_end)});
-    ::_exit(code);
+    ::_exit(work_safely(work, GuardLink{guard_pid, std::move(read_end)}));
   }
   (void)::setpgid(agent, agent);
   read_end.reset();

@@ -82,6 +82,7 @@ Inherited take_over_process() {
       inherited.ignored_signals.insert(signal);
     }
   }
+  inherited.is_child_signal_ignored = is_ignored(SIGCHLD);
   ::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would throw our workers' exit codes away
   open_standard_descriptors();
   keep_descriptors_from_workers();

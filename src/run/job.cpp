@@ -43,7 +43,7 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
 }
 
 std::string worker_marker(const JobInput& input) {
-  if (!input.plan.marks_workers) {
+  if (input.plan.is_transparent) {
     return {};
   }
   const auto outer = input.variables.find(kMarkerVariable);
@@ -76,6 +76,10 @@ Job::Job(const JobInput& input, GuardLink link)
       null_input_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       log_dir_(input.options.log_dir) {}
 
+Job::~Job() {
+  send_messages_to({});  // the console that took them goes with us
+}
+
 int Job::run() {
   set_up_consoles();
   for (const std::string& remark : input_.plan.remarks) {
@@ -93,7 +97,6 @@ int Job::run() {
   wait_for_deaths();
   carry_out(supervisor_.start());
   io_.run();
-  send_messages_to({});
   give_terminal_back();
   return supervisor_.conclusion().exit_code;
 }
@@ -368,7 +371,8 @@ Result<StreamRoute> Job::make_route(std::size_t worker, bool is_error) const {
 
 std::string Job::prefix_of(std::size_t worker, bool is_error) const {
   const bool is_wanted = input_.options.prefix == When::Always ||
-                         (input_.options.prefix == When::Auto && input_.plan.world_size > 1);
+                         (input_.options.prefix == When::Auto && input_.plan.world_size > 1 &&
+                          !input_.plan.is_transparent);
   if (!is_wanted) {
     return {};
   }

@@ -42,6 +42,9 @@ struct JobInput {
 class Job {
  public:
   Job(const JobInput& input, GuardLink link);
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
 
   /// Runs the job to its end and returns the exit code.
   int run();

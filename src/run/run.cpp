@@ -3,6 +3,7 @@
 
 #include "job.hpp"
 
+#include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/run/marker.hpp>
 
@@ -24,7 +25,22 @@ bool needs_run_folder(const LaunchPlan& plan) {
 }
 
 bool needs_worker_port(const LaunchPlan& plan) {
-  return !plan.master_port && plan.marks_workers;
+  return !plan.master_port && !plan.is_transparent;
+}
+
+/// A job that cannot be started whole is not started: half of it would hold devices for nothing.
+Result<> check_descriptors(const LaunchPlan& plan, const RunOptions& options) {
+  constexpr rlim_t kForMuster = 24;
+  const rlim_t per_worker = options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
+  const rlim_t needed = kForMuster + per_worker * plan.workers.size();
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
+    return {};
+  }
+  return Error{ErrorKind::System, "cannot start " + count_of(plan.workers.size(), "worker") +
+                                      ": that takes " + std::to_string(needed) +
+                                      " file descriptors, and the hard limit is " +
+                                      std::to_string(limit.rlim_cur) + " (ulimit -Hn)"};
 }
 
 std::string temporary_folder(const std::map<std::string, std::string>& variables) {
@@ -39,6 +55,9 @@ Result<int> run(const LaunchPlan& plan,
                 const Inherited& inherited,
                 const std::map<std::string, std::string>& variables,
                 const std::function<void(const Outcome&)>& conclude) {
+  if (auto checked = check_descriptors(plan, options); !checked) {
+    return checked.error();
+  }
   RunFolder folder;
   if (needs_run_folder(plan) && !folder.make(temporary_folder(variables))) {
     say_warning("cannot make a folder below '" + temporary_folder(variables) +

@@ -54,6 +54,9 @@ const char* prepare_child(const ChildTask& task) {
   if (::setrlimit(RLIMIT_NOFILE, &task.inherited->descriptors) != 0) {
     return "restoring the limit of descriptors";
   }
+  if (task.inherited->is_child_signal_ignored) {
+    ::signal(SIGCHLD, SIG_IGN);  // of the child only: handlers are not shared
+  }
   if (::sigprocmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr) != 0) {
     return "restoring the signal mask";
   }

@@ -27,7 +27,7 @@ struct SpawnRequest {
 
 struct Spawned {
   pid_t pid = -1;
-  UniqueFd pidfd;  ///< empty where the kernel has none
+  UniqueFd pidfd;  ///< empty where the kernel has none, or no descriptor is free
 };
 
 /// Starts processes at the cost of posix_spawn: the child shares our memory until it executes, so

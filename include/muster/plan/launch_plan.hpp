@@ -57,8 +57,8 @@ struct LaunchPlan {
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;  ///< those of this node, by local rank
   std::vector<std::string> remarks;  ///< sentences that the user should read once at start
-  /// False inside another launcher's worker, whose environment is passed on as it is.
-  bool marks_workers = true;
+  /// True inside another launcher's worker: environment and output pass as they are.
+  bool is_transparent = false;
 };
 
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree

@@ -13,6 +13,7 @@ struct Inherited {
   /// Of HUP, INT and QUIT, those that were ignored when muster started (nohup, a shell's
   /// background job): they stay without effect.
   std::set<int> ignored_signals;
+  bool is_child_signal_ignored = false;  ///< SIGCHLD; muster itself needs it
   rlimit descriptors{};
 };
 

@@ -39,7 +39,7 @@ struct Outcome {
   std::string host_name;
   std::vector<WorkerResult> workers;
   std::optional<FirstFailure> first_failure;
-  bool knows_order = true;  ///< false: deaths found together may be in any order
+  bool knows_order = true;  ///< false: without pidfds, deaths found together may be in any order
   double run_time_seconds = 0;
   std::vector<std::string> remarks;  ///< sentences such as what a log file lacks
 };
