@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ bool would_block(int error_number) { return error_number == EAGAIN || error_numb
 }  // namespace
 
 Console::Console(boost::asio::io_context& io, int fd, std::string name, Clock::duration stall)
-    : name_(std::move(name)), stall_(stall), descriptor_(io), stall_timer_(io) {
+    : name_(std::move(name)), stall_(stall), writable_(io), stall_timer_(io) {
   open(fd);
 }
 
@@ -40,23 +41,37 @@ void Console::open(int fd) {
     return;
   }
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  int own = is_socket ? -1 : ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  UniqueFd own(is_socket ? -1 : ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   kind_ = is_socket ? Kind::Socket : Kind::NonBlocking;
-  if (own < 0 && errno == ENXIO && !is_socket) {
+  if (!own && errno == ENXIO && !is_socket) {
     state_ = State::Broken;  // a pipe that nobody reads
     return;
   }
-  if (own < 0) {  // not ours to open again: another user's pipe, a terminal of another container
-    own = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (!own) {  // not ours to open again: another user's pipe, a terminal of another container
+    own = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     kind_ = is_socket ? Kind::Socket : Kind::Cautious;
   }
-  boost::system::error_code error;
-  descriptor_.assign(own, error);
-  if (error) {
-    ::close(own);
-    kind_ = Kind::Direct;
+  if (!watch(std::move(own))) {
+    kind_ = Kind::Direct;  // no descriptor is left: better a console that may block than none
     direct_fd_ = fd;
   }
+}
+
+bool Console::watch(UniqueFd fd) {
+  UniqueFd set(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  event.events = EPOLLOUT;
+  if (!fd || !set || ::epoll_ctl(set.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
+    return false;
+  }
+  boost::system::error_code error;
+  writable_.assign(set.get(), error);
+  if (error) {
+    return false;
+  }
+  (void)set.release();
+  own_fd_ = std::move(fd);
+  return true;
 }
 
 void Console::write(std::string_view bytes) {
@@ -95,7 +110,7 @@ void Console::write_message(std::string_view line) {
 
 /// Bytes taken, or -1 when none can be taken now or ever.
 ssize_t Console::write_some(std::string_view bytes) {
-  const int fd = direct_fd_ >= 0 ? direct_fd_ : descriptor_.native_handle();
+  const int fd = direct_fd_ >= 0 ? direct_fd_ : own_fd_.get();
   while (true) {
     ssize_t taken = -1;
     if (kind_ == Kind::Socket) {
@@ -174,17 +189,17 @@ void Console::wait_until_writable() {
     return;
   }
   waits_ = true;
-  descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
-                         [this](const boost::system::error_code& error) {
-                           if (error == boost::asio::error::operation_aborted) {
-                             return;
-                           }
-                           waits_ = false;
-                           flush();
-                           if (state_ == State::Stalled && queued() == 0) {
-                             recover();
-                           }
-                         });
+  writable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                       [this](const boost::system::error_code& error) {
+                         waits_ = false;
+                         if (error) {
+                           return;
+                         }
+                         flush();
+                         if (state_ == State::Stalled && queued() == 0) {
+                           recover();
+                         }
+                       });
 }
 
 void Console::watch_for_stall() {
@@ -236,7 +251,8 @@ std::uint64_t Console::abandon() {
       std::count(queue_.begin() + static_cast<std::ptrdiff_t>(written_), queue_.end(), '\n'));
   queue_.clear();
   written_ = 0;
-  descriptor_.close();
+  boost::system::error_code ignored;  // it only waits; nothing can be lost in closing
+  writable_.close(ignored);
   stall_timer_.cancel();
   return dropped_lines_ - said_dropped_;
 }

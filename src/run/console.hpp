@@ -65,6 +65,7 @@ class Console {
 
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   void open(int fd);
+  [[nodiscard]] bool watch(UniqueFd fd);
   ssize_t write_some(std::string_view bytes);
   void flush();
   void note_progress(std::size_t bytes);
@@ -80,9 +81,12 @@ class Console {
   Clock::duration stall_;
   Kind kind_ = Kind::Direct;
   State state_ = State::Flowing;
-  boost::asio::posix::stream_descriptor descriptor_;
+  UniqueFd own_fd_;    ///< the console opened anew, or a copy of the descriptor; written to
+  int direct_fd_ = -1; ///< a file, written to at once; not owned
+  /// An epoll set that holds only `own_fd_`. Asio would switch what it waits for to non-blocking,
+  /// which a descriptor that is shared with others must not be; switching the set harms nobody.
+  boost::asio::posix::stream_descriptor writable_;
   boost::asio::steady_timer stall_timer_;
-  int direct_fd_ = -1;  ///< written to at once; not owned
   std::string queue_;
   std::size_t written_ = 0;  ///< bytes of the queue that are out already
   bool at_line_start_ = true;

@@ -67,12 +67,13 @@ Job::Job(const JobInput& input, GuardLink link)
       workers_(input.plan, input.inherited,
                WorkerSurroundings{input.variables, worker_marker(input), late_values(input)}),
       sweeper_(::getpid()),
-      output_(io_),
+      output_(io_, input.plan.workers.size()),
       deaths_(io_),
       signals_(io_),
       lifeline_(io_),
       grace_timer_(io_),
       kill_timer_(io_),
+      closed_pipes_timer_(io_),
       null_input_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       log_dir_(input.options.log_dir) {}
 
@@ -175,17 +176,19 @@ void Job::on_signal(int signal) {
 }
 
 void Job::on_output_end(std::size_t worker) {
-  if (!workers_.is_alive(worker) || !output_.has_ended(worker)) {
+  if (closed_pipes_check_runs_ || !workers_.is_alive(worker) || !output_.has_ended(worker)) {
     return;
   }
   // Usually it is about to end. If not, its user should know where its lines went.
-  auto timer = std::make_unique<boost::asio::steady_timer>(io_, kClosedPipesDelay);
-  timer->async_wait([this, worker](const boost::system::error_code& error) {
-    if (!error && workers_.is_alive(worker)) {
-      remark_pipes_closed(worker);
+  closed_pipes_check_runs_ = true;
+  closed_pipes_timer_.expires_after(kClosedPipesDelay);
+  closed_pipes_timer_.async_wait([this](const boost::system::error_code& error) {
+    closed_pipes_check_runs_ = false;
+    if (!error) {
+      on_deaths();
+      remark_closed_pipes();
     }
   });
-  closed_pipe_timers_.push_back(std::move(timer));
 }
 
 // --- What the supervisor wants --------------------------------------------------------------
@@ -310,7 +313,7 @@ void Job::on_kill_timer() {
 void Job::act(const Finish& /*action*/) {
   grace_timer_.cancel();
   kill_timer_.cancel();
-  closed_pipe_timers_.clear();
+  closed_pipes_timer_.cancel();
   boost::asio::post(io_, [this] { try_to_conclude(); });
 }
 
@@ -462,9 +465,13 @@ void Job::look_for_stopped_workers() {
   }
 }
 
-void Job::remark_pipes_closed(std::size_t worker) {
-  say_warning("rank " + to_string(input_.plan.workers[worker].global_rank) +
-              " closed its standard output and error and runs on");
+void Job::remark_closed_pipes() {
+  for (std::size_t i = 0; i < next_to_start_; ++i) {
+    if (workers_.is_alive(i) && output_.has_ended(i) && said_closed_pipes_.insert(i).second) {
+      say_warning("rank " + to_string(input_.plan.workers[i].global_rank) +
+                  " closed its standard output and error and runs on");
+    }
+  }
 }
 
 void Job::remark_overdue_workers() {

@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace muster {
@@ -86,7 +87,7 @@ class Job {
   void set_up_terminal();
   [[nodiscard]] Result<> write_planned_files() const;
   void look_for_stopped_workers();
-  void remark_pipes_closed(std::size_t worker);
+  void remark_closed_pipes();
   void remark_overdue_workers();
   void check_whether_nothing_is_left();
   void try_to_conclude();
@@ -112,11 +113,13 @@ class Job {
   Descriptor lifeline_;
   boost::asio::steady_timer grace_timer_;
   boost::asio::steady_timer kill_timer_;
+  boost::asio::steady_timer closed_pipes_timer_;
   UniqueFd null_input_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point kill_deadline_{};
   std::size_t next_to_start_ = 0;
   bool start_was_cancelled_ = false;
+  bool closed_pipes_check_runs_ = false;
   bool is_output_closed_ = false;
   bool is_concluded_ = false;
   bool leftovers_were_said_ = false;
@@ -125,7 +128,7 @@ class Job {
   std::string log_dir_;
   std::optional<std::size_t> unstartable_;
   std::string start_error_;
-  std::vector<std::unique_ptr<boost::asio::steady_timer>> closed_pipe_timers_;
+  std::set<std::size_t> said_closed_pipes_;
 };
 
 }  // namespace muster

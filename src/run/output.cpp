@@ -35,7 +35,8 @@ class Output::Stream {
   bool timer_runs = false;
 };
 
-Output::Output(boost::asio::io_context& io) : io_(io) {}
+Output::Output(boost::asio::io_context& io, std::size_t workers)
+    : io_(io), open_of_worker_(workers) {}
 
 Output::~Output() = default;
 
@@ -44,8 +45,8 @@ void Output::add(UniqueFd read_end, StreamRoute route) {
     buffer_.resize(kBufferBytes);
   }
   (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // ours alone: the worker has the other end
+  ++open_of_worker_[route.worker];
   streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route)));
-  ++open_streams_;
   wait_for(*streams_.back());
 }
 
@@ -130,7 +131,7 @@ void Output::watch_progress(Stream& stream) {
 
 void Output::end(Stream& stream) {
   stream.is_open = false;
-  --open_streams_;
+  --open_of_worker_[stream.route.worker];
   stream.progress_timer.cancel();
   boost::system::error_code ignored;  // nothing is written, so nothing can be lost in closing
   stream.pipe.close(ignored);
@@ -169,12 +170,6 @@ void Output::close() {
       end(*stream);
     }
   }
-}
-
-bool Output::has_ended(std::size_t worker) const {
-  return std::none_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
-    return stream->route.worker == worker && stream->is_open;
-  });
 }
 
 std::vector<std::string> Output::last_lines(std::size_t worker) const {

@@ -30,7 +30,7 @@ struct StreamRoute {
 /// until the console takes bytes again, and so it waits in its own write.
 class Output {
  public:
-  explicit Output(boost::asio::io_context& io);
+  Output(boost::asio::io_context& io, std::size_t workers);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -52,9 +52,8 @@ class Output {
   /// Ends each stream, also those whose pipe somebody keeps open.
   void close();
 
-  [[nodiscard]] bool all_ended() const { return open_streams_ == 0; }
   /// True when all streams of a worker have ended.
-  [[nodiscard]] bool has_ended(std::size_t worker) const;
+  [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
   /// The last lines of a worker's standard error.
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
   /// One sentence for each file that lacks bytes.
@@ -73,7 +72,7 @@ class Output {
 
   boost::asio::io_context& io_;
   std::vector<std::unique_ptr<Stream>> streams_;
-  std::size_t open_streams_ = 0;
+  std::vector<int> open_of_worker_;  ///< open streams, by worker
   std::vector<char> buffer_;   ///< one for all: a read is delivered before the next
   std::string shown_;          ///< lines on their way to a console
 };
