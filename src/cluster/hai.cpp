@@ -32,7 +32,7 @@ Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
     return read;
   }
   if (own && findings.node_rank && own->value != findings.node_rank->value) {
-    return contradiction(*findings.node_rank, *own, "HAI gives both the rank of this node");
+    return contradiction(*findings.node_rank, *own, "both are the rank of this node");
   }
   if (!findings.node_rank) {
     findings.node_rank = own;

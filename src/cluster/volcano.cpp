@@ -108,7 +108,8 @@ Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapsh
     if (task.hosts.value.empty()) {
       task = {name, *number, {}};
     } else if (task.count.value != number->value) {
-      return contradiction(*number, Sourced<int>{task.count.value, task.count.source},
+      return contradiction(Sourced<std::string>{value, variable},
+                           Sourced<std::string>{join(task.hosts.value, ","), task.hosts.source},
                            "one is the number of hosts that the other lists");
     } else {
       task.count.source = variable;
@@ -213,7 +214,8 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
     return listed.error();
   }
   if (given && listed->value != given->value) {
-    return contradiction(*given, *listed, "both give the rank of this node");
+    return contradiction(*given, *index, "an index within the task " + own->name + ", which makes " +
+                                             "this node " + std::to_string(listed->value));
   }
   findings.node_rank = *listed;
   return {};

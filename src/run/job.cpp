@@ -137,9 +137,26 @@ void Job::wait_for_guard() {
 void Job::on_deaths() {
   for (const Death& death : workers_.reaper().collect()) {
     workers_.note_end(death.worker);
+    if (!death.status.ok() && supervisor_.is_undisturbed()) {
+      look_for_earlier_failure(death);
+    }
     handle(WorkerEnded{death.worker, death.status});
   }
   check_whether_nothing_is_left();
+}
+
+/// What is behind a death that looks like the first failure.
+void Job::look_for_earlier_failure(const Death& death) {
+  if (terminal_ >= 0 && death.status.signal() == SIGINT) {
+    handle(StopRequested{SIGINT});  // Ctrl-C on the terminal goes to the worker's group, not to us
+    return;
+  }
+  for (std::size_t i = 0; i < next_to_start_; ++i) {
+    if (workers_.is_alive(i) && is_dumping_core(workers_.pid(i))) {
+      handle(WorkerIsFailing{i});
+      return;
+    }
+  }
 }
 
 void Job::on_signals() {

@@ -59,6 +59,7 @@ class Job {
   void wait_for_signals();
   void wait_for_guard();
   void on_deaths();
+  void look_for_earlier_failure(const Death& death);
   void on_signals();
   void on_signal(int signal);
   void on_output_end(std::size_t worker);

@@ -15,6 +15,11 @@ struct WorkerEnded {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
 };
+/// The worker is failing and will end: the kernel is writing its core file, which may take longer
+/// than its peers need to die of the broken connection.
+struct WorkerIsFailing {
+  std::size_t worker = 0;
+};
 /// The process could not be made or the program could not be executed.
 struct WorkerNotStarted {
   std::size_t worker = 0;
@@ -34,6 +39,7 @@ struct NothingLeft {};
 struct GaveUpWaiting {};
 
 using Event = std::variant<WorkerEnded,
+                           WorkerIsFailing,
                            WorkerNotStarted,
                            StopRequested,
                            GraceEnded,
@@ -114,6 +120,10 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> start();
   [[nodiscard]] std::vector<Action> on(const Event& event);
 
+  /// True as long as no worker has failed and nobody has asked the job to end.
+  [[nodiscard]] bool is_undisturbed() const {
+    return state_ == State::Running || state_ == State::Sweeping;
+  }
   [[nodiscard]] bool is_finished() const { return state_ == State::Finished; }
   [[nodiscard]] bool has_living_workers() const { return alive_ > 0; }
   [[nodiscard]] Conclusion conclusion() const;
@@ -129,6 +139,7 @@ class Supervisor {
   enum class State { Running, Stopping, Sweeping, Killing, Finished };
 
   [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
+  [[nodiscard]] std::vector<Action> handle(const WorkerIsFailing& failing);
   [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
   [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
   [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
@@ -148,7 +159,7 @@ class Supervisor {
   std::size_t alive_ = 0;  ///< started or about to be, and not ended
   State state_ = State::Running;
   bool grace_runs_ = false;
-  int exit_code_ = 0;
+  int exit_code_ = 1;  ///< of the first failure; 1 if it could not even be waited for
   int stop_requests_ = 0;
   std::optional<std::size_t> first_failure_;
   std::optional<int> stop_signal_;
