@@ -39,7 +39,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   statuses_[ended.worker] = ended.status;
   if (first_failure_ == ended.worker) {  // its core file is written
     outcomes_[ended.worker] = WorkerOutcome::Failed;
-    exit_code_ = ended.status.shell_code();
+    exit_code_ = ended.status.ok() ? exit_code_ : ended.status.shell_code();
     return after_an_end();
   }
   const bool was_asked_to_end = state_ == State::Stopping || state_ == State::Killing;
