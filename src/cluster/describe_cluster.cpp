@@ -132,7 +132,10 @@ Result<> complete(Findings& findings, bool has_platform) {
   if (findings.node_rank->value >= findings.nodes->value) {
     return contradiction(*findings.node_rank, *findings.nodes, "a rank must be below its count");
   }
-  if (!findings.master_address && is_single) {
+  // A port of our own needs no name that others know, nor one that must resolve first.
+  const bool is_own_port = is_single && !findings.master_port;
+  if (is_single && (!findings.master_address ||
+                    (is_own_port && !is_setting(findings.master_address->source)))) {
     findings.master_address = {"127.0.0.1", "default"};
   }
   if (!findings.master_address) {

@@ -177,6 +177,15 @@ TEST(DescribeCluster, TakesAPortAloneForOneNode) {
             "node 0 of 1, 8 slots, 127.0.0.1:1234, single");
 }
 
+TEST(DescribeCluster, MeetsOnTheLoopbackWhereTheOnlyNodeHasAPortOfItsOwn) {
+  const Texts alone = {{"VC_TASK_INDEX", "0"}, {"VC_WORKER_HOSTS", "job-worker-0.job"}};
+  EXPECT_EQ(described(node_with(alone)), "node 0 of 1, 8 slots, 127.0.0.1:fresh, volcano");
+  EXPECT_EQ(described(node_with(alone), flags({{"master-addr", "eth0-name"}})),
+            "node 0 of 1, 8 slots, eth0-name:fresh, volcano");
+  EXPECT_EQ(described(node_with(alone), flags({{"master-port", "1234"}})),
+            "node 0 of 1, 8 slots, job-worker-0.job:1234, volcano");
+}
+
 // The leader's address
 
 TEST(DescribeCluster, RefusesLocalhostForAnotherNodesLeader) {
