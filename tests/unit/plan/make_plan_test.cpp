@@ -1,0 +1,294 @@
+// Who runs where with what.
+#include "plan/plans.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace muster {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+LaunchPlan plan_of(const std::vector<int>& slots, int node_rank, std::vector<RoleTemplate> roles) {
+  return make_plan(
+      cluster_of(slots, node_rank), mode_of(std::move(roles)), job_of({"train"}), surroundings());
+}
+
+// Ranks
+
+TEST(MakePlan, StartsARolePerDeviceOnEachSlot) {
+  const LaunchPlan plan = plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice)});
+
+  EXPECT_EQ(plan.world_size, 4);
+  EXPECT_EQ(described(plan),
+            (Lines{"worker 2: role 2/4, local 0/2", "worker 3: role 3/4, local 1/2"}));
+}
+
+TEST(MakePlan, StartsARolePerNodeOnceOnEachNode) {
+  const LaunchPlan plan = plan_of({8, 8, 8}, 2, {role("worker", RoleCount::PerNode)});
+
+  EXPECT_EQ(plan.world_size, 3);
+  EXPECT_EQ(described(plan), Lines{"worker 2: role 2/3, local 0/1"});
+}
+
+TEST(MakePlan, StartsARolePerJobOnTheFirstNodeOnly) {
+  EXPECT_EQ(described(plan_of({8, 8}, 0, {role("chief", RoleCount::PerJob)})),
+            Lines{"chief 0: role 0/1, local 0/1"});
+
+  const LaunchPlan elsewhere = plan_of({8, 8}, 1, {role("chief", RoleCount::PerJob)});
+  EXPECT_TRUE(elsewhere.workers.empty());
+  EXPECT_EQ(elsewhere.world_size, 1);
+}
+
+TEST(MakePlan, CountsTheSlotsOfNodesBeforeUsWhereTheyDiffer) {
+  const std::vector<int> slots = {1, 8, 2, 4};
+  EXPECT_EQ(described(plan_of(slots, 2, {role("worker", RoleCount::PerDevice)})),
+            (Lines{"worker 9: role 9/15, local 0/2", "worker 10: role 10/15, local 1/2"}));
+}
+
+TEST(MakePlan, GivesEveryRankOfTheJobToExactlyOneWorker) {
+  const std::vector<int> slots = {3, 1, 4, 1, 5};
+  const std::vector<RoleTemplate> roles = {role("chief", RoleCount::PerJob),
+                                           role("worker", RoleCount::PerDevice),
+                                           role("server", RoleCount::PerNode)};
+  std::set<int> ranks;
+  int world_size = 0;
+  for (int node = 0; node < 5; ++node) {
+    const LaunchPlan plan = plan_of(slots, node, roles);
+    world_size = plan.world_size;
+    for (const WorkerPlan& worker : plan.workers) {
+      EXPECT_TRUE(ranks.insert(worker.global_rank.value).second)
+          << "twice: " << to_string(worker.global_rank);
+    }
+  }
+  EXPECT_EQ(world_size, 1 + 14 + 5);
+  EXPECT_EQ(static_cast<int>(ranks.size()), world_size);
+  EXPECT_EQ(*ranks.rbegin(), world_size - 1);
+}
+
+TEST(MakePlan, NumbersSeveralRolesOneAfterTheOther) {
+  const LaunchPlan plan = plan_of(
+      {2, 2}, 1, {role("worker", RoleCount::PerDevice), role("server", RoleCount::PerNode)});
+
+  EXPECT_EQ(plan.world_size, 6);
+  EXPECT_EQ(described(plan),
+            (Lines{"worker 2: role 2/4, local 0/3",
+                   "worker 3: role 3/4, local 1/3",
+                   "server 5: role 1/2, local 2/3"}));
+  EXPECT_EQ(plan.workers[2].local_rank, LocalRank{2});
+}
+
+TEST(MakePlan, RemembersWhichRolesDecide) {
+  RoleTemplate server = role("server", RoleCount::PerNode);
+  server.decides_success = false;
+  const LaunchPlan plan = plan_of({1}, 0, {role("worker", RoleCount::PerDevice), server});
+
+  EXPECT_TRUE(plan.workers[0].decides_success);
+  EXPECT_FALSE(plan.workers[1].decides_success);
+}
+
+// Environment
+
+LaunchPlan torchrun_plan(const Cluster& cluster, const Snapshot& snapshot) {
+  return make_plan(cluster, *choose_mode({}), job_of({"train"}), snapshot);
+}
+
+TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
+  const LaunchPlan plan = torchrun_plan(cluster_of({8, 8}, 1), surroundings());
+
+  const std::map<std::string, std::string> expected = {
+      {"RANK", "8"},
+      {"LOCAL_RANK", "0"},
+      {"WORLD_SIZE", "16"},
+      {"LOCAL_WORLD_SIZE", "8"},
+      {"GROUP_RANK", "1"},
+      {"GROUP_WORLD_SIZE", "2"},
+      {"ROLE_RANK", "8"},
+      {"ROLE_WORLD_SIZE", "16"},
+      {"ROLE_NAME", "default"},
+      {"MASTER_ADDR", "head"},
+      {"MASTER_PORT", "29500"},
+      {"TORCHELASTIC_RESTART_COUNT", "0"},
+      {"TORCHELASTIC_MAX_RESTARTS", "0"},
+      {"TORCHELASTIC_RUN_ID", "none"},
+      {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+      {"TORCHELASTIC_ERROR_FILE", "{run_dir}/error_8.json"},
+      {"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
+      {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
+      {"OMP_NUM_THREADS", "12"},
+      {"PYTHONUNBUFFERED", "1"}};
+  EXPECT_EQ(plan.workers[0].environment, expected);
+  EXPECT_EQ(plan.workers[0].error_file, "{run_dir}/error_8.json");
+}
+
+TEST(MakePlan, LeavesTheFreshPortOpenUntilTheStart) {
+  Cluster cluster = cluster_of({1}, 0);
+  cluster.master_port.reset();
+
+  EXPECT_EQ(torchrun_plan(cluster, surroundings()).workers[0].environment.at("MASTER_PORT"),
+            "{worker_port}");
+}
+
+TEST(MakePlan, LeavesAloneWhatTheUserHasSet) {
+  for (const std::string name : {"OMP_NUM_THREADS",
+                                 "PYTHONUNBUFFERED",
+                                 "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+                                 "TORCHELASTIC_SIGNALS_TO_HANDLE"}) {
+    for (const std::string value : {"7", ""}) {
+      const LaunchPlan plan = torchrun_plan(cluster_of({1}, 0), surroundings({{name, value}}));
+      EXPECT_FALSE(plan.workers[0].environment.contains(name)) << name;
+    }
+  }
+}
+
+TEST(MakePlan, ReplacesTheRanksThatAPlatformSetForItsNodes) {
+  const LaunchPlan plan =
+      torchrun_plan(cluster_of({8, 8}, 1), surroundings({{"RANK", "1"}, {"WORLD_SIZE", "2"}}));
+
+  EXPECT_EQ(plan.workers[3].environment.at("RANK"), "11");
+  EXPECT_EQ(plan.workers[3].environment.at("WORLD_SIZE"), "16");
+}
+
+TEST(MakePlan, KeepsItsOwnVariablesFromWorkersButForTheMarker) {
+  const LaunchPlan plan = torchrun_plan(cluster_of({1}, 0),
+                                        surroundings({{"MUSTER_TOKEN", "secret"},
+                                                      {"MUSTER_NNODES", "1"},
+                                                      {"MUSTER_JOB_MARKER", "c0ffee"},
+                                                      {"MUSTERED", "x"},
+                                                      {"PATH", "/bin"}}));
+
+  EXPECT_EQ(plan.workers[0].unset, (std::vector<std::string>{"MUSTER_NNODES", "MUSTER_TOKEN"}));
+}
+
+TEST(MakePlan, UnsetsWhatTheTemplateSays) {
+  RoleTemplate worker = role("worker", RoleCount::PerDevice);
+  worker.unset = {"OLD", "STALE"};
+
+  EXPECT_EQ(plan_of({1}, 0, {worker}).workers[0].unset, (std::vector<std::string>{"OLD", "STALE"}));
+}
+
+// Threads
+
+std::string threads(int cores, int slots) {
+  Snapshot snapshot = surroundings();
+  snapshot.cores.count = cores;
+  return torchrun_plan(cluster_of({slots}, 0), snapshot)
+      .workers[0]
+      .environment.at("OMP_NUM_THREADS");
+}
+
+TEST(MakePlan, SharesTheAllowedCoresAmongTheWorkers) {
+  EXPECT_EQ(threads(96, 8), "12");
+  EXPECT_EQ(threads(7, 2), "3");
+  EXPECT_EQ(threads(2, 1), "2");
+  EXPECT_EQ(threads(2, 64), "1") << "never 0";
+}
+
+TEST(MakePlan, SaysItsThreadCountOnce) {
+  const LaunchPlan plan = torchrun_plan(cluster_of({8, 8}, 1), surroundings());
+  ASSERT_EQ(plan.remarks.size(), 1U);
+  EXPECT_EQ(
+      plan.remarks[0],
+      "flags: node 1 of 2, 8 workers here, 16 in the job, leader head:29500, OMP_NUM_THREADS=12 "
+      "(96 allowed cores / 8 workers)");
+
+  const LaunchPlan set_by_user =
+      torchrun_plan(cluster_of({1}, 0), surroundings({{"OMP_NUM_THREADS", "4"}}));
+  EXPECT_EQ(set_by_user.remarks[0], "flags: node 0 of 1, 1 worker here, 1 in the job");
+}
+
+// Program, files and logs
+
+TEST(MakePlan, AppendsTheTemplatesArgumentsToTheProgram) {
+  RoleTemplate worker = role("worker", RoleCount::PerDevice);
+  worker.arguments = {"--rank={global_rank}", "--size", "{world_size}"};
+  const LaunchPlan plan = make_plan(cluster_of({2, 2}, 1),
+                                    mode_of({worker}),
+                                    job_of({"train", "--lr", "{global_rank}"}),
+                                    surroundings());
+
+  EXPECT_EQ(plan.workers[1].argv,
+            (std::vector<std::string>{"train", "--lr", "{global_rank}", "--rank=3", "--size", "4"}))
+      << "what the user wrote is left alone";
+}
+
+TEST(MakePlan, FillsTheFilesOfTheTemplate) {
+  ChosenMode mode = mode_of({role("worker", RoleCount::PerDevice)});
+  mode.mode.files = {
+      {"{run_dir}/table.json", "0600", "{{\"nodes\": {nodes}, \"rank\": {node_rank}}}"}};
+  const LaunchPlan plan = make_plan(cluster_of({2, 2}, 1), mode, job_of({"train"}), surroundings());
+
+  ASSERT_EQ(plan.files.size(), 1U);
+  EXPECT_EQ(plan.files[0].path, "{run_dir}/table.json");
+  EXPECT_EQ(plan.files[0].mode, "0600");
+  EXPECT_EQ(plan.files[0].content, "{\"nodes\": 2, \"rank\": 1}");
+}
+
+TEST(MakePlan, NamesLogsByAttemptRoleAndGlobalRank) {
+  const LaunchPlan plain = plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice)});
+  EXPECT_EQ(plain.workers[1].log, "attempt_0/worker_3");
+
+  JobRequest job = job_of({"train"});
+  job.log_dir = "/logs";
+  const LaunchPlan in_folder = make_plan(
+      cluster_of({2, 2}, 1), mode_of({role("ps", RoleCount::PerDevice)}), job, surroundings());
+  EXPECT_EQ(in_folder.workers[1].log, "/logs/attempt_0/ps_3");
+}
+
+TEST(MakePlan, IsTheSamePlanForTheSameInput) {
+  const auto document = [] {
+    return json::serialize(
+        to_document(torchrun_plan(cluster_of({3, 5}, 1), surroundings({{"A", "b"}}))));
+  };
+  EXPECT_EQ(document(), document());
+}
+
+// Inside another launcher's worker
+
+Snapshot a_worker() {
+  return surroundings({{"RANK", "5"},
+                       {"LOCAL_RANK", "1"},
+                       {"WORLD_SIZE", "8"},
+                       {"LOCAL_WORLD_SIZE", "4"},
+                       {"MASTER_ADDR", "10.0.0.1"},
+                       {"MASTER_PORT", "29511"},
+                       {"MUSTER_GRACE", "5"}});
+}
+
+TEST(MakeWorkerPlan, StartsOneProcessAndChangesNothing) {
+  const LaunchPlan plan = make_worker_plan(job_of({"python3", "train.py"}), a_worker());
+
+  ASSERT_EQ(plan.workers.size(), 1U);
+  const WorkerPlan& worker = plan.workers[0];
+  EXPECT_TRUE(worker.environment.empty());
+  EXPECT_EQ(worker.unset, std::vector<std::string>{"MUSTER_GRACE"}) << "our options reach nobody";
+  EXPECT_EQ(worker.argv, (std::vector<std::string>{"python3", "train.py"}));
+  EXPECT_EQ(worker.global_rank, GlobalRank{5});
+  EXPECT_TRUE(plan.is_transparent);
+  EXPECT_EQ(plan.world_size, 8);
+  EXPECT_EQ(plan.master_address, "10.0.0.1");
+  EXPECT_EQ(plan.master_port, 29'511);
+}
+
+TEST(MakeWorkerPlan, SaysSoInOneLine) {
+  const LaunchPlan plan = make_worker_plan(job_of({"x"}), a_worker());
+
+  ASSERT_EQ(plan.remarks.size(), 1U);
+  EXPECT_NE(plan.remarks[0].find("LOCAL_RANK=1, LOCAL_WORLD_SIZE=4"), std::string::npos);
+  EXPECT_NE(plan.remarks[0].find("--nproc-per-node"), std::string::npos);
+}
+
+TEST(MakeWorkerPlan, NeedsNothingButTheTwoSigns) {
+  const LaunchPlan plan = make_worker_plan(job_of({"x"}),
+                                           surroundings({{"LOCAL_RANK", "0"},
+                                                         {"LOCAL_WORLD_SIZE", "1"},
+                                                         {"RANK", "x"},
+                                                         {"WORLD_SIZE", "99999999999"},
+                                                         {"MASTER_PORT", "-1"}}));
+  EXPECT_EQ(plan.workers[0].global_rank, GlobalRank{0});
+  EXPECT_EQ(plan.world_size, 1);
+  EXPECT_EQ(plan.master_port, std::nullopt);
+}
+
+}  // namespace
+}  // namespace muster
