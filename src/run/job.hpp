@@ -3,10 +3,9 @@
 // The agent: one event loop that turns what happens into events for the supervisor, and what the
 // supervisor decides into system calls. Private to run/.
 
-#include "console.hpp"
-#include "output.hpp"
-#include "run_folder.hpp"
+#include "worker_streams.hpp"
 #include "sweeper.hpp"
+#include "terminal.hpp"
 #include "worker_port.hpp"
 #include "workers.hpp"
 
@@ -19,8 +18,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,17 +34,15 @@ struct JobInput {
   const std::map<std::string, std::string>& variables;
   const std::function<void(const Outcome&)>& conclude;
   const std::string& marker;
-  const std::string& run_folder;           ///< empty: none could be made
-  const std::optional<WorkerPort>& port;   ///< empty: the plan names one
+  const std::string& run_folder;          ///< empty: none could be made
+  const std::optional<WorkerPort>& port;  ///< empty: the plan names one
 };
 
-/// Owns everything for the time of the loop.
+/// Owns everything for the time of the loop. Whatever wakes the loop adds events; `process` gives
+/// them to the supervisor one by one and carries out what it answers.
 class Job {
  public:
   Job(const JobInput& input, GuardLink link);
-  ~Job();
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
 
   /// Runs the job to its end and returns the exit code.
   int run();
@@ -53,21 +50,27 @@ class Job {
  private:
   using Clock = std::chrono::steady_clock;
   using Descriptor = boost::asio::posix::stream_descriptor;
+  using ErrorCode = boost::system::error_code;
 
-  // What woke the loop.
-  void wait_for_deaths();
-  void wait_for_signals();
-  void wait_for_guard();
-  void on_deaths();
-  void look_for_earlier_failure(const Death& death);
-  void on_signals();
-  void on_signal(int signal);
+  // What wakes the loop.
+  void wait_for(Descriptor& descriptor, void (Job::*handler)(const ErrorCode&));
+  void on_deaths(const ErrorCode& error);
+  void on_signals(const ErrorCode& error);
+  void on_guard_lost(const ErrorCode& error);
+  void on_grace_ended(const ErrorCode& error);
+  void on_kill_round(const ErrorCode& error);
+  void on_closed_pipes(const ErrorCode& error);
+  void on_start_turn();
   void on_output_end(std::size_t worker);
-  void on_kill_timer();
+
+  // From what happened to events.
+  void collect_deaths();
+  void look_for_earlier_failure(const Death& death);
+  void take_signal(int signal);
+  void process();
+  [[nodiscard]] bool is_nothing_left() const;
 
   // What the supervisor wants.
-  void handle(const Event& event);
-  void carry_out(const std::vector<Action>& actions);
   void act(const StartWorkers& action);
   void act(const CancelStart& action);
   void act(const AskToEnd& action);
@@ -76,39 +79,31 @@ class Job {
   void act(const KillEverything& action);
   void act(const Finish& action);
 
-  void start_next();
+  // The start of a worker.
   [[nodiscard]] Result<> start_worker(std::size_t worker);
-  [[nodiscard]] Result<> connect(std::size_t worker, UniqueFd out, UniqueFd err);
-  [[nodiscard]] Result<StreamRoute> make_route(std::size_t worker, bool is_error) const;
-  [[nodiscard]] std::string prefix_of(std::size_t worker, bool is_error) const;
-  [[nodiscard]] int standard_input_of(std::size_t worker) const;
-  [[nodiscard]] int terminal_for(std::size_t worker) const;
-
-  void set_up_consoles();
-  void set_up_terminal();
   [[nodiscard]] Result<> write_planned_files() const;
-  void look_for_stopped_workers();
-  void remark_closed_pipes();
-  void remark_overdue_workers();
-  void check_whether_nothing_is_left();
-  void try_to_conclude();
-  [[nodiscard]] std::vector<Console*> consoles() const;
-  /// True when every console is settled; else comes back to `next` when one of them is.
-  [[nodiscard]] bool are_consoles_settled(void (Job::*next)());
-  void end_when_settled();
-  void give_terminal_back() const;
-  [[nodiscard]] Outcome make_outcome();
+  [[nodiscard]] int standard_input_of(std::size_t worker) const;
+
+  // What the user should know.
   [[nodiscard]] std::string describe_worker(std::size_t worker) const;
+  void say_who_is_waited_for() const;
+  void say_what_is_left(const std::vector<Process>& left);
+  void say_who_was_stopped();
+  void say_who_is_overdue() const;
+
+  // The end.
+  void conclude();
+  void leave();
+  [[nodiscard]] Outcome make_outcome();
 
   JobInput input_;
   GuardLink link_;
   boost::asio::io_context io_{1};
+  WorkerStreams streams_;
   Supervisor supervisor_;
   Workers workers_;
   Sweeper sweeper_;
-  std::unique_ptr<Console> error_console_;
-  std::unique_ptr<Console> out_console_;  ///< empty when both streams are the same file
-  Output output_;
+  Terminal terminal_;
   Descriptor deaths_;
   Descriptor signals_;
   Descriptor lifeline_;
@@ -116,17 +111,14 @@ class Job {
   boost::asio::steady_timer kill_timer_;
   boost::asio::steady_timer closed_pipes_timer_;
   UniqueFd null_input_;
+  std::deque<Event> events_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point kill_deadline_{};
   std::size_t next_to_start_ = 0;
   bool start_was_cancelled_ = false;
-  bool closed_pipes_check_runs_ = false;
-  bool is_output_closed_ = false;
-  bool is_concluded_ = false;
   bool leftovers_were_said_ = false;
-  int terminal_ = -1;          ///< the controlling terminal, if one worker is to have it
-  int asked_with_ = 0;         ///< the signal with which the workers were asked to end
-  std::string log_dir_;
+  bool closed_pipes_check_runs_ = false;
+  int asked_with_ = SIGTERM;  ///< the signal with which the workers were asked to end
   std::optional<std::size_t> unstartable_;
   std::string start_error_;
   std::set<std::size_t> said_closed_pipes_;

@@ -2,6 +2,7 @@
 #include <muster/run/run.hpp>
 
 #include "job.hpp"
+#include "run_folder.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>

@@ -1,0 +1,35 @@
+#pragma once
+
+// The controlling terminal, for the one worker that may use it. Private to run/.
+
+#include <sys/types.h>
+
+namespace muster {
+
+/// On a terminal, a single worker is its foreground group: Ctrl-C, Ctrl-Z and a debugger's prompt
+/// work as if muster were not there.
+class Terminal {
+ public:
+  /// `guard` is the process that the shell started. Without `is_wanted`, or when that process is
+  /// not in the foreground, nobody is given a terminal.
+  Terminal(pid_t guard, bool is_wanted);
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  /// Gives the terminal back to the guard's group.
+  ~Terminal();
+
+  [[nodiscard]] bool is_ours() const { return fd_ >= 0; }
+  /// The descriptor to give a worker at its start; -1 if there is none.
+  [[nodiscard]] int fd() const { return fd_; }
+
+  /// The worker was stopped from the terminal: the shell waits for the guard, so that stops too.
+  void stop_guard() const;
+  /// The job goes on: if the shell has put the guard in the foreground, it means the worker.
+  void lend_again(pid_t worker) const;
+
+ private:
+  pid_t guard_;
+  int fd_ = -1;
+};
+
+}  // namespace muster
