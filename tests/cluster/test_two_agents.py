@@ -88,7 +88,7 @@ def test_a_node_that_comes_later_still_meets_the_others(muster, worker, port):
 
 
 def hai(node, port):
-    """As the platform sets it: RANK and WORLD_SIZE count nodes, and rank 0 calls itself localhost."""
+    """As the platform sets it: RANK and WORLD_SIZE count nodes, rank 0 calls itself localhost."""
     return {
         "MARSV2_TASK_ID": 4711,
         "MARSV2_RANK": node,

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from support import processes
+from support.deadlines import wait_until
 from support.lines import assert_all_whole
 from support.muster import binary
 from support.repetitions import default_or_soak
@@ -156,6 +158,16 @@ def test_lines_of_four_megabytes_stay_whole(muster, worker):
 
     assert job.code == 0
     assert sorted(job.out.bytes.split(b"\n")) == [b"", b"[0] " + b"a" * size, b"[1] " + b"b" * size]
+
+
+def test_a_line_without_an_end_does_not_fill_the_memory(muster):
+    script = "head -c 80000000 /dev/zero | tr '\\0' x; touch written.$RANK; exec sleep 100"
+    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", script, stdout=subprocess.DEVNULL)
+    wait_until(lambda: len(list(muster.folder.glob("written.*"))) == 2, "both lines to be written")
+
+    assert processes.peak_memory_of(job.agent()) < 120 << 20
+    job.signal(signal.SIGTERM)
+    assert job.end(2) == 143
 
 
 def test_a_progress_bar_keeps_every_step_and_each_has_its_prefix(muster, worker):

@@ -12,6 +12,7 @@ from support.repetitions import default_or_soak
 
 ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
 PASSING = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGCONT]
+LATER = 0.3  # seconds after which a second signal is a second request and not the same one
 AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
 
 
@@ -100,6 +101,7 @@ def test_a_second_signal_kills_at_once(muster, worker, second):
     job.out.wait_for("ready")
     job.signal(signal.SIGTERM)
     job.out.wait_for("got TERM")
+    time.sleep(LATER)
 
     job.signal(second)
 
@@ -259,3 +261,64 @@ def test_a_worker_that_is_stopped_is_named_and_goes_on_with_cont(muster, worker)
 
     assert job.end(2) == 0
     assert job.out.text.count("continued") == 2
+
+
+def all_pids(job):
+    """The guard, the agent and the workers."""
+    agent = job.agent()
+    return [job.pid, agent, *(worker.pid for worker in processes.children_of(agent))]
+
+
+def test_term_to_every_process_of_the_job_is_one_request_and_keeps_the_grace(muster, worker):
+    """As systemd, Slurm and many a script do: they signal all that they find."""
+    job = muster.start("--nproc-per-node=2", "--", worker("save_for_seconds_on_term"), 0.5)
+    job.out.wait_for("ready", times=2)
+
+    for pid in all_pids(job):
+        os.kill(pid, signal.SIGTERM)
+
+    assert job.end(2) == 143
+    assert job.out.text.count("saved") == 2
+
+
+def test_term_to_the_agent_alone_ends_the_job(muster, worker):
+    """By mistake, for its name is that of muster."""
+    job = muster.start("--nproc-per-node=2", "--", worker("save_for_seconds_on_term"), 0.2)
+    job.out.wait_for("ready", times=2)
+
+    os.kill(job.agent(), signal.SIGTERM)
+    os.kill(job.pid, signal.SIGTERM)
+
+    assert job.end(2) == 143
+    assert job.out.text.count("saved") == 2
+
+
+def test_timeout_asks_twice_at_once_which_is_one_request_and_keeps_the_grace(muster, worker):
+    """The program of that name signals its child, and then the group that they share."""
+    job = muster.start(
+        "--nproc-per-node=2",
+        "--",
+        worker("save_for_seconds_on_term"),
+        0.5,
+        through=["timeout", "--preserve-status", "0.5"],
+    )
+
+    assert job.end(3) == 143
+    assert job.out.text.count("saved") == 2
+
+
+def test_two_signals_while_a_failed_job_is_being_stopped_kill_at_once(muster, worker, tmp_path):
+    script = f"""if [ $RANK = 1 ]; then exec {worker("fail_on_rank")} 1 7 {tmp_path}/go; fi
+                 exec {worker("echo_signals")}"""
+    job = muster.start("--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", script)
+    job.out.wait_for("ready")
+    (tmp_path / "go").touch()
+    job.out.wait_for("got TERM")
+
+    job.signal(signal.SIGUSR1)
+    job.out.wait_for("got USR1")  # what only informs passes through in this state, too
+    job.signal(signal.SIGTERM)
+    time.sleep(LATER)
+    job.signal(signal.SIGTERM)
+
+    assert job.end(1) in (7, 143)

@@ -10,7 +10,7 @@ from support import processes
 from support.deadlines import wait_until
 from support.repetitions import default_or_soak
 
-GRACE = 0.3
+GRACE = 0.2
 REPETITIONS = default_or_soak(5, 50)
 AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
 
@@ -122,6 +122,17 @@ def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muste
 
     muster.assert_no_survivors(seconds=1)
     job.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_of_a_hydra_in_a_pid_namespace_of_its_own_is_left(muster, worker, number):
+    job = muster.start(f"--grace={GRACE}", "--", *AS_FIRST_PROCESS, worker("hydra"))
+    job.out.wait_for("ready\n")
+
+    job.signal(number)
+
+    muster.assert_no_survivors(seconds=GRACE + 1)
+    job.end(1)
 
 
 class TestAsFirstProcess:
@@ -247,3 +258,56 @@ def test_a_process_that_runs_away_from_session_to_session_is_caught(muster, work
 
         assert job.end(GRACE + 2) == 0
         muster.assert_no_survivors()
+
+
+def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker):
+    """It is in the group of the agent, which must not be signalled as a whole either."""
+    job = muster.start("--nproc-per-node=2", "--", worker("join_the_parents_group"))
+    job.out.wait_for("ready ", times=2)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(1) == 143
+
+
+def test_a_worker_that_left_its_process_group_is_ended_when_another_fails(muster, worker, tmp_path):
+    script = f"""if [ $RANK = 0 ]; then exec {worker("join_the_parents_group")}; fi
+                 exec {worker("fail_on_rank")} 1 7 {tmp_path}/go"""
+    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", script)
+    job.out.wait_for("ready ")
+
+    (tmp_path / "go").touch()
+
+    assert job.end(1) == 7
+
+
+def test_what_a_worker_leaves_behind_lives_on_while_others_work(muster, worker, tmp_path):
+    """A server that rank 0 starts for all of them, such as a dashboard."""
+    script = f"""if [ $RANK = 0 ]; then exec {worker("leave_a_grandchild")} session; fi
+                 while ! [ -e {tmp_path}/go ]; do sleep 0.01; done"""
+    job = muster.start("--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", script)
+    server = int(job.out.wait_for("\n").split()[1])
+    (former,) = {p.parent for p in processes.all_processes() if p.pid == server} - {
+        job.agent()
+    } or {0}
+    wait_until(lambda: former == 0 or not processes.is_alive(former), "the end of rank 0")
+
+    assert processes.is_alive(server)
+    (tmp_path / "go").touch()
+
+    assert job.end(2) == 0
+    assert not processes.is_alive(server)
+
+
+def test_orphans_are_buried_while_the_job_runs(muster):
+    orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
+    job = muster.start("--", "sh", "-c", f"{orphans}; echo ready; exec sleep 100")
+    job.out.wait_for("ready")
+    ours = {job.guard(), job.agent()}
+
+    def zombies():
+        return [p for p in processes.all_processes() if p.parent in ours and p.state == "Z"]
+
+    wait_until(lambda: not zombies(), lambda: f"burial of {zombies()}", 1)
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143

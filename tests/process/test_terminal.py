@@ -1,14 +1,17 @@
 """In a terminal: who gets the keys, and what Ctrl-C and Ctrl-Z do."""
 
+import fcntl
 import os
 import signal
+import termios
+import time
 
 import pytest
 
 from support import processes
 from support.deadlines import wait_until
 from support.muster import binary
-from support.terminal import CTRL_BACKSLASH, CTRL_C, CTRL_Z
+from support.terminal import CTRL_BACKSLASH, CTRL_C, CTRL_S, CTRL_Z
 
 READY = [
     "sh",
@@ -82,6 +85,7 @@ def test_a_second_ctrl_c_ends_stubborn_workers_at_once(terminal, worker):
     one.screen.wait_for("ready", times=2)
     one.press(CTRL_C)
     one.screen.wait_for("got INT", times=2)
+    time.sleep(0.3)  # a person's second one
 
     one.press(CTRL_C)
 
@@ -195,3 +199,48 @@ def test_ctrl_c_in_a_shell_script_stops_the_script_too(terminal):
 
     one.end(2)
     assert "code 130" in one.screen.text or "code" not in one.screen.text
+
+
+def test_the_chosen_worker_of_several_reads_what_is_typed(terminal):
+    script = "if [ $RANK = 1 ]; then echo rea''dy; read line; echo got $line; fi"
+    one = terminal(binary(), "--nproc-per-node=2", "--stdin=1", "--", "sh", "-c", script)
+    one.screen.wait_for("ready")
+
+    one.press("hello\n")
+
+    assert one.end(2) == 0
+    assert "got hello" in one.screen.text
+
+
+def test_a_terminal_that_is_held_by_ctrl_s_does_not_hold_up_the_job(terminal, worker, muster):
+    fill = worker("fill_the_pipe")
+    script = f"while ! [ -e {muster.folder}/go ]; do sleep 0.01; done; exec {fill} 1000000"
+    one = terminal(binary(), "--nproc-per-node=2", "--console-stall=0.3", "--", "sh", "-c", script)
+    one.screen.wait_for("muster: ")
+
+    one.press(CTRL_S)
+    (muster.folder / "go").touch()
+
+    assert processes.wait_for_end(one.process, 5, "muster") == 0
+
+
+def test_a_terminal_that_goes_away_ends_the_job(muster, worker, tmp_path):
+    """A lost connection: the kernel sends HUP, and writing and reading fail from then on."""
+    keyboard, screen = os.openpty()
+    script = f"touch {tmp_path}/ready.$RANK; while :; do echo noise; sleep 0.01; done"
+    process = processes.start(
+        [binary(), "--nproc-per-node=2", "--grace=0.5", "--", "sh", "-c", script],
+        stdin=screen,
+        stdout=screen,
+        stderr=screen,
+        env=muster.environment(),
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(screen)
+    wait_until(lambda: len(list(tmp_path.glob("ready.*"))) == 2, "both workers")
+
+    os.close(keyboard)
+
+    assert processes.wait_for_end(process, 3, "muster") == 129
+    muster.assert_no_survivors()

@@ -94,12 +94,21 @@ def environment_of(pid):
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
+def _status_of(pid, field):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1])
+    raise Missed(f"/proc/{pid}/status has no {field}")
+
+
 def context_switches_of(pid):
     """How often the process went to sleep by itself: what an idle process does not do."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("voluntary_ctxt_switches:"):
-            return int(line.split()[1])
-    raise Missed(f"/proc/{pid}/status has no voluntary_ctxt_switches")
+    return _status_of(pid, "voluntary_ctxt_switches")
+
+
+def peak_memory_of(pid):
+    """The most bytes of memory that the process ever had at once."""
+    return _status_of(pid, "VmHWM") * 1024
 
 
 def start(arguments, **options):

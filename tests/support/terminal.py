@@ -11,6 +11,7 @@ from .deadlines import LONG
 from .streams import Stream
 
 CTRL_C = b"\x03"
+CTRL_S = b"\x13"
 CTRL_Z = b"\x1a"
 CTRL_BACKSLASH = b"\x1c"
 

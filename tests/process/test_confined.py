@@ -1,0 +1,84 @@
+"""Where things are missing that muster would like to have: /proc, a temporary directory, PATH."""
+
+import signal
+
+import pytest
+
+WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount --lazy /proc && exec "$@"', "sh"]
+# A process namespace of its own, but the /proc of another one: every pid in it means nothing.
+WITH_FOREIGN_PROC = ["unshare", "--pid", "--fork", "sh", "-c", '"$@"; exit $?', "sh"]
+# Nothing can be written anywhere but in a directory that does not look like a temporary one.
+READ_ONLY = ["unshare", "--mount", "sh", "-c", 'mount -o remount,bind,ro / / && exec "$@"', "sh"]
+
+PLACES = pytest.mark.parametrize(
+    "place", [WITHOUT_PROC, WITH_FOREIGN_PROC], ids=["none", "foreign"]
+)
+
+
+@PLACES
+def test_exit_codes_pass_through_without_a_proc_of_ours(muster, place):
+    codes = (0, 3)
+
+    ends = {
+        code: muster.run("--", "sh", "-c", f"exit {code}", through=place).code for code in codes
+    }
+
+    assert ends == {code: code for code in codes}
+
+
+@PLACES
+def test_a_failure_is_named_and_the_others_are_stopped_without_a_proc_of_ours(
+    muster, worker, place
+):
+    job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 2, 5, through=place)
+
+    assert job.code == 5
+    assert "rank 2 " in job.said_about("failed first")
+
+
+@PLACES
+def test_workers_that_ignore_term_are_killed_without_a_proc_of_ours(muster, worker, place):
+    script = f"""if [ $RANK = 0 ]; then exec {worker("ignore_term")}; fi
+                 exec {worker("fail_on_rank")} 1 5 go"""
+    job = muster.start("--nproc-per-node=2", "--grace=0.2", "--", "sh", "-c", script, through=place)
+    job.out.wait_for("ready")
+
+    (muster.folder / "go").touch()
+
+    assert job.end(2) == 5
+
+
+def test_term_ends_the_job_without_proc(muster, worker):
+    job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 0, through=WITHOUT_PROC)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+
+
+def test_no_path_finds_what_the_system_finds(muster):
+    job = muster.run("--", "true", through=["env", "--unset=PATH"])
+
+    assert job.code == 0
+
+
+def test_the_working_directory_is_not_searched_for_programs(muster, tmp_path):
+    (tmp_path / "mine").write_text("#!/bin/sh\n")
+    (tmp_path / "mine").chmod(0o755)
+
+    assert muster.run("--", "mine").code == 127
+
+
+def test_an_empty_environment_is_enough(muster):
+    job = muster.run("--", "/bin/sh", "-c", "exit 3", through=["env", "--ignore-environment"])
+
+    assert job.code == 3
+
+
+def test_a_read_only_file_system_is_enough(muster):
+    job = muster.run(
+        "--nproc-per-node=2", "--", "sh", "-c", "exit 3", through=READ_ONLY, env={"TMPDIR": "/tmp"}
+    )
+
+    assert job.code == 3, job.words()
