@@ -17,8 +17,9 @@ _SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
 
 
 def binary():
-    """The program under test: $BINARY, else build/muster."""
-    return Path(os.environ.get("BINARY", ROOT / "build" / "muster")).absolute()
+    """The program under test: $MUSTER or $BINARY, else build/muster."""
+    named = os.environ.get("MUSTER") or os.environ.get("BINARY")
+    return Path(named or ROOT / "build" / "muster").absolute()
 
 
 class Muster:
