@@ -136,7 +136,8 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
     std::istringstream events(copy);
     Inspector inspector;
     YAML::Parser parser(events);
-    while (parser.HandleNextDocument(inspector)) {
+    // Two are too many already; and yaml-cpp finds documents without end in some broken texts.
+    while (inspector.documents < 2 && parser.HandleNextDocument(inspector)) {
     }
     if (inspector.has_anchors) {
       return Error{ErrorKind::BadData, std::string(name) + ": anchors and aliases are not allowed"};

@@ -104,6 +104,25 @@ TEST(ParseYaml, RefusesASecondDocument) {
   EXPECT_EQ(error_of("a: 1\n---\nb: 2\n"), "x.yaml: more than one document");
 }
 
+TEST(ParseYaml, TakesTheMarksOfASingleDocument) {
+  for (const std::string text : {"---\na: 1\n",
+                                 "a: 1\n...\n",
+                                 "---\na: 1\n...\n",
+                                 "# x\n---\na: 1\n",
+                                 "%YAML 1.2\n---\na: 1\n",
+                                 "\xEF\xBB\xBF"
+                                 "a: 1\n",
+                                 "a: 1\n\n# end\n"}) {
+    EXPECT_EQ(root_of(text), (json::value{{"a", "1"}})) << text;
+  }
+}
+
+TEST(ParseYaml, ComesToAnEndOfTextInWhichTheParserFindsDocumentsWithoutEnd) {
+  for (const std::string text : {",", ",a", ",a: b\n"}) {
+    EXPECT_EQ(error_of(text), "x.yaml: more than one document");
+  }
+}
+
 TEST(ParseYaml, RefusesWhatIsNestedTooDeeply) {
   EXPECT_NE(error_of(std::string(40, '[') + std::string(40, ']')).find("nested too deeply"),
             std::string::npos);
