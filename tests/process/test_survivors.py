@@ -111,6 +111,31 @@ def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
         muster.assert_no_survivors()
 
 
+@pytest.mark.soak
+def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
+    for moment in range(default_or_soak(20, 200)):
+        job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
+        time.sleep(moment % 20 * 0.0005)  # not to wait for anything: to hit every moment
+
+        job.signal(signal.SIGKILL)
+
+        muster.assert_no_survivors(seconds=1)
+        job.end()
+
+
+@pytest.mark.soak
+def test_kill_of_the_agent_at_any_moment_of_the_start_leaves_nothing(muster, worker):
+    for moment in range(default_or_soak(10, 100)):
+        job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
+        agent = job.agent()
+        time.sleep(moment % 10 * 0.0005)  # not to wait for anything: to hit every moment
+
+        os.kill(agent, signal.SIGKILL)
+
+        assert job.end(1) == 137
+        muster.assert_no_survivors()
+
+
 def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muster, worker):
     job = muster.start("--nproc-per-node=4", "--", worker("ignore_term"))
     job.out.wait_for("ready", times=4)
