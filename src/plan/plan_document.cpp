@@ -9,9 +9,8 @@ namespace {
 
 constexpr const char* kMasked = "***";
 
-/// JSON is UTF-8, and the environment is any bytes.
 std::string masked(const std::string& name, const std::string& value) {
-  return is_secret_name(name) ? kMasked : valid_utf8(value);
+  return is_secret_name(name) ? kMasked : value;
 }
 
 /// An argument and what it says about its neighbour.
@@ -26,12 +25,12 @@ ShownArgument show(const std::string& argument) {
   std::replace(name.begin(), name.end(), '-', '_');
   const bool has_value = name.size() < argument.size();
   if (!is_secret_name(name)) {
-    return {valid_utf8(argument)};
+    return {argument};
   }
   if (has_value) {
     return {valid_utf8(argument.substr(0, name.size() + 1)) + kMasked};
   }
-  return {valid_utf8(argument), argument.starts_with('-')};
+  return {argument, argument.starts_with('-')};
 }
 
 /// Arguments without their secrets: a plan is pasted into tickets.
@@ -46,6 +45,30 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
   return arguments;
 }
 
+std::string valid_utf8(const json::string& text) {
+  return muster::valid_utf8(std::string_view(text.data(), text.size()));
+}
+
+/// JSON is UTF-8; variables, paths and arguments are any bytes. Our own document is a few levels
+/// deep.
+// NOLINTNEXTLINE(misc-no-recursion)
+void make_valid(json::value& value) {
+  if (value.is_string()) {
+    value = valid_utf8(value.get_string());
+  } else if (value.is_array()) {
+    for (json::value& item : value.get_array()) {
+      make_valid(item);
+    }
+  } else if (value.is_object()) {
+    json::object valid;
+    for (auto& member : value.get_object()) {
+      make_valid(member.value());
+      valid[muster::valid_utf8(std::string_view(member.key()))] = std::move(member.value());
+    }
+    value = std::move(valid);
+  }
+}
+
 json::object process_document(const WorkerPlan& worker) {
   json::object environment;
   for (const auto& [name, value] : worker.environment) {
@@ -57,14 +80,14 @@ json::object process_document(const WorkerPlan& worker) {
           {"argv", masked_arguments(worker.argv)},
           {"env", std::move(environment)},
           {"unset", json::array(worker.unset.begin(), worker.unset.end())},
-          {"cwd", valid_utf8(worker.working_directory)},
-          {"log", valid_utf8(worker.log)}};
+          {"cwd", worker.working_directory},
+          {"log", worker.log}};
 }
 
 json::object nodes_document(const LaunchPlan& plan) {
   json::array hosts;
   for (const auto& host : plan.hosts) {
-    hosts.push_back(host ? json::value(valid_utf8(*host)) : json::value(nullptr));
+    hosts.push_back(host ? json::value(*host) : json::value(nullptr));
   }
   return {{"count", plan.nodes},
           {"rank", plan.node_rank.value},
@@ -84,24 +107,28 @@ json::value to_document(const LaunchPlan& plan) {
   json::array files;
   for (const PlannedFile& file : plan.files) {
     files.push_back(
-        json::object{{"path", valid_utf8(file.path)}, {"mode", file.mode}, {"content", valid_utf8(file.content)}});
+        json::object{{"path", file.path}, {"mode", file.mode}, {"content", file.content}});
   }
   json::array processes;
   for (const WorkerPlan& worker : plan.workers) {
     processes.push_back(process_document(worker));
   }
-  return json::object{{"muster", MUSTER_VERSION},
-                      {"platform", plan.platform},
-                      {"mode", plan.mode},
-                      {"nodes", nodes_document(plan)},
-                      {"rendezvous",
-                       json::object{{"address", valid_utf8(plan.master_address)},
-                                    {"port", plan.master_port ? json::value(*plan.master_port)
-                                                              : json::value("{worker_port}")}}},
-                      {"world_size", plan.world_size},
-                      {"decisions", std::move(decisions)},
-                      {"files", std::move(files)},
-                      {"processes", std::move(processes)}};
+  json::value document = json::object{
+      {"muster", MUSTER_VERSION},
+      {"platform", plan.platform},
+      {"mode", plan.mode},
+      {"nodes", nodes_document(plan)},
+      {"rendezvous",
+       json::object{
+           {"address", plan.master_address},
+           {"port",
+            plan.master_port ? json::value(*plan.master_port) : json::value("{worker_port}")}}},
+      {"world_size", plan.world_size},
+      {"decisions", std::move(decisions)},
+      {"files", std::move(files)},
+      {"processes", std::move(processes)}};
+  make_valid(document);
+  return document;
 }
 
 }  // namespace muster

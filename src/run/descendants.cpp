@@ -55,10 +55,21 @@ std::optional<Process> read_process(const std::string& pid) {
   return parse_stat(read_small_file("/proc/" + pid + "/stat"));
 }
 
+/// False when /proc is not mounted, or shows another pid namespace: its numbers would be those of
+/// strangers.
+bool is_proc_ours() {
+  std::array<char, 32> target{};
+  const ssize_t size = ::readlink("/proc/self", target.data(), target.size() - 1);
+  return size > 0 && std::to_string(::getpid()) == target.data();
+}
+
 }  // namespace
 
 std::vector<Process> read_processes() {
   std::vector<Process> processes;
+  if (!is_proc_ours()) {
+    return processes;
+  }
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), &::closedir);
   while (directory) {
     const dirent* const entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe)

@@ -20,7 +20,7 @@ struct Process {
   std::string name;                  ///< up to 15 characters
 };
 
-/// All processes that /proc shows.
+/// All processes that /proc shows; none where it is not mounted or not that of our pid namespace.
 [[nodiscard]] std::vector<Process> read_processes();
 
 /// The living descendants of `root`, parents before children. Whatever descends from a process in

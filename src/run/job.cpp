@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds kKillRound{20};
 /// has very much memory to give back.
 constexpr std::chrono::seconds kKillLimit{5};
 constexpr std::chrono::seconds kClosedPipesDelay{1};
+constexpr std::chrono::milliseconds kEchoOfAStop{100};
 constexpr std::size_t kErrorFileBytes = std::size_t{64} << 10U;
 
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
@@ -42,6 +43,14 @@ std::string worker_marker(const JobInput& input) {
   }
   const auto outer = input.variables.find(kMarkerVariable);
   return outer == input.variables.end() ? input.marker : outer->second + ":" + input.marker;
+}
+
+/// The worker that inherits standard input: the one that was chosen, else a single one.
+std::optional<std::size_t> reader_of_input(const JobInput& input) {
+  if (input.options.stdin_rank) {
+    return static_cast<std::size_t>(input.options.stdin_rank->value);
+  }
+  return input.plan.workers.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
 std::map<std::string, std::string> late_values(const JobInput& input) {
@@ -63,7 +72,7 @@ Job::Job(const JobInput& input, GuardLink link)
                input.inherited,
                WorkerSurroundings{input.variables, worker_marker(input), late_values(input)}),
       sweeper_(::getpid()),
-      terminal_(link_.guard, /*is_wanted=*/input.plan.workers.size() == 1),
+      terminal_(link_.guard, /*is_wanted=*/reader_of_input(input).has_value()),
       deaths_(io_),
       signals_(io_),
       lifeline_(io_),
@@ -147,10 +156,13 @@ void Job::on_kill_round(const ErrorCode& error) {
   if (error || supervisor_.is_finished()) {
     return;
   }
+  workers_.signal_all(SIGKILL);  // works without /proc, too
   const std::vector<Process> found = sweeper_.kill_round({});
   collect_deaths();
-  if (Clock::now() > kill_deadline_ && !found.empty()) {
-    say_error("could not kill " + describe_processes(found) + "; leaving it behind");
+  if (Clock::now() > kill_deadline_) {
+    say_error("could not kill " +
+              (found.empty() ? "a process that /proc does not show" : describe_processes(found)) +
+              "; leaving it behind");
     events_.emplace_back(GaveUpWaiting{});
   }
   process();
@@ -240,16 +252,24 @@ void Job::take_signal(int signal) {
     case SIGINT:
     case SIGQUIT:
     case SIGTERM:
-      if (!input_.inherited.ignored_signals.contains(signal)) {
-        events_.emplace_back(StopRequested{signal});
-      }
+      request_stop(signal);
       break;
     case SIGCONT:
-      terminal_.lend_again(workers_.pid(0));
+      terminal_.lend_again(workers_.pid(reader_of_input(input_).value_or(0)));
       workers_.signal_all(signal);
       break;
     default:
       workers_.signal_all(signal);
+  }
+}
+
+/// Whoever signals every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which
+/// passes it on, and us: that is one request, not a second one that means "now".
+void Job::request_stop(int signal) {
+  const bool is_echo = Clock::now() - last_stop_request_ < kEchoOfAStop;
+  if (!is_echo && !input_.inherited.ignored_signals.contains(signal)) {
+    last_stop_request_ = Clock::now();
+    events_.emplace_back(StopRequested{signal});
   }
 }
 
@@ -334,19 +354,12 @@ Result<> Job::start_worker(std::size_t worker) {
       return written;
     }
   }
-  const int standard_input = standard_input_of(worker);
-  const int terminal = standard_input == STDIN_FILENO ? terminal_.fd() : -1;
-  return workers_.start(worker, standard_input, terminal,
+  const bool reads_input = reader_of_input(input_) == worker;
+  return workers_.start(worker, reads_input ? STDIN_FILENO : null_input_.get(),
+                        reads_input ? terminal_.fd() : -1,
                         [this, worker](UniqueFd out, UniqueFd err) {
                           return streams_.connect(worker, std::move(out), std::move(err));
                         });
-}
-
-int Job::standard_input_of(std::size_t worker) const {
-  const LocalRank rank = input_.plan.workers[worker].local_rank;
-  const bool is_chosen = input_.options.stdin_rank ? *input_.options.stdin_rank == rank
-                                                   : input_.plan.workers.size() == 1;
-  return is_chosen ? STDIN_FILENO : null_input_.get();
 }
 
 Result<> Job::write_planned_files() const {

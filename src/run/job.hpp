@@ -67,6 +67,7 @@ class Job {
   void collect_deaths();
   void look_for_earlier_failure(const Death& death);
   void take_signal(int signal);
+  void request_stop(int signal);
   void process();
   [[nodiscard]] bool is_nothing_left() const;
 
@@ -82,7 +83,6 @@ class Job {
   // The start of a worker.
   [[nodiscard]] Result<> start_worker(std::size_t worker);
   [[nodiscard]] Result<> write_planned_files() const;
-  [[nodiscard]] int standard_input_of(std::size_t worker) const;
 
   // What the user should know.
   [[nodiscard]] std::string describe_worker(std::size_t worker) const;
@@ -114,6 +114,7 @@ class Job {
   std::deque<Event> events_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point kill_deadline_{};
+  Clock::time_point last_stop_request_{};
   std::size_t next_to_start_ = 0;
   bool start_was_cancelled_ = false;
   bool leftovers_were_said_ = false;

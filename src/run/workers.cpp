@@ -95,8 +95,13 @@ void Workers::note_end(std::size_t worker) {
 
 void Workers::signal_all(int signal) const {
   for (const State& state : states_) {
-    if (state.is_alive) {
-      (void)::kill(-state.pid, signal);  // not buried yet, so the group is the worker's
+    if (!state.is_alive) {
+      continue;
+    }
+    // Not buried yet, so pid and group are the worker's. It may have left its group for another.
+    (void)::kill(-state.pid, signal);
+    if (::getpgid(state.pid) != state.pid) {
+      (void)::kill(state.pid, signal);
     }
   }
 }

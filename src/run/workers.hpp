@@ -38,7 +38,7 @@ class Workers {
   /// To be called when the reaper has buried a worker: from here on its pid is nobody's.
   void note_end(std::size_t worker);
 
-  /// Sends a signal to the group of each worker that is alive.
+  /// Sends a signal to each worker that is alive and to its group.
   void signal_all(int signal) const;
 
   [[nodiscard]] Reaper& reaper() { return reaper_; }
