@@ -28,7 +28,7 @@ ShownArgument show(const std::string& argument) {
     return {argument};
   }
   if (has_value) {
-    return {valid_utf8(argument.substr(0, name.size() + 1)) + kMasked};
+    return {argument.substr(0, name.size() + 1) + kMasked};
   }
   return {argument, argument.starts_with('-')};
 }
@@ -45,16 +45,13 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
   return arguments;
 }
 
-std::string valid_utf8(const json::string& text) {
-  return muster::valid_utf8(std::string_view(text.data(), text.size()));
-}
-
 /// JSON is UTF-8; variables, paths and arguments are any bytes. Our own document is a few levels
 /// deep.
 // NOLINTNEXTLINE(misc-no-recursion)
 void make_valid(json::value& value) {
   if (value.is_string()) {
-    value = valid_utf8(value.get_string());
+    const json::string& text = value.get_string();
+    value = valid_utf8(std::string_view(text.data(), text.size()));
   } else if (value.is_array()) {
     for (json::value& item : value.get_array()) {
       make_valid(item);
@@ -63,7 +60,7 @@ void make_valid(json::value& value) {
     json::object valid;
     for (auto& member : value.get_object()) {
       make_valid(member.value());
-      valid[muster::valid_utf8(std::string_view(member.key()))] = std::move(member.value());
+      valid[valid_utf8(std::string_view(member.key()))] = std::move(member.value());
     }
     value = std::move(valid);
   }

@@ -107,13 +107,21 @@ TEST(PlanDocument, ShowsWhatOnlyLooksLikeASecret) {
 
 // Bytes
 
-TEST(PlanDocument, IsValidUtf8WhateverTheProgramIsCalled) {
-  const std::string text =
-      json::serialize(document_of({"tr\xFF"
-                                   "ain",
-                                   "--a=\xC3"}));
+TEST(PlanDocument, IsValidUtf8WhateverBytesItIsMadeOf) {
+  Snapshot snapshot = surroundings({{"MUSTER_\xFF", "\xFF"}});
+  snapshot.working_directory = "/\xFF";
+  Cluster cluster = cluster_of({1}, 0);
+  cluster.hosts = {"h\xFF"};
+  cluster.master_address = "a\xFF";
+  cluster.job_id = "j\xFF";
+  cluster.decisions = {{"f\xFF", "v\xFF", "VC_\xFF_NUM"}};
+  RoleTemplate worker = role("w\xFF", RoleCount::PerDevice);
+  worker.environment = {{"E\xFF", "{job_id}"}};
+  const std::string text = json::serialize(to_document(
+      make_plan(cluster, mode_of({worker}), job_of({"tr\xFF", "--token=\xC3"}), snapshot)));
 
   EXPECT_EQ(valid_utf8(text), text);
+  EXPECT_NE(text.find("MUSTER_\xEF\xBF\xBD"), std::string::npos) << text;
 }
 
 }  // namespace
