@@ -1,0 +1,89 @@
+// Any environment: lines NAME=value are variables, --name=value are flags, "@task host" is a line
+// of a Volcano host file. The golden cases are its first inputs.
+#include "fuzz.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/base/yaml.hpp>
+#include <muster/cluster/cluster.hpp>
+#include <muster/plan/launch_plan.hpp>
+
+namespace muster::fuzz {
+namespace {
+
+struct Given {
+  Snapshot snapshot;
+  Settings settings;
+};
+
+Given read(std::string_view text) {
+  Given given;
+  given.snapshot.host_name = "llm-worker-1";
+  given.snapshot.devices.nvidia = 2;
+  given.snapshot.cores.source = "affinity";
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t at = line.find_first_of("= ");
+    if (at == std::string::npos) {
+      continue;
+    }
+    const std::string name = line.substr(0, at);
+    const std::string value = line.substr(at + 1);
+    if (name.starts_with("--")) {
+      given.settings.set(name.substr(2), {value, name});
+    } else if (name.starts_with('@')) {
+      given.snapshot.volcano_hosts[name.substr(1)].push_back(value);
+    } else {
+      given.snapshot.variables[name] = value;
+    }
+  }
+  return given;
+}
+
+void check(const Cluster& cluster) {
+  const auto nodes = static_cast<std::size_t>(cluster.nodes);
+  require(cluster.nodes >= 1, "a job has a node");
+  require(cluster.node_rank.value >= 0 && cluster.node_rank.value < cluster.nodes, "rank < count");
+  require(cluster.hosts.size() == nodes && cluster.slots.size() == nodes, "one entry per node");
+  require(cluster.local_slots() >= 1, "a node has a slot");
+  require(!cluster.master_address.empty(), "workers meet somewhere");
+  require(cluster.nodes == 1 || cluster.master_port, "several nodes know their port");
+  for (const Decision& decision : cluster.decisions) {
+    require(!decision.source.empty(), "every value has a source");
+  }
+}
+
+void check(const LaunchPlan& plan) {
+  for (const WorkerPlan& worker : plan.workers) {
+    // A worker of another launcher has the ranks that it was given, whatever they are.
+    require(plan.is_transparent || worker.global_rank.value < plan.world_size,
+            "global rank < world size");
+  }
+  const json::value document = to_document(plan);
+  const std::string text = pretty_json(document);
+  require(valid_utf8(text) == text, "JSON is UTF-8");
+  require(json::parse(text) == document, "JSON is read back");
+  require(parse_yaml(to_yaml(document), "plan").has_value(), "YAML is read back");
+}
+
+}  // namespace
+}  // namespace muster::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  const fuzz::Given given = fuzz::read(fuzz::text_of(data, size));
+  const JobRequest job{{"train"}, ""};
+  if (is_already_worker(given.snapshot)) {
+    fuzz::check(make_worker_plan(job, given.snapshot));
+  }
+  const auto cluster = describe_cluster(given.snapshot, given.settings);
+  if (!cluster) {
+    fuzz::require(cluster.error().exit_code() == 64 || cluster.error().exit_code() == 78,
+                  "64 or 78");
+    fuzz::require(!cluster.error().message.empty(), "an error says something");
+    return 0;
+  }
+  fuzz::check(*cluster);
+  if (cluster->nodes < 10 && cluster->local_slots() < 10) {
+    fuzz::check(make_plan(*cluster, *choose_mode({}), job, given.snapshot));
+  }
+  return 0;
+}

@@ -1,0 +1,14 @@
+// Any bytes that a worker left in its error file.
+#include "fuzz.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/report/report.hpp>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  const std::string message = read_error_file(std::string(fuzz::text_of(data, size)));
+  fuzz::require(valid_utf8(message) == message, "the message is UTF-8");
+  fuzz::require(message.find('\n') == std::string::npos, "the message is one line");
+  fuzz::require(message.size() < 4'000, "the message is short");
+  return 0;
+}

@@ -1,0 +1,45 @@
+// Any file given to --template, and the plan that comes of it.
+#include "fuzz.hpp"
+
+#include <muster/base/yaml.hpp>
+#include <muster/mode/mode_template.hpp>
+#include <muster/plan/launch_plan.hpp>
+
+namespace {
+
+muster::Cluster two_nodes() {
+  muster::Cluster cluster;
+  cluster.nodes = 2;
+  cluster.hosts.resize(2);
+  cluster.slots = {1, 2};
+  cluster.node_rank.value = 1;
+  cluster.master_address = "head";
+  return cluster;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  const auto document = parse_yaml(fuzz::text_of(data, size), "own.yaml");
+  if (!document) {
+    fuzz::require(document.error().message.starts_with("own.yaml"), "an error names the file");
+    return 0;
+  }
+  const auto mode = read_template(*document, "own.yaml");
+  if (!mode) {
+    fuzz::require(mode.error().message.starts_with("own.yaml"), "an error names the file");
+    return 0;
+  }
+  fuzz::require(!mode->name.empty() && !mode->roles.empty(), "a template has a name and a role");
+  const LaunchPlan plan =
+      make_plan(two_nodes(), {*mode, "--template"}, {{"train"}, ""}, Snapshot{});
+  for (const WorkerPlan& worker : plan.workers) {
+    fuzz::require(worker.global_rank.value < plan.world_size, "global rank < world size");
+    for (const auto& [name, value] : worker.environment) {
+      fuzz::require(value.find('\0') == std::string::npos, "no variable is cut short");
+    }
+  }
+  (void)json::serialize(to_document(plan));  // for what the sanitizers say
+  return 0;
+}
