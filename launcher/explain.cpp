@@ -90,10 +90,9 @@ Result<int> explain(const Snapshot& snapshot, const Settings& settings) {
 Result<> check_stdin_rank(const RunOptions& options, const LaunchPlan& plan) {
   const auto workers = static_cast<int>(plan.workers.size());
   if (options.stdin_rank && options.stdin_rank->value >= workers) {
-    return Error{ErrorKind::BadUsage, "--stdin is '" + to_string(*options.stdin_rank) +
-                                          "', but this node has " +
-                                          count_of(plan.workers.size(), "worker") +
-                                          "; local ranks begin with 0"};
+    return Error{ErrorKind::BadUsage,
+                 "--stdin is '" + to_string(*options.stdin_rank) + "', but this node has " +
+                     count_of(plan.workers.size(), "worker") + "; local ranks begin with 0"};
   }
   return {};
 }

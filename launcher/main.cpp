@@ -18,7 +18,9 @@ namespace muster {
 namespace {
 
 /// Who runs where with what. Nothing has been started, and nothing is left to decide.
-Result<LaunchPlan> plan_job(const CommandLine& line, const JobRequest& job, const Snapshot& snapshot) {
+Result<LaunchPlan> plan_job(const CommandLine& line,
+                            const JobRequest& job,
+                            const Snapshot& snapshot) {
   if (is_already_worker(snapshot) && !line.settings.has("nproc-per-node")) {
     return make_worker_plan(job, snapshot);
   }
@@ -58,8 +60,9 @@ Result<int> run_job(const CommandLine& line,
   }
   const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options->colour, snapshot.variables));
-  return run(plan, *options, inherited, snapshot.variables,
-             [&](const Outcome& outcome) { conclude(outcome, line.settings); });
+  return run(plan, *options, inherited, snapshot.variables, [&](const Outcome& outcome) {
+    conclude(outcome, line.settings);
+  });
 }
 
 Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {

@@ -24,7 +24,11 @@ struct Option {
 
 [[nodiscard]] std::span<const Option> option_table();
 
-enum class Command { Run, Plan, Explain };
+enum class Command {
+  Run,
+  Plan,
+  Explain
+};
 
 struct CommandLine {
   Command command = Command::Run;

@@ -25,23 +25,23 @@ std::vector<std::string> option_names(std::string_view before) {
 
 const Option* find_option(std::string_view name) {
   const auto table = option_table();
-  const auto at = std::find_if(table.begin(), table.end(),
-                               [&](const Option& option) { return name == option.name; });
+  const auto at = std::find_if(
+      table.begin(), table.end(), [&](const Option& option) { return name == option.name; });
   return at == table.end() ? nullptr : &*at;
 }
 
 const Option* find_letter(char letter) {
   const auto table = option_table();
-  const auto at = std::find_if(table.begin(), table.end(),
-                               [&](const Option& option) { return letter == option.letter; });
+  const auto at = std::find_if(
+      table.begin(), table.end(), [&](const Option& option) { return letter == option.letter; });
   return at == table.end() ? nullptr : &*at;
 }
 
 /// "--nproc_per_node=4" becomes "--nproc-per-node=4"; the value is left alone.
 std::string with_dashes(const std::string& token) {
   std::string result = token;
-  const auto end = result.begin() + static_cast<std::ptrdiff_t>(
-                                        std::min(result.find('='), result.size()));
+  const auto end =
+      result.begin() + static_cast<std::ptrdiff_t>(std::min(result.find('='), result.size()));
   std::replace(result.begin(), end, '_', '-');
   return result;
 }
@@ -103,7 +103,8 @@ po::options_description describe_options() {
 }
 
 Error unknown_option(const std::string& typed) {
-  const std::string shown = typed.starts_with('-') ? typed.substr(0, typed.find('=')) : "--" + typed;
+  const std::string shown =
+      typed.starts_with('-') ? typed.substr(0, typed.find('=')) : "--" + typed;
   const auto nearest = nearest_name(shown, option_names("--"));
   return Error{ErrorKind::BadUsage,
                "unknown option '" + shown + "'" +
@@ -128,7 +129,8 @@ Error syntax_error(const po::invalid_command_line_syntax& error) {
 
 Result<> read_flags(const std::vector<std::string>& tokens, Settings& settings) {
   namespace style = po::command_line_style;
-  constexpr int kStyle = static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
+  constexpr int kStyle =
+      static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
   try {
     const po::options_description all = describe_options();
     const auto parsed = po::command_line_parser(tokens).options(all).style(kStyle).run();
@@ -178,10 +180,11 @@ Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
         });
       }
       const auto nearest = nearest_name(variable, known);
-      return Error{ErrorKind::BadEnvironment, "unknown variable '" + variable + "'" +
-                                                  (nearest ? "; did you mean '" + *nearest + "'?"
-                                                           : "; names that begin with MUSTER_ are "
-                                                             "options of muster")};
+      return Error{ErrorKind::BadEnvironment,
+                   "unknown variable '" + variable + "'" +
+                       (nearest ? "; did you mean '" + *nearest + "'?"
+                                : "; names that begin with MUSTER_ are "
+                                  "options of muster")};
     }
     if (option->argument == nullptr && value != "0" && value != "1") {
       return wrong_value({value, variable}, "0 or 1");

@@ -71,14 +71,14 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
 
 Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot) {
   RunOptions options;
-  for (const auto& [name, target] : {std::pair("grace", &options.grace),
-                                     std::pair("console-stall", &options.console_stall)}) {
+  for (const auto& [name, target] :
+       {std::pair("grace", &options.grace), std::pair("console-stall", &options.console_stall)}) {
     if (auto read = read_duration(*target, settings, name); !read) {
       return read.error();
     }
   }
-  for (const auto& [name, target] : {std::pair("prefix", &options.prefix),
-                                     std::pair("color", &options.colour)}) {
+  for (const auto& [name, target] :
+       {std::pair("prefix", &options.prefix), std::pair("color", &options.colour)}) {
     if (auto read = read_when(*target, settings, name); !read) {
       return read.error();
     }

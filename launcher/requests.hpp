@@ -14,6 +14,7 @@ namespace muster {
 [[nodiscard]] Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot);
 
 /// How to run it.
-[[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot);
+[[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings,
+                                                  const Snapshot& snapshot);
 
 }  // namespace muster

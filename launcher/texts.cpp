@@ -97,18 +97,26 @@ std::string bash_completion() {
          "_muster() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
          "  case $previous in\n"
-         "    --nproc-per-node) COMPREPLY=($(compgen -W 'auto gpu npu cpu' -- \"$current\")); return ;;\n"
-         "    --platform) COMPREPLY=($(compgen -W 'flags hai pet volcano bare single' -- \"$current\")); return ;;\n"
+         "    --nproc-per-node) COMPREPLY=($(compgen -W 'auto gpu npu cpu' -- \"$current\")); "
+         "return ;;\n"
+         "    --platform) COMPREPLY=($(compgen -W 'flags hai pet volcano bare single' -- "
+         "\"$current\")); return ;;\n"
          "    --mode) COMPREPLY=($(compgen -W 'auto torchrun' -- \"$current\")); return ;;\n"
-         "    --prefix|--color) COMPREPLY=($(compgen -W 'auto always never' -- \"$current\")); return ;;\n"
+         "    --prefix|--color) COMPREPLY=($(compgen -W 'auto always never' -- \"$current\")); "
+         "return ;;\n"
          "    --print-completion) COMPREPLY=($(compgen -W 'bash zsh' -- \"$current\")); return ;;\n"
          "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
-         "    " + with_value + ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "    " +
+         with_value +
+         ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
          "  esac\n"
          "  if [[ $current == -* ]]; then\n"
-         "    COMPREPLY=($(compgen -W '" + words.substr(1) + "' -- \"$current\"))\n"
+         "    COMPREPLY=($(compgen -W '" +
+         words.substr(1) +
+         "' -- \"$current\"))\n"
          "  elif ((COMP_CWORD == 1)); then\n"
-         "    COMPREPLY=($(compgen -W 'run plan explain' -- \"$current\") $(compgen -f -- \"$current\"))\n"
+         "    COMPREPLY=($(compgen -W 'run plan explain' -- \"$current\") $(compgen -f -- "
+         "\"$current\"))\n"
          "  else\n"
          "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
          "  fi\n"
@@ -120,13 +128,16 @@ std::string zsh_completion() {
   std::string text = "#compdef muster\n_arguments -s -S \\\n";
   for (const Option& option : option_table()) {
     std::string help = option.help;
-    help.erase(std::remove_if(help.begin(), help.end(),
+    help.erase(std::remove_if(help.begin(),
+                              help.end(),
                               [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
                help.end());
     text += "  '--" + std::string(option.name) + "[" + help + "]";
     if (option.argument != nullptr) {
       const std::string argument(option.argument);
-      const std::string action = argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
+      const std::string action = argument == "FILE"  ? "_files"
+                                 : argument == "DIR" ? "_directories"
+                                                     : " ";
       text += ":" + argument + ":" + action;
     }
     text += "' \\\n";
@@ -162,14 +173,16 @@ std::string help_text() {
 }
 
 std::string man_page() {
-  std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION "\" \"User Commands\"\n"
+  std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION
+                     "\" \"User Commands\"\n"
                      ".SH NAME\nmuster \\- start and watch the processes of a distributed job\n"
                      ".SH SYNOPSIS\n"
                      ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"
                      ".B muster plan\n[\\-\\-json] [options] \\-\\- program [arguments...]\n.br\n"
                      ".B muster explain\n[options]\n"
                      ".SH DESCRIPTION\n.nf\n";
-  text += roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
+  text +=
+      roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
   text += ".fi\n.SH OPTIONS\n";
   for (const std::string& section : sections()) {
     text += ".SS " + section + "\n";

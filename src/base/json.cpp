@@ -12,6 +12,8 @@ bool is_flat(const json::array& array) {
   });
 }
 
+// Documents are ours and a few levels deep.
+// NOLINTBEGIN(misc-no-recursion)
 void append(std::string& out, const json::value& value, std::size_t depth);
 
 void append_line_start(std::string& out, bool is_first, std::size_t depth) {
@@ -46,8 +48,6 @@ void append_array(std::string& out, const json::array& array, std::size_t depth)
   out += ']';
 }
 
-// Documents are ours and a few levels deep.
-// NOLINTNEXTLINE(misc-no-recursion)
 void append(std::string& out, const json::value& value, std::size_t depth) {
   if (value.is_object()) {
     append_object(out, value.get_object(), depth);
@@ -57,6 +57,7 @@ void append(std::string& out, const json::value& value, std::size_t depth) {
     out += json::serialize(value);
   }
 }
+// NOLINTEND(misc-no-recursion)
 
 }  // namespace
 

@@ -11,8 +11,12 @@
 namespace muster {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
 
 std::string to_upper(std::string_view text) {
   std::string upper(text);
@@ -38,29 +42,49 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
+/// How long the UTF-8 sequence is that begins with `first`, and which second bytes it allows: the
+/// table of well-formed sequences in the Unicode standard (table 3-7). Length 0: none begins so.
+struct Utf8Form {
+  std::size_t length = 0;
+  std::uint8_t least_second = 0x80;
+  std::uint8_t most_second = 0xBF;
+};
+
+Utf8Form utf8_form(std::uint8_t first) {
+  if (first < 0x80) {
+    return {.length = 1};
+  }
+  if (first < 0xC2 || first > 0xF4) {
+    return {};
+  }
+  if (first < 0xE0) {
+    return {.length = 2};
+  }
+  if (first < 0xF0) {  // no second form of a shorter sequence, and no surrogates
+    return {.length = 3,
+            .least_second = static_cast<std::uint8_t>(first == 0xE0 ? 0xA0 : 0x80),
+            .most_second = static_cast<std::uint8_t>(first == 0xED ? 0x9F : 0xBF)};
+  }
+  return {.length = 4,
+          .least_second = static_cast<std::uint8_t>(first == 0xF0 ? 0x90 : 0x80),
+          .most_second = static_cast<std::uint8_t>(first == 0xF4 ? 0x8F : 0xBF)};
+}
+
 /// Length of the valid UTF-8 sequence that `bytes` starts with, 0 if it starts with none.
 std::size_t utf8_sequence(std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) {
-    return 1;
-  }
-  const std::size_t length = first >= 0xC2 && first <= 0xDF   ? 2
-                             : (first & 0xF0U) == 0xE0         ? 3
-                             : first >= 0xF0 && first <= 0xF4 ? 4
-                                                               : 0;
-  if (length == 0 || bytes.size() < length) {
+  const Utf8Form form = utf8_form(byte(0));
+  if (form.length == 0 || bytes.size() < form.length) {
     return 0;
   }
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) {
+  for (std::size_t i = 1; i < form.length; ++i) {
+    const std::uint8_t least = i == 1 ? form.least_second : 0x80;
+    const std::uint8_t most = i == 1 ? form.most_second : 0xBF;
+    if (byte(i) < least || byte(i) > most) {
       return 0;
     }
   }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
-  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
-  return overlong || surrogate || too_large ? 0 : length;
+  return form.length;
 }
 
 }  // namespace
@@ -183,9 +207,15 @@ std::string valid_utf8(std::string_view bytes) {
 }
 
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kParts = {
-      "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY",
-      "AUTHORIZATION"};
+  static constexpr std::array<std::string_view, 9> kParts = {"TOKEN",
+                                                             "SECRET",
+                                                             "PASSWORD",
+                                                             "PASSWD",
+                                                             "CREDENTIAL",
+                                                             "API_KEY",
+                                                             "ACCESS_KEY",
+                                                             "PRIVATE_KEY",
+                                                             "AUTHORIZATION"};
   const std::string upper = to_upper(name);
   return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
     const std::size_t at = upper.find(part);

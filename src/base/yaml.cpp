@@ -1,14 +1,19 @@
 // The one door to yaml-cpp. It throws; nothing that it throws leaves this file.
 #include <muster/base/yaml.hpp>
 
-#include <sstream>
-
 #include <yaml-cpp/anchor.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <sstream>
+
 namespace muster {
 namespace {
+
+/// The path of a member, as messages and `YamlDocument::lines` write it.
+std::string path_of(const std::string& parent, const std::string& member) {
+  return parent + "/" + member;
+}
 
 constexpr int kDeepest = 32;
 
@@ -45,7 +50,7 @@ struct Reader {
       if (object.contains(key)) {
         throw YAML::Exception(member.first.Mark(), "the key '" + key + "' occurs twice");
       }
-      const std::string member_path = path + "/" + key;
+      const std::string member_path = path_of(path, key);
       lines[member_path] = member.first.Mark().line + 1;  // where one looks for the field
       object[key] = read(member.second, member_path, depth + 1);
     }
@@ -56,7 +61,7 @@ struct Reader {
   json::value read_sequence(const YAML::Node& node, const std::string& path, int depth) {
     json::array array;
     for (std::size_t i = 0; i < node.size(); ++i) {
-      array.push_back(read(node[i], path + "/" + std::to_string(i), depth + 1));
+      array.push_back(read(node[i], path_of(path, std::to_string(i)), depth + 1));
     }
     return array;
   }
@@ -71,7 +76,9 @@ class Inspector : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& /*mark*/) override { ++documents; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t anchor) override { note(anchor); }
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override { has_anchors = true; }
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {
+    has_anchors = true;
+  }
   void OnScalar(const YAML::Mark& /*mark*/,
                 const std::string& /*tag*/,
                 YAML::anchor_t anchor,
@@ -149,8 +156,8 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
     document.root = Reader{document.lines}.read(YAML::Load(copy), "", 0);
     return document;
   } catch (const YAML::Exception& error) {
-    return Error{ErrorKind::BadData, std::string(name) + ":" + std::to_string(error.mark.line + 1) +
-                                         ": " + error.msg};
+    return Error{ErrorKind::BadData,
+                 std::string(name) + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg};
   }
 }
 

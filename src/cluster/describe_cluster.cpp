@@ -1,10 +1,9 @@
 // Joins what the platform says with what flags and MUSTER_* variables say into one description,
 // and refuses what cannot be true.
-#include <muster/cluster/cluster.hpp>
-
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/cluster.hpp>
 #include <muster/environment/accelerators.hpp>
 
 #include <algorithm>
@@ -50,8 +49,9 @@ Result<Choice> choose_platform(const Snapshot& snapshot, const Settings& setting
       continue;
     }
     if (!platform.find_sign(snapshot)) {
-      return Error{blame(wanted->source), wanted->source + " is '" + wanted->value + "', but " +
-                                              platform.signs + " is not set"};
+      return Error{
+          blame(wanted->source),
+          wanted->source + " is '" + wanted->value + "', but " + platform.signs + " is not set"};
     }
     return Choice{&platform, wanted->value, wanted->source};
   }
@@ -134,8 +134,8 @@ Result<> complete(Findings& findings, bool has_platform) {
   }
   // A port of our own needs no name that others know, nor one that must resolve first.
   const bool is_own_port = is_single && !findings.master_port;
-  if (is_single && (!findings.master_address ||
-                    (is_own_port && !is_setting(findings.master_address->source)))) {
+  if (is_single &&
+      (!findings.master_address || (is_own_port && !is_setting(findings.master_address->source)))) {
     findings.master_address = {"127.0.0.1", "default"};
   }
   if (!findings.master_address) {
@@ -173,7 +173,8 @@ void add_hosts(Cluster& cluster, const Findings& findings) {
 
 Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& snapshot) {
   // torchrun takes PET_NPROC_PER_NODE wherever it runs, and images set it for that.
-  const auto given = findings.slots ? findings.slots : sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  const auto given =
+      findings.slots ? findings.slots : sourced_variable(snapshot, "PET_NPROC_PER_NODE");
   const auto wanted = given.value_or(Sourced<std::string>{"auto", "default"});
   const auto slots = count_slots(wanted, snapshot);
   if (!slots) {
@@ -218,9 +219,9 @@ Result<Cluster> to_cluster(const Choice& choice,
       {"rendezvous.address", cluster.master_address, findings.master_address->source}};
   if (findings.master_port) {
     cluster.master_port = static_cast<std::uint16_t>(findings.master_port->value);
-    cluster.decisions.push_back(
-        {"rendezvous.port", std::to_string(findings.master_port->value),
-         findings.master_port->source});
+    cluster.decisions.push_back({"rendezvous.port",
+                                 std::to_string(findings.master_port->value),
+                                 findings.master_port->source});
   } else {
     cluster.decisions.push_back({"rendezvous.port", "{worker_port}", "a free port, at start"});
   }
@@ -260,10 +261,10 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& setti
     return completed.error();
   }
   if (choice->name == "single" && findings.nodes->value > 1) {
-    return contradiction(Sourced<std::string>{choice->name, choice->source},
-                         Sourced<std::string>{std::to_string(findings.nodes->value),
-                                              findings.nodes->source},
-                         "a single node has no others");
+    return contradiction(
+        Sourced<std::string>{choice->name, choice->source},
+        Sourced<std::string>{std::to_string(findings.nodes->value), findings.nodes->source},
+        "a single node has no others");
   }
   if (auto checked = check_leader_address(findings); !checked) {
     return checked.error();

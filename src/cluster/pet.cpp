@@ -18,8 +18,9 @@ Result<Sourced<int>> read_nnodes(const Sourced<std::string>& text) {
   }
   const std::string least = text.value.substr(0, colon);
   if (least != text.value.substr(colon + 1)) {
-    return wrong_value(text, "one number of nodes: a range needs an elastic job, which muster "
-                             "cannot start yet");
+    return wrong_value(text,
+                       "one number of nodes: a range needs an elastic job, which muster "
+                       "cannot start yet");
   }
   return parse_integer(least, 1, kMostNodes) ? read_node_count({least, text.source})
                                              : wrong_value(text, "a number of nodes");
@@ -34,8 +35,8 @@ struct Endpoint {
 Endpoint split_endpoint(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const bool is_bracketed = text.starts_with('[') && text.find(']') != std::string::npos;
-  const bool has_port = colon != std::string::npos && (is_bracketed ? text[colon - 1] == ']'
-                                                                    : text.find(':') == colon);
+  const bool has_port = colon != std::string::npos &&
+                        (is_bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
   Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
   if (has_port) {
     endpoint.port = text.substr(colon + 1);
@@ -65,7 +66,8 @@ Result<> read_endpoint(Findings& findings, const Snapshot& snapshot) {
   if (endpoint.port && findings.master_port && findings.master_port->value != port->value) {
     return contradiction(Sourced<std::string>{std::to_string(findings.master_port->value),
                                               findings.master_port->source},
-                         *text, kWhy);
+                         *text,
+                         kWhy);
   }
   findings.master_address = *address;
   if (endpoint.port) {

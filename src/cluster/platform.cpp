@@ -56,7 +56,8 @@ Result<> read_world_size(Findings& findings, const Snapshot& snapshot) {
     return wrong_value(*local, "a number of devices of at least 1");
   }
   if (findings.nodes->value % *devices != 0) {
-    return contradiction(*findings.nodes, Sourced<int>{*devices, local->source},
+    return contradiction(*findings.nodes,
+                         Sourced<int>{*devices, local->source},
                          "all devices must be a multiple of those of one node");
   }
   findings.nodes->value /= *devices;
@@ -98,7 +99,8 @@ Error contradiction(const Sourced<std::string>& one,
 
 Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why) {
   return contradiction(Sourced<std::string>{std::to_string(one.value), one.source},
-                       Sourced<std::string>{std::to_string(other.value), other.source}, why);
+                       Sourced<std::string>{std::to_string(other.value), other.source},
+                       why);
 }
 
 }  // namespace muster

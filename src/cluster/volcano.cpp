@@ -32,8 +32,8 @@ std::string upper(std::string text) {
 
 /// Tasks that hold the leader come first; the pytorch plugin counts its master before its workers.
 bool is_leading(const std::string& task) {
-  static constexpr std::array<std::string_view, 4> kLeading = {"MASTER", "CHIEF", "LEADER",
-                                                               "LAUNCHER"};
+  static constexpr std::array<std::string_view, 4> kLeading = {
+      "MASTER", "CHIEF", "LEADER", "LAUNCHER"};
   return std::find(kLeading.begin(), kLeading.end(), task) != kLeading.end();
 }
 
@@ -63,25 +63,35 @@ Result<> add_hosts(std::map<std::string, Task>& tasks,
   return {};
 }
 
-Result<> read_host_lists(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
+Result<Sourced<std::vector<std::string>>> read_hosts(const Sourced<std::string>& text) {
+  const std::vector<std::string> hosts = split(text.value, ',');
+  const bool are_names = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+    return read_address({host, text.source}).has_value();
+  });
+  if (hosts.empty() || !are_names) {
+    return wrong_value(text, "host names separated by commas");
+  }
+  return Sourced<std::vector<std::string>>{hosts, text.source};
+}
+
+Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
   for (const auto& [variable, value] : snapshot.variables) {
     const std::string name = task_of(variable, "_HOSTS");
     if (name.empty()) {
       continue;
     }
-    const std::vector<std::string> hosts = split(value, ',');
-    for (const std::string& host : hosts) {
-      if (const auto read = read_address({host, variable}); !read) {
-        return wrong_value({value, variable}, "host names separated by commas");
-      }
+    const auto hosts = read_hosts({value, variable});
+    if (!hosts) {
+      return hosts.error();
     }
-    if (hosts.empty()) {
-      return wrong_value({value, variable}, "host names separated by commas");
-    }
-    if (auto added = add_hosts(tasks, name, {hosts, variable}); !added) {
+    if (auto added = add_hosts(tasks, name, *hosts); !added) {
       return added;
     }
   }
+  return {};
+}
+
+Result<> read_host_files(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
   for (const auto& [file, hosts] : snapshot.volcano_hosts) {
     const std::string path = "/etc/volcano/" + file + ".host";
     if (hosts.empty()) {
@@ -120,7 +130,10 @@ Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapsh
 
 Result<Tasks> read_tasks(const Snapshot& snapshot) {
   std::map<std::string, Task> by_name;
-  if (auto read = read_host_lists(by_name, snapshot); !read) {
+  if (auto read = read_host_variables(by_name, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_host_files(by_name, snapshot); !read) {
     return read.error();
   }
   if (auto read = read_numbers(by_name, snapshot); !read) {
@@ -180,7 +193,9 @@ Error unknown_task(const Tasks& tasks, const Sourced<int>& index, const Snapshot
 }
 
 /// The index counts within the task: nodes of earlier tasks come before.
-Result<Sourced<int>> rank_from_index(const Tasks& tasks, const Task* own, const Sourced<int>& index) {
+Result<Sourced<int>> rank_from_index(const Tasks& tasks,
+                                     const Task* own,
+                                     const Sourced<int>& index) {
   if (index.value >= own->count.value) {
     return contradiction(index, own->count, "an index must be below its count");
   }
@@ -214,8 +229,10 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
     return listed.error();
   }
   if (given && listed->value != given->value) {
-    return contradiction(*given, *index, "an index within the task " + own->name + ", which makes " +
-                                             "this node " + std::to_string(listed->value));
+    return contradiction(*given,
+                         *index,
+                         "an index within the task " + own->name + ", which makes " + "this node " +
+                             std::to_string(listed->value));
   }
   findings.node_rank = *listed;
   return {};

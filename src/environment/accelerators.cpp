@@ -1,7 +1,6 @@
 // "How many workers does this node take?", answered from variables and counted devices. Pure.
-#include <muster/environment/accelerators.hpp>
-
 #include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
 
 #include <array>
 
@@ -55,45 +54,63 @@ Sourced<int> count_of_kind(const Snapshot& snapshot,
 }
 
 Sourced<int> count_nvidia(const Snapshot& snapshot) {
-  return count_of_kind(snapshot, std::array{"CUDA_VISIBLE_DEVICES"},
-                       {snapshot.devices.nvidia, "/dev/nvidia[0-9]*"});
+  return count_of_kind(
+      snapshot, std::array{"CUDA_VISIBLE_DEVICES"}, {snapshot.devices.nvidia, "/dev/nvidia[0-9]*"});
 }
 
 Sourced<int> count_ascend(const Snapshot& snapshot) {
-  return count_of_kind(snapshot, std::array{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
+  return count_of_kind(snapshot,
+                       std::array{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
                        {snapshot.devices.ascend, "/dev/davinci[0-9]*"});
 }
 
 Sourced<int> count_amd(const Snapshot& snapshot) {
   // HIP counts after ROCr has filtered, so its list is the one that decides.
-  return count_of_kind(snapshot, std::array{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
+  return count_of_kind(snapshot,
+                       std::array{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
                        {snapshot.devices.amd, "/sys/class/kfd/kfd/topology"});
 }
 
 Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, const char* kind) {
-  return Error{blame(wanted.source), wanted.source + " is '" + wanted.value + "', but there is no " +
-                                         kind + " on this node (by " + found.source +
-                                         "); give a number to start workers without one"};
+  return Error{blame(wanted.source),
+               wanted.source + " is '" + wanted.value + "', but there is no " + kind +
+                   " on this node (by " + found.source +
+                   "); give a number to start workers without one"};
+}
+
+Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+  for (const Sourced<int>& found :
+       {count_nvidia(snapshot), count_ascend(snapshot), count_amd(snapshot)}) {
+    if (found.value > 0) {
+      return found;
+    }
+  }
+  return {1, wanted.source};
+}
+
+Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+  const Sourced<int> nvidia = count_nvidia(snapshot);
+  const Sourced<int> amd = count_amd(snapshot);
+  if (nvidia.value == 0 && amd.value == 0) {
+    return no_device(wanted, nvidia, "GPU");
+  }
+  return nvidia.value > 0 ? nvidia : amd;
+}
+
+Result<Sourced<int>> count_npus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+  const Sourced<int> ascend = count_ascend(snapshot);
+  return ascend.value > 0 ? Result<Sourced<int>>(ascend) : no_device(wanted, ascend, "NPU");
 }
 
 Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const Sourced<int> nvidia = count_nvidia(snapshot);
-  const Sourced<int> ascend = count_ascend(snapshot);
-  const Sourced<int> amd = count_amd(snapshot);
   if (wanted.value == "auto") {
-    for (const Sourced<int>& found : {nvidia, ascend, amd}) {
-      if (found.value > 0) {
-        return found;
-      }
-    }
-    return Sourced<int>{1, wanted.source};
+    return count_auto(wanted, snapshot);
   }
   if (wanted.value == "gpu") {
-    const Sourced<int>& found = nvidia.value > 0 ? nvidia : amd;
-    return found.value > 0 ? Result<Sourced<int>>(found) : no_device(wanted, nvidia, "GPU");
+    return count_gpus(wanted, snapshot);
   }
   if (wanted.value == "npu") {
-    return ascend.value > 0 ? Result<Sourced<int>>(ascend) : no_device(wanted, ascend, "NPU");
+    return count_npus(wanted, snapshot);
   }
   if (wanted.value == "cpu") {
     return Sourced<int>{snapshot.cores.count, snapshot.cores.source};

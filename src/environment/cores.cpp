@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 namespace muster {
@@ -53,36 +54,51 @@ void read_groups(std::vector<CpuHierarchy>& hierarchies) {
     }
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (controllers.empty()) {
-      hierarchies.push_back({.version = 2, .mount = {}, .root = {}, .group = line.substr(second + 1)});
+      hierarchies.push_back(
+          {.version = 2, .mount = {}, .root = {}, .group = line.substr(second + 1)});
     } else if (has_item(controllers, "cpu")) {
-      hierarchies.push_back({.version = 1, .mount = {}, .root = {}, .group = line.substr(second + 1)});
+      hierarchies.push_back(
+          {.version = 1, .mount = {}, .root = {}, .group = line.substr(second + 1)});
     }
   }
 }
 
-/// Lines of mountinfo: "id parent dev root mount options [tags] - type device super-options".
+/// What a line of mountinfo says about a mount.
+struct Mount {
+  std::string root;
+  std::string point;
+  std::string type;
+  std::string options;
+};
+
+/// Lines are "id parent dev root mount options [tags] - type device super-options".
+std::optional<Mount> parse_mount(const std::string& line) {
+  const std::size_t dash = line.find(" - ");
+  if (dash == std::string::npos) {
+    return std::nullopt;
+  }
+  std::istringstream before(line.substr(0, dash));
+  std::istringstream after(line.substr(dash + 3));
+  std::string skipped;
+  Mount mount;
+  before >> skipped >> skipped >> skipped >> mount.root >> mount.point;
+  after >> mount.type >> skipped >> mount.options;
+  return mount;
+}
+
+bool is_mount_of(const Mount& mount, const CpuHierarchy& hierarchy) {
+  return hierarchy.version == 2 ? mount.type == "cgroup2"
+                                : mount.type == "cgroup" && has_item(mount.options, "cpu");
+}
+
 void read_mounts(std::vector<CpuHierarchy>& hierarchies) {
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) {
-      continue;
-    }
-    std::istringstream before(line.substr(0, dash));
-    std::istringstream after(line.substr(dash + 3));
-    std::string skipped;
-    std::string root;
-    std::string mount;
-    std::string type;
-    std::string options;
-    before >> skipped >> skipped >> skipped >> root >> mount;
-    after >> type >> skipped >> options;
+    const auto mount = parse_mount(line);
     for (CpuHierarchy& hierarchy : hierarchies) {
-      const bool is_same = hierarchy.version == 2 ? type == "cgroup2"
-                                                  : type == "cgroup" && has_item(options, "cpu");
-      if (is_same && hierarchy.mount.empty()) {
-        hierarchy.mount = mount;
-        hierarchy.root = root;
+      if (mount && hierarchy.mount.empty() && is_mount_of(*mount, hierarchy)) {
+        hierarchy.mount = mount->point;
+        hierarchy.root = mount->root;
       }
     }
   }
@@ -102,26 +118,31 @@ double quota_of(const CpuHierarchy& hierarchy, const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
+/// The folders of our group and of all groups above it, as far as they are mounted.
+std::vector<std::string> folders_of(const CpuHierarchy& hierarchy) {
+  std::string group = hierarchy.group == "/" ? "" : hierarchy.group;
+  if (hierarchy.root != "/" && group.starts_with(hierarchy.root)) {
+    group.erase(0, hierarchy.root.size());  // in a container the mount shows only its own part
+  }
+  std::vector<std::string> folders = {hierarchy.mount + group};
+  while (!group.empty()) {
+    group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
+    folders.push_back(hierarchy.mount + group);
+  }
+  return folders;
+}
+
 void lower_by_quotas(AllowedCores& cores, const CpuHierarchy& hierarchy) {
   if (hierarchy.mount.empty()) {
     return;
   }
-  std::string group = hierarchy.group;
-  if (hierarchy.root != "/" && group.starts_with(hierarchy.root)) {
-    group.erase(0, hierarchy.root.size());  // in a container the mount shows only its own part
-  }
-  while (true) {
-    const std::string folder = hierarchy.mount + (group == "/" ? "" : group);
+  const char* const file = hierarchy.version == 2 ? "/cpu.max" : "/cpu.cfs_quota_us";
+  for (const std::string& folder : folders_of(hierarchy)) {
     const double quota = quota_of(hierarchy, folder);
     const int allowed = std::max(1, static_cast<int>(std::ceil(quota)));
     if (quota > 0 && allowed < cores.count) {
-      const char* const file = hierarchy.version == 2 ? "/cpu.max" : "/cpu.cfs_quota_us";
       cores = {.count = allowed, .source = folder + file};
     }
-    if (group.empty() || group == "/") {
-      return;
-    }
-    group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
   }
 }
 

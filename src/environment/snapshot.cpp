@@ -1,7 +1,6 @@
 // Takes the snapshot. The only place in the program that reads variables from the process.
-#include <muster/environment/snapshot.hpp>
-
 #include <muster/base/text.hpp>
+#include <muster/environment/snapshot.hpp>
 
 #include <dirent.h>
 #include <limits.h>

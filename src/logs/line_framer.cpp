@@ -6,16 +6,24 @@
 namespace muster {
 namespace {
 
+/// Bytes of the UTF-8 sequence that a byte announces; 0 for one that continues a sequence.
+std::size_t announced_length(unsigned char byte) {
+  if (byte < 0x80) {
+    return 1;
+  }
+  if (byte < 0xC0) {
+    return 0;
+  }
+  return byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+}
+
 /// Where to cut so that no UTF-8 sequence is cut: before the last one if it is not complete.
 std::size_t whole_characters(std::string_view bytes) {
   for (std::size_t back = 1; back <= 4 && back <= bytes.size(); ++back) {
-    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if (byte < 0x80) {
-      break;
-    }
-    if (byte >= 0xC0) {
-      const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
-      return length > back ? bytes.size() - back : bytes.size();
+    const std::size_t start = bytes.size() - back;
+    const std::size_t length = announced_length(static_cast<unsigned char>(bytes[start]));
+    if (length > 0) {
+      return length > back ? start : bytes.size();
     }
   }
   return bytes.size();

@@ -36,7 +36,8 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     line += "muster: ";
     for (const char c : message.payload) {
       line += c;
-      if (c == '\n') {  // part of a value that is quoted: whose line it is must be seen all the same
+      if (c ==
+          '\n') {  // part of a value that is quoted: whose line it is must be seen all the same
         line += "muster: ";
       }
     }
@@ -82,8 +83,16 @@ void set_up_messages(Level least, bool with_colour) {
   voice().sink->with_colour = with_colour;
 }
 
-void send_messages_to(MessageSink sink) { voice().sink->target = std::move(sink); }
+void send_messages_to(MessageSink sink) {
+  voice().sink->target = std::move(sink);
+}
 
-void say(Level level, std::string_view message) { voice().logger.log(to_spdlog(level), message); }
+bool is_said(Level level) {
+  return voice().logger.should_log(to_spdlog(level));
+}
+
+void say(Level level, std::string_view message) {
+  voice().logger.log(to_spdlog(level), message);
+}
 
 }  // namespace muster

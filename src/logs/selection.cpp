@@ -1,7 +1,6 @@
 // torchrun's --redirects, --tee and --local-ranks-filter, for ranks of any number of digits.
-#include <muster/logs/selection.hpp>
-
 #include <muster/base/text.hpp>
+#include <muster/logs/selection.hpp>
 
 #include <algorithm>
 
@@ -28,8 +27,9 @@ bool Selection::Choice::covers(LocalRank rank, Streams stream) const {
 
 bool Selection::Choice::is_none() const {
   return for_all == Streams::None &&
-         std::all_of(by_rank.begin(), by_rank.end(),
-                     [](const auto& entry) { return entry.second == Streams::None; });
+         std::all_of(by_rank.begin(), by_rank.end(), [](const auto& entry) {
+           return entry.second == Streams::None;
+         });
 }
 
 Result<Selection::Choice> Selection::read_choice(const Sourced<std::string>& text) {
@@ -71,8 +71,8 @@ Result<Selection> Selection::read(const Settings& settings) {
   if (!redirects && !tee) {
     selection.tee_.for_all = settings.has("log-dir") ? Streams::Both : Streams::None;
   }
-  for (const auto& [text, target] : {std::pair(redirects, &selection.redirects_),
-                                     std::pair(tee, &selection.tee_)}) {
+  for (const auto& [text, target] :
+       {std::pair(redirects, &selection.redirects_), std::pair(tee, &selection.tee_)}) {
     if (!text) {
       continue;
     }
@@ -92,7 +92,9 @@ Result<Selection> Selection::read(const Settings& settings) {
   return selection;
 }
 
-bool Selection::needs_files() const { return !redirects_.is_none() || !tee_.is_none(); }
+bool Selection::needs_files() const {
+  return !redirects_.is_none() || !tee_.is_none();
+}
 
 Destination Selection::of(LocalRank rank, Streams stream) const {
   const bool is_redirected = redirects_.covers(rank, stream);

@@ -1,7 +1,6 @@
 // The last lines of a stream, for the report.
-#include <muster/logs/tail.hpp>
-
 #include <muster/base/text.hpp>
+#include <muster/logs/tail.hpp>
 
 #include <algorithm>
 

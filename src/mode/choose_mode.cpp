@@ -1,8 +1,8 @@
 // Decides how the workers are started: the user's template, a mode by name, or the default.
+#include "builtin_templates.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/mode/mode_template.hpp>
-
-#include "builtin_templates.hpp"
 
 #include <cerrno>
 #include <fstream>
@@ -12,7 +12,8 @@ namespace muster {
 namespace {
 
 Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
-  const YamlDocument document{json::parse(json::string_view(builtin.json.data(), builtin.json.size())), {}};
+  const YamlDocument document{
+      json::parse(json::string_view(builtin.json.data(), builtin.json.size())), {}};
   return read_template(document, builtin.name);
 }
 

@@ -31,10 +31,11 @@ bool embed(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::cout << "// Generated from templates/modes by embed_templates.cpp.\n"
-            << "#include \"mode/builtin_templates.hpp\"\n\n#include <array>\n\nnamespace muster {\n\n"
-            << "std::span<const BuiltinTemplate> builtin_templates() {\n"
-            << "  static constexpr auto kTemplates = std::to_array<BuiltinTemplate>({\n";
+  std::cout
+      << "// Generated from templates/modes by embed_templates.cpp.\n"
+      << "#include \"mode/builtin_templates.hpp\"\n\n#include <array>\n\nnamespace muster {\n\n"
+      << "std::span<const BuiltinTemplate> builtin_templates() {\n"
+      << "  static constexpr auto kTemplates = std::to_array<BuiltinTemplate>({\n";
   for (int i = 1; i < argc; ++i) {
     if (!embed(argv[i])) {
       return 1;

@@ -15,17 +15,24 @@ class Place {
 
   [[nodiscard]] Error error(const std::string& path, const std::string& message) const {
     const auto line = document_.lines.find(path);
-    const std::string at =
-        line == document_.lines.end() ? "" : ":" + std::to_string(line->second);
-    return Error{ErrorKind::BadData,
-                 std::string(name_) + at + ": " + (path.empty() ? "the template" : path) + " " +
-                     message};
+    const std::string at = line == document_.lines.end() ? "" : ":" + std::to_string(line->second);
+    return Error{
+        ErrorKind::BadData,
+        std::string(name_) + at + ": " + (path.empty() ? "the template" : path) + " " + message};
   }
 
  private:
   const YamlDocument& document_;
   std::string_view name_;
 };
+
+std::string path_of(const std::string& parent, const std::string& member) {
+  return parent + "/" + member;
+}
+
+std::string suggestion(const std::optional<std::string>& nearest) {
+  return nearest ? "; did you mean '" + *nearest + "'?" : std::string();
+}
 
 Result<> check_fields(const json::object& object,
                       const std::vector<std::string>& known,
@@ -34,13 +41,16 @@ Result<> check_fields(const json::object& object,
   for (const auto& member : object) {
     const std::string key(member.key());
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      const auto nearest = nearest_name(key, known);
-      return place.error(path + "/" + key, "is unknown" + (nearest ? "; did you mean '" + *nearest +
-                                                                          "'?"
-                                                                    : std::string()));
+      return place.error(path_of(path, key), "is unknown" + suggestion(nearest_name(key, known)));
     }
   }
   return {};
+}
+
+/// With its braces, as it would be written.
+std::optional<std::string> nearest_placeholder(const std::string& typed) {
+  const auto nearest = nearest_name(typed, placeholder_names());
+  return nearest ? std::optional("{" + *nearest + "}") : std::nullopt;
 }
 
 /// Every "{name}" must be a placeholder; "{{" and "}}" stand for braces.
@@ -58,9 +68,9 @@ Result<> check_placeholders(const std::string& text, const std::string& path, co
     const std::string name = text.substr(at + 1, end - at - 1);
     const auto& known = placeholder_names();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      const auto nearest = nearest_name(name, known);
-      return place.error(path, "uses the unknown placeholder '{" + name + "}'" +
-                                   (nearest ? "; did you mean '{" + *nearest + "}'?" : ""));
+      return place.error(
+          path,
+          "uses the unknown placeholder '{" + name + "}'" + suggestion(nearest_placeholder(name)));
     }
     at = end + 1;
   }
@@ -92,12 +102,12 @@ Result<NamedTexts> read_named_texts(const json::value& value,
   NamedTexts texts;
   for (const auto& member : value.get_object()) {
     const std::string name(member.key());
-    auto text = read_text(member.value(), path + "/" + name, place);
+    auto text = read_text(member.value(), path_of(path, name), place);
     if (!text) {
       return text.error();
     }
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
-      return place.error(path + "/" + name, "is no name of a variable");
+      return place.error(path_of(path, name), "is no name of a variable");
     }
     texts.emplace_back(name, std::move(*text));
   }
@@ -112,7 +122,7 @@ Result<std::vector<std::string>> read_texts(const json::value& value,
   }
   std::vector<std::string> texts;
   for (const json::value& item : value.get_array()) {
-    auto text = read_text(item, path + "/" + std::to_string(texts.size()), place);
+    auto text = read_text(item, path_of(path, std::to_string(texts.size())), place);
     if (!text) {
       return text.error();
     }
@@ -140,7 +150,9 @@ Result<> read_field(T& target,
   return {};
 }
 
-Result<RoleCount> read_count(const json::value& value, const std::string& path, const Place& place) {
+Result<RoleCount> read_count(const json::value& value,
+                             const std::string& path,
+                             const Place& place) {
   const std::string text = value.is_string() ? std::string(value.get_string()) : "";
   if (text == "per job") {
     return RoleCount::PerJob;
@@ -172,14 +184,24 @@ Result<RoleTemplate> read_role(const json::value& value,
   RoleTemplate role;
   const std::vector<Result<>> steps = {
       check_fields(object,
-                   {"name", "count", "decides_success", "environment", "environment_unless_set",
-                    "unset", "arguments", "error_file"},
-                   path, place),
+                   {"name",
+                    "count",
+                    "decides_success",
+                    "environment",
+                    "environment_unless_set",
+                    "unset",
+                    "arguments",
+                    "error_file"},
+                   path,
+                   place),
       read_field(role.name, object, path + "/name", place, read_text),
       read_field(role.count, object, path + "/count", place, read_count),
       read_field(role.decides_success, object, path + "/decides_success", place, read_yes_or_no),
       read_field(role.environment, object, path + "/environment", place, read_named_texts),
-      read_field(role.environment_unless_set, object, path + "/environment_unless_set", place,
+      read_field(role.environment_unless_set,
+                 object,
+                 path + "/environment_unless_set",
+                 place,
                  read_named_texts),
       read_field(role.unset, object, path + "/unset", place, read_texts),
       read_field(role.arguments, object, path + "/arguments", place, read_texts),
@@ -238,7 +260,7 @@ Result<std::vector<T>> read_list(const json::object& root,
     return place.error(path, "must be a list");
   }
   for (const json::value& value : list->get_array()) {
-    auto item = reader(value, path + "/" + std::to_string(items.size()), place);
+    auto item = reader(value, path_of(path, std::to_string(items.size())), place);
     if (!item) {
       return item.error();
     }
@@ -250,12 +272,24 @@ Result<std::vector<T>> read_list(const json::object& root,
 }  // namespace
 
 const std::vector<std::string>& placeholder_names() {
-  static const std::vector<std::string> kNames = {
-      "attempt",     "cores_per_worker", "error_file", "global_rank", "job_id",      "local_rank",
-      "local_world_size", "master_address", "max_restarts", "node_rank", "nodes",
-      "role",        "role_rank",        "role_world_size", "run_dir",  "worker_port",
-      "world_size"};
-  return kNames;
+  static const std::vector<std::string> names = {"attempt",
+                                                 "cores_per_worker",
+                                                 "error_file",
+                                                 "global_rank",
+                                                 "job_id",
+                                                 "local_rank",
+                                                 "local_world_size",
+                                                 "master_address",
+                                                 "max_restarts",
+                                                 "node_rank",
+                                                 "nodes",
+                                                 "role",
+                                                 "role_rank",
+                                                 "role_world_size",
+                                                 "run_dir",
+                                                 "worker_port",
+                                                 "world_size"};
+  return names;
 }
 
 Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name) {
@@ -281,8 +315,10 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   }
   mode.roles = std::move(*roles);
   mode.files = std::move(*files);
-  const bool has_deciding = std::any_of(mode.roles.begin(), mode.roles.end(),
-                                        [](const RoleTemplate& role) { return role.decides_success; });
+  const bool has_deciding =
+      std::any_of(mode.roles.begin(), mode.roles.end(), [](const RoleTemplate& role) {
+        return role.decides_success;
+      });
   if (mode.name.empty() || !has_deciding) {
     return place.error("", "needs the field mode and a role that decides success");
   }

@@ -1,8 +1,7 @@
 // Joins the cluster, the job and a template into the plan. Pure.
-#include <muster/plan/launch_plan.hpp>
-
 #include <muster/base/text.hpp>
 #include <muster/environment/marker.hpp>
+#include <muster/plan/launch_plan.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -49,7 +48,8 @@ struct RolePlace {
 RolePlace place_role(const RoleTemplate& role, const Cluster& cluster) {
   const std::vector<int> counts = counts_per_node(role.count, cluster);
   const auto here = counts.begin() + cluster.node_rank.value;
-  return {*here, std::accumulate(counts.begin(), here, 0),
+  return {*here,
+          std::accumulate(counts.begin(), here, 0),
           std::accumulate(counts.begin(), counts.end(), 0)};
 }
 
@@ -148,18 +148,17 @@ void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
   const std::string leader = plan.nodes > 1 ? ", leader " + plan.master_address + ":" +
                                                   std::to_string(plan.master_port.value_or(0))
                                             : std::string();
-  plan.remarks.push_back(plan.platform + ": node " + to_string(plan.node_rank) + " of " +
-                         std::to_string(plan.nodes) + ", " +
-                         count_of(plan.workers.size(), "worker") + " here, " +
-                         std::to_string(plan.world_size) + " in the job" + leader +
-                         describe_threads(plan, snapshot));
+  plan.remarks.push_back(
+      plan.platform + ": node " + to_string(plan.node_rank) + " of " + std::to_string(plan.nodes) +
+      ", " + count_of(plan.workers.size(), "worker") + " here, " + std::to_string(plan.world_size) +
+      " in the job" + leader + describe_threads(plan, snapshot));
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
   std::vector<PlannedFile> files;
   for (const FileTemplate& file : mode.files) {
-    files.push_back({fill_placeholders(file.path, values), file.mode,
-                     fill_placeholders(file.content, values)});
+    files.push_back(
+        {fill_placeholders(file.path, values), file.mode, fill_placeholders(file.content, values)});
   }
   return files;
 }
@@ -205,7 +204,8 @@ LaunchPlan make_plan(const Cluster& cluster,
 
 LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   const auto number = [&](const char* name, int otherwise) {
-    return parse_integer(snapshot.variable(name).value_or(""), 0, 1'000'000'000).value_or(otherwise);
+    return parse_integer(snapshot.variable(name).value_or(""), 0, 1'000'000'000)
+        .value_or(otherwise);
   };
   const std::string local_rank = *snapshot.variable("LOCAL_RANK");
   const std::string local_world_size = *snapshot.variable("LOCAL_WORLD_SIZE");

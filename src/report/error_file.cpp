@@ -1,4 +1,5 @@
-// Reads what a worker wrote about its own failure. Bytes from outside: nothing is taken for granted.
+// Reads what a worker wrote about its own failure. Bytes from outside: nothing is taken for
+// granted.
 #include <muster/base/text.hpp>
 #include <muster/report/report.hpp>
 

@@ -1,8 +1,7 @@
 // What happened, in sentences and as a document. Pure but for write_report.
-#include <muster/report/report.hpp>
-
 #include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
+#include <muster/report/report.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -73,8 +72,9 @@ void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const auto error = [&](std::string text) { lines.push_back({Level::Error, std::move(text)}); };
   error(describe_first_failure(outcome, outcome.workers[failure.worker]));
   if (!outcome.knows_order) {
-    error("there was no pidfd for each worker (an old kernel, or too few descriptors): the order of "
-          "workers that ended at the same time is unknown");
+    error(
+        "there was no pidfd for each worker (an old kernel, or too few descriptors): the order of "
+        "workers that ended at the same time is unknown");
   }
   if (const std::string message = read_error_file(failure.error_file); !message.empty()) {
     error("its error file says: " + message);
@@ -108,10 +108,14 @@ json::value code_document(const std::optional<ExitStatus>& status) {
   return status && status->code() ? json::value(*status->code()) : json::value(nullptr);
 }
 
-json::value pid_document(pid_t pid) { return pid > 0 ? json::value(pid) : json::value(nullptr); }
+json::value pid_document(pid_t pid) {
+  return pid > 0 ? json::value(pid) : json::value(nullptr);
+}
 
 /// Milliseconds are as much as anybody reads.
-double rounded(double seconds) { return static_cast<double>(static_cast<long long>(seconds * 1000)) / 1000; }
+double rounded(double seconds) {
+  return static_cast<double>(static_cast<long long>(seconds * 1000)) / 1000;
+}
 
 json::value first_failure_document(const Outcome& outcome) {
   if (!outcome.first_failure) {
@@ -161,8 +165,9 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
   }
   const Conclusion& conclusion = outcome.conclusion;
   if (conclusion.verdict == Verdict::Succeeded) {
-    lines.push_back({Level::Info, count_of(outcome.workers.size(), "worker") + " succeeded in " +
-                                      format_seconds(outcome.run_time_seconds) + " s"});
+    lines.push_back({Level::Info,
+                     count_of(outcome.workers.size(), "worker") + " succeeded in " +
+                         format_seconds(outcome.run_time_seconds) + " s"});
     return lines;
   }
   if (outcome.first_failure) {
@@ -209,8 +214,8 @@ Result<> write_report(const Outcome& outcome, const std::string& path) {
   const bool is_special = ::access(path.c_str(), F_OK) == 0 && path.starts_with("/dev/");
   const std::string target = is_special ? path : path + ".tmp" + std::to_string(::getpid());
   const UniqueFd file(::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  const bool is_written = file && ::write(file.get(), text.data(), text.size()) ==
-                                      static_cast<ssize_t>(text.size());
+  const bool is_written =
+      file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (!is_written || (!is_special && ::rename(target.c_str(), path.c_str()) != 0)) {
     const int error_number = errno;
     if (!is_special) {
@@ -229,8 +234,9 @@ std::vector<std::string> hints(const Outcome& outcome) {
   const auto status = outcome.workers[outcome.first_failure->worker].status;
   const int signal = status ? status->signal().value_or(0) : 0;
   if (signal == SIGKILL) {
-    advice.emplace_back("muster did not send this SIGKILL; the kernel does when memory runs out "
-                        "(look for 'oom' in the kernel's log or the pod's events)");
+    advice.emplace_back(
+        "muster did not send this SIGKILL; the kernel does when memory runs out "
+        "(look for 'oom' in the kernel's log or the pod's events)");
   } else if (signal == SIGBUS) {
     advice.emplace_back("SIGBUS often means that /dev/shm is full; data loaders use it");
   }

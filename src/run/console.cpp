@@ -20,7 +20,9 @@ namespace {
 /// What a pipe or terminal that poll(2) calls writable takes without blocking.
 constexpr std::size_t kCautiousBytes = 4096;
 
-bool would_block(int error_number) { return error_number == EAGAIN || error_number == EWOULDBLOCK; }
+bool would_block(int error_number) {
+  return error_number == EAGAIN || error_number == EWOULDBLOCK;
+}
 
 }  // namespace
 
@@ -79,8 +81,7 @@ void Console::write(std::string_view bytes) {
     return;
   }
   if (state_ == State::Stalled) {
-    dropped_lines_ +=
-        static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+    dropped_lines_ += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
     return;
   }
   at_line_start_ = bytes.back() == '\n';
@@ -264,10 +265,10 @@ void Console::break_with(int error_number) {
   if (on_remark) {
     const bool is_closed = error_number == EPIPE || error_number == EBADF ||
                            error_number == ECONNRESET || error_number == EIO;
-    on_remark(is_closed ? name_ + " is closed, going on without it"
-                        : "cannot write to " + name_ + ": " +
-                              std::generic_category().message(error_number) +
-                              ", going on without it");
+    on_remark(is_closed
+                  ? name_ + " is closed, going on without it"
+                  : "cannot write to " + name_ + ": " +
+                        std::generic_category().message(error_number) + ", going on without it");
   }
   note_relief();
 }

@@ -57,8 +57,17 @@ class Console {
   [[nodiscard]] std::string describe_dropped(std::uint64_t lines) const;
 
  private:
-  enum class State { Flowing, Stalled, Broken };
-  enum class Kind { Direct, NonBlocking, Socket, Cautious };
+  enum class State {
+    Flowing,
+    Stalled,
+    Broken
+  };
+  enum class Kind {
+    Direct,
+    NonBlocking,
+    Socket,
+    Cautious
+  };
 
   static constexpr std::size_t kMost = std::size_t{1} << 20U;    ///< congested above
   static constexpr std::size_t kRelief = std::size_t{1} << 18U;  ///< relieved below
@@ -81,8 +90,8 @@ class Console {
   Clock::duration stall_;
   Kind kind_ = Kind::Direct;
   State state_ = State::Flowing;
-  UniqueFd own_fd_;    ///< the console opened anew, or a copy of the descriptor; written to
-  int direct_fd_ = -1; ///< a file, written to at once; not owned
+  UniqueFd own_fd_;     ///< the console opened anew, or a copy of the descriptor; written to
+  int direct_fd_ = -1;  ///< a file, written to at once; not owned
   /// An epoll set that holds only `own_fd_`. Asio would switch what it waits for to non-blocking,
   /// which a descriptor that is shared with others must not be; switching the set harms nobody.
   boost::asio::posix::stream_descriptor writable_;
@@ -90,7 +99,7 @@ class Console {
   std::string queue_;
   std::size_t written_ = 0;  ///< bytes of the queue that are out already
   bool at_line_start_ = true;
-  bool waits_ = false;         ///< for the descriptor to become writable
+  bool waits_ = false;  ///< for the descriptor to become writable
   bool timer_runs_ = false;
   bool was_congested_ = false;
   Clock::time_point last_progress_{};

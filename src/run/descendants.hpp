@@ -15,9 +15,10 @@ namespace muster {
 struct Process {
   pid_t pid = -1;
   pid_t parent = -1;
-  char state = '?';                  ///< R, S, D, T, Z ...
-  unsigned long long start_time = 0; ///< in clock ticks since boot; with the pid it names a process
-  std::string name;                  ///< up to 15 characters
+  char state = '?';  ///< R, S, D, T, Z ...
+  unsigned long long start_time =
+      0;             ///< in clock ticks since boot; with the pid it names a process
+  std::string name;  ///< up to 15 characters
 };
 
 /// All processes that /proc shows; none where it is not mounted or not that of our pid namespace.

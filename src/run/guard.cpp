@@ -1,9 +1,8 @@
 // The guard: small on purpose, for it must not fail. It allocates nothing while the job runs.
-#include <muster/run/guard.hpp>
-
 #include "sweeper.hpp"
 
 #include <muster/logs/messages.hpp>
+#include <muster/run/guard.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/supervise/exit_status.hpp>
 
@@ -132,7 +131,8 @@ int guard(pid_t agent, const std::set<pid_t>& had_before, const std::string& mar
 int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
   try {
     return work(std::move(link));
-  } catch (const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
+  } catch (
+      const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
     say_error(std::string("cannot run the job: ") + error.what());
     return Error{ErrorKind::System, {}}.exit_code();
   } catch (const std::exception& error) {

@@ -26,6 +26,11 @@ constexpr std::chrono::milliseconds kKillRound{20};
 constexpr std::chrono::seconds kKillLimit{5};
 constexpr std::chrono::seconds kClosedPipesDelay{1};
 constexpr std::chrono::milliseconds kEchoOfAStop{100};
+constexpr std::chrono::seconds kProgressInterval{10};
+
+double seconds_of(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 constexpr std::size_t kErrorFileBytes = std::size_t{64} << 10U;
 
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
@@ -78,6 +83,7 @@ Job::Job(const JobInput& input, GuardLink link)
       lifeline_(io_),
       grace_timer_(io_),
       kill_timer_(io_),
+      progress_timer_(io_),
       closed_pipes_timer_(io_),
       null_input_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
 
@@ -212,6 +218,9 @@ void Job::on_start_turn() {
     process();
     return;
   }
+  if (is_said(Level::Debug)) {
+    say_debug(describe_worker(worker) + " started: " + join(input_.plan.workers[worker].argv, " "));
+  }
   boost::asio::post(io_, std::bind_front(&Job::on_start_turn, this));
 }
 
@@ -220,6 +229,10 @@ void Job::on_start_turn() {
 void Job::collect_deaths() {
   for (const Death& death : workers_.reaper().collect()) {
     workers_.note_end(death.worker);
+    if (is_said(Level::Debug)) {
+      say_debug(describe_worker(death.worker) + " ended: " + death.status.describe() +
+                "; still running: ranks " + describe_ranges(living_ranks()));
+    }
     if (!death.status.ok() && supervisor_.is_undisturbed()) {
       look_for_earlier_failure(death);
     }
@@ -290,8 +303,7 @@ void Job::process() {
 }
 
 bool Job::is_nothing_left() const {
-  return !supervisor_.has_living_workers() && !supervisor_.is_finished() &&
-         !Reaper::has_children();
+  return !supervisor_.has_living_workers() && !supervisor_.is_finished() && !Reaper::has_children();
 }
 
 // --- What the supervisor wants ------------------------------------------------------------------
@@ -316,7 +328,7 @@ void Job::act(const AskToEnd& action) {
   if (living.size() < next_to_start_ && Reaper::has_children()) {
     sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
   }
-  say_who_is_waited_for();
+  say_why_it_stops();
 }
 
 void Job::act(const EndLeftovers& /*action*/) {
@@ -330,10 +342,13 @@ void Job::act(const EndLeftovers& /*action*/) {
 void Job::act(const StartGrace& /*action*/) {
   grace_timer_.expires_after(input_.options.grace);
   grace_timer_.async_wait(std::bind_front(&Job::on_grace_ended, this));
+  progress_timer_.expires_after(kProgressInterval);
+  progress_timer_.async_wait(std::bind_front(&Job::on_progress, this));
 }
 
 void Job::act(const KillEverything& /*action*/) {
   grace_timer_.cancel();
+  progress_timer_.cancel();
   kill_deadline_ = Clock::now() + kKillLimit;
   kill_timer_.expires_at(Clock::now());
   kill_timer_.async_wait(std::bind_front(&Job::on_kill_round, this));
@@ -341,6 +356,7 @@ void Job::act(const KillEverything& /*action*/) {
 
 void Job::act(const Finish& /*action*/) {
   grace_timer_.cancel();
+  progress_timer_.cancel();
   kill_timer_.cancel();
   closed_pipes_timer_.cancel();
   boost::asio::post(io_, std::bind_front(&Job::conclude, this));
@@ -355,7 +371,8 @@ Result<> Job::start_worker(std::size_t worker) {
     }
   }
   const bool reads_input = reader_of_input(input_) == worker;
-  return workers_.start(worker, reads_input ? STDIN_FILENO : null_input_.get(),
+  return workers_.start(worker,
+                        reads_input ? STDIN_FILENO : null_input_.get(),
                         reads_input ? terminal_.fd() : -1,
                         [this, worker](UniqueFd out, UniqueFd err) {
                           return streams_.connect(worker, std::move(out), std::move(err));
@@ -383,13 +400,48 @@ std::string Job::describe_worker(std::size_t worker) const {
          std::to_string(workers_.pid(worker)) + ")";
 }
 
-void Job::say_who_is_waited_for() const {
+std::vector<int> Job::living_ranks() const {
+  std::vector<int> ranks;
   for (std::size_t i = 0; i < next_to_start_; ++i) {
     if (workers_.is_alive(i)) {
-      say_debug("waiting for " + describe_worker(i) + ", asked to end with " +
-                signal_name(asked_with_));
+      ranks.push_back(input_.plan.workers[i].global_rank.value);
     }
   }
+  return ranks;
+}
+
+/// The wait may be long, so it is said at its start what happened and how long it can take.
+void Job::say_why_it_stops() const {
+  const std::size_t living = living_ranks().size();
+  if (living == 0) {
+    return;
+  }
+  const Conclusion conclusion = supervisor_.conclusion();
+  std::string reason = "the workers that decide have ended";
+  if (conclusion.first_failure) {
+    const auto status = supervisor_.status(*conclusion.first_failure);
+    reason = describe_worker(*conclusion.first_failure) + " failed (" +
+             (status ? status->describe() : "its core is being dumped") + ")";
+  } else if (conclusion.stop_signal) {
+    reason = signal_name(*conclusion.stop_signal) + " received";
+  }
+  say_info(reason + ": asking " + count_of(living, "worker") + " to end (" +
+           signal_name(asked_with_) + "), killing what is left after " +
+           format_seconds(seconds_of(input_.options.grace)) + " s");
+}
+
+void Job::on_progress(const ErrorCode& error) {
+  if (error || supervisor_.is_finished()) {
+    return;
+  }
+  const std::vector<int> ranks = living_ranks();
+  const double left = seconds_of(grace_timer_.expiry() - Clock::now());
+  say_info(
+      "waiting for " +
+      (ranks.empty() ? "processes that workers left behind" : "ranks " + describe_ranges(ranks)) +
+      " to end, " + format_seconds(left) + " s left");
+  progress_timer_.expires_after(kProgressInterval);
+  progress_timer_.async_wait(std::bind_front(&Job::on_progress, this));
 }
 
 void Job::say_what_is_left(const std::vector<Process>& left) {
@@ -417,7 +469,7 @@ void Job::say_who_was_stopped() {
 }
 
 void Job::say_who_is_overdue() const {
-  const double seconds = std::chrono::duration<double>(input_.options.grace).count();
+  const double seconds = seconds_of(input_.options.grace);
   for (std::size_t i = 0; i < input_.plan.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
       say_warning(describe_worker(i) + " did not end within " + format_seconds(seconds) + " s of " +
@@ -449,7 +501,7 @@ Outcome Job::make_outcome() {
   outcome.node_rank = input_.plan.node_rank;
   outcome.host_name = input_.options.host_name;
   outcome.knows_order = workers_.reaper().knows_order();
-  outcome.run_time_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  outcome.run_time_seconds = seconds_of(Clock::now() - started_);
   for (std::size_t i = 0; i < input_.plan.workers.size(); ++i) {
     const WorkerPlan& planned = input_.plan.workers[i];
     outcome.workers.push_back({.role = planned.role,

@@ -3,10 +3,10 @@
 // The agent: one event loop that turns what happens into events for the supervisor, and what the
 // supervisor decides into system calls. Private to run/.
 
-#include "worker_streams.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
 #include "worker_port.hpp"
+#include "worker_streams.hpp"
 #include "workers.hpp"
 
 #include <muster/run/guard.hpp>
@@ -60,6 +60,7 @@ class Job {
   void on_grace_ended(const ErrorCode& error);
   void on_kill_round(const ErrorCode& error);
   void on_closed_pipes(const ErrorCode& error);
+  void on_progress(const ErrorCode& error);
   void on_start_turn();
   void on_output_end(std::size_t worker);
 
@@ -86,7 +87,8 @@ class Job {
 
   // What the user should know.
   [[nodiscard]] std::string describe_worker(std::size_t worker) const;
-  void say_who_is_waited_for() const;
+  [[nodiscard]] std::vector<int> living_ranks() const;
+  void say_why_it_stops() const;
   void say_what_is_left(const std::vector<Process>& left);
   void say_who_was_stopped();
   void say_who_is_overdue() const;
@@ -109,6 +111,7 @@ class Job {
   Descriptor lifeline_;
   boost::asio::steady_timer grace_timer_;
   boost::asio::steady_timer kill_timer_;
+  boost::asio::steady_timer progress_timer_;
   boost::asio::steady_timer closed_pipes_timer_;
   UniqueFd null_input_;
   std::deque<Event> events_;

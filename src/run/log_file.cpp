@@ -23,7 +23,8 @@ Error cannot_create(const std::string& path, int error_number) {
 /// very many keeps its name.
 void rotate(const std::string& path) {
   int last = 0;
-  while (last < kMostRotations && ::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
+  while (last < kMostRotations &&
+         ::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
     ++last;
   }
   for (int i = last; i > 0; --i) {
@@ -67,10 +68,10 @@ std::string LogFile::write(std::string_view bytes) {
     const int error_number = taken < 0 ? errno : ENOSPC;
     const bool is_first = missing_bytes_ == 0;
     missing_bytes_ += bytes.size();
-    return is_first ? "cannot write '" + path_ +
-                          "': " + std::generic_category().message(error_number) +
-                          ", going on without it"
-                    : "";
+    return is_first
+               ? "cannot write '" + path_ + "': " + std::generic_category().message(error_number) +
+                     ", going on without it"
+               : "";
   }
   return "";
 }

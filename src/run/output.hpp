@@ -20,8 +20,8 @@ namespace muster {
 /// Where one stream of one worker goes.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;        ///< standard error: its last lines are remembered
-  Console* console = nullptr;   ///< not owned; empty: not shown
+  bool is_error = false;       ///< standard error: its last lines are remembered
+  Console* console = nullptr;  ///< not owned; empty: not shown
   std::optional<LogFile> file;
   LineFramer framer{""};
 };
@@ -61,7 +61,11 @@ class Output {
 
  private:
   class Stream;
-  enum class ReadResult { Some, Nothing, End };
+  enum class ReadResult {
+    Some,
+    Nothing,
+    End
+  };
 
   void wait_for(Stream& stream);
   ReadResult read_once(Stream& stream);
@@ -73,8 +77,8 @@ class Output {
   boost::asio::io_context& io_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< open streams, by worker
-  std::vector<char> buffer_;   ///< one for all: a read is delivered before the next
-  std::string shown_;          ///< lines on their way to a console
+  std::vector<char> buffer_;         ///< one for all: a read is delivered before the next
+  std::string shown_;                ///< lines on their way to a console
 };
 
 }  // namespace muster

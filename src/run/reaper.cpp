@@ -45,8 +45,7 @@ std::vector<Death> Reaper::collect() {
 void Reaper::collect_ready(std::vector<Death>& deaths) {
   std::array<epoll_event, 64> events{};
   while (true) {
-    const int ready =
-        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+    const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
     if (ready < 0 && errno == EINTR) {
       continue;
     }

@@ -1,12 +1,11 @@
 // Gets ready what both halves of muster need, then splits.
-#include <muster/run/run.hpp>
-
 #include "job.hpp"
 #include "run_folder.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/run/marker.hpp>
+#include <muster/run/run.hpp>
 
 #include <unistd.h>
 
@@ -32,16 +31,17 @@ bool needs_worker_port(const LaunchPlan& plan) {
 /// A job that cannot be started whole is not started: half of it would hold devices for nothing.
 Result<> check_descriptors(const LaunchPlan& plan, const RunOptions& options) {
   constexpr rlim_t kForMuster = 24;
-  const rlim_t per_worker = options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
+  const rlim_t per_worker =
+      options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
   const rlim_t needed = kForMuster + per_worker * plan.workers.size();
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
     return {};
   }
-  return Error{ErrorKind::System, "cannot start " + count_of(plan.workers.size(), "worker") +
-                                      ": that takes " + std::to_string(needed) +
-                                      " file descriptors, and the hard limit is " +
-                                      std::to_string(limit.rlim_cur) + " (ulimit -Hn)"};
+  return Error{ErrorKind::System,
+               "cannot start " + count_of(plan.workers.size(), "worker") + ": that takes " +
+                   std::to_string(needed) + " file descriptors, and the hard limit is " +
+                   std::to_string(limit.rlim_cur) + " (ulimit -Hn)"};
 }
 
 std::string temporary_folder(const std::map<std::string, std::string>& variables) {
@@ -77,8 +77,8 @@ Result<int> run(const LaunchPlan& plan,
     const pid_t guard = link.guard;
     int exit_code = 0;
     {
-      const JobInput input{plan,     options, inherited,     variables,
-                           conclude, marker,  folder.path(), port};
+      const JobInput input{
+          plan, options, inherited, variables, conclude, marker, folder.path(), port};
       exit_code = Job(input, std::move(link)).run();
     }
     if (::getppid() != guard) {

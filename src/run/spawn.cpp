@@ -96,13 +96,15 @@ Error start_error(const SpawnRequest& request, const std::string& step, int erro
   }
   switch (error_number) {
     case ENOENT:
-      return cannot_run(name, ErrorKind::NotFound,
-                        "it or the interpreter in its first line is not found");
+      return cannot_run(
+          name, ErrorKind::NotFound, "it or the interpreter in its first line is not found");
     case ENOEXEC:
-      return cannot_run(name, ErrorKind::NotExecutable,
+      return cannot_run(name,
+                        ErrorKind::NotExecutable,
                         "it is neither a program nor a script with '#!' in its first line");
     case E2BIG:
-      return cannot_run(name, ErrorKind::NotExecutable, "its arguments and environment are too long");
+      return cannot_run(
+          name, ErrorKind::NotExecutable, "its arguments and environment are too long");
     default:
       return Error{ErrorKind::NotExecutable,
                    system_error("cannot run '" + name + "'", error_number).message};
@@ -146,8 +148,8 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   task.parent = ::getpid();
 
   // CLONE_VFORK: we sleep until the child has executed or ended, so its stack can be shared.
-  const int pid = ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD,
-                          &task);
+  const int pid =
+      ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &task);
   if (pid < 0) {
     return system_error("cannot start '" + request.argv.front() + "': making a process", errno);
   }
@@ -193,7 +195,8 @@ Result<std::string> find_executable(const std::string& name, const std::string& 
   if (is_here && S_ISDIR(status.st_mode)) {
     return cannot_run(name, ErrorKind::NotExecutable, "it is a directory");
   }
-  return cannot_run(name, ErrorKind::NotFound,
+  return cannot_run(name,
+                    ErrorKind::NotFound,
                     "not found in PATH" +
                         (is_here ? "; for the file in this folder write './" + name + "'" : ""));
 }
@@ -201,7 +204,8 @@ Result<std::string> find_executable(const std::string& name, const std::string& 
 Result<> check_script(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    return cannot_run(path, errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
+    return cannot_run(path,
+                      errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
                       errno == ENOENT ? "not found" : std::generic_category().message(errno));
   }
   if (S_ISDIR(status.st_mode)) {

@@ -16,7 +16,7 @@ namespace muster {
 
 /// A process that is ready to be executed: everything is resolved, the child only makes calls.
 struct SpawnRequest {
-  std::string executable;                ///< path of the file
+  std::string executable;  ///< path of the file
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< "NAME=value"
   int standard_input = -1;               ///< descriptors of ours; the child gets copies
@@ -43,9 +43,9 @@ class Spawner {
  public:
   explicit Spawner(const Inherited& inherited);
 
-  /// Each child is the leader of a process group of its own, dies when we die, and has our inherited
-  /// signal mask and limit of descriptors. Fails with `NotFound`, `NotExecutable` or `System`, and
-  /// names the step that failed; such a child has been reaped.
+  /// Each child is the leader of a process group of its own, dies when we die, and has our
+  /// inherited signal mask and limit of descriptors. Fails with `NotFound`, `NotExecutable` or
+  /// `System`, and names the step that failed; such a child has been reaped.
   [[nodiscard]] Result<Spawned> spawn(const SpawnRequest& request);
 
  private:

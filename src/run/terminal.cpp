@@ -9,8 +9,8 @@
 namespace muster {
 
 Terminal::Terminal(pid_t guard, bool is_wanted) : guard_(guard) {
-  const bool is_foreground = is_wanted && ::isatty(STDIN_FILENO) != 0 &&
-                             ::tcgetpgrp(STDIN_FILENO) == ::getpgid(guard);
+  const bool is_foreground =
+      is_wanted && ::isatty(STDIN_FILENO) != 0 && ::tcgetpgrp(STDIN_FILENO) == ::getpgid(guard);
   fd_ = is_foreground ? STDIN_FILENO : -1;
 }
 
@@ -20,7 +20,9 @@ Terminal::~Terminal() {
   }
 }
 
-void Terminal::stop_guard() const { (void)::kill(guard_, SIGSTOP); }
+void Terminal::stop_guard() const {
+  (void)::kill(guard_, SIGSTOP);
+}
 
 void Terminal::lend_again(pid_t worker) const {
   if (is_ours() && ::tcgetpgrp(fd_) == ::getpgid(guard_)) {

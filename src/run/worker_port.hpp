@@ -18,8 +18,7 @@ class WorkerPort {
   [[nodiscard]] std::uint16_t number() const { return number_; }
 
  private:
-  WorkerPort(UniqueFd socket, std::uint16_t number)
-      : socket_(std::move(socket)), number_(number) {}
+  WorkerPort(UniqueFd socket, std::uint16_t number) : socket_(std::move(socket)), number_(number) {}
 
   UniqueFd socket_;
   std::uint16_t number_ = 0;

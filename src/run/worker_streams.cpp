@@ -24,19 +24,19 @@ bool is_same_file(int left, int right) {
 }  // namespace
 
 WorkerStreams::WorkerStreams(boost::asio::io_context& io,
-                 const LaunchPlan& plan,
-                 const RunOptions& options,
-                 const std::map<std::string, std::string>& variables)
+                             const LaunchPlan& plan,
+                             const RunOptions& options,
+                             const std::map<std::string, std::string>& variables)
     : io_(io),
       plan_(plan),
       options_(options),
       variables_(variables),
-      error_console_(std::make_unique<Console>(io, STDERR_FILENO, "standard error",
-                                               options.console_stall)),
+      error_console_(
+          std::make_unique<Console>(io, STDERR_FILENO, "standard error", options.console_stall)),
       output_(io, plan.workers.size()) {
   if (!is_same_file(STDOUT_FILENO, STDERR_FILENO)) {
-    out_console_ = std::make_unique<Console>(io, STDOUT_FILENO, "standard output",
-                                             options.console_stall);
+    out_console_ =
+        std::make_unique<Console>(io, STDOUT_FILENO, "standard output", options.console_stall);
   }
   for (Console* console : consoles()) {
     console->on_relief = [this] { output_.resume(); };

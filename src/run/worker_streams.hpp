@@ -22,9 +22,9 @@ namespace muster {
 class WorkerStreams {
  public:
   WorkerStreams(boost::asio::io_context& io,
-          const LaunchPlan& plan,
-          const RunOptions& options,
-          const std::map<std::string, std::string>& variables);
+                const LaunchPlan& plan,
+                const RunOptions& options,
+                const std::map<std::string, std::string>& variables);
   ~WorkerStreams();
   WorkerStreams(const WorkerStreams&) = delete;
   WorkerStreams& operator=(const WorkerStreams&) = delete;

@@ -26,10 +26,10 @@ Result<Pipe> make_pipe() {
     if (errno == EMFILE) {
       rlimit limit{};
       (void)::getrlimit(RLIMIT_NOFILE, &limit);
-      return Error{ErrorKind::System, "cannot make a pipe: all " +
-                                          std::to_string(limit.rlim_cur) +
-                                          " file descriptors are in use; raise the hard limit "
-                                          "(ulimit -Hn)"};
+      return Error{ErrorKind::System,
+                   "cannot make a pipe: all " + std::to_string(limit.rlim_cur) +
+                       " file descriptors are in use; raise the hard limit "
+                       "(ulimit -Hn)"};
     }
     return system_error("cannot make a pipe", errno);
   }
@@ -43,7 +43,9 @@ bool is_python_script(const WorkerPlan& worker) {
 
 }  // namespace
 
-Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, WorkerSurroundings surroundings)
+Workers::Workers(const LaunchPlan& plan,
+                 const Inherited& inherited,
+                 WorkerSurroundings surroundings)
     : plan_(plan),
       surroundings_(std::move(surroundings)),
       spawner_(inherited),

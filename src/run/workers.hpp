@@ -22,7 +22,7 @@ namespace muster {
 struct WorkerSurroundings {
   const std::map<std::string, std::string>& variables;  ///< inherited
   std::string marker;                                   ///< empty: leave the inherited one alone
-  std::map<std::string, std::string> late_values;  ///< of {worker_port} and {run_dir}
+  std::map<std::string, std::string> late_values;       ///< of {worker_port} and {run_dir}
 };
 
 class Workers {

@@ -2,9 +2,9 @@
 
 // The one door to Boost.JSON: everything else includes this header.
 
-#include <string>
-
 #include <boost/json.hpp>
+
+#include <string>
 
 namespace muster {
 

@@ -23,8 +23,14 @@ struct GlobalRank {
   auto operator<=>(const GlobalRank&) const = default;
 };
 
-inline std::string to_string(NodeRank rank) { return std::to_string(rank.value); }
-inline std::string to_string(LocalRank rank) { return std::to_string(rank.value); }
-inline std::string to_string(GlobalRank rank) { return std::to_string(rank.value); }
+inline std::string to_string(NodeRank rank) {
+  return std::to_string(rank.value);
+}
+inline std::string to_string(LocalRank rank) {
+  return std::to_string(rank.value);
+}
+inline std::string to_string(GlobalRank rank) {
+  return std::to_string(rank.value);
+}
 
 }  // namespace muster

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <boost/system/result.hpp>
+
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <boost/system/result.hpp>
 
 namespace muster {
 

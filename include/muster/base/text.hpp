@@ -8,8 +8,8 @@
 
 namespace muster {
 
-/// Reads a plain decimal number from `least` to `most`: digits only, no sign, no blanks, no zeros in
-/// front, the whole text. Anything else is empty, so that "", "+4", " 4", "04", "4.0" and
+/// Reads a plain decimal number from `least` to `most`: digits only, no sign, no blanks, no zeros
+/// in front, the whole text. Anything else is empty, so that "", "+4", " 4", "04", "4.0" and
 /// "99999999999" are all rejected.
 [[nodiscard]] std::optional<int> parse_integer(std::string_view text, int least, int most);
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <muster/base/json.hpp>
+#include <muster/base/result.hpp>
+
 #include <map>
 #include <string>
 #include <string_view>
-
-#include <muster/base/json.hpp>
-#include <muster/base/result.hpp>
 
 namespace muster {
 

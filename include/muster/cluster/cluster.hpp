@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace muster {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <muster/base/result.hpp>
+
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <muster/base/result.hpp>
 
 namespace muster {
 
@@ -17,7 +17,9 @@ struct Sourced {
 };
 
 /// True for "--nnodes", false for "MUSTER_NNODES", "WORLD_SIZE" and "default".
-[[nodiscard]] inline bool is_flag(std::string_view source) { return source.starts_with("--"); }
+[[nodiscard]] inline bool is_flag(std::string_view source) {
+  return source.starts_with("--");
+}
 
 /// The kind of error that a wrong value is: the command line's or the environment's fault.
 [[nodiscard]] inline ErrorKind blame(std::string_view source) {
@@ -25,9 +27,10 @@ struct Sourced {
 }
 
 /// "<source> is '<value>', expected <what>": how every wrong value is reported.
-[[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
-  return Error{blame(wrong.source), wrong.source + " is '" + wrong.value + "', expected " +
-                                        std::string(expected)};
+[[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong,
+                                       std::string_view expected) {
+  return Error{blame(wrong.source),
+               wrong.source + " is '" + wrong.value + "', expected " + std::string(expected)};
 }
 
 /// What the user asked for: options from the command line, then MUSTER_* variables. The key is the

@@ -5,7 +5,8 @@
 
 namespace muster {
 
-/// Turns the bytes of one stream of one worker into whole lines for the console, each with a prefix.
+/// Turns the bytes of one stream of one worker into whole lines for the console, each with a
+/// prefix.
 ///
 /// Nothing is changed or lost: a line that arrives in pieces waits for its end, of whatever length
 /// up to `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write

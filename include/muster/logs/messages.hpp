@@ -9,7 +9,12 @@
 
 namespace muster {
 
-enum class Level { Debug, Info, Warning, Error };
+enum class Level {
+  Debug,
+  Info,
+  Warning,
+  Error
+};
 
 /// Takes one finished line, with its line end.
 using MessageSink = std::function<void(std::string_view line)>;
@@ -23,9 +28,20 @@ void send_messages_to(MessageSink sink);
 
 void say(Level level, std::string_view message);
 
-inline void say_debug(std::string_view message) { say(Level::Debug, message); }
-inline void say_info(std::string_view message) { say(Level::Info, message); }
-inline void say_warning(std::string_view message) { say(Level::Warning, message); }
-inline void say_error(std::string_view message) { say(Level::Error, message); }
+/// False when messages of this level are not shown, so that nobody need compose them.
+[[nodiscard]] bool is_said(Level level);
+
+inline void say_debug(std::string_view message) {
+  say(Level::Debug, message);
+}
+inline void say_info(std::string_view message) {
+  say(Level::Info, message);
+}
+inline void say_warning(std::string_view message) {
+  say(Level::Warning, message);
+}
+inline void say_error(std::string_view message) {
+  say(Level::Error, message);
+}
 
 }  // namespace muster

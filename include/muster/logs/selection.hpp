@@ -1,18 +1,23 @@
 #pragma once
 
+#include <muster/base/ranks.hpp>
+#include <muster/base/result.hpp>
+#include <muster/environment/settings.hpp>
+
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 
-#include <muster/base/ranks.hpp>
-#include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
-
 namespace muster {
 
 /// Which of a worker's two streams are meant; the numbers are torchrun's.
-enum class Streams { None = 0, Out = 1, Err = 2, Both = 3 };
+enum class Streams {
+  None = 0,
+  Out = 1,
+  Err = 2,
+  Both = 3
+};
 
 /// Where the lines of one stream go.
 struct Destination {

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <muster/base/result.hpp>
 #include <muster/base/yaml.hpp>
 #include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace muster {
 
@@ -26,11 +26,11 @@ struct RoleTemplate {
   std::string name;
   RoleCount count = RoleCount::PerDevice;
   bool decides_success = true;
-  NamedTexts environment;               ///< set always
-  NamedTexts environment_unless_set;    ///< set when the variable is not inherited
-  std::vector<std::string> unset;       ///< inherited variables that must not reach the process
-  std::vector<std::string> arguments;   ///< appended to the program's own
-  std::string error_file;               ///< where the process writes why it failed: {error_file}
+  NamedTexts environment;              ///< set always
+  NamedTexts environment_unless_set;   ///< set when the variable is not inherited
+  std::vector<std::string> unset;      ///< inherited variables that must not reach the process
+  std::vector<std::string> arguments;  ///< appended to the program's own
+  std::string error_file;              ///< where the process writes why it failed: {error_file}
 };
 
 /// A file to write before the processes start.

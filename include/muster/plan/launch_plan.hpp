@@ -1,16 +1,16 @@
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <muster/base/json.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace muster {
 
@@ -32,7 +32,8 @@ struct WorkerPlan {
   std::vector<std::string> unset;                  ///< inherited variables that are removed
   std::string working_directory;
   std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
-  std::string log;  ///< path without ".out" and ".err"; relative to the log directory if it has none
+  std::string
+      log;  ///< path without ".out" and ".err"; relative to the log directory if it has none
 };
 
 /// A file to write before the workers start.
@@ -55,7 +56,7 @@ struct LaunchPlan {
   int world_size = 1;
   std::vector<Decision> decisions;
   std::vector<PlannedFile> files;
-  std::vector<WorkerPlan> workers;  ///< those of this node, by local rank
+  std::vector<WorkerPlan> workers;   ///< those of this node, by local rank
   std::vector<std::string> remarks;  ///< sentences that the user should read once at start
   /// True inside another launcher's worker: environment and output pass as they are.
   bool is_transparent = false;
@@ -64,7 +65,7 @@ struct LaunchPlan {
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
 /// without talking to each other. Global ranks are contiguous on a node and follow node rank.
 [[nodiscard]] LaunchPlan make_plan(const Cluster& cluster,
-                                   const ChosenMode& mode,
+                                   const ChosenMode& chosen,
                                    const JobRequest& job,
                                    const Snapshot& snapshot);
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <muster/base/json.hpp>
 #include <muster/base/result.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/run/outcome.hpp>
+
+#include <string>
+#include <vector>
 
 namespace muster {
 
@@ -16,8 +16,8 @@ struct ReportLine {
   std::string text;
 };
 
-/// What happened, for people: one line on success; on failure who failed first, why, its last lines,
-/// and who was only stopped.
+/// What happened, for people: one line on success; on failure who failed first, why, its last
+/// lines, and who was only stopped.
 [[nodiscard]] std::vector<ReportLine> describe_outcome(const Outcome& outcome);
 
 /// What happened, for programs: the document that `--report` promises.

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-
 #include <muster/base/result.hpp>
 #include <muster/base/unique_fd.hpp>
 
 #include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
 
 namespace muster {
 

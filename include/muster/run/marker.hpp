@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include <muster/environment/marker.hpp>
+
+#include <string>
 
 namespace muster {
 

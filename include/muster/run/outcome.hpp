@@ -1,14 +1,14 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <sys/types.h>
-
 #include <muster/base/ranks.hpp>
 #include <muster/supervise/exit_status.hpp>
 #include <muster/supervise/supervisor.hpp>
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace muster {
 
@@ -18,17 +18,17 @@ struct WorkerResult {
   GlobalRank global_rank;
   LocalRank local_rank;
   WorkerOutcome outcome = WorkerOutcome::NeverStarted;
-  pid_t pid = -1;                     ///< -1: never started
-  std::optional<ExitStatus> status;   ///< empty: never started, or it could not be killed
+  pid_t pid = -1;                    ///< -1: never started
+  std::optional<ExitStatus> status;  ///< empty: never started, or it could not be killed
   double run_time_seconds = 0;
 };
 
 /// The worker that failed first, and why.
 struct FirstFailure {
   std::size_t worker = 0;
-  std::string start_error;               ///< why it could not be started; empty if it could
-  std::vector<std::string> last_lines;   ///< of its standard error
-  std::string error_file;                ///< content of the error file it wrote; empty: none
+  std::string start_error;              ///< why it could not be started; empty if it could
+  std::vector<std::string> last_lines;  ///< of its standard error
+  std::string error_file;               ///< content of the error file it wrote; empty: none
 };
 
 /// What happened on this node, for the report.

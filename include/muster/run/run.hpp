@@ -1,29 +1,33 @@
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
-
 #include <muster/base/result.hpp>
 #include <muster/logs/selection.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/run/outcome.hpp>
 
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
 namespace muster {
 
-enum class When { Auto, Always, Never };
+enum class When {
+  Auto,
+  Always,
+  Never
+};
 
 /// How to run a plan; nothing here changes what the workers see.
 struct RunOptions {
-  std::chrono::milliseconds grace{30'000};        ///< between asking to end and KILL
-  std::chrono::milliseconds console_stall{5'000}; ///< a console that takes no byte for so long
-  Selection selection;                            ///< what goes to the console and to files
-  std::string log_dir;                            ///< empty, and files are wanted: a temporary one
-  When prefix = When::Auto;  ///< Auto: unless the job has exactly one worker
-  When colour = When::Auto;  ///< Auto: on a terminal, unless NO_COLOR is set
+  std::chrono::milliseconds grace{30'000};         ///< between asking to end and KILL
+  std::chrono::milliseconds console_stall{5'000};  ///< a console that takes no byte for so long
+  Selection selection;                             ///< what goes to the console and to files
+  std::string log_dir;                             ///< empty, and files are wanted: a temporary one
+  When prefix = When::Auto;                        ///< Auto: unless the job has exactly one worker
+  When colour = When::Auto;                        ///< Auto: on a terminal, unless NO_COLOR is set
   std::optional<LocalRank> stdin_rank;  ///< who inherits standard input; by default a single worker
   std::string host_name;
 };
@@ -41,6 +45,8 @@ struct RunOptions {
                               const std::function<void(const Outcome&)>& conclude);
 
 /// Whether a stream of this program may be coloured.
-[[nodiscard]] bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);
+[[nodiscard]] bool may_colour(int fd,
+                              When colour,
+                              const std::map<std::string, std::string>& variables);
 
 }  // namespace muster

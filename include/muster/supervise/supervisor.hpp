@@ -1,11 +1,11 @@
 #pragma once
 
+#include <muster/supervise/exit_status.hpp>
+
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include <muster/supervise/exit_status.hpp>
 
 namespace muster {
 
@@ -63,13 +63,8 @@ struct StartGrace {};
 struct KillEverything {};
 struct Finish {};
 
-using Action = std::variant<StartWorkers,
-                            CancelStart,
-                            AskToEnd,
-                            EndLeftovers,
-                            StartGrace,
-                            KillEverything,
-                            Finish>;
+using Action = std::
+    variant<StartWorkers, CancelStart, AskToEnd, EndLeftovers, StartGrace, KillEverything, Finish>;
 
 enum class Verdict {
   Succeeded,
@@ -100,14 +95,15 @@ struct Conclusion {
 /// happened, and carries out what it returns. That is what lets its tests run a whole day of
 /// crashes in a microsecond.
 ///
-///   Running ── a worker failed, or a stop was asked for ──▶ Stopping ── grace ended, asked ──▶ Killing
-///      │                                                       │         twice, partner lost      │
-///      │ all ended                                             │ all ended                        │
-///      ▼                                                       ▼                                  │
-///   Sweeping ◀──────────────────────────────────────────── (leftovers are asked too)              │
-///      │ nothing left                   nothing left, or gave up waiting                          │
-///      ▼                                                                                          ▼
-///   Finished ◀─────────────────────────────────────────────────────────────────────────────── Finished
+///   Running ── a worker failed, or a stop was asked for ──▶ Stopping ── grace ended, asked ──▶
+///   Killing
+///      │                                                       │         twice, partner lost │ │
+///      all ended                                             │ all ended                        │
+///      ▼                                                       ▼ │
+///   Sweeping ◀──────────────────────────────────────────── (leftovers are asked too) │
+///      │ nothing left                   nothing left, or gave up waiting │ ▼ ▼
+///   Finished ◀───────────────────────────────────────────────────────────────────────────────
+///   Finished
 ///
 /// Leftovers in Sweeping that outlive the grace lead to Killing as well. There is one grace from
 /// the first request to end until the kill, on every path.
@@ -136,7 +132,13 @@ class Supervisor {
   [[nodiscard]] std::string state_name() const;
 
  private:
-  enum class State { Running, Stopping, Sweeping, Killing, Finished };
+  enum class State {
+    Running,
+    Stopping,
+    Sweeping,
+    Killing,
+    Finished
+  };
 
   [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
   [[nodiscard]] std::vector<Action> handle(const WorkerIsFailing& failing);
