@@ -1,0 +1,283 @@
+"""Where a page and the program could drift apart, both are read and compared."""
+
+import json
+import re
+
+import pytest
+from pages import (
+    CODE,
+    PAGES,
+    ROOT,
+    binary,
+    name_of,
+    page,
+    plain,
+    section,
+    source,
+    table,
+    without_blocks,
+)
+
+# --- Links ---------------------------------------------------------------------------------------
+
+
+def anchors(text):
+    """The anchors that a heading gets: lower case, blanks as dashes, no punctuation."""
+    headings = re.findall(r"^#+ (.*)$", without_blocks(text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(path):
+    broken = []
+    for target in re.findall(r"\]\(([^)]+)\)", without_blocks(path.read_text())):
+        if target.startswith("https://"):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (path.parent / file).resolve() if file else path
+        if not there.exists() or (anchor and anchor not in anchors(there.read_text())):
+            broken.append(target)
+
+    assert broken == []
+
+
+def test_every_page_is_on_the_map():
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", page("README.md")))
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+    assert pages - linked == set()
+
+
+# --- The command line ----------------------------------------------------------------------------
+
+
+def options_of_help(text):
+    """What --help lists: (letter, name, argument) and the sentences, lines joined."""
+    options = {}
+    current = None
+    for line in text[text.index("\nJob:") :].splitlines():
+        match = re.match(r"  (?:-(\w), |    )--([a-z-]+)(?: ([A-Z]+))?(?: {2,}(.*))?$", line)
+        if match:
+            letter, name, argument, words = match.groups()
+            current = name
+            options[name] = [letter, argument, words or ""]
+        elif current and line.startswith(" " * 10):
+            options[current][2] = f"{options[current][2]} {line.strip()}".strip()
+        else:
+            current = None
+    return options
+
+
+def row_of(name, letter, argument, words):
+    option = (
+        f"`-{letter}`, " if letter else ""
+    ) + f"`--{name}{' ' + argument if argument else ''}`"
+    return [option, f"`MUSTER_{name.upper().replace('-', '_')}`", words]
+
+
+def test_the_options_are_those_of_help(desk):
+    options = options_of_help(desk.run("muster --help").stdout)
+
+    assert len(options) > 20
+    assert table(page("options.md"), "Option") == [
+        row_of(name, *values) for name, values in options.items()
+    ]
+
+
+# --- Exit codes ----------------------------------------------------------------------------------
+
+
+def codes(answer):
+    rows = table(page("exit-codes.md"), "Code")
+    return {int(row[0]) for row in rows if row[0].isdigit() and row[2] == answer}
+
+
+def test_the_exit_codes_are_those_of_the_program():
+    enum = re.search(r"enum class ErrorKind \{(.*?)\};", source("include/muster/base/result.hpp"))
+    of_errors = {int(code) for code in re.findall(r"= (\d+),", enum.group(1))}
+
+    assert codes("yes") == of_errors | {0, 70}
+    assert "return 70;" in source("launcher/main.cpp")
+    assert codes("no").isdisjoint(codes("yes"))
+
+
+def test_the_exit_codes_are_those_of_help(desk):
+    text = desk.run("muster --help").stdout
+    paragraph = re.sub(r"128 \+", "", text[text.index("Exit codes:") :])
+
+    assert {int(code) for code in re.findall(r"\b\d+\b", paragraph) if code != "128"} == codes(
+        "yes"
+    )
+
+
+# --- Platforms -----------------------------------------------------------------------------------
+
+
+def test_the_platforms_are_those_of_the_program(desk):
+    refused = desk.run("muster plan --platform x true").stdout
+    names = re.search(r"expected one of (.*)$", refused, re.MULTILINE).group(1).split(", ")
+
+    for name in names:
+        assert section(page("platforms.md"), name)
+    listed = re.findall(r'\{"(\w+)", "([^"]+)", find_', source("src/cluster/platform.cpp"))
+    rows = [[plain(cell) for cell in row] for row in table(page("platforms.md"), "Platform")]
+    assert rows == [list(pair) for pair in listed], "names, signs and order"
+
+
+@pytest.mark.parametrize("name", ["hai", "pet", "volcano", "bare"])
+def test_every_variable_that_a_platform_reads_is_named(name):
+    read = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]*|RANK)"', source(f"src/cluster/{name}.cpp")))
+    text = section(page("platforms.md"), name)
+
+    assert len(read) > 2
+    assert {variable for variable in read if variable not in text} == set()
+
+
+def test_every_variable_that_hides_devices_is_named():
+    read = set(re.findall(r'"([A-Z]+_VISIBLE_DEVICES|[A-Z]+_RT_VISIBLE_DEVICES)"',
+                          source("src/environment/accelerators.cpp")))  # fmt: skip
+    named = set(
+        re.findall(r"`(\w+_VISIBLE_DEVICES)`", section(page("platforms.md"), "How many workers"))
+    )
+
+    assert read == named
+
+
+# --- Templates -----------------------------------------------------------------------------------
+
+
+def placeholders():
+    return [plain(row[0]).strip("{}") for row in table(page("templates.md"), "Placeholder")]
+
+
+def test_the_placeholders_are_those_of_the_program():
+    names = re.search(r"placeholder_names\(\) \{(.*?)\};", source("src/mode/read_template.cpp"))
+
+    assert placeholders() == re.findall(r'"(\w+)"', names.group(1))
+
+
+def test_every_placeholder_is_filled(desk):
+    lines = "".join(f'      A_{name}: "<{{{name}}}>"\n' for name in placeholders())
+    template = f"mode: all\nroles:\n  - name: w\n    error_file: e\n    environment:\n{lines}"
+    (desk.folder / "all.yaml").write_text(template)
+
+    seen = desk.run("muster --template all.yaml -- sh -c 'env | grep ^A_'")
+
+    assert seen.returncode == 0
+    values = dict(re.findall(r"^A_(\w+)=<(.*)>$", seen.stdout, re.MULTILINE))
+    assert sorted(values) == sorted(placeholders())
+    assert [name for name, value in values.items() if not value or "{" in value] == []
+
+
+def test_the_fields_are_those_of_the_program():
+    text = source("src/mode/read_template.cpp")
+    lists = re.findall(r"check_fields\(\w+,\s*\{([^}]*)\}", text)
+    known = [sorted(re.findall(r'"(\w+)"', names)) for names in lists]
+    fields = section(page("templates.md"), "Fields")
+    described = [
+        sorted(plain(row[0]) for row in rows)
+        for rows in (
+            table(fields.split("Of a role:")[0], "Field"),
+            table(fields.split("Of a role:")[1].split("Of a file:")[0], "Field"),
+            table(fields.split("Of a file:")[1], "Field"),
+        )
+    ]
+
+    assert sorted(described) == sorted(known)
+
+
+# --- Documents -----------------------------------------------------------------------------------
+
+
+def paths_of(document, leaves, before=""):
+    """The fields of a JSON document as a page writes them: "a", "a.b", "a[].b"."""
+    for name, value in document.items():
+        path = before + name
+        yield path
+        if path in leaves:
+            continue
+        if isinstance(value, dict):
+            yield from paths_of(value, leaves, path + ".")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            yield from paths_of(value[0], leaves, path + "[].")
+
+
+def fields_of(name):
+    return [plain(row[0]) for row in table(page(name), "Field")]
+
+
+def test_the_fields_of_the_report_are_those_of_a_report(desk):
+    script = "echo oh >&2; test $RANK = 1 && exit 3; exec sleep 60"
+    seen = desk.run(f"muster --report r.json --nproc-per-node 2 -- sh -c '{script}'")
+
+    assert seen.returncode == 3
+    report = json.loads((desk.folder / "r.json").read_text())
+    assert sorted(paths_of(report, leaves=())) == sorted(fields_of("report.md"))
+
+
+def test_the_fields_of_the_plan_are_those_of_a_plan(desk):
+    seen = desk.run("muster plan --json --template templates/modes/torchrun.yaml -- true")
+
+    leaves = ("files", "processes[].env", "rendezvous", "nodes")
+    plan = json.loads(seen.stdout)
+    paths = set(paths_of(plan, leaves)) - {"rendezvous", "nodes"}
+    paths |= {f"{outer}.{inner}" for outer in ("rendezvous", "nodes") for inner in plan[outer]}
+    assert paths == set(fields_of("plan.md"))
+
+
+# --- States and signals --------------------------------------------------------------------------
+
+
+def first_words(text, heading):
+    """The code words in the first column of a table."""
+    return {CODE.findall(row[0])[0] for row in table(text, heading) if CODE.findall(row[0])}
+
+
+def test_the_states_of_the_supervisor_are_those_of_the_program():
+    header = source("include/muster/supervise/supervisor.hpp")
+    text = section(page("states.md"), "The supervisor")
+    for heading, pattern in {
+        "State": r"enum class State \{(.*?)\}",
+        "Event": r"using Event = std::variant ?<(.*?)>",
+        "Action": r"using Action = std::variant ?<(.*?)>",
+    }.items():
+        names = re.search(pattern, header).group(1)
+        assert first_words(text, heading) == set(re.findall(r"\w+", names)), heading
+
+    verdicts = re.search(r"enum class Verdict \{(.*?)\}", header).group(1)
+    assert first_words(text, "Verdict") == set(re.findall(r"\w+", verdicts.lower()))
+
+
+def test_the_states_of_a_console_are_those_of_the_program():
+    names = re.search(r"enum class State \{(.*?)\}", source("src/run/console.hpp"))
+    text = section(page("states.md"), "A console")
+
+    assert first_words(text, "State") == set(re.findall(r"\w+", names.group(1)))
+
+
+def test_the_signals_are_those_that_the_program_handles():
+    text = source("src/run/inherited.cpp")
+    lists = re.findall(r"for \(const int signal :\s*\{([^}]*)\}", text)
+    handled = {name for names in lists for name in re.findall(r"SIG\w+", names)}
+    rows = table(section(page("processes.md"), "Signals"), "Signal to muster")
+    described = {name for row in rows for name in re.findall(r"SIG\w+", row[0])}
+
+    assert described == handled | {"SIGKILL"}
+
+
+def test_the_limits_of_a_console_are_those_of_the_program():
+    """1 MiB and 256 KiB are in prose on two pages."""
+    header = source("src/run/console.hpp")
+
+    assert "kMost = std::size_t{1} << 20U" in header
+    assert "kRelief = std::size_t{1} << 18U" in header
+    assert "kLongestLine = std::size_t{16} << 20U" in source("include/muster/logs/line_framer.hpp")
+
+
+def test_nothing_else_is_needed_to_run_the_program():
+    """README promises: the C library of Debian 12, and nothing else."""
+    text = binary().read_bytes()
+    versions = {tuple(map(int, v.split(b"."))) for v in re.findall(rb"GLIBC_(\d+\.\d+)\0", text)}
+
+    assert max(versions) <= (2, 36)
+    assert not re.search(rb"lib(stdc\+\+|boost\w*|yaml-cpp|fmt|spdlog)\.so", text)

@@ -1,0 +1,81 @@
+"""Every message of the program is explained, and every message that is explained exists."""
+
+import errno
+import os
+import re
+
+from pages import ROOT, name_of, page, tables
+
+# Where messages for users are composed.
+SOURCES = [
+    *sorted((ROOT / "src").rglob("*.cpp")),
+    *sorted((ROOT / "launcher").glob("*.cpp")),
+    ROOT / "include/muster/environment/settings.hpp",
+]
+# Help, manual page and a build tool: what they say is no message.
+WITHOUT_MESSAGES = ("embed_templates.cpp", "texts.cpp", "option_table.cpp")
+
+# Texts of several words that are no part of a message that wants an explanation.
+OTHER_TEXTS = {
+    "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",
+    "a free port, at start": "a source",
+    "assumed equal to ours": "a source",
+    "default of hai": "a source",
+    "nodes.slots of the others": "a field",
+    "all workers succeeded": "a reason in the report",
+    "worker not started": "a reason in the report",
+    "ending what is left": "a state",
+    "unchecked error:": "a bug",
+}
+
+STRING = r'"((?:[^"\\\n]|\\.)*)"'
+
+
+def texts_of(path):
+    """The strings of a source file, those that follow each other joined."""
+    text = re.sub(r"^\s*//.*$|\s//[^\"\n]*$|^#.*$", "", path.read_text(), flags=re.MULTILINE)
+    for match in re.finditer(rf"{STRING}(?:\s*{STRING})*", text):
+        yield "".join(re.findall(STRING, match.group(0))).replace("\\n", "\n").strip()
+
+
+def words(text):
+    return [word for word in text.split() if re.search(r"[A-Za-z]{2}", word)]
+
+
+def is_sentence_part(text):
+    return len(words(text)) >= 3
+
+
+def messages():
+    """What stands in code type in the first column of the page."""
+    for rows in tables(page("troubleshooting.md")):
+        if rows[0][0] == "Message":
+            yield from (row[0].strip("`") for row in rows[1:])
+
+
+def test_every_message_is_explained():
+    explained = "\n".join(messages())
+    missing = [
+        f"{name_of(path)}: {text}"
+        for path in SOURCES
+        if path.name not in WITHOUT_MESSAGES
+        for text in texts_of(path)
+        if is_sentence_part(text) and text not in OTHER_TEXTS and text not in explained
+    ]
+
+    assert not missing, "docs/troubleshooting.md lacks:\n" + "\n".join(missing)
+
+
+def test_every_message_that_is_explained_exists():
+    parts = {text for path in SOURCES for text in texts_of(path) if words(text)}
+    parts |= {os.strerror(number) for number in errno.errorcode}
+    by_length = sorted(parts, key=len, reverse=True)
+    unknown = []
+    for message in messages():
+        rest = message
+        for part in by_length:
+            rest = rest.replace(part, "\0")
+        if any(is_sentence_part(piece) for piece in rest.split("\0")):
+            unknown.append(message)
+
+    assert not unknown, "the program does not say:\n" + "\n".join(unknown)
