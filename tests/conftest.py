@@ -7,13 +7,21 @@ import signal
 import pytest
 
 from support import processes
-from support.muster import Muster
+from support.muster import Muster, is_sanitized
 from support.terminal import Terminal
 from support.workers import Workers
 
 _TEST_SECONDS = 120
 _SOAK_SECONDS = 3600
 _numbers = itertools.count()
+
+
+def pytest_collection_modifyitems(config, items):
+    """A sanitized build is not asked for what its sanitizers cannot do."""
+    plain = [item for item in items if item.get_closest_marker("plain_build")]
+    if plain and is_sanitized():
+        items[:] = [item for item in items if item not in plain]
+        config.hook.pytest_deselected(items=plain)
 
 
 @pytest.fixture(scope="session")

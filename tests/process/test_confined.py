@@ -11,7 +11,11 @@ WITH_FOREIGN_PROC = ["unshare", "--pid", "--fork", "sh", "-c", '"$@"; exit $?', 
 READ_ONLY = ["unshare", "--mount", "sh", "-c", 'mount -o remount,bind,ro / / && exec "$@"', "sh"]
 
 PLACES = pytest.mark.parametrize(
-    "place", [WITHOUT_PROC, WITH_FOREIGN_PROC], ids=["none", "foreign"]
+    "place",
+    [
+        pytest.param(WITHOUT_PROC, id="none", marks=pytest.mark.plain_build),
+        pytest.param(WITH_FOREIGN_PROC, id="foreign"),
+    ],
 )
 
 
@@ -48,6 +52,7 @@ def test_workers_that_ignore_term_are_killed_without_a_proc_of_ours(muster, work
     assert job.end(2) == 5
 
 
+@pytest.mark.plain_build
 def test_term_ends_the_job_without_proc(muster, worker):
     job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 0, through=WITHOUT_PROC)
     job.out.wait_for("ready", times=2)

@@ -160,6 +160,7 @@ def test_lines_of_four_megabytes_stay_whole(muster, worker):
     assert sorted(job.out.bytes.split(b"\n")) == [b"", b"[0] " + b"a" * size, b"[1] " + b"b" * size]
 
 
+@pytest.mark.plain_build
 def test_a_line_without_an_end_does_not_fill_the_memory(muster):
     script = "head -c 80000000 /dev/zero | tr '\\0' x; touch written.$RANK; exec sleep 100"
     job = muster.start("--nproc-per-node=2", "--", "sh", "-c", script, stdout=subprocess.DEVNULL)

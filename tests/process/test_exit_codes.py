@@ -87,6 +87,7 @@ def cores_are_dumped(folder):
     return os.WCOREDUMP(os.waitpid(pid, 0)[1])
 
 
+@pytest.mark.plain_build
 def test_a_core_file_is_mentioned(muster, tmp_path):
     expected = cores_are_dumped(tmp_path)
 

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -70,6 +71,17 @@ def test_a_program_called_as_a_subcommand_can_be_run(muster, tmp_path):
 
     assert muster.run("--", "./plan").out.text == "I am a program\n"
     assert muster.run("run", "./plan").out.text == "I am a program\n"
+
+
+def test_verbose_says_what_happens_and_what_muster_waits_for(muster, worker):
+    job = muster.start("--verbose", "--grace=0.2", "--", worker("ignore_term"))
+    job.out.wait_for("ready")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+    assert job.said_about("SIGTERM received", "asking 1 worker to end")
+    assert job.said_about("rank 0 (pid ", "ended: signal SIGKILL")
 
 
 class TestPython:

@@ -22,6 +22,11 @@ def binary():
     return Path(named or ROOT / "build" / "muster").absolute()
 
 
+def is_sanitized():
+    """Whether the program under test was built with sanitizers."""
+    return binary().exists() and b"__asan_init" in binary().read_bytes()
+
+
 class Muster:
     """Starts jobs for one test, and makes sure that the test leaves no process behind."""
 
