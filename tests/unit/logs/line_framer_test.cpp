@@ -164,10 +164,12 @@ TEST(LineFramer, KeepsALineOfManyMegabytesWhole) {
 std::string cut_line(const std::string& unit, std::size_t offset) {
   LineFramer framer(kPrefix);
   std::string out;
-  std::string text(offset, 'x');
-  while (text.size() <= LineFramer::kLongestLine) {
-    text += unit;
+  std::string units = unit;
+  while (units.size() <= LineFramer::kLongestLine) {
+    units += units;
   }
+  const std::size_t whole_units = LineFramer::kLongestLine / unit.size() + 1;
+  const std::string text = std::string(offset, 'x') + units.substr(0, whole_units * unit.size());
   // In two reads, the second of which is torn inside a character.
   const std::size_t first = text.size() - 1;
   framer.feed(std::string_view(text).substr(0, first), out);

@@ -1,0 +1,282 @@
+// What happened, for people and for programs.
+#include "report/outcomes.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// For people
+
+TEST(DescribeOutcome, IsOneQuietLineOnSuccess) {
+  const auto lines = describe_outcome(success());
+
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].text, "4 workers succeeded in 1.30 s");
+  EXPECT_EQ(lines[0].level, Level::Info);
+}
+
+TEST(DescribeOutcome, SaysWhoFailedFirstAndWhyAndWhoWasOnlyStopped) {
+  Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
+  outcome.first_failure->last_lines = {"Traceback (most recent call last):", "", "RuntimeError: x"};
+
+  EXPECT_EQ(texts_of(outcome),
+            (Lines{"rank 10 failed first: node 1 (gpu-17), local rank 2, pid 4702, signal SIGABRT "
+                   "(Aborted), after 1.25 s, attempt 0",
+                   "the last lines of its standard error:",
+                   "  | Traceback (most recent call last):",
+                   "  | ",
+                   "  | RuntimeError: x",
+                   "stopped by muster: ranks 8-9, 11",
+                   "exit code 134"}));
+}
+
+TEST(DescribeOutcome, NamesAnExitCodeAndACore) {
+  EXPECT_NE(texts_of(failure(ExitStatus::exited(3)))[0].find("pid 4702, exit code 3, after"),
+            std::string::npos);
+  EXPECT_NE(texts_of(failure(ExitStatus::signalled(SIGSEGV, true)))[0].find(
+                "signal SIGSEGV (Segmentation fault), core dumped, after"),
+            std::string::npos);
+}
+
+TEST(DescribeOutcome, EndsWithTheExitCodeWheneverTheJobDidNotSucceed) {
+  EXPECT_EQ(texts_of(failure(ExitStatus::exited(3))).back(), "exit code 3");
+  EXPECT_EQ(texts_of(stop()).back(), "exit code 143");
+}
+
+TEST(DescribeOutcome, SaysWhichSignalStoppedTheJob) {
+  EXPECT_EQ(texts_of(stop()),
+            (Lines{"stopped by SIGTERM", "stopped by muster: ranks 8-11", "exit code 143"}));
+}
+
+TEST(DescribeOutcome, SaysWhyAWorkerCouldNotBeStarted) {
+  Outcome outcome = failure(ExitStatus::exited(127));
+  outcome.first_failure->start_error = "cannot run 'nosuch': not found";
+  for (const std::size_t worker : {2U, 3U}) {
+    outcome.workers[worker].outcome = WorkerOutcome::NeverStarted;
+    outcome.workers[worker].pid = -1;
+    outcome.workers[worker].status.reset();
+  }
+
+  EXPECT_EQ(texts_of(outcome),
+            (Lines{"rank 10 could not be started: node 1 (gpu-17), cannot run 'nosuch': not found",
+                   "stopped by muster: ranks 8-9",
+                   "never started: ranks 10-11",
+                   "exit code 127"}));
+}
+
+TEST(DescribeOutcome, NamesWhoHadSucceededAndWhoCouldNotBeKilled) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.workers[0].outcome = WorkerOutcome::Succeeded;
+  outcome.workers[3].outcome = WorkerOutcome::Running;
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(Lines(lines.begin() + 1, lines.end()),
+            (Lines{"stopped by muster: rank 9",
+                   "succeeded: rank 8",
+                   "could not be killed: rank 11",
+                   "exit code 1"}));
+}
+
+TEST(DescribeOutcome, ReadsTheErrorFile) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.first_failure->error_file = R"({"message": {"message": "ValueError: no data"}})";
+
+  EXPECT_EQ(texts_of(outcome)[1], "its error file says: ValueError: no data");
+}
+
+TEST(DescribeOutcome, SaysWhenTheOrderOfDeathsIsUnknown) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.knows_order = false;
+
+  EXPECT_NE(texts_of(outcome)[1].find("order"), std::string::npos);
+}
+
+TEST(DescribeOutcome, BeginsWithItsRemarks) {
+  Outcome outcome = success();
+  outcome.remarks = {"worker_3.out lacks 12 bytes"};
+
+  EXPECT_EQ(texts_of(outcome)[0], "worker_3.out lacks 12 bytes");
+  EXPECT_EQ(describe_outcome(outcome)[0].level, Level::Warning);
+}
+
+TEST(Hints, KnowWhatEndsAWorkerFromOutside) {
+  EXPECT_EQ(hints(success()), Lines{});
+  EXPECT_EQ(hints(failure(ExitStatus::exited(1))), Lines{});
+  ASSERT_EQ(hints(failure(ExitStatus::signalled(SIGKILL))).size(), 1U);
+  EXPECT_NE(hints(failure(ExitStatus::signalled(SIGKILL)))[0].find("oom"), std::string::npos);
+  EXPECT_NE(hints(failure(ExitStatus::signalled(SIGBUS)))[0].find("/dev/shm"), std::string::npos);
+}
+
+// For programs
+
+std::vector<std::string> keys(const json::value& value) {
+  std::vector<std::string> names;
+  for (const auto& member : value.as_object()) {
+    names.emplace_back(member.key());
+  }
+  return names;
+}
+
+TEST(ReportDocument, HasTheFieldsOfTheDesign) {
+  const json::value document = to_document(failure(ExitStatus::signalled(SIGABRT)));
+
+  for (const char* const field :
+       {"verdict", "exit_code", "attempt", "reason", "first_failure", "workers"}) {
+    EXPECT_TRUE(document.as_object().contains(field)) << field;
+  }
+  for (const char* const field : {"node",
+                                  "host",
+                                  "role",
+                                  "global_rank",
+                                  "local_rank",
+                                  "pid",
+                                  "exit_code",
+                                  "signal",
+                                  "run_time_s",
+                                  "stderr_tail",
+                                  "hints"}) {
+    EXPECT_TRUE(document.at("first_failure").as_object().contains(field)) << field;
+  }
+  for (const char* const field : {"global_rank", "outcome", "signal"}) {
+    EXPECT_TRUE(document.at("workers").at(0).as_object().contains(field)) << field;
+  }
+}
+
+TEST(ReportDocument, OfASuccessHasNoFailure) {
+  const json::value document = to_document(success());
+
+  EXPECT_EQ(document.at("verdict"), "succeeded");
+  EXPECT_EQ(document.at("exit_code"), 0);
+  EXPECT_EQ(document.at("reason"), "all workers succeeded");
+  EXPECT_EQ(document.at("first_failure"), nullptr);
+  EXPECT_EQ(document.at("workers").as_array().size(), kWorkers);
+  EXPECT_EQ(document.at("workers").at(0).at("outcome"), "succeeded");
+  EXPECT_EQ(document.at("workers").at(0).at("exit_code"), 0);
+  EXPECT_EQ(document.at("workers").at(0).at("signal"), nullptr);
+}
+
+TEST(ReportDocument, OfAFailureNamesIt) {
+  Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
+  outcome.first_failure->last_lines = {"a", "b"};
+  const json::value document = to_document(outcome);
+
+  EXPECT_EQ(document.at("verdict"), "failed");
+  EXPECT_EQ(document.at("exit_code"), 134);
+  EXPECT_EQ(document.at("reason"), "worker failed");
+  const json::value& first = document.at("first_failure");
+  EXPECT_EQ(first.at("node"), 1);
+  EXPECT_EQ(first.at("host"), "gpu-17");
+  EXPECT_EQ(first.at("global_rank"), 10);
+  EXPECT_EQ(first.at("local_rank"), 2);
+  EXPECT_EQ(first.at("pid"), 4'702);
+  EXPECT_EQ(first.at("exit_code"), nullptr);
+  EXPECT_EQ(first.at("signal"), "SIGABRT");
+  EXPECT_EQ(first.at("run_time_s"), 1.254);
+  EXPECT_EQ(first.at("stderr_tail"), (json::value{"a", "b"}));
+  EXPECT_EQ(document.at("workers").at(0).at("outcome"), "stopped");
+  EXPECT_EQ(document.at("workers").at(0).at("signal"), "SIGTERM");
+  EXPECT_EQ(document.at("workers").at(2).at("outcome"), "failed");
+}
+
+TEST(ReportDocument, OfAStopNamesTheSignal) {
+  const json::value document = to_document(stop());
+
+  EXPECT_EQ(document.at("verdict"), "stopped");
+  EXPECT_EQ(document.at("exit_code"), 143);
+  EXPECT_EQ(document.at("reason"), "stopped by SIGTERM");
+  EXPECT_EQ(document.at("first_failure"), nullptr);
+}
+
+TEST(ReportDocument, KnowsEveryOutcomeOfAWorker) {
+  for (const auto& [outcome, name] : std::vector<std::pair<WorkerOutcome, std::string>>{
+           {WorkerOutcome::Succeeded, "succeeded"},
+           {WorkerOutcome::Failed, "failed"},
+           {WorkerOutcome::Stopped, "stopped"},
+           {WorkerOutcome::NeverStarted, "never started"},
+           {WorkerOutcome::Running, "running"}}) {
+    Outcome job = success();
+    job.workers[0].outcome = outcome;
+    EXPECT_EQ(to_document(job).at("workers").at(0).at("outcome"), json::value(name));
+  }
+}
+
+TEST(ReportDocument, HasTheSameFieldsInEveryCase) {
+  EXPECT_EQ(keys(to_document(success())), keys(to_document(failure(ExitStatus::exited(1)))));
+  EXPECT_EQ(keys(to_document(success())), keys(to_document(stop())));
+}
+
+// The file
+
+/// A folder that is gone at the end of the test.
+class Folder {
+ public:
+  Folder() : path_(testing::TempDir() + "report_test." + std::to_string(::getpid())) {
+    std::filesystem::create_directories(path_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+  [[nodiscard]] std::size_t files() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) {
+      ++count;
+    }
+    return count;
+  }
+
+ private:
+  std::string path_;
+};
+
+json::value read_json(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return json::parse(text.str());
+}
+
+TEST(WriteReport, WritesTheDocument) {
+  const Folder folder;
+  const std::string path = folder.file("report.json");
+
+  ASSERT_TRUE(write_report(success(), path));
+  EXPECT_EQ(read_json(path), to_document(success()));
+}
+
+TEST(WriteReport, ReplacesAnOldOneAndLeavesNothingBeside) {
+  const Folder folder;
+  const std::string path = folder.file("report.json");
+  ASSERT_TRUE(write_report(success(), path));
+
+  ASSERT_TRUE(write_report(stop(), path));
+  EXPECT_EQ(read_json(path).at("verdict"), "stopped");
+  EXPECT_EQ(folder.files(), 1U);
+}
+
+TEST(WriteReport, SaysWhyItCannot) {
+  const Folder folder;
+  for (const auto& [path, why] : std::map<std::string, std::string>{
+           {folder.file("missing/report.json"), "No such file or directory"},
+           {folder.file(""), "directory"},
+           {"", "No such file or directory"}}) {
+    const auto written = write_report(success(), path);
+    ASSERT_FALSE(written) << path;
+    EXPECT_EQ(written.error().kind, ErrorKind::System);
+    EXPECT_TRUE(written.error().message.starts_with("cannot write the report '" + path + "': "));
+  }
+  EXPECT_EQ(folder.files(), 0U);
+}
+
+}  // namespace
+}  // namespace muster
