@@ -15,12 +15,13 @@ namespace {
 
 namespace po = boost::program_options;
 
-std::vector<std::string> option_names(std::string_view before) {
+/// Names are compared without what they all begin with: it would make each look like each.
+std::optional<std::string> nearest_option(std::string_view typed) {
   std::vector<std::string> names;
   for (const Option& option : option_table()) {
-    names.push_back(std::string(before) + option.name);
+    names.emplace_back(option.name);
   }
-  return names;
+  return nearest_name(typed, names);
 }
 
 const Option* find_option(std::string_view name) {
@@ -105,10 +106,11 @@ po::options_description describe_options() {
 Error unknown_option(const std::string& typed) {
   const std::string shown =
       typed.starts_with('-') ? typed.substr(0, typed.find('=')) : "--" + typed;
-  const auto nearest = nearest_name(shown, option_names("--"));
+  const auto nearest =
+      nearest_option(shown.substr(std::min(shown.find_first_not_of('-'), shown.size())));
   return Error{ErrorKind::BadUsage,
                "unknown option '" + shown + "'" +
-                   (nearest ? "; did you mean '" + *nearest + "'?"
+                   (nearest ? "; did you mean '--" + *nearest + "'?"
                             : "; 'muster --help' lists them, and a program that begins with a dash "
                               "goes behind '--'")};
 }
@@ -151,9 +153,24 @@ Result<> read_flags(const std::vector<std::string>& tokens, Settings& settings) 
   return {};
 }
 
-/// Kubernetes sets these for a Service that happens to be called "muster".
-bool is_service_variable(const std::string& name) {
-  return name.starts_with("MUSTER_SERVICE_") || name == "MUSTER_PORT" ||
+std::string variable_name(std::string option) {
+  std::transform(option.begin(), option.end(), option.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
+  return "MUSTER_" + option;
+}
+
+Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
+  return Error{ErrorKind::BadEnvironment,
+               "unknown variable '" + name + "'" +
+                   (nearest ? "; did you mean '" + variable_name(*nearest) + "'?"
+                            : "; names that begin with MUSTER_ are options of muster")};
+}
+
+/// Images say which version they hold with MUSTER_VERSION, and Kubernetes sets the others for a
+/// Service that happens to be called "muster".
+bool is_of_others(const std::string& name) {
+  return name == "MUSTER_VERSION" || name.starts_with("MUSTER_SERVICE_") || name == "MUSTER_PORT" ||
          name.starts_with("MUSTER_PORT_");
 }
 
@@ -164,7 +181,7 @@ Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
     if (!variable.starts_with("MUSTER_")) {
       break;
     }
-    if (variable == kMarkerVariable || is_service_variable(variable)) {
+    if (variable == kMarkerVariable || is_of_others(variable)) {
       continue;
     }
     std::string name = variable.substr(7);
@@ -173,18 +190,7 @@ Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
     });
     const Option* const option = find_option(name);
     if (option == nullptr) {
-      std::vector<std::string> known = option_names("MUSTER_");
-      for (std::string& text : known) {
-        std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-          return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-        });
-      }
-      const auto nearest = nearest_name(variable, known);
-      return Error{ErrorKind::BadEnvironment,
-                   "unknown variable '" + variable + "'" +
-                       (nearest ? "; did you mean '" + *nearest + "'?"
-                                : "; names that begin with MUSTER_ are "
-                                  "options of muster")};
+      return unknown_variable(variable, nearest_option(name));
     }
     if (option->argument == nullptr && value != "0" && value != "1") {
       return wrong_value({value, variable}, "0 or 1");

@@ -2,6 +2,8 @@
 #include <muster/base/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace muster {
 namespace {
@@ -19,6 +21,14 @@ void append(std::string& out, const json::value& value, std::size_t depth);
 void append_line_start(std::string& out, bool is_first, std::size_t depth) {
   out += is_first ? "\n" : ",\n";
   out.append(2 * depth, ' ');
+}
+
+/// "0.526", where Boost.JSON writes 5.26E-1.
+void append_number(std::string& out, double number) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  out +=
+      error == std::errc{} ? std::string(text.data(), end) : json::serialize(json::value(number));
 }
 
 void append_object(std::string& out, const json::object& object, std::size_t depth) {
@@ -53,6 +63,8 @@ void append(std::string& out, const json::value& value, std::size_t depth) {
     append_object(out, value.get_object(), depth);
   } else if (value.is_array() && !is_flat(value.get_array())) {
     append_array(out, value.get_array(), depth);
+  } else if (value.is_double()) {
+    append_number(out, value.get_double());
   } else {
     out += json::serialize(value);
   }

@@ -159,7 +159,9 @@ std::optional<std::string> nearest_name(std::string_view typed,
   std::optional<std::string> nearest;
   std::size_t least = std::max<std::size_t>(1, typed.size() / 3) + 1;
   for (const std::string& name : known) {
-    const std::size_t distance = edit_distance(typed, name);
+    constexpr std::size_t kTellingLetters = 3;
+    const bool is_beginning = typed.size() >= kTellingLetters && name.starts_with(typed);
+    const std::size_t distance = is_beginning ? 1 : edit_distance(typed, name);
     if (distance < least) {
       least = distance;
       nearest = name;

@@ -217,6 +217,18 @@ Result<RoleTemplate> read_role(const json::value& value,
   return role;
 }
 
+/// A file is written once on each node, so it knows no single worker.
+Result<> check_no_worker(const std::string& text, const std::string& path, const Place& place) {
+  for (const char* const name :
+       {"error_file", "global_rank", "local_rank", "role", "role_rank", "role_world_size"}) {
+    const std::string placeholder = "{" + std::string(name) + "}";
+    if (text.find(placeholder) != std::string::npos) {
+      return place.error(path, "uses " + placeholder + ", which differs from worker to worker");
+    }
+  }
+  return {};
+}
+
 Result<FileTemplate> read_file(const json::value& value,
                                const std::string& path,
                                const Place& place) {
@@ -229,7 +241,9 @@ Result<FileTemplate> read_file(const json::value& value,
       check_fields(object, {"path", "mode", "content"}, path, place),
       read_field(file.path, object, path + "/path", place, read_text),
       read_field(file.mode, object, path + "/mode", place, read_text),
-      read_field(file.content, object, path + "/content", place, read_text)};
+      read_field(file.content, object, path + "/content", place, read_text),
+      check_no_worker(file.path, path + "/path", place),
+      check_no_worker(file.content, path + "/content", place)};
   for (const Result<>& step : steps) {
     if (!step) {
       return step.error();

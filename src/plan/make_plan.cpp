@@ -92,6 +92,7 @@ WorkerPlan plan_worker(const RolePlan& shared, Values values) {
   worker.argv = shared.job.program;
   for (const std::string& argument : role.arguments) {
     worker.argv.push_back(fill_placeholders(argument, values));
+    ++worker.template_arguments;
   }
   for (const auto& [name, text] : role.environment) {
     worker.environment[name] = fill_placeholders(text, values);

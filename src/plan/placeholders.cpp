@@ -1,7 +1,62 @@
 // Fills {placeholders} of templates.
 #include <muster/plan/launch_plan.hpp>
 
+#include <functional>
+
 namespace muster {
+namespace {
+
+/// Calls `visit` with each text of the plan that the template wrote.
+void for_each_template_text(LaunchPlan& plan, const std::function<void(std::string&)>& visit) {
+  for (PlannedFile& file : plan.files) {
+    visit(file.path);
+    visit(file.content);
+  }
+  for (WorkerPlan& worker : plan.workers) {
+    for (auto& [name, value] : worker.environment) {
+      visit(value);
+    }
+    for (std::size_t i = worker.argv.size() - worker.template_arguments; i < worker.argv.size();
+         ++i) {
+      visit(worker.argv[i]);
+    }
+    visit(worker.error_file);
+  }
+}
+
+std::string written(const std::string& name) {
+  return "{" + name + "}";
+}
+
+void replace_all(std::string& text, const std::string& placeholder, const std::string& value) {
+  for (std::size_t at = text.find(placeholder); at != std::string::npos;
+       at = text.find(placeholder, at)) {
+    if (value.empty()) {
+      text.clear();
+      return;
+    }
+    text.replace(at, placeholder.size(), value);
+    at += value.size();
+  }
+}
+
+}  // namespace
+
+void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
+  for_each_template_text(plan, [&](std::string& text) {
+    for (const auto& [name, value] : values) {
+      replace_all(text, written(name), value);
+    }
+  });
+}
+
+bool needs_late_value(LaunchPlan& plan, const std::string& name) {
+  bool is_needed = false;
+  for_each_template_text(plan, [&](const std::string& text) {
+    is_needed = is_needed || text.find(written(name)) != std::string::npos;
+  });
+  return is_needed;
+}
 
 std::string fill_placeholders(std::string_view text,
                               const std::map<std::string, std::string>& values) {

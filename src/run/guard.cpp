@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -90,19 +89,16 @@ bool has_child() {
 }
 
 /// KILLs what the agent left, in rounds, until nothing is left or it cannot be killed.
-std::size_t sweep(const std::set<pid_t>& had_before, const std::string& marker) {
+void sweep(const std::set<pid_t>& had_before, const std::string& marker) {
   Sweeper sweeper(::getpid());
-  std::size_t ended = 0;
   for (int round = 0; round < kKillRounds && has_child(); ++round) {
     const std::vector<Process> found = sweeper.kill_round(strangers(had_before, marker));
-    ended = std::max(ended, found.size());
     bury_all();
     if (found.empty()) {
       break;
     }
     (void)::poll(nullptr, 0, kKillRoundMilliseconds);  // the dying need a moment to be gone
   }
-  return ended;
 }
 
 /// The terminal must not stay with a group that is gone.
@@ -116,14 +112,14 @@ int guard(pid_t agent, const std::set<pid_t>& had_before, const std::string& mar
   const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent));
   if (status.code()) {
     if (has_child()) {
-      (void)sweep(had_before, marker);
+      sweep(had_before, marker);
     }
     return *status.code();
   }
-  const std::size_t ended = sweep(had_before, marker);
+  sweep(had_before, marker);
   take_terminal_back();
   say_error("the agent (pid " + std::to_string(agent) + ") was ended by " + status.describe() +
-            "; its " + std::to_string(ended) + " processes were killed");
+            "; every process of the job was killed");
   return status.shell_code();
 }
 

@@ -58,24 +58,15 @@ std::optional<std::size_t> reader_of_input(const JobInput& input) {
   return input.plan.workers.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
-std::map<std::string, std::string> late_values(const JobInput& input) {
-  std::map<std::string, std::string> values = {{"run_dir", input.run_folder}};
-  if (input.port) {
-    values["worker_port"] = std::to_string(input.port->number());
-  }
-  return values;
-}
-
 }  // namespace
 
 Job::Job(const JobInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
-      streams_(io_, input.plan, input.options, input.variables),
+      streams_(io_, input.plan, input.options, input.variables, input.log_folder),
       supervisor_(deciding_workers(input.plan)),
-      workers_(input.plan,
-               input.inherited,
-               WorkerSurroundings{input.variables, worker_marker(input), late_values(input)}),
+      workers_(
+          input.plan, input.inherited, WorkerSurroundings{input.variables, worker_marker(input)}),
       sweeper_(::getpid()),
       terminal_(link_.guard, /*is_wanted=*/reader_of_input(input).has_value()),
       deaths_(io_),
@@ -230,8 +221,9 @@ void Job::collect_deaths() {
   for (const Death& death : workers_.reaper().collect()) {
     workers_.note_end(death.worker);
     if (is_said(Level::Debug)) {
+      const std::vector<int> living = living_ranks();
       say_debug(describe_worker(death.worker) + " ended: " + death.status.describe() +
-                "; still running: ranks " + describe_ranges(living_ranks()));
+                (living.empty() ? "" : "; still running: ranks " + describe_ranges(living)));
     }
     if (!death.status.ok() && supervisor_.is_undisturbed()) {
       look_for_earlier_failure(death);
@@ -309,7 +301,6 @@ bool Job::is_nothing_left() const {
 // --- What the supervisor wants ------------------------------------------------------------------
 
 void Job::act(const StartWorkers& /*action*/) {
-  streams_.choose_log_folder();
   boost::asio::post(io_, std::bind_front(&Job::on_start_turn, this));
 }
 
@@ -517,7 +508,8 @@ Outcome Job::make_outcome() {
     failure.worker = *failed;
     failure.start_error = unstartable_ == failed ? start_error_ : "";
     failure.last_lines = streams_.last_lines(*failed);
-    failure.error_file = read_untrusted_file(workers_.error_file(*failed), kErrorFileBytes);
+    failure.error_file =
+        read_untrusted_file(input_.plan.workers[*failed].error_file, kErrorFileBytes);
     outcome.first_failure = std::move(failure);
   }
   outcome.remarks = streams_.describe_losses();

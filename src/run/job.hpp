@@ -5,7 +5,6 @@
 
 #include "sweeper.hpp"
 #include "terminal.hpp"
-#include "worker_port.hpp"
 #include "worker_streams.hpp"
 #include "workers.hpp"
 
@@ -34,8 +33,7 @@ struct JobInput {
   const std::map<std::string, std::string>& variables;
   const std::function<void(const Outcome&)>& conclude;
   const std::string& marker;
-  const std::string& run_folder;          ///< empty: none could be made
-  const std::optional<WorkerPort>& port;  ///< empty: the plan names one
+  const std::string& log_folder;  ///< in front of the plan's log paths; empty: they are whole
 };
 
 /// Owns everything for the time of the loop. Whatever wakes the loop adds events; `process` gives

@@ -1,6 +1,7 @@
 // Gets ready what both halves of muster need, then splits.
 #include "job.hpp"
 #include "run_folder.hpp"
+#include "worker_port.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
@@ -11,22 +12,6 @@
 
 namespace muster {
 namespace {
-
-/// True when some worker has a file in the folder of the run.
-bool needs_run_folder(const LaunchPlan& plan) {
-  for (const WorkerPlan& worker : plan.workers) {
-    for (const auto& [name, value] : worker.environment) {
-      if (value.find("{run_dir}") != std::string::npos) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-bool needs_worker_port(const LaunchPlan& plan) {
-  return !plan.master_port && !plan.is_transparent;
-}
 
 /// A job that cannot be started whole is not started: half of it would hold devices for nothing.
 Result<> check_descriptors(const LaunchPlan& plan, const RunOptions& options) {
@@ -49,9 +34,61 @@ std::string temporary_folder(const std::map<std::string, std::string>& variables
   return folder == variables.end() || folder->second.empty() ? "/tmp" : folder->second;
 }
 
+/// Where log files go when they are wanted and no folder was named; empty in all other cases.
+Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
+  if (!options.selection.needs_files() || !options.log_dir.empty()) {
+    return std::string();
+  }
+  const std::string folder = make_temporary_folder(temporary, "muster_logs");
+  if (folder.empty()) {
+    return Error{
+        ErrorKind::System,
+        "cannot make a folder for log files below '" + temporary + "'; give one with --log-dir"};
+  }
+  say_info("log files are in " + folder);
+  return folder + "/";
+}
+
+/// What the system gives to a run, for as long as it lasts.
+struct Resources {
+  RunFolder folder;
+  std::optional<WorkerPort> port;
+  std::string log_folder;
+};
+
+/// Acquires the resources and fills their values into the plan: nothing is left open in it then.
+Result<> acquire(Resources& resources,
+                 LaunchPlan& plan,
+                 const RunOptions& options,
+                 const std::string& temporary) {
+  auto log_folder = choose_log_folder(options, temporary);
+  if (!log_folder) {
+    return log_folder.error();
+  }
+  resources.log_folder = std::move(*log_folder);
+  std::map<std::string, std::string> values;
+  if (needs_late_value(plan, "run_dir")) {
+    if (!resources.folder.make(temporary)) {
+      say_warning("cannot make a folder below '" + temporary +
+                  "': the workers' error files are not collected, going on without them");
+    }
+    values["run_dir"] = resources.folder.path();
+  }
+  if (needs_late_value(plan, "worker_port")) {
+    auto reserved = WorkerPort::reserve();
+    if (!reserved) {
+      return reserved.error();
+    }
+    resources.port = std::move(*reserved);
+    values["worker_port"] = std::to_string(resources.port->number());
+  }
+  fill_late_values(plan, values);
+  return {};
+}
+
 }  // namespace
 
-Result<int> run(const LaunchPlan& plan,
+Result<int> run(LaunchPlan plan,
                 const RunOptions& options,
                 const Inherited& inherited,
                 const std::map<std::string, std::string>& variables,
@@ -59,18 +96,9 @@ Result<int> run(const LaunchPlan& plan,
   if (auto checked = check_descriptors(plan, options); !checked) {
     return checked.error();
   }
-  RunFolder folder;
-  if (needs_run_folder(plan) && !folder.make(temporary_folder(variables))) {
-    say_warning("cannot make a folder below '" + temporary_folder(variables) +
-                "': the workers' error files are not collected, going on without them");
-  }
-  std::optional<WorkerPort> port;
-  if (needs_worker_port(plan)) {
-    auto reserved = WorkerPort::reserve();
-    if (!reserved) {
-      return reserved.error();
-    }
-    port = std::move(*reserved);
+  Resources resources;
+  if (auto acquired = acquire(resources, plan, options, temporary_folder(variables)); !acquired) {
+    return acquired.error();
   }
   const std::string marker = make_marker();
   return run_guarded(marker, [&](GuardLink link) {
@@ -78,11 +106,11 @@ Result<int> run(const LaunchPlan& plan,
     int exit_code = 0;
     {
       const JobInput input{
-          plan, options, inherited, variables, conclude, marker, folder.path(), port};
+          plan, options, inherited, variables, conclude, marker, resources.log_folder};
       exit_code = Job(input, std::move(link)).run();
     }
     if (::getppid() != guard) {
-      folder.remove();  // usually the guard's to do
+      resources.folder.remove();  // usually the guard's to do
     }
     return exit_code;
   });

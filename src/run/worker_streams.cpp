@@ -26,11 +26,13 @@ bool is_same_file(int left, int right) {
 WorkerStreams::WorkerStreams(boost::asio::io_context& io,
                              const LaunchPlan& plan,
                              const RunOptions& options,
-                             const std::map<std::string, std::string>& variables)
+                             const std::map<std::string, std::string>& variables,
+                             const std::string& log_folder)
     : io_(io),
       plan_(plan),
       options_(options),
       variables_(variables),
+      log_folder_(log_folder),
       error_console_(
           std::make_unique<Console>(io, STDERR_FILENO, "standard error", options.console_stall)),
       output_(io, plan.workers.size()) {
@@ -56,17 +58,6 @@ WorkerStreams::WorkerStreams(boost::asio::io_context& io,
 
 WorkerStreams::~WorkerStreams() {
   send_messages_to({});  // the console that took them goes with us
-}
-
-void WorkerStreams::choose_log_folder() {
-  if (!options_.selection.needs_files() || !options_.log_dir.empty()) {
-    return;
-  }
-  const auto folder = variables_.find("TMPDIR");
-  log_folder_ =
-      make_temporary_folder(folder == variables_.end() ? "/tmp" : folder->second, "muster_logs") +
-      "/";
-  say_info("log files are in " + log_folder_);
 }
 
 Result<> WorkerStreams::connect(std::size_t worker, UniqueFd out, UniqueFd err) {

@@ -24,16 +24,14 @@ class WorkerStreams {
   WorkerStreams(boost::asio::io_context& io,
                 const LaunchPlan& plan,
                 const RunOptions& options,
-                const std::map<std::string, std::string>& variables);
+                const std::map<std::string, std::string>& variables,
+                const std::string& log_folder);
   ~WorkerStreams();
   WorkerStreams(const WorkerStreams&) = delete;
   WorkerStreams& operator=(const WorkerStreams&) = delete;
 
   /// Called when a stream of a worker has reached its end.
   std::function<void(std::size_t worker)> on_end;
-
-  /// Makes a temporary folder for log files, if files are wanted and no folder was named.
-  void choose_log_folder();
 
   /// From here on reads the pipes of a worker. Fails when a log file cannot be made.
   [[nodiscard]] Result<> connect(std::size_t worker, UniqueFd out, UniqueFd err);
@@ -62,10 +60,10 @@ class WorkerStreams {
   const LaunchPlan& plan_;
   const RunOptions& options_;
   const std::map<std::string, std::string>& variables_;
+  const std::string& log_folder_;  ///< in front of the plan's paths; empty: they are whole
   std::unique_ptr<Console> error_console_;
   std::unique_ptr<Console> out_console_;  ///< empty when both streams are the same file
   Output output_;
-  std::string log_folder_;  ///< in front of the plan's paths; empty: they are whole
   bool is_closed_ = false;
 };
 

@@ -1,5 +1,4 @@
-// From a WorkerPlan to a process. Nothing is decided here but the two values that only the system
-// knows: the port and the folder.
+// From a WorkerPlan to a process. Nothing is decided here.
 #include "workers.hpp"
 
 #include <muster/base/text.hpp>
@@ -127,10 +126,6 @@ std::set<pid_t> Workers::living_pids() const {
   return pids;
 }
 
-std::string Workers::error_file(std::size_t worker) const {
-  return fill_late(plan_.workers[worker].error_file);
-}
-
 Result<std::string> Workers::executable_of(const WorkerPlan& worker) {
   const std::string& name = worker.argv.front();
   if (const auto known = executables_.find(name); known != executables_.end()) {
@@ -163,24 +158,12 @@ std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const
     }
   }
   for (const auto& [name, value] : worker.environment) {
-    environment.push_back(name + "=" + fill_late(value));
+    environment.push_back(name + "=" + value);
   }
   if (!surroundings_.marker.empty()) {
     environment.push_back(std::string(kMarkerVariable) + "=" + surroundings_.marker);
   }
   return environment;
-}
-
-/// Plain replacement: what else looks like a placeholder came from the user.
-std::string Workers::fill_late(std::string text) const {
-  for (const auto& [name, value] : surroundings_.late_values) {
-    const std::string placeholder = "{" + name + "}";
-    if (const std::size_t at = text.find(placeholder); at != std::string::npos) {
-      // Without the folder there is no file to name: torchrun leaves such a value empty, too.
-      text = value.empty() ? "" : text.replace(at, placeholder.size(), value);
-    }
-  }
-  return text;
 }
 
 }  // namespace muster

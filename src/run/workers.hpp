@@ -22,7 +22,6 @@ namespace muster {
 struct WorkerSurroundings {
   const std::map<std::string, std::string>& variables;  ///< inherited
   std::string marker;                                   ///< empty: leave the inherited one alone
-  std::map<std::string, std::string> late_values;       ///< of {worker_port} and {run_dir}
 };
 
 class Workers {
@@ -46,8 +45,6 @@ class Workers {
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
-  /// Where a worker writes why it failed; empty when it has no such file.
-  [[nodiscard]] std::string error_file(std::size_t worker) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -60,7 +57,6 @@ class Workers {
 
   [[nodiscard]] Result<std::string> executable_of(const WorkerPlan& worker);
   [[nodiscard]] std::vector<std::string> environment_of(const WorkerPlan& worker) const;
-  [[nodiscard]] std::string fill_late(std::string text) const;
 
   const LaunchPlan& plan_;
   WorkerSurroundings surroundings_;

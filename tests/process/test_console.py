@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import threading
 import time
 
 import pytest
@@ -13,6 +12,7 @@ from support.deadlines import wait_until
 from support.lines import assert_all_whole
 from support.muster import binary
 from support.repetitions import default_or_soak
+from support.streams import Stream
 
 SECONDS = default_or_soak(1, 10)
 
@@ -400,22 +400,15 @@ class TestSlowAndStalledReaders:
         os.close(write_end)
         job.err.wait_for("written", times=2)  # both came through, so lines are dropped by now
 
-        console = []
-        reader = threading.Thread(
-            target=lambda: console.append(self.read_slowly(read_end, lambda _: None))
-        )
-        reader.start()
+        console = Stream("the console", read_end)
+        job.err.wait_for("dropped")
         (muster.folder / "go").touch()
 
         assert job.end(5) == 0
-        reader.join(5)
-        lines = console[0].decode().splitlines()
-        numbers = [
-            line for line in lines if "at the end" not in line and not line.startswith("muster: ")
-        ]
-        assert sorted(lines[-2:]) == ["[0] at the end", "[1] at the end"]
+        console.wait_for_end()
+        *numbers, first, second = console.lines
+        assert sorted([first, second]) == ["[0] at the end", "[1] at the end"]
         assert all(len(line) == len("[0] ") + 63 for line in numbers)
-        os.close(read_end)
 
     def test_a_console_that_never_takes_anything_of_both_streams_does_not_hold_up_the_job(
         self, muster, worker

@@ -25,7 +25,7 @@ namespace muster {
 [[nodiscard]] std::string_view trim(std::string_view text);
 
 /// The known name that is nearest to a mistyped one, if any is near enough to be meant: at most a
-/// third of its letters differ.
+/// third of its letters differ, or it begins with what was typed.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed,
                                                       std::span<const std::string> known);
 

@@ -28,6 +28,7 @@ struct WorkerPlan {
   GlobalRank global_rank;
   LocalRank local_rank;
   std::vector<std::string> argv;
+  std::size_t template_arguments = 0;  ///< so many at the end of argv come from the template
   std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited
   std::vector<std::string> unset;                  ///< inherited variables that are removed
   std::string working_directory;
@@ -72,6 +73,14 @@ struct LaunchPlan {
 /// The plan inside another launcher's worker: exactly one process, environment unchanged but for
 /// muster's own options, which never reach a worker.
 [[nodiscard]] LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot);
+
+/// Fills what only the system knows, {worker_port} and {run_dir}, wherever the template put it. Text
+/// that came from the user is left alone, whatever it looks like. A text that needs a value which is
+/// empty becomes empty as a whole: without the folder there is no file to name.
+void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values);
+
+/// True when some text of the template waits for this late value.
+[[nodiscard]] bool needs_late_value(LaunchPlan& plan, const std::string& name);
 
 /// The plan as the document that `muster plan --json` promises. Secrets are masked.
 [[nodiscard]] json::value to_document(const LaunchPlan& plan);

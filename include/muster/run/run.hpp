@@ -38,7 +38,7 @@ struct RunOptions {
 /// `variables` is the inherited environment. `conclude` is called once in the agent when every
 /// process has ended and all output has been read; what it says is written to the console as the
 /// last lines.
-[[nodiscard]] Result<int> run(const LaunchPlan& plan,
+[[nodiscard]] Result<int> run(LaunchPlan plan,
                               const RunOptions& options,
                               const Inherited& inherited,
                               const std::map<std::string, std::string>& variables,

@@ -95,15 +95,14 @@ struct Conclusion {
 /// happened, and carries out what it returns. That is what lets its tests run a whole day of
 /// crashes in a microsecond.
 ///
-///   Running ── a worker failed, or a stop was asked for ──▶ Stopping ── grace ended, asked ──▶
-///   Killing
-///      │                                                       │         twice, partner lost │ │
-///      all ended                                             │ all ended                        │
-///      ▼                                                       ▼ │
-///   Sweeping ◀──────────────────────────────────────────── (leftovers are asked too) │
-///      │ nothing left                   nothing left, or gave up waiting │ ▼ ▼
-///   Finished ◀───────────────────────────────────────────────────────────────────────────────
-///   Finished
+///   Running ── a worker failed, or a stop was asked for ──▶ Stopping ── grace ended, asked ──▶ Killing
+///      │                                                       │         twice, partner lost      │
+///      │ all ended                                             │ all ended                        │
+///      ▼                                                       ▼                                  │
+///   Sweeping ◀──────────────────────────────────────────── (leftovers are asked too)              │
+///      │ nothing left                   nothing left, or gave up waiting                          │
+///      ▼                                                                                          ▼
+///   Finished ◀─────────────────────────────────────────────────────────────────────────────── Finished
 ///
 /// Leftovers in Sweeping that outlive the grace lead to Killing as well. There is one grace from
 /// the first request to end until the kill, on every path.
