@@ -170,9 +170,9 @@ def test_signals_that_were_blocked_at_the_start_do_not_hide_how_workers_end(must
 @pytest.mark.soak
 def test_a_signal_at_any_moment_of_the_start_ends_the_job_and_leaves_nothing(muster):
     for number in ENDING:
-        for tenths in range(default_or_soak(20, 100)):
+        for moment in range(default_or_soak(10, 100)):
             job = muster.start("--nproc-per-node=2", "--grace=0.5", "--", "sleep", "100")
-            time.sleep(tenths % 100 * 0.0002)  # not to wait for anything: to hit every moment
+            time.sleep(moment % 10 * 0.0005)  # not to wait for anything: to hit every moment
 
             job.signal(number)
 

@@ -113,7 +113,7 @@ def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
 
 @pytest.mark.soak
 def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
-    for moment in range(default_or_soak(20, 200)):
+    for moment in range(default_or_soak(10, 200)):
         job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
         time.sleep(moment % 20 * 0.0005)  # not to wait for anything: to hit every moment
 
