@@ -86,20 +86,24 @@ void Console::write(std::string_view bytes) {
   }
   at_line_start_ = bytes.back() == '\n';
   if (queued() == 0 && !waits_) {
-    // Nothing before it: write from where it is, and queue only what is not taken.
-    while (!bytes.empty()) {
-      const ssize_t taken = write_some(bytes);
-      if (taken < 0) {
-        break;
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(taken));
-    }
-    if (bytes.empty() || state_ != State::Flowing) {
-      return;
-    }
+    bytes = write_now(bytes);  // nothing before it: only what is not taken is queued
   }
-  queue_.append(bytes);
-  flush();
+  if (!bytes.empty() && state_ == State::Flowing) {
+    queue_.append(bytes);
+    flush();
+  }
+}
+
+/// Writes what is taken at once and returns the rest.
+std::string_view Console::write_now(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t taken = write_some(bytes);
+    if (taken < 0) {
+      break;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(taken));
+  }
+  return bytes;
 }
 
 void Console::write_message(std::string_view line) {
@@ -109,32 +113,31 @@ void Console::write_message(std::string_view line) {
   write(line);
 }
 
+/// One system call: bytes taken, or -1 with errno.
+ssize_t Console::write_once(std::string_view bytes) const {
+  const int fd = direct_fd_ >= 0 ? direct_fd_ : own_fd_.get();
+  if (kind_ == Kind::Socket) {
+    return ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+  if (kind_ == Kind::Cautious) {
+    pollfd ready{fd, POLLOUT, 0};
+    const bool is_ready = ::poll(&ready, 1, 0) == 1;
+    errno = EAGAIN;
+    return is_ready ? ::write(fd, bytes.data(), std::min(bytes.size(), kCautiousBytes)) : -1;
+  }
+  return ::write(fd, bytes.data(), bytes.size());
+}
+
 /// Bytes taken, or -1 when none can be taken now or ever.
 ssize_t Console::write_some(std::string_view bytes) {
-  const int fd = direct_fd_ >= 0 ? direct_fd_ : own_fd_.get();
-  while (true) {
-    ssize_t taken = -1;
-    if (kind_ == Kind::Socket) {
-      taken = ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    } else if (kind_ == Kind::Cautious) {
-      pollfd ready{fd, POLLOUT, 0};
-      const bool is_ready = ::poll(&ready, 1, 0) == 1;
-      errno = EAGAIN;
-      taken = is_ready ? ::write(fd, bytes.data(), std::min(bytes.size(), kCautiousBytes)) : -1;
-    } else {
-      taken = ::write(fd, bytes.data(), bytes.size());
-    }
-    if (taken > 0) {
-      return taken;
-    }
-    if (taken < 0 && errno == EINTR) {
-      continue;
-    }
-    if (taken < 0 && !would_block(errno)) {
-      break_with(errno);
-    }
-    return -1;
+  ssize_t taken = -1;
+  do {
+    taken = write_once(bytes);
+  } while (taken < 0 && errno == EINTR);
+  if (taken < 0 && !would_block(errno)) {
+    break_with(errno);
   }
+  return taken > 0 ? taken : -1;
 }
 
 void Console::flush() {

@@ -75,7 +75,9 @@ class Console {
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   void open(int fd);
   [[nodiscard]] bool watch(UniqueFd fd);
-  ssize_t write_some(std::string_view bytes);
+  [[nodiscard]] std::string_view write_now(std::string_view bytes);
+  [[nodiscard]] ssize_t write_once(std::string_view bytes) const;
+  [[nodiscard]] ssize_t write_some(std::string_view bytes);
   void flush();
   void note_progress(std::size_t bytes);
   void wait_until_writable();

@@ -94,22 +94,27 @@ std::vector<Process> descendants(const std::vector<Process>& all,
   for (const Process& process : all) {
     children.emplace(process.parent, &process);
   }
-  std::vector<Process> found;
-  std::vector<pid_t> parents = {root};
-  for (std::size_t next = 0; next < parents.size(); ++next) {
-    const auto [first, last] = children.equal_range(parents[next]);
+  std::vector<const Process*> family;
+  const auto add_children_of = [&](pid_t parent) {
+    const auto [first, last] = children.equal_range(parent);
     for (auto child = first; child != last; ++child) {
-      const Process& process = *child->second;
-      if (excluded.contains(process.pid) || process.pid == root) {
-        continue;
-      }
-      parents.push_back(process.pid);
-      if (process.state != 'Z' && process.state != 'X') {
-        found.push_back(process);
+      const pid_t pid = child->second->pid;
+      if (pid != root && !excluded.contains(pid)) {
+        family.push_back(child->second);
       }
     }
+  };
+  add_children_of(root);
+  for (std::size_t next = 0; next < family.size(); ++next) {
+    add_children_of(family[next]->pid);
   }
-  return found;
+  std::vector<Process> living;
+  for (const Process* process : family) {
+    if (process->state != 'Z' && process->state != 'X') {
+      living.push_back(*process);
+    }
+  }
+  return living;
 }
 
 void signal_exactly(const Process& process, int signal) {

@@ -45,16 +45,22 @@ void pass_on(int signal, pid_t agent) {
   }
 }
 
+/// Buries children until the agent is among them; returns its wait status then.
+std::optional<int> bury_until(pid_t agent) {
+  int status = 0;
+  pid_t pid = 0;
+  do {
+    pid = ::waitpid(-1, &status, WNOHANG);
+  } while (pid > 0 && pid != agent);
+  return pid == agent ? std::optional(status) : std::nullopt;
+}
+
 /// Waits until the agent has ended, passing signals on. Buries orphans on the way.
 int wait_for_agent(pid_t agent) {
   const sigset_t signals = handled_signals();
   while (true) {
-    int status = 0;
-    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
-         pid = ::waitpid(-1, &status, WNOHANG)) {
-      if (pid == agent) {
-        return status;
-      }
+    if (const auto status = bury_until(agent)) {
+      return *status;
     }
     const int signal = ::sigwaitinfo(&signals, nullptr);
     if (signal > 0 && signal != SIGCHLD) {

@@ -83,7 +83,11 @@ Inherited take_over_process() {
     }
   }
   inherited.is_child_signal_ignored = is_ignored(SIGCHLD);
-  ::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would throw our workers' exit codes away
+  struct sigaction by_default {};
+  by_default.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD,
+              &by_default,
+              nullptr);  // ignored, the kernel would throw our workers' exit codes away
   open_standard_descriptors();
   keep_descriptors_from_workers();
   inherited.descriptors = raise_descriptor_limit();

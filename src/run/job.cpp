@@ -90,9 +90,7 @@ int Job::run() {
   wait_for(lifeline_, &Job::on_guard_lost);
   wait_for(signals_, &Job::on_signals);
   wait_for(deaths_, &Job::on_deaths);
-  for (const Action& action : supervisor_.start()) {
-    std::visit([this](const auto& wanted) { act(wanted); }, action);
-  }
+  carry_out(supervisor_.start());
   io_.run();
   return supervisor_.conclusion().exit_code;
 }
@@ -279,18 +277,18 @@ void Job::request_stop(int signal) {
 }
 
 void Job::process() {
-  while (true) {
-    if (events_.empty() && is_nothing_left()) {
-      events_.emplace_back(NothingLeft{});
+  while (!events_.empty() || is_nothing_left()) {
+    const Event event = events_.empty() ? Event(NothingLeft{}) : events_.front();
+    if (!events_.empty()) {
+      events_.pop_front();
     }
-    if (events_.empty()) {
-      return;
-    }
-    const Event event = events_.front();
-    events_.pop_front();
-    for (const Action& action : supervisor_.on(event)) {
-      std::visit([this](const auto& wanted) { act(wanted); }, action);
-    }
+    carry_out(supervisor_.on(event));
+  }
+}
+
+void Job::carry_out(const std::vector<Action>& actions) {
+  for (const Action& action : actions) {
+    std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
 }
 

@@ -68,6 +68,7 @@ class Job {
   void take_signal(int signal);
   void request_stop(int signal);
   void process();
+  void carry_out(const std::vector<Action>& actions);
   [[nodiscard]] bool is_nothing_left() const;
 
   // What the supervisor wants.

@@ -51,7 +51,7 @@ void Output::add(UniqueFd read_end, StreamRoute route) {
 }
 
 void Output::wait_for(Stream& stream) {
-  if (stream.route.console != nullptr && stream.route.console->is_congested()) {
+  if (!may_read(stream)) {
     stream.is_paused = true;
     return;
   }
@@ -155,13 +155,14 @@ void Output::resume() {
 
 void Output::drain() {
   for (const auto& stream : streams_) {
-    const Console* const console = stream->route.console;
-    while (stream->is_open && (console == nullptr || !console->is_congested())) {
-      if (read_once(*stream) != ReadResult::Some) {
-        break;
-      }
+    while (may_read(*stream) && read_once(*stream) == ReadResult::Some) {
     }
   }
+}
+
+bool Output::may_read(const Stream& stream) {
+  const Console* const console = stream.route.console;
+  return stream.is_open && (console == nullptr || !console->is_congested());
 }
 
 void Output::close() {

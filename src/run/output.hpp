@@ -67,6 +67,7 @@ class Output {
     End
   };
 
+  [[nodiscard]] static bool may_read(const Stream& stream);
   void wait_for(Stream& stream);
   ReadResult read_once(Stream& stream);
   void deliver(Stream& stream, std::string_view bytes);

@@ -9,6 +9,16 @@
 
 namespace muster {
 
+namespace {
+
+/// A child that has ended and is not buried; 0 if there is none.
+pid_t find_dead() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
+}
+
+}  // namespace
+
 Reaper::Reaper() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
 
 void Reaper::watch(std::size_t worker, pid_t pid, UniqueFd pidfd) {
@@ -25,21 +35,17 @@ std::vector<Death> Reaper::collect() {
   std::vector<Death> deaths;
   collect_ready(deaths);
   // Orphans that we adopted, and workers without a pidfd.
-  while (true) {
-    siginfo_t info{};
-    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
-      return deaths;
-    }
-    if (watched_.contains(info.si_pid)) {
+  for (pid_t dead = find_dead(); dead > 0; dead = find_dead()) {
+    const bool is_worker = watched_.contains(dead);
+    if (is_worker) {
       collect_ready(deaths);  // it ended after the first look: others may have ended before it
-      if (!watched_.contains(info.si_pid)) {
-        continue;
-      }
     }
-    if (!bury(info.si_pid, deaths)) {
-      return deaths;
+    const bool is_buried = is_worker && !watched_.contains(dead);
+    if (!is_buried && !bury(dead, deaths)) {
+      break;
     }
   }
+  return deaths;
 }
 
 void Reaper::collect_ready(std::vector<Death>& deaths) {

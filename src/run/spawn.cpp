@@ -55,7 +55,9 @@ const char* prepare_child(const ChildTask& task) {
     return "restoring the limit of descriptors";
   }
   if (task.inherited->is_child_signal_ignored) {
-    ::signal(SIGCHLD, SIG_IGN);  // of the child only: handlers are not shared
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGCHLD, &ignore, nullptr);  // of the child only: handlers are not shared
   }
   if (::sigprocmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr) != 0) {
     return "restoring the signal mask";
@@ -131,6 +133,38 @@ bool is_missing(const std::string& path) {
   return ::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+/// Nothing of that name can be executed in the search path: says what stands in the way.
+Error not_in_path(const std::string& name, const std::optional<std::string>& refused) {
+  if (refused) {
+    return cannot_run(name, ErrorKind::NotExecutable, *refused);
+  }
+  struct stat status {};
+  if (::stat(name.c_str(), &status) != 0) {
+    return cannot_run(name, ErrorKind::NotFound, "not found in PATH");
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return cannot_run(name, ErrorKind::NotExecutable, "it is a directory");
+  }
+  return cannot_run(name,
+                    ErrorKind::NotFound,
+                    "not found in PATH; for the file in this folder write './" + name + "'");
+}
+
+Result<std::string> search(const std::string& name, const std::string& search_path) {
+  std::optional<std::string> refused;
+  for (const std::string& folder : split(search_path, ':')) {
+    std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    const auto reason = obstacle(path);
+    if (!reason) {
+      return path;
+    }
+    if (!refused && !is_missing(path)) {
+      refused = reason;
+    }
+  }
+  return not_in_path(name, refused);
+}
+
 }  // namespace
 
 Spawner::Spawner(const Inherited& inherited)
@@ -168,37 +202,14 @@ Result<std::string> find_executable(const std::string& name, const std::string& 
   if (name.empty()) {
     return cannot_run(name, ErrorKind::NotFound, "the name is empty");
   }
-  if (name.find('/') != std::string::npos) {
-    if (is_missing(name)) {
-      return cannot_run(name, ErrorKind::NotFound, "not found");
-    }
-    const auto reason = obstacle(name);
-    return reason ? Result<std::string>(cannot_run(name, ErrorKind::NotExecutable, *reason)) : name;
+  if (name.find('/') == std::string::npos) {
+    return search(name, search_path);
   }
-  std::optional<std::string> refused;
-  for (const std::string& folder : split(search_path, ':')) {
-    std::string path = (folder.empty() ? "." : folder) + "/" + name;
-    if (is_missing(path)) {
-      continue;
-    }
-    const auto reason = obstacle(path);
-    if (!reason) {
-      return path;
-    }
-    refused = refused.value_or(*reason);
+  if (is_missing(name)) {
+    return cannot_run(name, ErrorKind::NotFound, "not found");
   }
-  if (refused) {
-    return cannot_run(name, ErrorKind::NotExecutable, *refused);
-  }
-  struct stat status {};
-  const bool is_here = ::stat(name.c_str(), &status) == 0;
-  if (is_here && S_ISDIR(status.st_mode)) {
-    return cannot_run(name, ErrorKind::NotExecutable, "it is a directory");
-  }
-  return cannot_run(name,
-                    ErrorKind::NotFound,
-                    "not found in PATH" +
-                        (is_here ? "; for the file in this folder write './" + name + "'" : ""));
+  const auto reason = obstacle(name);
+  return reason ? Result<std::string>(cannot_run(name, ErrorKind::NotExecutable, *reason)) : name;
 }
 
 Result<> check_script(const std::string& path) {
