@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -39,6 +41,18 @@ TEST(Tail, HasTwentyLinesAtMost) {
   ASSERT_EQ(lines.size(), Tail::kLines);
   EXPECT_EQ(lines.front(), "line 80");
   EXPECT_EQ(lines.back(), "line 99");
+}
+
+TEST(Tail, HasTwentyLinesAtEveryMoment) {
+  const std::string padding(700, 'x');  // twenty lines are just less than what is remembered
+  Tail tail;
+  for (int i = 0; i < 200; ++i) {
+    tail.feed("line " + std::to_string(i) + " " + padding + "\n");
+    const Lines lines = tail.lines();
+    const int first = std::max(0, i - 19);
+    ASSERT_EQ(lines.size(), static_cast<std::size_t>(i - first + 1));
+    EXPECT_TRUE(lines.front().starts_with("line " + std::to_string(first) + " "));
+  }
 }
 
 TEST(Tail, IsTheSameHoweverTheBytesAreTorn) {
