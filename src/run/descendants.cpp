@@ -63,6 +63,17 @@ bool is_proc_ours() {
   return size > 0 && std::to_string(::getpid()) == target.data();
 }
 
+using Children = std::multimap<pid_t, const Process*>;  ///< by parent
+
+std::vector<const Process*> children_of(const Children& children, pid_t parent) {
+  std::vector<const Process*> found;
+  const auto [first, last] = children.equal_range(parent);
+  for (auto child = first; child != last; ++child) {
+    found.push_back(child->second);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Process> read_processes() {
@@ -90,23 +101,16 @@ std::vector<Process> read_processes() {
 std::vector<Process> descendants(const std::vector<Process>& all,
                                  pid_t root,
                                  const std::set<pid_t>& excluded) {
-  std::multimap<pid_t, const Process*> children;
+  Children children;
   for (const Process& process : all) {
-    children.emplace(process.parent, &process);
-  }
-  std::vector<const Process*> family;
-  const auto add_children_of = [&](pid_t parent) {
-    const auto [first, last] = children.equal_range(parent);
-    for (auto child = first; child != last; ++child) {
-      const pid_t pid = child->second->pid;
-      if (pid != root && !excluded.contains(pid)) {
-        family.push_back(child->second);
-      }
+    if (process.pid != root && !excluded.contains(process.pid)) {
+      children.emplace(process.parent, &process);
     }
-  };
-  add_children_of(root);
+  }
+  std::vector<const Process*> family = children_of(children, root);
   for (std::size_t next = 0; next < family.size(); ++next) {
-    add_children_of(family[next]->pid);
+    const std::vector<const Process*> more = children_of(children, family[next]->pid);
+    family.insert(family.end(), more.begin(), more.end());
   }
   std::vector<Process> living;
   for (const Process* process : family) {

@@ -76,18 +76,17 @@ Inherited take_over_process() {
   for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN}) {
     sigaddset(&blocked, signal);
   }
-  ::sigprocmask(SIG_BLOCK, &blocked, &inherited.signal_mask);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &inherited.signal_mask);
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT}) {
     if (is_ignored(signal)) {
       inherited.ignored_signals.insert(signal);
     }
   }
   inherited.is_child_signal_ignored = is_ignored(SIGCHLD);
+  // Ignored, the kernel would throw our workers' exit codes away.
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
-  ::sigaction(SIGCHLD,
-              &by_default,
-              nullptr);  // ignored, the kernel would throw our workers' exit codes away
+  ::sigaction(SIGCHLD, &by_default, nullptr);
   open_standard_descriptors();
   keep_descriptors_from_workers();
   inherited.descriptors = raise_descriptor_limit();

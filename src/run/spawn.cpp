@@ -59,9 +59,8 @@ const char* prepare_child(const ChildTask& task) {
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGCHLD, &ignore, nullptr);  // of the child only: handlers are not shared
   }
-  if (::sigprocmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr) != 0) {
-    return "restoring the signal mask";
-  }
+  // It can only fail for an argument that is not one of ours.
+  (void)::pthread_sigmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr);
   return nullptr;
 }
 
