@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr int kLargePipeBytes = 1 << 20;
+/// What the dead have written fits in a pipe. More comes from somebody who is not ours and writes
+/// on, and he must not keep us.
+constexpr int kMostReadsOfTheDead = 256;
 /// How long a progress bar may stand unfinished before its steps are shown.
 constexpr std::chrono::milliseconds kProgressDelay{500};
 
@@ -155,7 +158,10 @@ void Output::resume() {
 
 void Output::drain() {
   for (const auto& stream : streams_) {
-    while (may_read(*stream) && read_once(*stream) == ReadResult::Some) {
+    int reads = 0;
+    while (reads < kMostReadsOfTheDead && may_read(*stream) &&
+           read_once(*stream) == ReadResult::Some) {
+      ++reads;
     }
   }
 }
