@@ -63,12 +63,15 @@ Result<> add_hosts(std::map<std::string, Task>& tasks,
   return {};
 }
 
+bool are_host_names(const std::vector<std::string>& hosts) {
+  return !hosts.empty() && std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+    return read_address({host, ""}).has_value();
+  });
+}
+
 Result<Sourced<std::vector<std::string>>> read_hosts(const Sourced<std::string>& text) {
   const std::vector<std::string> hosts = split(text.value, ',');
-  const bool are_names = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
-    return read_address({host, text.source}).has_value();
-  });
-  if (hosts.empty() || !are_names) {
+  if (!are_host_names(hosts)) {
     return wrong_value(text, "host names separated by commas");
   }
   return Sourced<std::vector<std::string>>{hosts, text.source};
@@ -94,8 +97,8 @@ Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot&
 Result<> read_host_files(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
   for (const auto& [file, hosts] : snapshot.volcano_hosts) {
     const std::string path = "/etc/volcano/" + file + ".host";
-    if (hosts.empty()) {
-      return wrong_value({"", path}, "one host name on each line");
+    if (!are_host_names(hosts)) {
+      return wrong_value({join(hosts, ","), path}, "one host name on each line");
     }
     if (auto added = add_hosts(tasks, upper(file), {hosts, path}); !added) {
       return added;
