@@ -44,5 +44,65 @@ TEST(FillPlaceholders, SurvivesBracesWithoutPartners) {
   EXPECT_EQ(filled("{}"), "{}");
 }
 
+// Values that only the system knows
+
+LaunchPlan plan_with(const std::string& text) {
+  LaunchPlan plan;
+  plan.files = {{text, "0640", text}};
+  WorkerPlan worker;
+  worker.argv = {"{worker_port}", text};
+  worker.template_arguments = 1;
+  worker.environment = {{"A", text}};
+  worker.error_file = text;
+  plan.workers = {worker, worker};
+  return plan;
+}
+
+void expect_everywhere(const LaunchPlan& plan, const std::string& text) {
+  EXPECT_EQ(plan.files[0].path, text);
+  EXPECT_EQ(plan.files[0].content, text);
+  for (const WorkerPlan& worker : plan.workers) {
+    EXPECT_EQ(worker.argv, (std::vector<std::string>{"{worker_port}", text}))
+        << "what the user wrote is left alone";
+    EXPECT_EQ(worker.environment.at("A"), text);
+    EXPECT_EQ(worker.error_file, text);
+  }
+}
+
+TEST(FillLateValues, FillsThemWhereverTheTemplatePutThem) {
+  LaunchPlan plan = plan_with("{run_dir}/{worker_port}:{worker_port}");
+  fill_late_values(plan, {{"worker_port", "4711"}, {"run_dir", "/run/x"}});
+
+  expect_everywhere(plan, "/run/x/4711:4711");
+}
+
+TEST(FillLateValues, LeavesTheRestAsItIs) {
+  LaunchPlan plan = plan_with("{other} {{ }} {worker_port");
+  fill_late_values(plan, {{"worker_port", "4711"}});
+
+  expect_everywhere(plan, "{other} {{ }} {worker_port");
+}
+
+TEST(FillLateValues, EmptiesAWholeTextForWantOfAValue) {
+  LaunchPlan plan = plan_with("{run_dir}/error.json");
+  fill_late_values(plan, {{"run_dir", ""}});
+
+  expect_everywhere(plan, "");
+}
+
+TEST(FillLateValues, LooksAtNoValueAgain) {
+  LaunchPlan plan = plan_with("{run_dir}");
+  fill_late_values(plan, {{"run_dir", "/{run_dir}"}});
+
+  expect_everywhere(plan, "/{run_dir}");
+}
+
+TEST(NeedsLateValue, LooksAtTheTemplatesTextsOnly) {
+  LaunchPlan plan = plan_with("{run_dir}");
+
+  EXPECT_TRUE(needs_late_value(plan, "run_dir"));
+  EXPECT_FALSE(needs_late_value(plan, "worker_port"));
+}
+
 }  // namespace
 }  // namespace muster
