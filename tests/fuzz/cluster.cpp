@@ -72,7 +72,8 @@ void check(const LaunchPlan& plan) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
   const fuzz::Given given = fuzz::read(fuzz::text_of(data, size));
-  const JobRequest job{{"train"}, ""};
+  JobRequest job;
+  job.program = {"train"};
   if (is_already_worker(given.snapshot)) {
     fuzz::check(make_worker_plan(job, given.snapshot));
   }

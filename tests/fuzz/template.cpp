@@ -32,8 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   fuzz::require(!mode->name.empty() && !mode->roles.empty(), "a template has a name and a role");
-  const LaunchPlan plan =
-      make_plan(two_nodes(), {*mode, "--template"}, {{"train"}, ""}, Snapshot{});
+  JobRequest job;
+  job.program = {"train"};
+  const LaunchPlan plan = make_plan(two_nodes(), {*mode, "--template"}, job, Snapshot{});
   for (const WorkerPlan& worker : plan.workers) {
     fuzz::require(worker.global_rank.value < plan.world_size, "global rank < world size");
     for (const auto& [name, value] : worker.environment) {

@@ -152,10 +152,20 @@ TEST(DescribeCluster, RefusesARankThatIsNotBelowItsCount) {
 }
 
 TEST(DescribeCluster, RefusesAddressesThatCannotBe) {
-  for (const std::string address : {"", " ", "a b", "a,b", "a/b", "http://a", "a\n"}) {
-    Texts variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}};
-    EXPECT_EQ(described(node_with(variables)),
-              "78: MASTER_ADDR is '" + address + "', expected a host name or an address");
+  for (const std::string address :
+       {"", " ", "a b", "a,b", "a/b", "http://a", "a\n", "-a", "a:2222", "[fd00::1]"}) {
+    const Texts variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}};
+    const std::string error = described(node_with(variables));
+    EXPECT_TRUE(error.starts_with("78: MASTER_ADDR is '" + address + "', expected a host name"))
+        << error;
+  }
+}
+
+TEST(DescribeCluster, TakesNamesAndAddressesOfBothVersions) {
+  for (const std::string address :
+       {"head", "job-0.job.ns.svc", "10.0.0.1", "fd00::1", "::1", "a_b"}) {
+    EXPECT_EQ(described(node_with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}})),
+              "node 1 of 2, 8 slots, " + address + ":29500, bare");
   }
 }
 

@@ -48,7 +48,9 @@ namespace muster {
 }
 
 [[nodiscard]] inline JobRequest job_of(std::vector<std::string> program) {
-  return {std::move(program), ""};
+  JobRequest job;
+  job.program = std::move(program);
+  return job;
 }
 
 /// "worker 8: ROLE_RANK 8/16, LOCAL 0/8" for each process: what tells them apart.
