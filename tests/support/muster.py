@@ -13,7 +13,7 @@ from .deadlines import LONG, Missed, wait_until
 from .streams import Stream
 
 ROOT = Path(__file__).resolve().parents[2]
-_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
+_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|^\S+:\d+:\d+: runtime error: ", re.MULTILINE)
 
 
 def binary():
@@ -121,7 +121,7 @@ class Job:
         for stream in (self.out, self.err):
             if stream is not None:
                 stream.wait_for_end()
-        assert not _SANITIZER.search(self.words()), self.words()
+                assert not _SANITIZER.search(stream.text), stream.text
         return self.code
 
     def words(self):
