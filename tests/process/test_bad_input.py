@@ -32,6 +32,21 @@ class TestPrograms:
         assert job.code == 127
         assert job.said_about("cannot run 'no-such-program'", "not found")
 
+    def test_a_missing_one_is_127_though_a_folder_of_path_may_not_be_entered(self, muster):
+        (muster.folder / "closed").mkdir(mode=0)
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+        job = muster.run(
+            "--",
+            "no-such-program",
+            through=as_nobody,
+            cwd="/",
+            env={"PATH": f"{muster.folder}/closed/inner:/usr/bin:/bin", "TMPDIR": "/tmp"},
+        )
+
+        assert job.code == 127
+        assert job.said_about("cannot run 'no-such-program'", "not found")
+
     def test_a_path_that_does_not_exist_is_127(self, muster):
         job = muster.run("--", "./no/such/program")
 

@@ -8,10 +8,13 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from . import processes
 from .deadlines import LONG, Missed, wait_until
 from .streams import Stream
 
+_ROOTS_COMMANDS = {"unshare", "setpriv"}
 ROOT = Path(__file__).resolve().parents[2]
 _SANITIZER = re.compile(r"ERROR: \w+Sanitizer|^\S+:\d+:\d+: runtime error: ", re.MULTILINE)
 
@@ -46,6 +49,8 @@ class Muster:
         report_file = self.folder / f"report-{self._starts}.json" if report else None
         reporting = ["--report", report_file] if report else []
         command = [*through, binary(), *reporting, *arguments]
+        if os.geteuid() != 0 and not _ROOTS_COMMANDS.isdisjoint(map(str, command)):
+            pytest.skip("needs root")
         return Job(command, self.environment(env), report_file, self.folder, options)
 
     def run(self, *arguments, seconds=LONG, **options):
