@@ -87,14 +87,16 @@ Result<int> explain(const Snapshot& snapshot, const Settings& settings) {
   return print(table_of(make_plan(*cluster, *mode, job, snapshot).decisions));
 }
 
-Result<> check_stdin_rank(const RunOptions& options, const LaunchPlan& plan) {
+Result<> check_stdin_rank(const Settings& settings,
+                          const RunOptions& options,
+                          const LaunchPlan& plan) {
   const auto workers = static_cast<int>(plan.workers.size());
-  if (options.stdin_rank && options.stdin_rank->value >= workers) {
-    return Error{ErrorKind::BadUsage,
-                 "--stdin is '" + to_string(*options.stdin_rank) + "', but this node has " +
-                     count_of(plan.workers.size(), "worker") + "; local ranks begin with 0"};
+  if (!options.stdin_rank || options.stdin_rank->value < workers) {
+    return {};
   }
-  return {};
+  return wrong_value(
+      *settings.find("stdin"),
+      "a local rank below " + std::to_string(workers) + ", the workers of this node");
 }
 
 }  // namespace muster

@@ -20,7 +20,9 @@ namespace muster {
 /// `muster explain`: what was detected, each value with its source, as a table.
 [[nodiscard]] Result<int> explain(const Snapshot& snapshot, const Settings& settings);
 
-/// Fails with `BadUsage` when --stdin names a worker that this node does not have.
-[[nodiscard]] Result<> check_stdin_rank(const RunOptions& options, const LaunchPlan& plan);
+/// Fails when --stdin names a worker that this node does not have.
+[[nodiscard]] Result<> check_stdin_rank(const Settings& settings,
+                                        const RunOptions& options,
+                                        const LaunchPlan& plan);
 
 }  // namespace muster

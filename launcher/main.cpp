@@ -49,18 +49,12 @@ void conclude(const Outcome& outcome, const Settings& settings) {
 
 Result<int> run_job(const CommandLine& line,
                     const LaunchPlan& plan,
+                    const RunOptions& options,
                     const Snapshot& snapshot,
                     const Inherited& inherited) {
-  const auto options = read_run_options(line.settings, snapshot);
-  if (!options) {
-    return options.error();
-  }
-  if (auto checked = check_stdin_rank(*options, plan); !checked) {
-    return checked.error();
-  }
   const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
-  set_up_messages(level, may_colour(STDERR_FILENO, options->colour, snapshot.variables));
-  return run(plan, *options, inherited, snapshot.variables, [&](const Outcome& outcome) {
+  set_up_messages(level, may_colour(STDERR_FILENO, options.colour, snapshot.variables));
+  return run(plan, options, inherited, snapshot.variables, [&](const Outcome& outcome) {
     conclude(outcome, line.settings);
   });
 }
@@ -85,11 +79,18 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (!plan) {
     return plan.error();
   }
+  const auto options = read_run_options(line->settings, snapshot);
+  if (!options) {
+    return options.error();
+  }
+  if (auto checked = check_stdin_rank(line->settings, *options, *plan); !checked) {
+    return checked.error();
+  }
   if (line->command == Command::Plan) {
     const json::value document = to_document(*plan);
     return print(is_on(line->settings, "json") ? pretty_json(document) : to_yaml(document));
   }
-  return run_job(*line, *plan, snapshot, inherited);
+  return run_job(*line, *plan, *options, snapshot, inherited);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace {
 
 namespace po = boost::program_options;
 
+constexpr std::string_view kVariableStart = "MUSTER_";
+
 /// Names are compared without what they all begin with: it would make each look like each.
 std::optional<std::string> nearest_option(std::string_view typed) {
   std::vector<std::string> names;
@@ -137,11 +139,8 @@ Result<> read_flags(const std::vector<std::string>& tokens, Settings& settings) 
     const po::options_description all = describe_options();
     const auto parsed = po::command_line_parser(tokens).options(all).style(kStyle).run();
     for (const auto& option : parsed.options) {
-      if (option.position_key >= 0) {
-        return Error{ErrorKind::BadUsage, "'" + option.value.front() + "' is misplaced"};
-      }
-      settings.set(option.string_key,
-                   {option.value.empty() ? "1" : option.value.front(), "--" + option.string_key});
+      const std::string name = "--" + option.string_key;
+      settings.set(option.string_key, {option.value.empty() ? "1" : option.value.front(), name});
     }
   } catch (const po::unknown_option& error) {
     return unknown_option(error.get_option_name());
@@ -157,7 +156,7 @@ std::string variable_name(std::string option) {
   std::transform(option.begin(), option.end(), option.begin(), [](unsigned char c) {
     return c == '-' ? '_' : static_cast<char>(std::toupper(c));
   });
-  return "MUSTER_" + option;
+  return std::string(kVariableStart) + option;
 }
 
 Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
@@ -167,36 +166,48 @@ Error unknown_variable(const std::string& name, const std::optional<std::string>
                             : "; names that begin with MUSTER_ are options of muster")};
 }
 
-/// Images say which version they hold with MUSTER_VERSION, and Kubernetes sets the others for a
-/// Service that happens to be called "muster".
-bool is_of_others(const std::string& name) {
-  return name == "MUSTER_VERSION" || name.starts_with("MUSTER_SERVICE_") || name == "MUSTER_PORT" ||
-         name.starts_with("MUSTER_PORT_");
+/// Kubernetes sets these in every pod beside a Service called "muster" or "muster-anything": its
+/// host, its ports, and links such as tcp://10.0.0.1:80.
+/// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
+bool is_of_a_service(const std::string& name, const std::string& value) {
+  const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
+  return name.ends_with("_SERVICE_HOST") || name.find("_SERVICE_PORT") != std::string::npos ||
+         name.find("_PORT_") != std::string::npos || is_link;
+}
+
+/// Our marker, and what others mean by a name of ours: images say which version they hold.
+bool is_of_others(const std::string& name, const std::string& value) {
+  return name == kMarkerVariable || name == "MUSTER_VERSION" || is_of_a_service(name, value);
 }
 
 /// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
+Result<> read_own_variable(const std::string& variable,
+                           const std::string& value,
+                           Settings& settings) {
+  std::string name = variable.substr(kVariableStart.size());
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  const Option* const option = find_option(name);
+  if (option == nullptr) {
+    return unknown_variable(variable, nearest_option(name));
+  }
+  if (option->argument == nullptr && value != "0" && value != "1") {
+    return wrong_value({value, variable}, "0 or 1");
+  }
+  if (!settings.has(name)) {
+    settings.set(name, {value, variable});
+  }
+  return {};
+}
+
 Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
-  for (auto at = snapshot.variables.lower_bound("MUSTER_"); at != snapshot.variables.end(); ++at) {
-    const auto& [variable, value] = *at;
-    if (!variable.starts_with("MUSTER_")) {
-      break;
-    }
-    if (variable == kMarkerVariable || is_of_others(variable)) {
+  for (const auto& [variable, value] : snapshot.variables) {
+    if (!variable.starts_with(kVariableStart) || is_of_others(variable, value)) {
       continue;
     }
-    std::string name = variable.substr(7);
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-      return c == '_' ? '-' : static_cast<char>(std::tolower(c));
-    });
-    const Option* const option = find_option(name);
-    if (option == nullptr) {
-      return unknown_variable(variable, nearest_option(name));
-    }
-    if (option->argument == nullptr && value != "0" && value != "1") {
-      return wrong_value({value, variable}, "0 or 1");
-    }
-    if (!settings.has(name)) {
-      settings.set(name, {value, variable});
+    if (auto read = read_own_variable(variable, value, settings); !read) {
+      return read;
     }
   }
   return {};

@@ -58,6 +58,7 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
                  "no program to run; try 'muster train.py' or 'muster --help'"};
   } else if (line.program.front().ends_with(".py") && !is_on(line.settings, "no-python")) {
     job.program = {python};
+    job.script = line.program.front();
   }
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
   if (const auto folder = line.settings.find("log-dir")) {
@@ -82,6 +83,9 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
     if (auto read = read_when(*target, settings, name); !read) {
       return read.error();
     }
+  }
+  if (const auto file = settings.find("report"); file && file->value.empty()) {
+    return wrong_value(*file, "a file");
   }
   if (auto read = read_stdin_rank(options, settings); !read) {
     return read.error();

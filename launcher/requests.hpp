@@ -13,7 +13,7 @@ namespace muster {
 /// program is given.
 [[nodiscard]] Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot);
 
-/// How to run it.
+/// How to run it. Fails when an option is wrong.
 [[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings,
                                                   const Snapshot& snapshot);
 

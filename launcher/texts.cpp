@@ -58,6 +58,16 @@ std::vector<std::string> sections() {
   return names;
 }
 
+std::vector<Option> options_of(const std::string& section) {
+  std::vector<Option> options;
+  for (const Option& option : option_table()) {
+    if (section == option.section) {
+      options.push_back(option);
+    }
+  }
+  return options;
+}
+
 /// Breaks text between words into lines of at most `width`.
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
@@ -138,35 +148,50 @@ std::string zsh_completion() {
       const std::string action = argument == "FILE"  ? "_files"
                                  : argument == "DIR" ? "_directories"
                                                      : " ";
-      text += ":" + argument + ":" + action;
+      text += ':';
+      text += argument;
+      text += ':';
+      text += action;
     }
     text += "' \\\n";
   }
   return text + "  '1:program:_files' '*::arguments:_normal'\n";
 }
 
+/// An option in --help: its spelling on the left, its text wrapped on the right.
+std::string help_of(const Option& option) {
+  constexpr std::size_t kColumn = 30;
+  constexpr std::size_t kWidth = 98;
+  std::string text;
+  std::string line = "  " + spelled(option);
+  if (line.size() + 2 > kColumn) {
+    text = line + "\n";
+    line.clear();
+  }
+  for (const std::string& part : wrap(option.help, kWidth - kColumn)) {
+    line.resize(kColumn, ' ');
+    text += line;
+    text += part;
+    text += '\n';
+    line.clear();
+  }
+  return text;
+}
+
+std::string man_entry(const Option& option) {
+  return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
+}
+
 }  // namespace
 
 std::string help_text() {
-  constexpr std::size_t kColumn = 30;
-  constexpr std::size_t kWidth = 98;
   std::string text = kIntroduction;
   for (const std::string& section : sections()) {
-    text += "\n" + section + ":\n";
-    for (const Option& option : option_table()) {
-      if (section != option.section) {
-        continue;
-      }
-      std::string line = "  " + spelled(option);
-      if (line.size() + 2 > kColumn) {
-        text += line + "\n";
-        line.clear();
-      }
-      for (const std::string& part : wrap(option.help, kWidth - kColumn)) {
-        line.resize(kColumn, ' ');
-        text += line + part + "\n";
-        line.clear();
-      }
+    text += '\n';
+    text += section;
+    text += ":\n";
+    for (const Option& option : options_of(section)) {
+      text += help_of(option);
     }
   }
   return text + kClosing;
@@ -185,11 +210,11 @@ std::string man_page() {
       roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
   text += ".fi\n.SH OPTIONS\n";
   for (const std::string& section : sections()) {
-    text += ".SS " + section + "\n";
-    for (const Option& option : option_table()) {
-      if (section == option.section) {
-        text += ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
-      }
+    text += ".SS ";
+    text += section;
+    text += '\n';
+    for (const Option& option : options_of(section)) {
+      text += man_entry(option);
     }
   }
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";

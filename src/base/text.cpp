@@ -220,11 +220,16 @@ bool is_secret_name(std::string_view name) {
                                                              "AUTHORIZATION"};
   const std::string upper = to_upper(name);
   return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-    const std::size_t at = upper.find(part);
-    // "TOKENIZER" and "MAX_TOKENS" are about language, not about access.
-    const bool goes_on = part == "TOKEN" && at != std::string::npos &&
-                         at + part.size() < upper.size() && is_upper(upper[at + part.size()]);
-    return at != std::string::npos && !goes_on;
+    for (std::size_t at = upper.find(part); at != std::string::npos;
+         at = upper.find(part, at + 1)) {
+      // "TOKENIZER" and "MAX_TOKENS" are about language, not about access.
+      const std::size_t end = at + part.size();
+      const bool goes_on = part == "TOKEN" && end < upper.size() && is_upper(upper[end]);
+      if (!goes_on) {
+        return true;
+      }
+    }
+    return false;
   });
 }
 

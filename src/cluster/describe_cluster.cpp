@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// torchrun's default, and the port that DESIGN names for the gang.
+/// torchrun's default.
 constexpr int kDefaultPort = 29'500;
 
 /// More than any machine has, and few enough to be counted in an int for every role of a template.

@@ -37,7 +37,7 @@ struct Platform {
 /// All platforms, most specific first.
 [[nodiscard]] std::span<const Platform> platforms();
 
-// One reader per file; platforms.cpp lists them.
+// One reader per file; platform.cpp lists them.
 [[nodiscard]] std::optional<std::string> find_hai(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_hai(const Snapshot& snapshot);
 [[nodiscard]] std::optional<std::string> find_pet(const Snapshot& snapshot);

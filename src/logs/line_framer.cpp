@@ -49,11 +49,11 @@ void LineFramer::feed(std::string_view bytes, std::string& out) {
     } else {
       partial_.append(line);
       append_line(partial_, out);
-      partial_.clear();
+      forget();
     }
     start = end;
   }
-  partial_.append(bytes.substr(start));
+  keep(bytes.substr(start));
   if (partial_.size() > kLongestLine) {
     const std::size_t cut = whole_characters(partial_);
     append_line(std::string_view(partial_).substr(0, cut), out);
@@ -68,6 +68,21 @@ void LineFramer::finish(std::string& out) {
     out += '\n';
   }
   partial_ = {};
+}
+
+void LineFramer::keep(std::string_view bytes) {
+  partial_.append(bytes);
+  has_return_ = has_return_ || bytes.find('\r') != std::string_view::npos;
+}
+
+/// A very long line gives its memory back.
+void LineFramer::forget() {
+  constexpr std::size_t kUsualLine = std::size_t{64} << 10U;
+  if (partial_.capacity() > kUsualLine) {
+    partial_ = {};
+  }
+  partial_.clear();
+  has_return_ = false;
 }
 
 void LineFramer::flush_progress(std::string& out) {

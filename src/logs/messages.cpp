@@ -5,6 +5,7 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <memory>
@@ -46,8 +47,12 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
       target(line);
       return;
     }
-    // Nothing can be done about a standard error that does not take its line.
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+    // A standard error that takes nothing must not keep us: the line is for nobody then.
+    constexpr int kPatienceMilliseconds = 500;
+    pollfd ready{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&ready, 1, kPatienceMilliseconds) == 1) {
+      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+    }
   }
   void flush_() override {}
 };

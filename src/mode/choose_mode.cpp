@@ -5,6 +5,7 @@
 #include <muster/mode/mode_template.hpp>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -18,6 +19,11 @@ Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
 }
 
 Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  if (!std::filesystem::is_regular_file(path.value, ignored)) {  // a pipe could keep us for ever
+    return Error{ErrorKind::BadData,
+                 path.source + " is '" + path.value + "', expected a template that can be read"};
+  }
   std::ifstream file(path.value);
   std::ostringstream text;
   // Of an empty file, << takes nothing and calls that a failure.

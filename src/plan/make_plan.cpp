@@ -90,6 +90,7 @@ WorkerPlan plan_worker(const RolePlan& shared, Values values) {
   worker.role = role.name;
   worker.decides_success = role.decides_success;
   worker.argv = shared.job.program;
+  worker.script = shared.job.script;
   for (const std::string& argument : role.arguments) {
     worker.argv.push_back(fill_placeholders(argument, values));
     ++worker.template_arguments;
@@ -231,6 +232,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   worker.role = "worker";
   worker.global_rank = GlobalRank{number("RANK", 0)};
   worker.argv = job.program;
+  worker.script = job.script;
   worker.unset = own_variables(snapshot);
   worker.working_directory = snapshot.working_directory;
   worker.log = log_path(job, "worker_" + to_string(worker.global_rank));

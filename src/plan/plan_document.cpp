@@ -1,4 +1,4 @@
-// The plan as a document: an interface that users and tests read. DESIGN 4 fixes its fields.
+// The plan as a document: an interface that users and tests read. docs/plan.md fixes its fields.
 #include <muster/base/text.hpp>
 #include <muster/plan/launch_plan.hpp>
 

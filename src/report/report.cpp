@@ -4,11 +4,13 @@
 #include <muster/report/report.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 namespace muster {
 namespace {
@@ -63,8 +65,8 @@ std::string describe_first_failure(const Outcome& outcome, const WorkerResult& w
   }
   return "rank " + to_string(worker.global_rank) + " failed first: " + place + ", local rank " +
          to_string(worker.local_rank) + ", pid " + std::to_string(worker.pid) + ", " +
-         worker.status->describe() + ", after " + format_seconds(worker.run_time_seconds) +
-         " s, attempt " + std::to_string(outcome.attempt);
+         (worker.status ? worker.status->describe() : "its core was being dumped") + ", after " +
+         format_seconds(worker.run_time_seconds) + " s, attempt " + std::to_string(outcome.attempt);
 }
 
 void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
@@ -117,6 +119,24 @@ double rounded(double seconds) {
   return static_cast<double>(static_cast<long long>(seconds * 1000)) / 1000;
 }
 
+/// Writes the whole text; a pipe that nobody reads is given a few seconds. False sets errno.
+bool write_all(int fd, std::string_view text) {
+  constexpr int kPatienceMilliseconds = 2'000;
+  while (!text.empty()) {
+    const ssize_t taken = ::write(fd, text.data(), text.size());
+    if (taken >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(taken));
+      continue;
+    }
+    pollfd ready{fd, POLLOUT, 0};
+    const bool may_wait = errno == EAGAIN || errno == EINTR;
+    if (!may_wait || ::poll(&ready, 1, kPatienceMilliseconds) == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 json::value first_failure_document(const Outcome& outcome) {
   if (!outcome.first_failure) {
     return nullptr;
@@ -144,6 +164,14 @@ json::value first_failure_document(const Outcome& outcome) {
                                 : json::value(valid_utf8(failure.start_error));
   document["order_known"] = outcome.knows_order;
   return document;
+}
+
+json::array remarks_document(const Outcome& outcome) {
+  json::array remarks;
+  for (const std::string& remark : outcome.remarks) {
+    remarks.emplace_back(valid_utf8(remark));  // a file's name may be any bytes
+  }
+  return remarks;
 }
 
 std::string reason(const Outcome& outcome) {
@@ -204,19 +232,27 @@ json::value to_document(const Outcome& outcome) {
                       {"run_time_s", rounded(outcome.run_time_seconds)},
                       {"first_failure", first_failure_document(outcome)},
                       {"workers", std::move(workers)},
-                      {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
+                      {"remarks", remarks_document(outcome)}};
 }
 
 Result<> write_report(const Outcome& outcome, const std::string& path) {
   const std::string text = pretty_json(to_document(outcome));
   // A reader sees the old file or the new one, never half of it. What is no plain file (a pipe,
   // /dev/stdout) is written to as it is.
-  const bool is_special = ::access(path.c_str(), F_OK) == 0 && path.starts_with("/dev/");
-  const std::string target = is_special ? path : path + ".tmp" + std::to_string(::getpid());
-  const UniqueFd file(::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  const bool is_written =
-      file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (!is_written || (!is_special && ::rename(target.c_str(), path.c_str()) != 0)) {
+  std::error_code unknown;  // a path that cannot be looked at is one to be made
+  const auto type = std::filesystem::status(path, unknown).type();
+  const bool is_special = type != std::filesystem::file_type::regular &&
+                          type != std::filesystem::file_type::not_found &&
+                          type != std::filesystem::file_type::none;
+  // A link stays a link: its target is what is replaced.
+  std::error_code ignored;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, ignored);
+  const std::string place = ignored ? path : resolved.string();
+  const std::string target = is_special ? path : place + ".tmp" + std::to_string(::getpid());
+  const UniqueFd file(
+      ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644));
+  const bool is_written = file && write_all(file.get(), text);
+  if (!is_written || (!is_special && ::rename(target.c_str(), place.c_str()) != 0)) {
     const int error_number = errno;
     if (!is_special) {
       (void)::unlink(target.c_str());

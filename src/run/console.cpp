@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-/// What a pipe or terminal that poll(2) calls writable takes without blocking.
+/// What a pipe that poll(2) calls writable takes without blocking. A terminal promises one byte.
 constexpr std::size_t kCautiousBytes = 4096;
 
 bool would_block(int error_number) {
@@ -88,7 +88,7 @@ void Console::write(std::string_view bytes) {
   if (queued() == 0 && !waits_) {
     bytes = write_now(bytes);  // nothing before it: only what is not taken is queued
   }
-  if (!bytes.empty() && state_ == State::Flowing) {
+  if (!bytes.empty() && state_ == State::Flowing && !is_abandoned_) {
     queue_.append(bytes);
     flush();
   }
@@ -123,7 +123,8 @@ ssize_t Console::write_once(std::string_view bytes) const {
     pollfd ready{fd, POLLOUT, 0};
     const bool is_ready = ::poll(&ready, 1, 0) == 1;
     errno = EAGAIN;
-    return is_ready ? ::write(fd, bytes.data(), std::min(bytes.size(), kCautiousBytes)) : -1;
+    const std::size_t most = ::isatty(fd) != 0 ? 1 : kCautiousBytes;
+    return is_ready ? ::write(fd, bytes.data(), std::min(bytes.size(), most)) : -1;
   }
   return ::write(fd, bytes.data(), bytes.size());
 }
@@ -255,8 +256,11 @@ std::uint64_t Console::abandon() {
       std::count(queue_.begin() + static_cast<std::ptrdiff_t>(written_), queue_.end(), '\n'));
   queue_.clear();
   written_ = 0;
+  is_abandoned_ = true;
   boost::system::error_code ignored;  // it only waits; nothing can be lost in closing
   writable_.close(ignored);
+  on_settled = {};
+  on_relief = {};
   stall_timer_.cancel();
   return dropped_lines_ - said_dropped_;
 }

@@ -52,6 +52,7 @@ class Console {
   [[nodiscard]] bool is_broken() const { return state_ == State::Broken; }
   [[nodiscard]] bool is_stalled() const { return state_ == State::Stalled; }
   /// Gives up at the end of the job: drops what is still queued and waits for nothing any more.
+  /// What is written later is written if it is taken at once.
   /// Returns how many lines were dropped and not yet said.
   std::uint64_t abandon();
   [[nodiscard]] std::string describe_dropped(std::uint64_t lines) const;
@@ -101,7 +102,8 @@ class Console {
   std::string queue_;
   std::size_t written_ = 0;  ///< bytes of the queue that are out already
   bool at_line_start_ = true;
-  bool waits_ = false;  ///< for the descriptor to become writable
+  bool is_abandoned_ = false;  ///< nothing is queued any more
+  bool waits_ = false;         ///< for the descriptor to become writable
   bool timer_runs_ = false;
   bool was_congested_ = false;
   Clock::time_point last_progress_{};

@@ -1,5 +1,6 @@
 // The guard: small on purpose, for it must not fail. It allocates nothing while the job runs.
 #include "sweeper.hpp"
+#include "terminal.hpp"
 
 #include <muster/logs/messages.hpp>
 #include <muster/run/guard.hpp>
@@ -20,7 +21,7 @@
 namespace muster {
 namespace {
 
-constexpr int kKillRounds = 100;
+constexpr int kKillRounds = 250;  // five seconds, as the agent has
 constexpr int kKillRoundMilliseconds = 20;
 
 /// Children that we had before we made any: `exec muster` keeps those of the shell.
@@ -94,23 +95,25 @@ bool has_child() {
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// KILLs what the agent left, in rounds, until nothing is left or it cannot be killed.
-void sweep(const std::set<pid_t>& had_before, const std::string& marker) {
+/// KILLs what the agent left, in rounds, until nothing is left or it cannot be killed. Returns what
+/// could not.
+std::vector<Process> sweep(const std::set<pid_t>& had_before, const std::string& marker) {
   Sweeper sweeper(::getpid());
-  for (int round = 0; round < kKillRounds && has_child(); ++round) {
-    const std::vector<Process> found = sweeper.kill_round(strangers(had_before, marker));
+  std::vector<Process> found;
+  int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
+  for (int round = 0; round < kKillRounds && rounds_without < 2 && has_child(); ++round) {
+    found = sweeper.kill_round(strangers(had_before, marker));
     bury_all();
-    if (found.empty()) {
-      break;
-    }
+    rounds_without = found.empty() ? rounds_without + 1 : 0;
     (void)::poll(nullptr, 0, kKillRoundMilliseconds);  // the dying need a moment to be gone
   }
+  return has_child() ? found : std::vector<Process>{};
 }
 
 /// The terminal must not stay with a group that is gone.
 void take_terminal_back() {
   if (::isatty(STDIN_FILENO) != 0) {
-    (void)::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+    take_terminal_from_the_dead(STDIN_FILENO, ::getpgrp());
   }
 }
 
@@ -118,14 +121,15 @@ int guard(pid_t agent, const std::set<pid_t>& had_before, const std::string& mar
   const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent));
   if (status.code()) {
     if (has_child()) {
-      sweep(had_before, marker);
+      (void)sweep(had_before, marker);
     }
     return *status.code();
   }
-  sweep(had_before, marker);
+  const std::vector<Process> left = sweep(had_before, marker);
   take_terminal_back();
   say_error("the agent (pid " + std::to_string(agent) + ") was ended by " + status.describe() +
-            "; every process of the job was killed");
+            (left.empty() ? std::string("; every process of the job was killed")
+                          : "; could not kill " + describe_processes(left)));
   return status.shell_code();
 }
 

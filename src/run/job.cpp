@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kProgressInterval{10};
 double seconds_of(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
-constexpr std::size_t kErrorFileBytes = std::size_t{64} << 10U;
+constexpr std::size_t kErrorFileBytes = std::size_t{1} << 20U;
 
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
   std::vector<bool> deciding;
@@ -128,6 +128,10 @@ void Job::on_guard_lost(const ErrorCode& error) {
   if (error) {
     return;
   }
+  if (supervisor_.is_finished()) {
+    hurry();
+    return;
+  }
   collect_deaths();
   say_error("the guard (pid " + std::to_string(link_.guard) +
             ") was killed: killing every process of the job");
@@ -216,14 +220,18 @@ void Job::on_start_turn() {
 // --- From what happened to events ---------------------------------------------------------------
 
 void Job::collect_deaths() {
-  for (const Death& death : workers_.reaper().collect()) {
-    workers_.note_end(death.worker);
+  const std::vector<Death> deaths = workers_.reaper().collect();
+  for (const Death& death : deaths) {
+    workers_.note_end(death.worker);  // of all, before anything is asked about the living
+  }
+  bool has_looked = false;
+  for (const Death& death : deaths) {
     if (is_said(Level::Debug)) {
       const std::vector<int> living = living_ranks();
       say_debug(describe_worker(death.worker) + " ended: " + death.status.describe() +
                 (living.empty() ? "" : "; still running: ranks " + describe_ranges(living)));
     }
-    if (!death.status.ok() && supervisor_.is_undisturbed()) {
+    if (!death.status.ok() && supervisor_.is_undisturbed() && !std::exchange(has_looked, true)) {
       look_for_earlier_failure(death);
     }
     events_.emplace_back(WorkerEnded{death.worker, death.status});
@@ -258,7 +266,9 @@ void Job::take_signal(int signal) {
       request_stop(signal);
       break;
     case SIGCONT:
-      terminal_.lend_again(workers_.pid(reader_of_input(input_).value_or(0)));
+      if (const auto reader = reader_of_input(input_); reader && workers_.is_alive(*reader)) {
+        terminal_.lend_again(workers_.pid(*reader));
+      }
       workers_.signal_all(signal);
       break;
     default:
@@ -272,6 +282,10 @@ void Job::request_stop(int signal) {
   const bool is_echo = Clock::now() - last_stop_request_ < kEchoOfAStop;
   if (!is_echo && !input_.inherited.ignored_signals.contains(signal)) {
     last_stop_request_ = Clock::now();
+    if (supervisor_.is_finished()) {
+      hurry();
+      return;
+    }
     events_.emplace_back(StopRequested{signal});
   }
 }
@@ -372,7 +386,7 @@ Result<> Job::write_planned_files() const {
   for (const PlannedFile& planned : input_.plan.files) {
     const auto mode = static_cast<mode_t>(std::stoi(planned.mode, nullptr, 8));
     const UniqueFd file(
-        ::open(planned.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+        ::open(planned.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, mode));
     const std::string& content = planned.content;
     if (!file || ::write(file.get(), content.data(), content.size()) !=
                      static_cast<ssize_t>(content.size())) {
@@ -399,6 +413,15 @@ std::vector<int> Job::living_ranks() const {
   return ranks;
 }
 
+std::string Job::describe_failure(std::size_t worker) const {
+  if (unstartable_ == worker) {
+    return "rank " + to_string(input_.plan.workers[worker].global_rank) + " could not be started";
+  }
+  const auto status = supervisor_.status(worker);
+  return describe_worker(worker) + " failed (" +
+         (status ? status->describe() : "its core is being dumped") + ")";
+}
+
 /// The wait may be long, so it is said at its start what happened and how long it can take.
 void Job::say_why_it_stops() const {
   const std::size_t living = living_ranks().size();
@@ -408,9 +431,7 @@ void Job::say_why_it_stops() const {
   const Conclusion conclusion = supervisor_.conclusion();
   std::string reason = "the workers that decide have ended";
   if (conclusion.first_failure) {
-    const auto status = supervisor_.status(*conclusion.first_failure);
-    reason = describe_worker(*conclusion.first_failure) + " failed (" +
-             (status ? status->describe() : "its core is being dumped") + ")";
+    reason = describe_failure(*conclusion.first_failure);
   } else if (conclusion.stop_signal) {
     reason = signal_name(*conclusion.stop_signal) + " received";
   }
@@ -448,11 +469,12 @@ void Job::say_what_is_left(const std::vector<Process>& left) {
 
 void Job::say_who_was_stopped() {
   for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
-    if (terminal_.is_ours() && stopped.signal != SIGSTOP) {
-      terminal_.stop_guard();  // Ctrl-Z
-    } else if (stopped.signal == SIGSTOP) {
-      say_warning(describe_worker(stopped.worker) + " was stopped by SIGSTOP; it goes on with " +
-                  "'kill -CONT " + std::to_string(stopped.pid) + "'");
+    if (terminal_.is_ours() && stopped.worker == reader_of_input(input_)) {
+      terminal_.stop_guard();                // Ctrl-Z
+    } else if (stopped.signal != SIGTSTP) {  // that one came through us
+      say_warning(describe_worker(stopped.worker) + " was stopped by " +
+                  signal_name(stopped.signal) + "; it goes on with 'kill -CONT " +
+                  std::to_string(stopped.pid) + "'");
     }
   }
 }
@@ -472,10 +494,21 @@ void Job::say_who_is_overdue() const {
 /// Every process has ended: what they wrote is read and shown, and only then is said what happened,
 /// so that the report is the last thing on the console.
 void Job::conclude() {
-  if (streams_.finish(std::bind_front(&Job::conclude, this))) {
+  if (!is_concluded_ && streams_.finish(std::bind_front(&Job::conclude, this))) {
+    is_concluded_ = true;
     input_.conclude(make_outcome());
     leave();
   }
+}
+
+/// Only a slow console is waited for, and somebody will not wait: say what can be said, and go.
+void Job::hurry() {
+  streams_.abandon_consoles();
+  if (!is_concluded_) {
+    is_concluded_ = true;
+    input_.conclude(make_outcome());
+  }
+  io_.stop();
 }
 
 void Job::leave() {

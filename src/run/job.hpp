@@ -87,6 +87,7 @@ class Job {
   // What the user should know.
   [[nodiscard]] std::string describe_worker(std::size_t worker) const;
   [[nodiscard]] std::vector<int> living_ranks() const;
+  [[nodiscard]] std::string describe_failure(std::size_t worker) const;
   void say_why_it_stops() const;
   void say_what_is_left(const std::vector<Process>& left);
   void say_who_was_stopped();
@@ -95,6 +96,7 @@ class Job {
   // The end.
   void conclude();
   void leave();
+  void hurry();
   [[nodiscard]] Outcome make_outcome();
 
   JobInput input_;
@@ -120,6 +122,7 @@ class Job {
   std::size_t next_to_start_ = 0;
   bool start_was_cancelled_ = false;
   bool leftovers_were_said_ = false;
+  bool is_concluded_ = false;
   bool closed_pipes_check_runs_ = false;
   int asked_with_ = SIGTERM;  ///< the signal with which the workers were asked to end
   std::optional<std::size_t> unstartable_;

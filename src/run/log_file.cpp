@@ -12,20 +12,27 @@
 namespace muster {
 namespace {
 
-constexpr int kMostRotations = 1'000;
+constexpr int kMostRotations = 100;
 constexpr int kTries = 10;
 
 Error cannot_create(const std::string& path, int error_number) {
   return system_error("cannot create the log file '" + path + "'", error_number);
 }
 
-/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. The oldest of
-/// very many keeps its name.
+bool exists(const std::string& path, int number) {
+  return ::access((path + "." + std::to_string(number)).c_str(), F_OK) == 0;
+}
+
+/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. Beyond very many
+/// nothing is moved: it gets the next free number.
 void rotate(const std::string& path) {
   int last = 0;
-  while (last < kMostRotations &&
-         ::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
+  while (exists(path, last + 1)) {
     ++last;
+  }
+  if (last >= kMostRotations) {
+    (void)::rename(path.c_str(), (path + "." + std::to_string(last + 1)).c_str());
+    return;
   }
   for (int i = last; i > 0; --i) {
     (void)::rename((path + "." + std::to_string(i)).c_str(),

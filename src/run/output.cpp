@@ -4,6 +4,7 @@
 #include <muster/base/text.hpp>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +15,9 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
-constexpr int kLargePipeBytes = 1 << 20;
-/// What the dead have written fits in a pipe. More comes from somebody who is not ours and writes
-/// on, and he must not keep us.
-constexpr int kMostReadsOfTheDead = 256;
+/// What all pipes together may hold when they are made larger: more than a cache holds is slower,
+/// and the kernel counts the pages of a user's pipes.
+constexpr std::size_t kLargePipesBytes = std::size_t{2} << 20U;
 /// How long a progress bar may stand unfinished before its steps are shown.
 constexpr std::chrono::milliseconds kProgressDelay{500};
 
@@ -36,6 +36,7 @@ class Output::Stream {
   bool is_paused = false;
   bool has_large_pipe = false;
   bool timer_runs = false;
+  ssize_t left_by_the_dead = 0;  ///< bytes in the pipe when the last process had ended
 };
 
 Output::Output(boost::asio::io_context& io, std::size_t workers)
@@ -44,8 +45,8 @@ Output::Output(boost::asio::io_context& io, std::size_t workers)
 Output::~Output() = default;
 
 void Output::add(UniqueFd read_end, StreamRoute route) {
-  if (buffer_.empty()) {
-    buffer_.resize(kBufferBytes);
+  if (!buffer_) {
+    buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);  // no page before it is needed
   }
   (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // ours alone: the worker has the other end
   ++open_of_worker_[route.worker];
@@ -63,6 +64,10 @@ void Output::wait_for(Stream& stream) {
                            if (error || !stream.is_open) {
                              return;
                            }
+                           if (!may_read(stream)) {
+                             stream.is_paused = true;  // others have filled the console since
+                             return;
+                           }
                            if (read_once(stream) != ReadResult::End) {
                              wait_for(stream);
                            }
@@ -72,7 +77,7 @@ void Output::wait_for(Stream& stream) {
 Output::ReadResult Output::read_once(Stream& stream) {
   ssize_t size = -1;
   do {
-    size = ::read(stream.pipe.native_handle(), buffer_.data(), buffer_.size());
+    size = ::read(stream.pipe.native_handle(), buffer_.get(), kBufferBytes);
   } while (size < 0 && errno == EINTR);
   if (size < 0 && errno == EAGAIN) {
     return ReadResult::Nothing;
@@ -85,9 +90,13 @@ Output::ReadResult Output::read_once(Stream& stream) {
   if (size >= kUsualPipe && !stream.has_large_pipe) {
     // A full pipe means that the worker waits for us: fewer, larger reads from here on.
     stream.has_large_pipe = true;
-    (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, kLargePipeBytes);
+    const auto wanted = static_cast<ssize_t>(kLargePipesBytes / streams_.size());
+    if (wanted > kUsualPipe) {
+      (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, static_cast<int>(wanted));
+    }
   }
-  deliver(stream, {buffer_.data(), static_cast<std::size_t>(size)});
+  stream.left_by_the_dead -= size;
+  deliver(stream, {buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
 }
 
@@ -156,12 +165,19 @@ void Output::resume() {
   }
 }
 
+void Output::note_all_are_dead() {
+  for (const auto& stream : streams_) {
+    int waiting = 0;
+    if (stream->is_open && ::ioctl(stream->pipe.native_handle(), FIONREAD, &waiting) == 0) {
+      stream->left_by_the_dead = waiting;
+    }
+  }
+}
+
 void Output::drain() {
   for (const auto& stream : streams_) {
-    int reads = 0;
-    while (reads < kMostReadsOfTheDead && may_read(*stream) &&
+    while (stream->left_by_the_dead > 0 && may_read(*stream) &&
            read_once(*stream) == ReadResult::Some) {
-      ++reads;
     }
   }
 }

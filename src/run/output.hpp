@@ -46,7 +46,10 @@ class Output {
   /// To be called when a console takes bytes again.
   void resume();
 
-  /// Reads what the workers have written until now, without waiting.
+  /// To be called when the last process of the job has ended: what is in the pipes now is theirs, and
+  /// whatever comes later is a stranger's who was given a pipe.
+  void note_all_are_dead();
+  /// Reads what the dead have left, as far as the consoles take it, without waiting.
   void drain();
 
   /// Ends each stream, also those whose pipe somebody keeps open.
@@ -78,7 +81,7 @@ class Output {
   boost::asio::io_context& io_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< open streams, by worker
-  std::vector<char> buffer_;         ///< one for all: a read is delivered before the next
+  std::unique_ptr<char[]> buffer_;   ///< one for all: a read is delivered before the next
   std::string shown_;                ///< lines on their way to a console
 };
 

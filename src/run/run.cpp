@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+
 namespace muster {
 namespace {
 
@@ -31,7 +33,11 @@ Result<> check_descriptors(const LaunchPlan& plan, const RunOptions& options) {
 
 std::string temporary_folder(const std::map<std::string, std::string>& variables) {
   const auto folder = variables.find("TMPDIR");
-  return folder == variables.end() || folder->second.empty() ? "/tmp" : folder->second;
+  const bool is_set = folder != variables.end() && !folder->second.empty();
+  const std::string path = is_set ? folder->second : "/tmp";
+  std::error_code failed;  // without a working directory a relative path stays what it is
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  return failed ? path : whole.string();  // workers may change their directory
 }
 
 /// Where log files go when they are wanted and no folder was named; empty in all other cases.

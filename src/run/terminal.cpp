@@ -4,28 +4,39 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 namespace muster {
 
-Terminal::Terminal(pid_t guard, bool is_wanted) : guard_(guard) {
+Terminal::Terminal(pid_t guard, bool is_wanted) : guard_(guard), guard_group_(::getpgid(guard)) {
   const bool is_foreground =
-      is_wanted && ::isatty(STDIN_FILENO) != 0 && ::tcgetpgrp(STDIN_FILENO) == ::getpgid(guard);
+      is_wanted && ::isatty(STDIN_FILENO) != 0 && ::tcgetpgrp(STDIN_FILENO) == guard_group_;
   fd_ = is_foreground ? STDIN_FILENO : -1;
 }
 
 Terminal::~Terminal() {
   if (is_ours()) {
-    (void)::tcsetpgrp(fd_, ::getpgid(guard_));  // gone: nobody is left to read from it
+    take_terminal_from_the_dead(fd_, guard_group_);
+  }
+}
+
+void take_terminal_from_the_dead(int fd, pid_t group) {
+  const pid_t foreground = ::tcgetpgrp(fd);
+  // Sent to the background with `bg`, the job has no terminal to give: the shell has it.
+  if (foreground > 0 && ::kill(-foreground, 0) != 0 && errno == ESRCH) {
+    (void)::tcsetpgrp(fd, group);
   }
 }
 
 void Terminal::stop_guard() const {
-  (void)::kill(guard_, SIGSTOP);
+  if (::getppid() == guard_) {  // gone, its number may be somebody else's
+    (void)::kill(guard_, SIGSTOP);
+  }
 }
 
 void Terminal::lend_again(pid_t worker) const {
-  if (is_ours() && ::tcgetpgrp(fd_) == ::getpgid(guard_)) {
+  if (is_ours() && ::tcgetpgrp(fd_) == guard_group_) {
     (void)::tcsetpgrp(fd_, worker);
   }
 }

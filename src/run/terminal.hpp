@@ -15,7 +15,7 @@ class Terminal {
   Terminal(pid_t guard, bool is_wanted);
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
-  /// Gives the terminal back to the guard's group.
+  /// Gives the terminal back to the guard's group, if nobody living has it.
   ~Terminal();
 
   [[nodiscard]] bool is_ours() const { return fd_ >= 0; }
@@ -29,7 +29,12 @@ class Terminal {
 
  private:
   pid_t guard_;
+  pid_t guard_group_;
   int fd_ = -1;
 };
+
+/// Puts `group` in the foreground if the group that is there has no living process. Otherwise the
+/// terminal belongs to somebody who works with it, such as the shell.
+void take_terminal_from_the_dead(int fd, pid_t group);
 
 }  // namespace muster

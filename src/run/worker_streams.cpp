@@ -123,6 +123,9 @@ std::vector<Console*> WorkerStreams::consoles() const {
 }
 
 bool WorkerStreams::finish(const std::function<void()>& next) {
+  if (!std::exchange(knows_the_end_, true)) {
+    output_.note_all_are_dead();
+  }
   if (!is_closed_) {
     output_.drain();  // stops at a console that is congested
     if (!are_consoles_settled(next)) {
@@ -135,25 +138,36 @@ bool WorkerStreams::finish(const std::function<void()>& next) {
 }
 
 bool WorkerStreams::are_consoles_settled(const std::function<void()>& next) {
+  const auto come_back = [this, next] { boost::asio::post(io_, next); };
   bool is_settled = true;
   for (Console* console : consoles()) {
-    console->on_settled = {};
-    if (!console->is_settled()) {
-      is_settled = false;
-      console->on_settled = [this, next] { boost::asio::post(io_, next); };
-    }
+    const bool is_this_settled = console->is_settled();
+    console->on_settled = is_this_settled ? std::function<void()>() : come_back;
+    is_settled = is_settled && is_this_settled;
   }
   return is_settled;
+}
+
+void WorkerStreams::abandon(Console& console) {
+  if (const std::uint64_t lines = console.abandon(); lines > 0) {
+    losses_.push_back(console.describe_dropped(lines));
+  }
+}
+
+void WorkerStreams::abandon_consoles() {
+  for (Console* console : consoles()) {
+    abandon(*console);
+  }
 }
 
 std::vector<std::string> WorkerStreams::describe_losses() {
   std::vector<std::string> sentences = output_.describe_missing();
   for (Console* console : consoles()) {
-    const std::uint64_t lines = console->is_stalled() ? console->abandon() : 0;
-    if (lines > 0) {
-      sentences.push_back(console->describe_dropped(lines));
+    if (console->is_stalled()) {
+      abandon(*console);
     }
   }
+  sentences.insert(sentences.end(), losses_.begin(), losses_.end());
   return sentences;
 }
 

@@ -48,6 +48,9 @@ class WorkerStreams {
   /// True when every console has taken all that it will; else `next` is called later.
   [[nodiscard]] bool are_consoles_settled(const std::function<void()>& next);
 
+  /// Waits for no console any more: what they have not taken is dropped and counted.
+  void abandon_consoles();
+
   /// Sentences about what files and consoles lack. To be called once, at the end.
   [[nodiscard]] std::vector<std::string> describe_losses();
 
@@ -55,6 +58,7 @@ class WorkerStreams {
   [[nodiscard]] Result<StreamRoute> make_route(std::size_t worker, bool is_error) const;
   [[nodiscard]] std::string prefix_of(std::size_t worker, bool is_error) const;
   [[nodiscard]] std::vector<Console*> consoles() const;
+  void abandon(Console& console);
 
   boost::asio::io_context& io_;
   const LaunchPlan& plan_;
@@ -64,7 +68,9 @@ class WorkerStreams {
   std::unique_ptr<Console> error_console_;
   std::unique_ptr<Console> out_console_;  ///< empty when both streams are the same file
   Output output_;
+  bool knows_the_end_ = false;
   bool is_closed_ = false;
+  std::vector<std::string> losses_;  ///< of abandoned consoles
 };
 
 }  // namespace muster

@@ -35,9 +35,9 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-bool is_python_script(const WorkerPlan& worker) {
-  return worker.argv.size() > 1 && worker.argv[1].ends_with(".py") &&
-         worker.argv.front().find("python") != std::string::npos;
+/// As execve wants it: "NAME=value".
+std::string entry(const std::string& name, const std::string& value) {
+  return name + "=" + value;
 }
 
 }  // namespace
@@ -131,8 +131,8 @@ Result<std::string> Workers::executable_of(const WorkerPlan& worker) {
   if (const auto known = executables_.find(name); known != executables_.end()) {
     return known->second;
   }
-  if (is_python_script(worker)) {
-    if (auto checked = check_script(worker.argv[1]); !checked) {
+  if (!worker.script.empty()) {
+    if (auto checked = check_script(worker.script); !checked) {
       return checked.error();
     }
   }
@@ -154,14 +154,14 @@ std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const
     const bool is_unset =
         std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
     if (!is_replaced && !is_unset) {
-      environment.push_back(name + "=" + value);
+      environment.push_back(entry(name, value));
     }
   }
   for (const auto& [name, value] : worker.environment) {
-    environment.push_back(name + "=" + value);
+    environment.push_back(entry(name, value));
   }
   if (!surroundings_.marker.empty()) {
-    environment.push_back(std::string(kMarkerVariable) + "=" + surroundings_.marker);
+    environment.push_back(entry(kMarkerVariable, surroundings_.marker));
   }
   return environment;
 }

@@ -27,7 +27,7 @@ class LineFramer {
   void finish(std::string& out);
 
   /// True when a progress bar waits: bytes with a carriage return but no line end yet.
-  [[nodiscard]] bool has_progress() const { return partial_.find('\r') != std::string::npos; }
+  [[nodiscard]] bool has_progress() const { return has_return_; }
 
   /// Appends the complete steps of a waiting progress bar as one line.
   void flush_progress(std::string& out);
@@ -37,7 +37,11 @@ class LineFramer {
 
   std::string prefix_;
   bool whole_lines_ = true;
-  std::string partial_;  ///< bytes since the last line end
+  void keep(std::string_view bytes);
+  void forget();
+
+  std::string partial_;      ///< bytes since the last line end
+  bool has_return_ = false;  ///< a carriage return is among them
 };
 
 }  // namespace muster

@@ -17,7 +17,8 @@ namespace muster {
 /// What the user wants to run, after the command line has been read.
 struct JobRequest {
   std::vector<std::string> program;  ///< argv as it will be executed, python3 included
-  std::string log_dir;               ///< empty: no log files
+  std::string script;   ///< what an interpreter in `program` is to read, if one was added
+  std::string log_dir;  ///< empty: no log files
 };
 
 /// One worker as it will be executed: nothing is left to decide at start time but the values of
@@ -28,6 +29,7 @@ struct WorkerPlan {
   GlobalRank global_rank;
   LocalRank local_rank;
   std::vector<std::string> argv;
+  std::string script;  ///< must be readable before anything starts; empty: argv names no script
   std::size_t template_arguments = 0;  ///< so many at the end of argv come from the template
   std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited
   std::vector<std::string> unset;                  ///< inherited variables that are removed
