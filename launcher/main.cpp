@@ -12,17 +12,29 @@
 #include <muster/report/report.hpp>
 #include <muster/run/run.hpp>
 
-#include <iostream>
+#include <filesystem>
 
 namespace muster {
 namespace {
+
+/// Another launcher has placed this worker: what the user says about places has no effect.
+void remark_ignored(LaunchPlan& plan, const Settings& settings) {
+  for (const char* const name :
+       {"nnodes", "node-rank", "master-addr", "master-port", "platform", "mode", "template"}) {
+    if (const auto setting = settings.find(name)) {
+      plan.remarks.push_back("ignoring " + setting->source + ": this is a worker already");
+    }
+  }
+}
 
 /// Who runs where with what. Nothing has been started, and nothing is left to decide.
 Result<LaunchPlan> plan_job(const CommandLine& line,
                             const JobRequest& job,
                             const Snapshot& snapshot) {
   if (is_already_worker(snapshot) && !line.settings.has("nproc-per-node")) {
-    return make_worker_plan(job, snapshot);
+    LaunchPlan plan = make_worker_plan(job, snapshot);
+    remark_ignored(plan, line.settings);
+    return plan;
   }
   const auto cluster = describe_cluster(snapshot, line.settings);
   if (!cluster) {
@@ -52,6 +64,12 @@ Result<int> run_job(const CommandLine& line,
                     const RunOptions& options,
                     const Snapshot& snapshot,
                     const Inherited& inherited) {
+  if (const auto file = line.settings.find("report")) {
+    std::error_code ignored;  // an older report must not be taken for this run's; none is fine
+    if (std::filesystem::is_regular_file(file->value, ignored)) {
+      std::filesystem::remove(file->value, ignored);
+    }
+  }
   const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.colour, snapshot.variables));
   return run(plan, options, inherited, snapshot.variables, [&](const Outcome& outcome) {
@@ -65,7 +83,11 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (!line) {
     return line.error();
   }
-  if (const auto text = asked_for_text(line->settings)) {
+  const auto text = asked_for_text(line->settings);
+  if (text || line->command != Command::Run) {
+    release_signals(inherited);  // nothing will be started that would have to be ended in order
+  }
+  if (text) {
     return print(*text);
   }
   if (line->command == Command::Explain) {

@@ -87,6 +87,20 @@ std::size_t utf8_sequence(std::string_view bytes) {
   return form.length;
 }
 
+/// True when `part` occurs in the name as a word: "TOKENIZER" and "MAX_TOKENS" are about language, not
+/// about access.
+bool names_a_secret(std::string_view upper, std::string_view part) {
+  std::size_t at = upper.find(part);
+  const auto goes_on = [&] {
+    const std::size_t end = at + part.size();
+    return part == "TOKEN" && end < upper.size() && is_upper(upper[end]);
+  };
+  while (at != std::string_view::npos && goes_on()) {
+    at = upper.find(part, at + 1);
+  }
+  return at != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<int> parse_integer(std::string_view text, int least, int most) {
@@ -220,16 +234,7 @@ bool is_secret_name(std::string_view name) {
                                                              "AUTHORIZATION"};
   const std::string upper = to_upper(name);
   return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-    for (std::size_t at = upper.find(part); at != std::string::npos;
-         at = upper.find(part, at + 1)) {
-      // "TOKENIZER" and "MAX_TOKENS" are about language, not about access.
-      const std::size_t end = at + part.size();
-      const bool goes_on = part == "TOKEN" && end < upper.size() && is_upper(upper[end]);
-      if (!goes_on) {
-        return true;
-      }
-    }
-    return false;
+    return names_a_secret(upper, part);
   });
 }
 

@@ -91,15 +91,20 @@ bool is_mount_of(const Mount& mount, const CpuHierarchy& hierarchy) {
                                 : mount.type == "cgroup" && has_item(mount.options, "cpu");
 }
 
+void note_mount(std::vector<CpuHierarchy>& hierarchies, const Mount& mount) {
+  for (CpuHierarchy& hierarchy : hierarchies) {
+    if (hierarchy.mount.empty() && is_mount_of(mount, hierarchy)) {
+      hierarchy.mount = mount.point;
+      hierarchy.root = mount.root;
+    }
+  }
+}
+
 void read_mounts(std::vector<CpuHierarchy>& hierarchies) {
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    const auto mount = parse_mount(line);
-    for (CpuHierarchy& hierarchy : hierarchies) {
-      if (mount && hierarchy.mount.empty() && is_mount_of(*mount, hierarchy)) {
-        hierarchy.mount = mount->point;
-        hierarchy.root = mount->root;
-      }
+    if (const auto mount = parse_mount(line)) {
+      note_mount(hierarchies, *mount);
     }
   }
 }

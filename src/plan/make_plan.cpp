@@ -231,6 +231,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   WorkerPlan worker;
   worker.role = "worker";
   worker.global_rank = GlobalRank{number("RANK", 0)};
+  worker.local_rank = LocalRank{number("LOCAL_RANK", 0)};
   worker.argv = job.program;
   worker.script = job.script;
   worker.unset = own_variables(snapshot);

@@ -65,8 +65,8 @@ std::string describe_first_failure(const Outcome& outcome, const WorkerResult& w
   }
   return "rank " + to_string(worker.global_rank) + " failed first: " + place + ", local rank " +
          to_string(worker.local_rank) + ", pid " + std::to_string(worker.pid) + ", " +
-         (worker.status ? worker.status->describe() : "its core was being dumped") + ", after " +
-         format_seconds(worker.run_time_seconds) + " s, attempt " + std::to_string(outcome.attempt);
+         worker.status->describe() + ", after " + format_seconds(worker.run_time_seconds) +
+         " s, attempt " + std::to_string(outcome.attempt);
 }
 
 void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
@@ -98,6 +98,18 @@ void add_ranks(std::vector<ReportLine>& lines,
                const std::string& what) {
   if (const auto ranks = ranks_with(outcome, wanted); !ranks.empty()) {
     lines.push_back({Level::Warning, what + ": " + rank_list(ranks)});
+  }
+}
+
+/// Those that ended badly by themselves at the same moment as the first one.
+void add_other_failures(std::vector<ReportLine>& lines, const Outcome& outcome) {
+  std::vector<int> ranks = ranks_with(outcome, WorkerOutcome::Failed);
+  if (outcome.first_failure) {
+    std::erase(ranks, outcome.workers[outcome.first_failure->worker].global_rank.value);
+  }
+  if (!ranks.empty()) {
+    lines.push_back(
+        {Level::Warning, "failed as well, before they were asked to end: " + rank_list(ranks)});
   }
 }
 
@@ -203,6 +215,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
   } else {
     lines.push_back({Level::Warning, reason(outcome)});
   }
+  add_other_failures(lines, outcome);
   add_ranks(lines, outcome, WorkerOutcome::Stopped, "stopped by muster");
   add_ranks(lines, outcome, WorkerOutcome::Succeeded, "succeeded");
   add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");

@@ -137,16 +137,6 @@ void signal_exactly(const Process& process, int signal) {
   }
 }
 
-bool is_dumping_core(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("CoreDumping:")) {
-      return line.ends_with('1');
-    }
-  }
-  return false;
-}
-
 bool has_marker(pid_t pid, const std::string& marker) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
   const std::string start = std::string(kMarkerVariable) + "=";

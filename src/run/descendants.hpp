@@ -33,9 +33,6 @@ struct Process {
 /// Signals the very process that was seen: if its pid belongs to another one by now, nobody is.
 void signal_exactly(const Process& process, int signal);
 
-/// True while the kernel writes the core file of a process (Linux 4.15 and later say so).
-[[nodiscard]] bool is_dumping_core(pid_t pid);
-
 /// True when the environment that the process was executed with has this marker among the
 /// colon-separated marks of MUSTER_JOB_MARKER.
 [[nodiscard]] bool has_marker(pid_t pid, const std::string& marker);

@@ -93,6 +93,10 @@ Inherited take_over_process() {
   return inherited;
 }
 
+void release_signals(const Inherited& inherited) {
+  ::pthread_sigmask(SIG_SETMASK, &inherited.signal_mask, nullptr);
+}
+
 bool was_closed(int standard_fd) {
   return closed_at_start()[static_cast<std::size_t>(standard_fd)];
 }

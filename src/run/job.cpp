@@ -212,7 +212,7 @@ void Job::on_start_turn() {
     return;
   }
   if (is_said(Level::Debug)) {
-    say_debug(describe_worker(worker) + " started: " + join(input_.plan.workers[worker].argv, " "));
+    say_debug(describe_worker(worker) + " started: " + input_.plan.workers[worker].argv.front());
   }
   boost::asio::post(io_, std::bind_front(&Job::on_start_turn, this));
 }
@@ -224,32 +224,18 @@ void Job::collect_deaths() {
   for (const Death& death : deaths) {
     workers_.note_end(death.worker);  // of all, before anything is asked about the living
   }
-  bool has_looked = false;
+  const bool is_unasked = supervisor_.is_undisturbed();
   for (const Death& death : deaths) {
     if (is_said(Level::Debug)) {
       const std::vector<int> living = living_ranks();
       say_debug(describe_worker(death.worker) + " ended: " + death.status.describe() +
                 (living.empty() ? "" : "; still running: ranks " + describe_ranges(living)));
     }
-    if (!death.status.ok() && supervisor_.is_undisturbed() && !std::exchange(has_looked, true)) {
-      look_for_earlier_failure(death);
+    if (terminal_.is_ours() && death.status.signal() == SIGINT) {
+      // Ctrl-C on the terminal goes to the worker's group, not to us.
+      events_.emplace_back(StopRequested{SIGINT});
     }
-    events_.emplace_back(WorkerEnded{death.worker, death.status});
-  }
-}
-
-/// What is behind a death that looks like the first failure.
-void Job::look_for_earlier_failure(const Death& death) {
-  if (terminal_.is_ours() && death.status.signal() == SIGINT) {
-    // Ctrl-C on the terminal goes to the worker's group, not to us.
-    events_.emplace_back(StopRequested{SIGINT});
-    return;
-  }
-  for (std::size_t i = 0; i < next_to_start_; ++i) {
-    if (workers_.is_alive(i) && is_dumping_core(workers_.pid(i))) {
-      events_.emplace_back(WorkerIsFailing{i});
-      return;
-    }
+    events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked});
   }
 }
 
@@ -417,9 +403,7 @@ std::string Job::describe_failure(std::size_t worker) const {
   if (unstartable_ == worker) {
     return "rank " + to_string(input_.plan.workers[worker].global_rank) + " could not be started";
   }
-  const auto status = supervisor_.status(worker);
-  return describe_worker(worker) + " failed (" +
-         (status ? status->describe() : "its core is being dumped") + ")";
+  return describe_worker(worker) + " failed (" + supervisor_.status(worker)->describe() + ")";
 }
 
 /// The wait may be long, so it is said at its start what happened and how long it can take.

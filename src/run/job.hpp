@@ -64,7 +64,6 @@ class Job {
 
   // From what happened to events.
   void collect_deaths();
-  void look_for_earlier_failure(const Death& death);
   void take_signal(int signal);
   void request_stop(int signal);
   void process();

@@ -37,14 +37,10 @@ std::vector<Action> Supervisor::on(const Event& event) {
 std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   --alive_;
   statuses_[ended.worker] = ended.status;
-  if (first_failure_ == ended.worker) {  // its core file is written
-    outcomes_[ended.worker] = WorkerOutcome::Failed;
-    exit_code_ = ended.status.ok() ? exit_code_ : ended.status.shell_code();
-    return after_an_end();
-  }
   const bool was_asked_to_end = state_ == State::Stopping || state_ == State::Killing;
   if (was_asked_to_end) {
-    outcomes_[ended.worker] = WorkerOutcome::Stopped;
+    const bool failed_too = ended.ended_unasked && !ended.status.ok();
+    outcomes_[ended.worker] = failed_too ? WorkerOutcome::Failed : WorkerOutcome::Stopped;
     return after_an_end();
   }
   if (!ended.status.ok()) {
@@ -56,13 +52,6 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
     return ask_to_end(SIGTERM);
   }
   return after_an_end();
-}
-
-std::vector<Action> Supervisor::handle(const WorkerIsFailing& failing) {
-  if (!is_undisturbed() || outcomes_[failing.worker] != WorkerOutcome::Running) {
-    return {};
-  }
-  return fail(failing.worker, exit_code_);
 }
 
 std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {

@@ -22,6 +22,9 @@ struct Inherited {
 /// open and that no other inherited one reaches a worker; raises the limit of descriptors.
 [[nodiscard]] Inherited take_over_process();
 
+/// Gives the inherited signal mask back, for a command that starts nothing: signals end it.
+void release_signals(const Inherited& inherited);
+
 /// True when descriptor 0, 1 or 2 was closed and is /dev/null now.
 [[nodiscard]] bool was_closed(int standard_fd);
 

@@ -14,11 +14,7 @@ namespace muster {
 struct WorkerEnded {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-};
-/// The worker is failing and will end: the kernel is writing its core file, which may take longer
-/// than its peers need to die of the broken connection.
-struct WorkerIsFailing {
-  std::size_t worker = 0;
+  bool ended_unasked = false;  ///< seen before anybody was asked to end
 };
 /// The process could not be made or the program could not be executed.
 struct WorkerNotStarted {
@@ -39,7 +35,6 @@ struct NothingLeft {};
 struct GaveUpWaiting {};
 
 using Event = std::variant<WorkerEnded,
-                           WorkerIsFailing,
                            WorkerNotStarted,
                            StopRequested,
                            GraceEnded,
@@ -140,7 +135,6 @@ class Supervisor {
   };
 
   [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
-  [[nodiscard]] std::vector<Action> handle(const WorkerIsFailing& failing);
   [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
   [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
   [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
@@ -160,7 +154,7 @@ class Supervisor {
   std::size_t alive_ = 0;  ///< started or about to be, and not ended
   State state_ = State::Running;
   bool grace_runs_ = false;
-  int exit_code_ = 1;  ///< of the first failure; 1 if it could not even be waited for
+  int exit_code_ = 0;  ///< of the first failure
   int stop_requests_ = 0;
   std::optional<std::size_t> first_failure_;
   std::optional<int> stop_signal_;

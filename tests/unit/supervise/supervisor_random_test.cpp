@@ -65,10 +65,6 @@ class History {
           }
           break;
         case 5:
-          if (living() > 0 && pick(0, 5) == 0) {
-            return WorkerIsFailing{
-                alive_[static_cast<std::size_t>(pick(0, static_cast<int>(living()) - 1))]};
-          }
           break;
         case 6:
         case 7:

@@ -358,60 +358,18 @@ TEST(Supervisor, HearsOfPreventedWorkersWhileKilling) {
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
 }
 
-// A worker whose core file is being written
+// Failures that are found together
 
-TEST(Supervisor, NamesTheWorkerThatIsDumpedAndNotThePeersThatDieFirst) {
+TEST(Supervisor, DoesNotSayThatItStoppedAWorkerThatHadFailedBefore) {
   Supervisor supervisor = running(3);
+  (void)supervisor.on(WorkerEnded{1, ExitStatus::exited(3), true});
+  (void)supervisor.on(WorkerEnded{0, ExitStatus::exited(4), true});
+  (void)supervisor.on(WorkerEnded{2, ExitStatus::signalled(SIGTERM), false});
 
-  EXPECT_EQ(to_text(supervisor.on(WorkerIsFailing{2})), kAskedToEnd);
-  EXPECT_EQ(to_text(supervisor.on(failed(0, 1))), "");
-  EXPECT_EQ(to_text(supervisor.on(failed(1, 1))), "");
-  EXPECT_EQ(to_text(supervisor.on(WorkerEnded{2, ExitStatus::signalled(SIGSEGV, true)})),
-            "end leftovers");
-  EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
-
-  EXPECT_EQ(supervisor.conclusion().first_failure, 2U);
-  EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGSEGV);
-  EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::Failed);
-  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped);
-}
-
-TEST(Supervisor, TakesADumpForAnEchoOnceTheJobIsAskedToEnd) {
-  Supervisor after_failure = running(2);
-  (void)after_failure.on(failed(0, 3));
-  EXPECT_EQ(to_text(after_failure.on(WorkerIsFailing{1})), "");
-  EXPECT_EQ(after_failure.conclusion().exit_code, 3);
-
-  Supervisor after_stop = running(2);
-  (void)after_stop.on(StopRequested{SIGTERM});
-  EXPECT_EQ(to_text(after_stop.on(WorkerIsFailing{1})), "");
-  EXPECT_EQ(after_stop.conclusion().verdict, Verdict::Stopped);
-}
-
-TEST(Supervisor, IgnoresADumpOfAWorkerThatHasEnded) {
-  Supervisor supervisor = running(2);
-  (void)supervisor.on(succeeded(0));
-
-  EXPECT_EQ(to_text(supervisor.on(WorkerIsFailing{0})), "");
-  EXPECT_EQ(supervisor.state_name(), "running");
-}
-
-TEST(Supervisor, HasAnExitCodeEvenWhenTheDumpNeverEnds) {
-  Supervisor supervisor = running(2);
-  (void)supervisor.on(WorkerIsFailing{0});
-  (void)supervisor.on(GraceEnded{});
-  (void)supervisor.on(GaveUpWaiting{});
-
-  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Failed);
-  EXPECT_EQ(supervisor.conclusion().exit_code, 1);
-}
-
-TEST(Supervisor, FailsEvenWhenAWorkerThatWasDumpedEndsWithZero) {
-  Supervisor supervisor = running(1);
-  (void)supervisor.on(WorkerIsFailing{0});
-  (void)supervisor.on(succeeded(0));
-
-  EXPECT_NE(supervisor.conclusion().exit_code, 0);
+  EXPECT_EQ(supervisor.conclusion().first_failure, 1U);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 3);
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Failed);
+  EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::Stopped);
 }
 
 // Roles that do not decide
