@@ -1,10 +1,6 @@
 // Everything that answers a question instead of running a job.
 #include "explain.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/cluster/cluster.hpp>
-#include <muster/mode/mode_template.hpp>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,34 +65,9 @@ Result<int> print(const Result<std::string>& text) {
   return 0;
 }
 
-Result<int> explain(const Snapshot& snapshot, const Settings& settings) {
-  JobRequest job;
-  job.program = {"program"};
-  if (is_already_worker(snapshot) && !settings.has("nproc-per-node")) {
-    const LaunchPlan plan = make_worker_plan(job, snapshot);
-    return print(table_of(plan.decisions) + "\n" + plan.remarks.front() + "\n");
-  }
-  const auto cluster = describe_cluster(snapshot, settings);
-  if (!cluster) {
-    return cluster.error();
-  }
-  const auto mode = choose_mode(settings);
-  if (!mode) {
-    return mode.error();
-  }
-  return print(table_of(make_plan(*cluster, *mode, job, snapshot).decisions));
-}
-
-Result<> check_stdin_rank(const Settings& settings,
-                          const RunOptions& options,
-                          const LaunchPlan& plan) {
-  const auto workers = static_cast<int>(plan.workers.size());
-  if (!options.stdin_rank || options.stdin_rank->value < workers) {
-    return {};
-  }
-  return wrong_value(
-      *settings.find("stdin"),
-      "a local rank below " + std::to_string(workers) + ", the workers of this node");
+Result<int> explain(const LaunchPlan& plan) {
+  const std::string note = plan.is_transparent ? "\n" + plan.remarks.front() + "\n" : "";
+  return print(table_of(plan.decisions) + note);
 }
 
 }  // namespace muster

@@ -5,7 +5,6 @@
 #include "options.hpp"
 
 #include <muster/plan/launch_plan.hpp>
-#include <muster/run/run.hpp>
 
 #include <optional>
 
@@ -18,11 +17,6 @@ namespace muster {
 [[nodiscard]] Result<int> print(const Result<std::string>& text);
 
 /// `muster explain`: what was detected, each value with its source, as a table.
-[[nodiscard]] Result<int> explain(const Snapshot& snapshot, const Settings& settings);
-
-/// Fails when --stdin names a worker that this node does not have.
-[[nodiscard]] Result<> check_stdin_rank(const Settings& settings,
-                                        const RunOptions& options,
-                                        const LaunchPlan& plan);
+[[nodiscard]] Result<int> explain(const LaunchPlan& plan);
 
 }  // namespace muster

@@ -60,7 +60,7 @@ void conclude(const Outcome& outcome, const Settings& settings) {
 }
 
 Result<int> run_job(const CommandLine& line,
-                    const LaunchPlan& plan,
+                    LaunchPlan plan,
                     const RunOptions& options,
                     const Snapshot& snapshot,
                     const Inherited& inherited) {
@@ -72,7 +72,7 @@ Result<int> run_job(const CommandLine& line,
   }
   const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.colour, snapshot.variables));
-  return run(plan, options, inherited, snapshot.variables, [&](const Outcome& outcome) {
+  return run(std::move(plan), options, inherited, snapshot.variables, [&](const Outcome& outcome) {
     conclude(outcome, line.settings);
   });
 }
@@ -91,13 +91,16 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     return print(*text);
   }
   if (line->command == Command::Explain) {
-    return explain(snapshot, line->settings);
+    JobRequest any;
+    any.program = {"program"};  // it needs none to be named
+    const auto plan = plan_job(*line, any, snapshot);
+    return plan ? explain(*plan) : plan.error();
   }
   const auto job = read_job(*line, snapshot);
   if (!job) {
     return job.error();
   }
-  const auto plan = plan_job(*line, *job, snapshot);
+  auto plan = plan_job(*line, *job, snapshot);
   if (!plan) {
     return plan.error();
   }
@@ -112,7 +115,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     const json::value document = to_document(*plan);
     return print(is_on(line->settings, "json") ? pretty_json(document) : to_yaml(document));
   }
-  return run_job(*line, *plan, *options, snapshot, inherited);
+  return run_job(*line, std::move(*plan), *options, snapshot, inherited);
 }
 
 }  // namespace

@@ -102,4 +102,16 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   return options;
 }
 
+Result<> check_stdin_rank(const Settings& settings,
+                          const RunOptions& options,
+                          const LaunchPlan& plan) {
+  const auto workers = static_cast<int>(plan.workers.size());
+  if (!options.stdin_rank || options.stdin_rank->value < workers) {
+    return {};
+  }
+  return wrong_value(
+      *settings.find("stdin"),
+      "a local rank below " + std::to_string(workers) + ", the workers of this node");
+}
+
 }  // namespace muster

@@ -17,4 +17,9 @@ namespace muster {
 [[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings,
                                                   const Snapshot& snapshot);
 
+/// Fails when --stdin names a worker that this node does not have.
+[[nodiscard]] Result<> check_stdin_rank(const Settings& settings,
+                                        const RunOptions& options,
+                                        const LaunchPlan& plan);
+
 }  // namespace muster

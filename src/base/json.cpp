@@ -1,5 +1,6 @@
-// Prints JSON over several lines, which Boost.JSON does not.
+// What Boost.JSON leaves to us: printing over several lines, and text that is no UTF-8.
 #include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
 
 #include <algorithm>
 #include <array>
@@ -78,6 +79,26 @@ std::string pretty_json(const json::value& document) {
   append(out, document, 0);
   out += '\n';
   return out;
+}
+
+// Our own documents are a few levels deep.
+// NOLINTNEXTLINE(misc-no-recursion)
+void make_valid_utf8(json::value& value) {
+  if (value.is_string()) {
+    const json::string& text = value.get_string();
+    value = valid_utf8(std::string_view(text.data(), text.size()));
+  } else if (value.is_array()) {
+    for (json::value& item : value.get_array()) {
+      make_valid_utf8(item);
+    }
+  } else if (value.is_object()) {
+    json::object valid;
+    for (auto& member : value.get_object()) {
+      make_valid_utf8(member.value());
+      valid[valid_utf8(std::string_view(member.key()))] = std::move(member.value());
+    }
+    value = std::move(valid);
+  }
 }
 
 }  // namespace muster

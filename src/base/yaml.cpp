@@ -10,11 +10,6 @@
 namespace muster {
 namespace {
 
-/// The path of a member, as messages and `YamlDocument::lines` write it.
-std::string path_of(const std::string& parent, const std::string& member) {
-  return parent + "/" + member;
-}
-
 constexpr int kDeepest = 32;
 
 struct Reader {
@@ -136,6 +131,10 @@ void emit(YAML::Emitter& out, const json::value& value) {
 }
 
 }  // namespace
+
+std::string path_of(const std::string& parent, const std::string& member) {
+  return parent + "/" + member;
+}
 
 Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
   try {

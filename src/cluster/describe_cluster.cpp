@@ -172,10 +172,7 @@ void add_hosts(Cluster& cluster, const Findings& findings) {
 }
 
 Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& snapshot) {
-  // torchrun takes PET_NPROC_PER_NODE wherever it runs, and images set it for that.
-  const auto given =
-      findings.slots ? findings.slots : sourced_variable(snapshot, "PET_NPROC_PER_NODE");
-  const auto wanted = given.value_or(Sourced<std::string>{"auto", "default"});
+  const auto wanted = findings.slots.value_or(Sourced<std::string>{"auto", "default"});
   const auto slots = count_slots(wanted, snapshot);
   if (!slots) {
     return slots.error();
@@ -251,7 +248,7 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& setti
     }
     findings = std::move(*read);
   }
-  if (!findings.slots) {  // torchrun's variable is honoured without its others, too
+  if (!findings.slots) {  // torchrun takes it wherever it runs, and images set it for that
     findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
   }
   if (auto applied = apply_settings(findings, settings); !applied) {

@@ -26,10 +26,6 @@ class Place {
   std::string_view name_;
 };
 
-std::string path_of(const std::string& parent, const std::string& member) {
-  return parent + "/" + member;
-}
-
 std::string suggestion(const std::optional<std::string>& nearest) {
   return nearest ? "; did you mean '" + *nearest + "'?" : std::string();
 }

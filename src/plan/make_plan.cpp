@@ -80,13 +80,13 @@ struct RolePlan {
   const RoleTemplate& role;
   const JobRequest& job;
   const Snapshot& snapshot;
+  std::vector<std::string> unset;  ///< inherited variables that no worker of the role gets
 };
 
-WorkerPlan plan_worker(const RolePlan& shared, Values values) {
+WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   const RoleTemplate& role = shared.role;
   WorkerPlan worker;
-  worker.error_file = fill_placeholders(role.error_file, values);
-  values["error_file"] = worker.error_file;
+  worker.error_file = values.at("error_file");
   worker.role = role.name;
   worker.decides_success = role.decides_success;
   worker.argv = shared.job.program;
@@ -103,10 +103,7 @@ WorkerPlan plan_worker(const RolePlan& shared, Values values) {
       worker.environment[name] = fill_placeholders(text, values);
     }
   }
-  worker.unset = own_variables(shared.snapshot);
-  for (const std::string& name : role.unset) {
-    worker.unset.push_back(name);
-  }
+  worker.unset = shared.unset;
   worker.working_directory = shared.snapshot.working_directory;
   worker.log = log_path(shared.job, role.name + "_" + values.at("global_rank"));
   return worker;
@@ -122,6 +119,8 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["role_rank"] = std::to_string(role_rank);
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
+    values.erase("error_file");  // the one before: the file's own name cannot hold it
+    values["error_file"] = fill_placeholders(shared.role.error_file, values);
     WorkerPlan worker = plan_worker(shared, values);
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
@@ -183,21 +182,25 @@ LaunchPlan make_plan(const Cluster& cluster,
   plan.decisions = cluster.decisions;
   plan.decisions.push_back({"mode", plan.mode, chosen.source});
 
+  std::vector<RolePlace> places;
   int world_size = 0;
   int local_world_size = 0;
   for (const RoleTemplate& role : chosen.mode.roles) {
-    const RolePlace place = place_role(role, cluster);
-    world_size += place.total;
-    local_world_size += place.here;
+    places.push_back(place_role(role, cluster));
+    world_size += places.back().total;
+    local_world_size += places.back().here;
   }
   const Values values =
       common_values(cluster, world_size, std::max(1, local_world_size), snapshot.cores.count);
 
   plan.world_size = 0;  // grows role by role: the first rank of the next role
-  for (const RoleTemplate& role : chosen.mode.roles) {
-    const RolePlace place = place_role(role, cluster);
-    plan_role(plan, RolePlan{role, job, snapshot}, place, values);
-    plan.world_size += place.total;
+  const std::vector<std::string> own = own_variables(snapshot);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const RoleTemplate& role = chosen.mode.roles[i];
+    RolePlan shared{role, job, snapshot, own};
+    shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
+    plan_role(plan, shared, places[i], values);
+    plan.world_size += places[i].total;
   }
   plan.files = plan_files(chosen.mode, values);
   remark_start(plan, snapshot);

@@ -1,18 +1,17 @@
 // Fills {placeholders} of templates.
 #include <muster/plan/launch_plan.hpp>
 
-#include <functional>
-
 namespace muster {
 namespace {
 
-/// Calls `visit` with each text of the plan that the template wrote.
-void for_each_template_text(LaunchPlan& plan, const std::function<void(std::string&)>& visit) {
-  for (PlannedFile& file : plan.files) {
+/// Calls `visit` with each text that the template wrote into a plan, which may be const.
+template <typename Plan, typename Visit>
+void for_each_template_text(Plan& plan, const Visit& visit) {
+  for (auto& file : plan.files) {
     visit(file.path);
     visit(file.content);
   }
-  for (WorkerPlan& worker : plan.workers) {
+  for (auto& worker : plan.workers) {
     for (auto& [name, value] : worker.environment) {
       visit(value);
     }
@@ -50,7 +49,7 @@ void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>
   });
 }
 
-bool needs_late_value(LaunchPlan& plan, const std::string& name) {
+bool needs_late_value(const LaunchPlan& plan, const std::string& name) {
   bool is_needed = false;
   for_each_template_text(plan, [&](const std::string& text) {
     is_needed = is_needed || text.find(written(name)) != std::string::npos;

@@ -45,27 +45,6 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
   return arguments;
 }
 
-/// JSON is UTF-8; variables, paths and arguments are any bytes. Our own document is a few levels
-/// deep.
-// NOLINTNEXTLINE(misc-no-recursion)
-void make_valid(json::value& value) {
-  if (value.is_string()) {
-    const json::string& text = value.get_string();
-    value = valid_utf8(std::string_view(text.data(), text.size()));
-  } else if (value.is_array()) {
-    for (json::value& item : value.get_array()) {
-      make_valid(item);
-    }
-  } else if (value.is_object()) {
-    json::object valid;
-    for (auto& member : value.get_object()) {
-      make_valid(member.value());
-      valid[valid_utf8(std::string_view(member.key()))] = std::move(member.value());
-    }
-    value = std::move(valid);
-  }
-}
-
 json::object process_document(const WorkerPlan& worker) {
   json::object environment;
   for (const auto& [name, value] : worker.environment) {
@@ -124,7 +103,7 @@ json::value to_document(const LaunchPlan& plan) {
       {"decisions", std::move(decisions)},
       {"files", std::move(files)},
       {"processes", std::move(processes)}};
-  make_valid(document);
+  make_valid_utf8(document);
   return document;
 }
 

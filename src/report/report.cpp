@@ -158,7 +158,7 @@ json::value first_failure_document(const Outcome& outcome) {
   const auto advice = hints(outcome);
   json::object document = {
       {"node", outcome.node_rank.value},
-      {"host", valid_utf8(outcome.host_name)},
+      {"host", outcome.host_name},
       {"role", worker.role},
       {"global_rank", worker.global_rank.value},
       {"local_rank", worker.local_rank.value},
@@ -171,19 +171,10 @@ json::value first_failure_document(const Outcome& outcome) {
       {"hints", json::array(advice.begin(), advice.end())}};
   const std::string message = read_error_file(failure.error_file);
   document["error_file"] = message.empty() ? json::value(nullptr) : json::value(message);
-  document["start_error"] = failure.start_error.empty()
-                                ? json::value(nullptr)
-                                : json::value(valid_utf8(failure.start_error));
+  document["start_error"] =
+      failure.start_error.empty() ? json::value(nullptr) : json::value(failure.start_error);
   document["order_known"] = outcome.knows_order;
   return document;
-}
-
-json::array remarks_document(const Outcome& outcome) {
-  json::array remarks;
-  for (const std::string& remark : outcome.remarks) {
-    remarks.emplace_back(valid_utf8(remark));  // a file's name may be any bytes
-  }
-  return remarks;
 }
 
 std::string reason(const Outcome& outcome) {
@@ -236,16 +227,19 @@ json::value to_document(const Outcome& outcome) {
                                    {"signal", signal_document(worker.status)},
                                    {"run_time_s", rounded(worker.run_time_seconds)}});
   }
-  return json::object{{"verdict", name_of(outcome.conclusion.verdict)},
-                      {"exit_code", outcome.conclusion.exit_code},
-                      {"attempt", outcome.attempt},
-                      {"reason", reason(outcome)},
-                      {"node", outcome.node_rank.value},
-                      {"host", valid_utf8(outcome.host_name)},
-                      {"run_time_s", rounded(outcome.run_time_seconds)},
-                      {"first_failure", first_failure_document(outcome)},
-                      {"workers", std::move(workers)},
-                      {"remarks", remarks_document(outcome)}};
+  json::value document =
+      json::object{{"verdict", name_of(outcome.conclusion.verdict)},
+                   {"exit_code", outcome.conclusion.exit_code},
+                   {"attempt", outcome.attempt},
+                   {"reason", reason(outcome)},
+                   {"node", outcome.node_rank.value},
+                   {"host", outcome.host_name},
+                   {"run_time_s", rounded(outcome.run_time_seconds)},
+                   {"first_failure", first_failure_document(outcome)},
+                   {"workers", std::move(workers)},
+                   {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
+  make_valid_utf8(document);
+  return document;
 }
 
 Result<> write_report(const Outcome& outcome, const std::string& path) {

@@ -13,4 +13,8 @@ namespace json = boost::json;
 /// The document with two blanks of indentation and a line end, for people and `diff`.
 [[nodiscard]] std::string pretty_json(const json::value& document);
 
+/// Makes each text in the document valid UTF-8, as JSON must be: variables, paths and arguments are
+/// any bytes.
+void make_valid_utf8(json::value& document);
+
 }  // namespace muster

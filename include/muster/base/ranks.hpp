@@ -17,7 +17,8 @@ struct LocalRank {
   auto operator<=>(const LocalRank&) const = default;
 };
 
-/// Position of a worker in the job, 0 to world size-1. Contiguous on a node, in order of node rank.
+/// Position of a worker in the job, 0 to world size-1. Within a role contiguous on a node, in order
+/// of node rank.
 struct GlobalRank {
   int value = 0;
   auto operator<=>(const GlobalRank&) const = default;

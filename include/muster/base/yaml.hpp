@@ -17,6 +17,9 @@ struct YamlDocument {
   std::map<std::string, int> lines;
 };
 
+/// The key of a member in `YamlDocument::lines`, from that of what it belongs to.
+[[nodiscard]] std::string path_of(const std::string& parent, const std::string& member);
+
 /// Reads one document. Fails with `BadData`, naming `name` and the line, when it is no YAML.
 /// Anchors and aliases are refused: a document of a few lines could expand to gigabytes.
 [[nodiscard]] Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name);

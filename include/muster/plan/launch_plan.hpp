@@ -66,7 +66,8 @@ struct LaunchPlan {
 };
 
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
-/// without talking to each other. Global ranks are contiguous on a node and follow node rank.
+/// without talking to each other. Within a role, global ranks are
+/// contiguous on a node and follow node rank.
 [[nodiscard]] LaunchPlan make_plan(const Cluster& cluster,
                                    const ChosenMode& chosen,
                                    const JobRequest& job,
@@ -82,7 +83,7 @@ struct LaunchPlan {
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
 /// True when some text of the template waits for this late value.
-[[nodiscard]] bool needs_late_value(LaunchPlan& plan, const std::string& name);
+[[nodiscard]] bool needs_late_value(const LaunchPlan& plan, const std::string& name);
 
 /// The plan as the document that `muster plan --json` promises. Secrets are masked.
 [[nodiscard]] json::value to_document(const LaunchPlan& plan);
