@@ -1,4 +1,5 @@
 // The guard: small on purpose, for it must not fail. It allocates nothing while the job runs.
+#include "reaper.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
 
@@ -21,13 +22,9 @@
 namespace muster {
 namespace {
 
-constexpr int kKillRounds = 250;  // five seconds, as the agent has
-constexpr int kKillRoundMilliseconds = 20;
-
 /// Children that we had before we made any: `exec muster` keeps those of the shell.
 std::set<pid_t> children_of_others() {
-  siginfo_t info{};
-  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+  if (!Reaper::has_children()) {
     return {};  // no child at all: the usual case, and no look at /proc
   }
   std::set<pid_t> children;
@@ -90,24 +87,22 @@ void bury_all() {
   }
 }
 
-bool has_child() {
-  siginfo_t info{};
-  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
 /// KILLs what the agent left, in rounds, until nothing is left or it cannot be killed. Returns what
 /// could not.
 std::vector<Process> sweep(const std::set<pid_t>& had_before, const std::string& marker) {
   Sweeper sweeper(::getpid());
   std::vector<Process> found;
   int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
-  for (int round = 0; round < kKillRounds && rounds_without < 2 && has_child(); ++round) {
+  for (int round = 0;
+       round < kKillLimit / kKillRound && rounds_without < 2 && Reaper::has_children();
+       ++round) {
     found = sweeper.kill_round(strangers(had_before, marker));
     bury_all();
     rounds_without = found.empty() ? rounds_without + 1 : 0;
-    (void)::poll(nullptr, 0, kKillRoundMilliseconds);  // the dying need a moment to be gone
+    (void)::poll(
+        nullptr, 0, static_cast<int>(kKillRound.count()));  // the dying need a moment to be gone
   }
-  return has_child() ? found : std::vector<Process>{};
+  return Reaper::has_children() ? found : std::vector<Process>{};
 }
 
 /// The terminal must not stay with a group that is gone.
@@ -120,9 +115,7 @@ void take_terminal_back() {
 int guard(pid_t agent, const std::set<pid_t>& had_before, const std::string& marker) {
   const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent));
   if (status.code()) {
-    if (has_child()) {
-      (void)sweep(had_before, marker);
-    }
+    (void)sweep(had_before, marker);  // looks at nothing when no child is left, the usual case
     return *status.code();
   }
   const std::vector<Process> left = sweep(had_before, marker);

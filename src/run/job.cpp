@@ -1,5 +1,5 @@
-// The agent's event loop. It contains no policy: what to do about an event is the supervisor's to
-// decide. Deaths are looked for before anything else that woke the loop is handled.
+// The agent's event loop. What to do about an event is the supervisor's to decide; here is only what
+// counts as one, such as that a signal's echo is no second request. Deaths are looked for before anything else that woke the loop is handled.
 #include "job.hpp"
 
 #include "run_folder.hpp"
@@ -20,18 +20,15 @@
 namespace muster {
 namespace {
 
-constexpr std::chrono::milliseconds kKillRound{20};
-/// After KILL a process disappears at once, unless it sits in an uninterruptible system call or
-/// has very much memory to give back.
-constexpr std::chrono::seconds kKillLimit{5};
 constexpr std::chrono::seconds kClosedPipesDelay{1};
 constexpr std::chrono::milliseconds kEchoOfAStop{100};
 constexpr std::chrono::seconds kProgressInterval{10};
 
+constexpr std::size_t kErrorFileBytes = std::size_t{1} << 20U;
+
 double seconds_of(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
-constexpr std::size_t kErrorFileBytes = std::size_t{1} << 20U;
 
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
   std::vector<bool> deciding;

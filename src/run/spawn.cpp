@@ -196,7 +196,6 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
     ::waitpid(pid, nullptr, 0);  // nobody has heard of it yet
     return start_error(request, task.failed_step, task.error_number);
   }
-  ::setpgid(pid, pid);  // done by the child too; after exec it fails, which is the usual case
   Spawned spawned;
   spawned.pid = pid;
   spawned.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -5,11 +5,18 @@
 #include "control_group.hpp"
 #include "descendants.hpp"
 
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace muster {
+
+/// Killing goes in rounds, so far apart.
+inline constexpr std::chrono::milliseconds kKillRound{20};
+/// After KILL a process disappears at once, unless it sits in an uninterruptible system call or
+/// has very much memory to give back. Longer than this nobody waits.
+inline constexpr std::chrono::seconds kKillLimit{5};
 
 /// Signals and kills what descends from us. It never signals what does not.
 class Sweeper {

@@ -1,8 +1,6 @@
 // Decides nothing that the plan and the options do not say: it connects.
 #include "worker_streams.hpp"
 
-#include "run_folder.hpp"
-
 #include <muster/logs/messages.hpp>
 #include <muster/run/inherited.hpp>
 

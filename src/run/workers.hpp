@@ -28,7 +28,7 @@ class Workers {
  public:
   Workers(const LaunchPlan& plan, const Inherited& inherited, WorkerSurroundings surroundings);
 
-  /// Starts one worker and gives its pipes to `output`. Fails as `Spawner::spawn` does.
+  /// Starts one worker and gives the ends of its pipes that we read to `connect`. Fails as `Spawner::spawn` does.
   [[nodiscard]] Result<> start(std::size_t worker,
                                int standard_input,
                                int terminal,

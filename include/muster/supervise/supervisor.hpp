@@ -92,12 +92,12 @@ struct Conclusion {
 ///
 ///   Running ── a worker failed, or a stop was asked for ──▶ Stopping ── grace ended, asked ──▶ Killing
 ///      │                                                       │         twice, partner lost      │
-///      │ all ended                                             │ all ended                        │
-///      ▼                                                       ▼                                  │
-///   Sweeping ◀──────────────────────────────────────────── (leftovers are asked too)              │
-///      │ nothing left                   nothing left, or gave up waiting                          │
-///      ▼                                                                                          ▼
-///   Finished ◀─────────────────────────────────────────────────────────────────────────────── Finished
+///      │ all ended                                             │ (all ended: leftovers            │
+///      ▼                                                       │  are asked too)                  │
+///   Sweeping                                                   │                                  │
+///      │ nothing left                                          │ nothing left                     │ nothing left,
+///      ▼                                                       ▼                                  ▼ or gave up
+///   Finished ◀─────────────────────────────────────────────────┴──────────────────────────────────┘
 ///
 /// Leftovers in Sweeping that outlive the grace lead to Killing as well. There is one grace from
 /// the first request to end until the kill, on every path.
