@@ -23,6 +23,12 @@ const char* name_of(Verdict verdict) {
       return "failed";
     case Verdict::Stopped:
       return "stopped";
+    case Verdict::Incomplete:
+      return "incomplete";
+    case Verdict::Lost:
+      return "lost";
+    case Verdict::Hung:
+      return "hung";
   }
   return "";
 }

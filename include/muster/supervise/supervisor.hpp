@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/supervise/exit_status.hpp>
+#include <muster/supervise/job_end.hpp>
 
 #include <optional>
 #include <string>
@@ -60,12 +61,6 @@ struct Finish {};
 
 using Action = std::
     variant<StartWorkers, CancelStart, AskToEnd, EndLeftovers, StartGrace, KillEverything, Finish>;
-
-enum class Verdict {
-  Succeeded,
-  Failed,
-  Stopped,  ///< by a signal from outside
-};
 
 enum class WorkerOutcome {
   NeverStarted,

@@ -1,0 +1,142 @@
+#pragma once
+
+// What agents and their leader say to each other: one struct a message. docs/gang.md has the order.
+
+#include <muster/base/ranks.hpp>
+#include <muster/base/result.hpp>
+#include <muster/supervise/job_end.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace muster::gang {
+
+/// Raised when a message changes in a way that an older agent would misread.
+inline constexpr int kProtocol = 1;
+
+// --- From an agent to the leader ----------------------------------------------------------------
+
+/// The first message on a link: who wants to join which job.
+struct Join {
+  int protocol = kProtocol;
+  std::string version;      ///< of the program, for messages
+  std::string job_id;       ///< must be the leader's
+  std::string incarnation;  ///< 16 hexadecimal digits, new for each start of an agent
+  std::optional<NodeRank> node_rank;  ///< empty: the leader assigns one
+  int least_nodes = 1;                ///< with most_nodes: must be the leader's
+  int most_nodes = 1;
+  std::string mode;   ///< must be the leader's
+  int slots = 1;      ///< workers that this node can start
+  std::string host;   ///< name, for messages
+  double waited_seconds = 0;  ///< since the agent was started
+};
+
+/// Says "I am alive"; the leader answers with the same.
+struct Beat {};
+
+/// A worker failed, and it is the first one of this node in this attempt.
+struct Failed {
+  int attempt = 0;
+  Failure failure;
+};
+
+/// A worker that decides success ended with 0: the first one of this node, or the last.
+struct Succeeded {
+  int attempt = 0;
+  GlobalRank global_rank;
+  LocalRank local_rank;
+  std::string role;
+  pid_t pid = -1;
+  double run_time_seconds = 0;
+  bool is_last = false;  ///< every worker of this node that decides success has ended with 0
+};
+
+/// Nothing of the attempt is alive on this node any more.
+struct Ended {
+  int attempt = 0;
+  std::optional<Failure> failure;     ///< the first of this node, now with its last lines
+  std::optional<bool> made_progress;  ///< what --progress-file shows; empty: there is none
+};
+
+/// A signal from outside reached this agent: it leaves, or the job ends.
+struct StopAsked {
+  int signal = 0;
+};
+
+// --- From the leader to an agent ----------------------------------------------------------------
+
+/// The agent belongs to the gang: it waits for the start.
+struct Admitted {
+  std::optional<NodeRank> seat;  ///< its node rank; empty: a spare
+  double heartbeat_timeout_seconds = 8;  ///< silence that means loss, both ways
+};
+
+/// The agent cannot join.
+struct Refused {
+  std::string reason;     ///< one sentence without a full stop
+  bool may_retry = false;  ///< a later attempt may be admitted
+};
+
+/// How the wait goes.
+struct Waiting {
+  std::string progress;  ///< one sentence without a full stop
+};
+
+/// Start the workers of this node.
+struct Start {
+  int attempt = 0;
+  NodeRank node_rank;
+  int nodes = 1;
+  int slots_before = 0;  ///< on nodes of lower rank
+  int slots_total = 1;
+  std::string master_address;  ///< where the workers meet; empty: as the plan says
+  std::uint16_t worker_port = 0;  ///< 0: as the plan says
+  /// When the leader is lost, the workers must be gone so many seconds later, because the job goes
+  /// on without this node. 0: they have their whole grace.
+  double orphan_limit_seconds = 0;
+};
+
+/// End the workers of this attempt.
+struct Stop {
+  int attempt = 0;
+  int signal = 15;           ///< with which the workers are asked to end
+  std::string reason;        ///< for the user
+  std::optional<JobEnd> end;  ///< empty: another attempt follows
+};
+
+/// The job is over: report this and end.
+struct Finish {
+  JobEnd end;
+};
+
+using Message = std::variant<Join,
+                             Beat,
+                             Failed,
+                             Succeeded,
+                             Ended,
+                             StopAsked,
+                             Admitted,
+                             Refused,
+                             Waiting,
+                             Start,
+                             Stop,
+                             Finish>;
+
+/// The most bytes of one encoded message; of a `Join`, kMostJoinBytes.
+inline constexpr std::size_t kMostMessageBytes = std::size_t{256} << 10U;
+inline constexpr std::size_t kMostJoinBytes = std::size_t{4} << 10U;
+
+/// The message as JSON. Texts are made valid UTF-8 and so short that the whole fits the limits.
+[[nodiscard]] std::string encode(const Message& message);
+
+/// Reads a message. Fails with `BadData`, saying which field is missing, of the wrong kind or out
+/// of range. Unknown fields are ignored, unknown messages are not.
+[[nodiscard]] Result<Message> decode(std::string_view text);
+
+/// The name of the message on the wire, such as "join".
+[[nodiscard]] const char* name_of(const Message& message);
+
+}  // namespace muster::gang
