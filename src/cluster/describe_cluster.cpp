@@ -1,6 +1,7 @@
 // Joins what the platform says with what flags and MUSTER_* variables say into one description,
 // and refuses what cannot be true.
 #include "platform.hpp"
+#include "ports.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/cluster/cluster.hpp>
@@ -13,6 +14,8 @@ namespace {
 
 /// torchrun's default.
 constexpr int kDefaultPort = 29'500;
+
+constexpr const char* kDefault = "default";
 
 /// More than any machine has, and few enough to be counted in an int for every role of a template.
 constexpr long long kMostWorkers = 10'000'000;
@@ -75,12 +78,13 @@ Result<> override_field(std::optional<Sourced<T>>& field,
 
 /// Flags and MUSTER_* variables replace what the platform says, field by field.
 Result<> apply_settings(Findings& findings, const Settings& settings) {
-  if (auto done = override_field(findings.nodes, settings, "nnodes", read_node_count); !done) {
-    return done;
+  const auto nodes = settings.find("nnodes");
+  if (auto read = nodes ? read_node_range(findings, *nodes) : Result<>(); !read) {
+    return read;
   }
   // A job of one node has only one rank, whatever the platform calls this machine, and nothing
   // that is meant for several nodes applies to it.
-  if (settings.has("nnodes") && findings.nodes->value == 1) {
+  if (nodes && findings.nodes->value == 1) {
     findings.node_rank = {0, findings.nodes->source};
     findings.hosts.reset();
     findings.master_address.reset();
@@ -107,30 +111,55 @@ bool is_setting(std::string_view source) {
   return is_flag(source) || source.starts_with("MUSTER_");
 }
 
-Error missing(const std::optional<Sourced<int>>& known, std::string_view what, const char* flag) {
-  const std::string because =
-      known ? known->source + " is '" + std::to_string(known->value) + "', but " : "";
+/// "4" or "2:4", with its source.
+Sourced<std::string> nodes_as_written(const Findings& findings) {
+  const int most = findings.nodes->value;
+  const int least = findings.least_nodes.value_or(most);
+  return {(least < most ? std::to_string(least) + ":" : "") + std::to_string(most),
+          findings.nodes->source};
+}
+
+Error missing(const std::optional<Sourced<std::string>>& known,
+              std::string_view what,
+              const char* flag) {
+  const std::string because = known ? known->source + " is '" + known->value + "', but " : "";
   return Error{known ? blame(known->source) : ErrorKind::BadEnvironment,
                because + "nothing says " + std::string(what) + "; give " + flag};
 }
 
-/// Fills what one node does not need to be told, and checks count and rank against each other.
-Result<> complete(Findings& findings, bool has_platform) {
-  if (!findings.nodes && !findings.node_rank && !has_platform) {
+std::optional<Sourced<std::string>> as_text(const std::optional<Sourced<int>>& number) {
+  return number ? std::optional(Sourced<std::string>{std::to_string(number->value), number->source})
+                : std::nullopt;
+}
+
+/// Checks count and rank against each other. Where a user or torchrun's variables describe the job
+/// ranks may go by arrival; a platform that gives ranks and gives none to this node is broken.
+Result<> check_rank(const Findings& findings, const Platform* platform) {
+  const bool may_lack_rank = platform == nullptr || platform->may_lack_rank;
+  if (!findings.node_rank && !may_lack_rank) {
+    return missing(nodes_as_written(findings), "which of the nodes this is", "--node-rank");
+  }
+  if (findings.node_rank && findings.node_rank->value >= findings.nodes->value) {
+    return contradiction(
+        *as_text(findings.node_rank), nodes_as_written(findings), "a rank must be below its count");
+  }
+  return {};
+}
+
+/// Fills what one node does not need to be told, and asks for what several nodes need.
+Result<> complete(Findings& findings, const Platform* platform) {
+  if (!findings.nodes && !findings.node_rank && platform == nullptr) {
     findings.nodes = {1, "default"};
   }
   if (!findings.nodes) {
-    return missing(findings.node_rank, "how many nodes the job has", "--nnodes");
+    return missing(as_text(findings.node_rank), "how many nodes the job has", "--nnodes");
   }
   const bool is_single = findings.nodes->value == 1;
   if (!findings.node_rank && is_single) {
     findings.node_rank = {0, findings.nodes->source};
   }
-  if (!findings.node_rank) {
-    return missing(findings.nodes, "which of the nodes this is", "--node-rank");
-  }
-  if (findings.node_rank->value >= findings.nodes->value) {
-    return contradiction(*findings.node_rank, *findings.nodes, "a rank must be below its count");
+  if (auto checked = check_rank(findings, platform); !checked) {
+    return checked;
   }
   // A port of our own needs no name that others know, nor one that must resolve first.
   const bool is_own_port = is_single && !findings.master_port;
@@ -139,7 +168,7 @@ Result<> complete(Findings& findings, bool has_platform) {
     findings.master_address = {"127.0.0.1", "default"};
   }
   if (!findings.master_address) {
-    return missing(findings.nodes, "where the leader is", "--master-addr");
+    return missing(nodes_as_written(findings), "where the leader is", "--master-addr");
   }
   if (!findings.master_port && !is_single) {
     findings.master_port = {kDefaultPort, "default"};
@@ -152,7 +181,7 @@ Result<> complete(Findings& findings, bool has_platform) {
 Result<> check_leader_address(const Findings& findings) {
   const std::string& address = findings.master_address->value;
   const bool is_local = address == "localhost" && !is_setting(findings.master_address->source);
-  if (findings.node_rank->value > 0 && is_local) {
+  if (findings.node_rank && findings.node_rank->value > 0 && is_local) {
     return contradiction(
         Sourced<std::string>{address, findings.master_address->source},
         Sourced<std::string>{std::to_string(findings.node_rank->value), findings.node_rank->source},
@@ -178,7 +207,9 @@ Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& s
     return slots.error();
   }
   if (static_cast<long long>(cluster.nodes) * slots->value > kMostWorkers) {
-    return contradiction(*findings.nodes, *slots, "together more workers than muster can count");
+    return contradiction(nodes_as_written(findings),
+                         Sourced<std::string>{std::to_string(slots->value), slots->source},
+                         "together more workers than muster can count");
   }
   cluster.slots.assign(static_cast<std::size_t>(cluster.nodes), slots->value);
   cluster.decisions.push_back({"nodes.slots", std::to_string(slots->value), slots->source});
@@ -200,31 +231,62 @@ Decision decide_platform(const Choice& choice, const Findings& findings) {
   return {"platform", choice.platform == nullptr ? "single" : choice.platform->name, choice.source};
 }
 
-Result<Cluster> to_cluster(const Choice& choice,
-                           const Findings& findings,
-                           const Snapshot& snapshot) {
-  Cluster cluster;
-  const Decision platform = decide_platform(choice, findings);
-  cluster.platform = platform.value;
+/// Count and rank of the nodes.
+void add_nodes(Cluster& cluster, const Findings& findings) {
+  const std::string& source = findings.nodes->source;
   cluster.nodes = findings.nodes->value;
-  cluster.node_rank = NodeRank{findings.node_rank->value};
-  cluster.master_address = findings.master_address->value;
-  cluster.decisions = {
-      platform,
-      {"nodes.count", std::to_string(cluster.nodes), findings.nodes->source},
-      {"nodes.rank", to_string(cluster.node_rank), findings.node_rank->source},
-      {"rendezvous.address", cluster.master_address, findings.master_address->source}};
-  if (findings.master_port) {
-    cluster.master_port = static_cast<std::uint16_t>(findings.master_port->value);
-    cluster.decisions.push_back({"rendezvous.port",
-                                 std::to_string(findings.master_port->value),
-                                 findings.master_port->source});
-  } else {
-    cluster.decisions.push_back({"rendezvous.port", "{worker_port}", "a free port, at start"});
+  cluster.least_nodes = findings.least_nodes.value_or(cluster.nodes);
+  cluster.has_node_rank = findings.node_rank.has_value();
+  cluster.decisions.push_back({"nodes.count", std::to_string(cluster.nodes), source});
+  if (cluster.least_nodes < cluster.nodes) {
+    cluster.decisions.push_back({"nodes.least", std::to_string(cluster.least_nodes), source});
   }
+  if (cluster.has_node_rank) {
+    cluster.node_rank = NodeRank{findings.node_rank->value};
+    cluster.decisions.push_back(
+        {"nodes.rank", to_string(cluster.node_rank), findings.node_rank->source});
+  } else {
+    cluster.decisions.push_back({"nodes.rank", "by arrival", "the gang, at start"});
+  }
+}
+
+/// What torchrun's options say about the job and no platform does.
+Result<> add_job(Cluster& cluster,
+                 const Findings& findings,
+                 const Snapshot& snapshot,
+                 const Settings& settings) {
   if (findings.job_id && !findings.job_id->value.empty()) {
     cluster.job_id = findings.job_id->value;
     cluster.decisions.push_back({"job_id", cluster.job_id, findings.job_id->source});
+  }
+  const auto restarts = read_max_restarts(snapshot, settings);
+  if (!restarts) {
+    return restarts.error();
+  }
+  cluster.max_restarts = restarts->value;
+  if (restarts->source != kDefault) {
+    cluster.decisions.push_back(
+        {"max_restarts", std::to_string(restarts->value), restarts->source});
+  }
+  return {};
+}
+
+Result<Cluster> to_cluster(const Choice& choice,
+                           const Findings& findings,
+                           const Snapshot& snapshot,
+                           const Settings& settings) {
+  Cluster cluster;
+  cluster.decisions = {decide_platform(choice, findings)};
+  cluster.platform = cluster.decisions.front().value;
+  cluster.master_address = findings.master_address->value;
+  add_nodes(cluster, findings);
+  cluster.decisions.push_back(
+      {"rendezvous.address", cluster.master_address, findings.master_address->source});
+  if (auto added = add_ports(cluster, findings, settings); !added) {
+    return added.error();
+  }
+  if (auto added = add_job(cluster, findings, snapshot, settings); !added) {
+    return added.error();
   }
   add_hosts(cluster, findings);
   if (auto added = add_slots(cluster, findings, snapshot); !added) {
@@ -254,19 +316,34 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& setti
   if (auto applied = apply_settings(findings, settings); !applied) {
     return applied.error();
   }
-  if (auto completed = complete(findings, choice->platform != nullptr); !completed) {
+  if (auto completed = complete(findings, choice->platform); !completed) {
     return completed.error();
   }
   if (choice->name == "single" && findings.nodes->value > 1) {
-    return contradiction(
-        Sourced<std::string>{choice->name, choice->source},
-        Sourced<std::string>{std::to_string(findings.nodes->value), findings.nodes->source},
-        "a single node has no others");
+    return contradiction(Sourced<std::string>{choice->name, choice->source},
+                         nodes_as_written(findings),
+                         "a single node has no others");
   }
   if (auto checked = check_leader_address(findings); !checked) {
     return checked.error();
   }
-  return to_cluster(*choice, findings, snapshot);
+  return to_cluster(*choice, findings, snapshot, settings);
+}
+
+Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings& settings) {
+  constexpr int kMost = 1'000'000;
+  auto text = settings.find("max-restarts");
+  if (!text) {
+    text = sourced_variable(snapshot, "PET_MAX_RESTARTS");
+  }
+  if (!text) {
+    return Sourced<int>{0, kDefault};
+  }
+  const auto restarts = parse_integer(text->value, 0, kMost);
+  if (!restarts) {
+    return wrong_value(*text, "a number of restarts from 0 to " + std::to_string(kMost));
+  }
+  return Sourced<int>{*restarts, text->source};
 }
 
 bool is_already_worker(const Snapshot& snapshot) {

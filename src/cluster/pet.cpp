@@ -3,28 +3,10 @@
 // only PET_* is read.
 #include "platform.hpp"
 
-#include <muster/base/text.hpp>
-
 #include <optional>
 
 namespace muster {
 namespace {
-
-/// torchrun takes "2" and "MIN:MAX"; a range of one number is that number.
-Result<Sourced<int>> read_nnodes(const Sourced<std::string>& text) {
-  const std::size_t colon = text.value.find(':');
-  if (colon == std::string::npos) {
-    return read_node_count(text);
-  }
-  const std::string least = text.value.substr(0, colon);
-  if (least != text.value.substr(colon + 1)) {
-    return wrong_value(text,
-                       "one number of nodes: a range needs an elastic job, which muster "
-                       "cannot start yet");
-  }
-  return parse_integer(least, 1, kMostNodes) ? read_node_count({least, text.source})
-                                             : wrong_value(text, "a number of nodes");
-}
 
 struct Endpoint {
   std::string host;
@@ -84,7 +66,8 @@ std::optional<std::string> find_pet(const Snapshot& snapshot) {
 
 Result<Findings> read_pet(const Snapshot& snapshot) {
   Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "PET_NNODES", read_nnodes); !read) {
+  const auto nodes = sourced_variable(snapshot, "PET_NNODES");
+  if (auto read = nodes ? read_node_range(findings, *nodes) : Result<>(); !read) {
     return read.error();
   }
   if (auto read = read_into(findings.node_rank, snapshot, "PET_NODE_RANK", read_node_rank); !read) {

@@ -13,7 +13,7 @@ std::span<const Platform> platforms() {
   // Most specific first: HAI and the operators set the bare names too, with meanings of their own.
   static constexpr std::array<Platform, 4> kPlatforms = {{
       {"hai", "MARSV2_* or MASTER_IP", find_hai, read_hai},
-      {"pet", "PET_NNODES", find_pet, read_pet},
+      {"pet", "PET_NNODES", find_pet, read_pet, true},
       {"volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_volcano, read_volcano},
       {"bare", "RANK or WORLD_SIZE", find_bare, read_bare},
   }};
@@ -42,6 +42,24 @@ Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
     return wrong_value(text, "a number of nodes from 1 to " + std::to_string(kMostNodes));
   }
   return Sourced<int>{*count, text.source};
+}
+
+Result<> read_node_range(Findings& findings, const Sourced<std::string>& text) {
+  const std::size_t colon = text.value.find(':');
+  const bool is_range = colon != std::string::npos;
+  const auto least = parse_integer(text.value.substr(0, colon), 1, kMostNodes);
+  const auto most = is_range ? parse_integer(text.value.substr(colon + 1), 1, kMostNodes) : least;
+  if (!least || !most) {
+    return wrong_value(
+        text,
+        "a number of nodes from 1 to " + std::to_string(kMostNodes) + ", or MIN:MAX such as 2:4");
+  }
+  if (*least > *most) {
+    return wrong_value(text, "MIN:MAX with a MIN that is not above MAX");
+  }
+  findings.nodes = {*most, text.source};
+  findings.least_nodes = *least;
+  return {};
 }
 
 Result<> read_world_size(Findings& findings, const Snapshot& snapshot) {

@@ -16,7 +16,8 @@ namespace muster {
 
 /// What one platform says. Each field is empty where it says nothing.
 struct Findings {
-  std::optional<Sourced<int>> nodes;
+  std::optional<Sourced<int>> nodes;  ///< the most that take part
+  std::optional<int> least_nodes;     ///< empty: as `nodes`
   std::optional<Sourced<int>> node_rank;
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<std::string>> master_address;
@@ -32,6 +33,7 @@ struct Platform {
   /// The variable that gives it away here; empty when this is not the platform.
   std::optional<std::string> (*find_sign)(const Snapshot& snapshot);
   Result<Findings> (*read)(const Snapshot& snapshot);
+  bool may_lack_rank = false;  ///< node ranks may go by order of arrival
 };
 
 /// All platforms, most specific first.
@@ -61,6 +63,9 @@ constexpr int kMostNodes = 1'000'000;
 /// devices and gives itself away by LOCAL_WORLD_SIZE beside a LOCAL_RANK that is a list: there the
 /// slots are filled as well.
 [[nodiscard]] Result<> read_world_size(Findings& findings, const Snapshot& snapshot);
+
+/// "4" or "2:4" as the most and the least number of nodes.
+[[nodiscard]] Result<> read_node_range(Findings& findings, const Sourced<std::string>& text);
 
 /// Each of these reads a value strictly and fails by naming its source.
 [[nodiscard]] Result<Sourced<int>> read_node_count(const Sourced<std::string>& text);

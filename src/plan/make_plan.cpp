@@ -26,18 +26,6 @@ std::vector<std::string> own_variables(const Snapshot& snapshot) {
   return names;
 }
 
-/// How many processes of a role each node has.
-std::vector<int> counts_per_node(RoleCount count, const Cluster& cluster) {
-  std::vector<int> counts = cluster.slots;
-  if (count == RoleCount::PerNode) {
-    std::fill(counts.begin(), counts.end(), 1);
-  } else if (count == RoleCount::PerJob) {
-    std::fill(counts.begin(), counts.end(), 0);
-    counts.front() = 1;
-  }
-  return counts;
-}
-
 /// Where the processes of one role stand: on this node, before this node, in the whole job.
 struct RolePlace {
   int here = 0;
@@ -45,33 +33,48 @@ struct RolePlace {
   int total = 0;
 };
 
-RolePlace place_role(const RoleTemplate& role, const Cluster& cluster) {
-  const std::vector<int> counts = counts_per_node(role.count, cluster);
-  const auto here = counts.begin() + cluster.node_rank.value;
-  return {*here,
-          std::accumulate(counts.begin(), here, 0),
-          std::accumulate(counts.begin(), counts.end(), 0)};
+RolePlace place_role(const RoleTemplate& role, const Placement& placement) {
+  const int rank = placement.node_rank.value;
+  switch (role.count) {
+    case RoleCount::PerNode:
+      return {1, rank, placement.nodes};
+    case RoleCount::PerJob:  // on the node with rank 0
+      return {rank == 0 ? 1 : 0, rank == 0 ? 0 : 1, 1};
+    case RoleCount::PerDevice:
+      break;
+  }
+  return {placement.slots_here, placement.slots_before, placement.slots_total};
 }
 
 /// What is the same for all workers of this node.
-Values common_values(const Cluster& cluster, int world_size, int local_world_size, int cores) {
-  Values values = {{"nodes", std::to_string(cluster.nodes)},
-                   {"node_rank", to_string(cluster.node_rank)},
-                   {"world_size", std::to_string(world_size)},
-                   {"local_world_size", std::to_string(local_world_size)},
-                   {"master_address", cluster.master_address},
-                   {"job_id", cluster.job_id},
-                   {"attempt", "0"},
-                   {"max_restarts", "0"},
-                   {"cores_per_worker", std::to_string(std::max(1, cores / local_world_size))}};
-  if (cluster.master_port) {
-    values["worker_port"] = std::to_string(*cluster.master_port);
+Values common_values(const Placement& placement, const std::string& job_id) {
+  Values values = {{"nodes", std::to_string(placement.nodes)},
+                   {"node_rank", to_string(placement.node_rank)},
+                   {"master_address", placement.master_address},
+                   {"job_id", job_id},
+                   {"attempt", std::to_string(placement.attempt)},
+                   {"max_restarts", std::to_string(placement.max_restarts)}};
+  if (placement.worker_port) {
+    values["worker_port"] = std::to_string(*placement.worker_port);
   }
   return values;
 }
 
-std::string log_path(const JobRequest& job, const std::string& name) {
-  const std::string relative = "attempt_0/" + name;
+void add_sizes(Values& values, const std::vector<RolePlace>& places, int cores) {
+  int world_size = 0;
+  int local_world_size = 0;
+  for (const RolePlace& place : places) {
+    world_size += place.total;
+    local_world_size += place.here;
+  }
+  local_world_size = std::max(1, local_world_size);
+  values["world_size"] = std::to_string(world_size);
+  values["local_world_size"] = std::to_string(local_world_size);
+  values["cores_per_worker"] = std::to_string(std::max(1, cores / local_world_size));
+}
+
+std::string log_path(const JobRequest& job, int attempt, const std::string& name) {
+  const std::string relative = "attempt_" + std::to_string(attempt) + "/" + name;
   return job.log_dir.empty() ? relative : job.log_dir + "/" + relative;
 }
 
@@ -80,6 +83,7 @@ struct RolePlan {
   const RoleTemplate& role;
   const JobRequest& job;
   const Snapshot& snapshot;
+  int attempt = 0;
   std::vector<std::string> unset;  ///< inherited variables that no worker of the role gets
 };
 
@@ -105,7 +109,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   }
   worker.unset = shared.unset;
   worker.working_directory = shared.snapshot.working_directory;
-  worker.log = log_path(shared.job, role.name + "_" + values.at("global_rank"));
+  worker.log = log_path(shared.job, shared.attempt, role.name + "_" + values.at("global_rank"));
   return worker;
 }
 
@@ -138,21 +142,31 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot) {
   if (threads == plan.workers.front().environment.end()) {
     return {};
   }
-  plan.decisions.push_back({"OMP_NUM_THREADS", threads->second, snapshot.cores.source});
-  return ", OMP_NUM_THREADS=" + threads->second + " (" +
+  const std::string count = readable(threads->second);
+  plan.decisions.push_back({"OMP_NUM_THREADS", count, snapshot.cores.source});
+  return ", OMP_NUM_THREADS=" + count + " (" +
          count_of(static_cast<std::size_t>(snapshot.cores.count), "allowed core") + " / " +
          count_of(plan.workers.size(), "worker") + ")";
 }
 
-/// The one line at the start: who we think we are.
+/// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes".
+std::string describe_node(const LaunchPlan& plan) {
+  const std::string nodes =
+      (plan.least_nodes < plan.nodes ? std::to_string(plan.least_nodes) + " to " : "") +
+      std::to_string(plan.nodes);
+  return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes
+                            : "one of " + nodes + " nodes";
+}
+
+/// The one line at the start: who we think we are. How many workers the whole job has is not known
+/// before all nodes have met.
 void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
-  const std::string leader = plan.nodes > 1 ? ", leader " + plan.master_address + ":" +
-                                                  std::to_string(plan.master_port.value_or(0))
-                                            : std::string();
-  plan.remarks.push_back(
-      plan.platform + ": node " + to_string(plan.node_rank) + " of " + std::to_string(plan.nodes) +
-      ", " + count_of(plan.workers.size(), "worker") + " here, " + std::to_string(plan.world_size) +
-      " in the job" + leader + describe_threads(plan, snapshot));
+  const std::string others =
+      plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
+                     : ", " + std::to_string(plan.world_size) + " in the job";
+  plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
+                         count_of(plan.workers.size(), "worker") + " here" + others +
+                         describe_threads(plan, snapshot));
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
@@ -164,47 +178,86 @@ std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& valu
   return files;
 }
 
+/// What the cluster and the placement say about the nodes.
+LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
+  LaunchPlan plan;
+  plan.platform = cluster.platform;
+  plan.attempt = placement.attempt;
+  plan.nodes = placement.nodes;
+  plan.least_nodes = cluster.least_nodes;
+  plan.node_rank = placement.node_rank;
+  plan.has_node_rank = cluster.has_node_rank;
+  plan.hosts = cluster.hosts;
+  plan.slots = cluster.slots;
+  plan.master_address = placement.master_address;
+  plan.master_port = cluster.master_port;
+  plan.gang_port = cluster.gang_port;
+  plan.decisions = cluster.decisions;
+  return plan;
+}
+
+void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode) {
+  const auto decides = [](const RoleTemplate& role) { return role.decides_success; };
+  if (std::any_of(mode.roles.begin(), mode.roles.end(), decides)) {
+    return;
+  }
+  for (WorkerPlan& worker : plan.workers) {
+    worker.decides_success = true;
+  }
+}
+
 }  // namespace
 
+Placement assume_placement(const Cluster& cluster) {
+  const auto here = cluster.slots.begin() + cluster.node_rank.value;
+  Placement placement;
+  placement.max_restarts = cluster.max_restarts;
+  placement.nodes = cluster.nodes;
+  placement.node_rank = cluster.node_rank;
+  placement.slots_here = *here;
+  placement.slots_before = std::accumulate(cluster.slots.begin(), here, 0);
+  placement.slots_total = std::accumulate(here, cluster.slots.end(), placement.slots_before);
+  placement.master_address = cluster.master_address;
+  placement.worker_port = cluster.worker_port;
+  return placement;
+}
+
 LaunchPlan make_plan(const Cluster& cluster,
+                     const Placement& placement,
                      const ChosenMode& chosen,
                      const JobRequest& job,
                      const Snapshot& snapshot) {
-  LaunchPlan plan;
-  plan.platform = cluster.platform;
+  LaunchPlan plan = start_plan(cluster, placement);
   plan.mode = chosen.mode.name;
-  plan.nodes = cluster.nodes;
-  plan.node_rank = cluster.node_rank;
-  plan.hosts = cluster.hosts;
-  plan.slots = cluster.slots;
-  plan.master_address = cluster.master_address;
-  plan.master_port = cluster.master_port;
-  plan.decisions = cluster.decisions;
   plan.decisions.push_back({"mode", plan.mode, chosen.source});
 
   std::vector<RolePlace> places;
-  int world_size = 0;
-  int local_world_size = 0;
   for (const RoleTemplate& role : chosen.mode.roles) {
-    places.push_back(place_role(role, cluster));
-    world_size += places.back().total;
-    local_world_size += places.back().here;
+    places.push_back(place_role(role, placement));
   }
-  const Values values =
-      common_values(cluster, world_size, std::max(1, local_world_size), snapshot.cores.count);
+  Values values = common_values(placement, cluster.job_id);
+  add_sizes(values, places, snapshot.cores.count);
 
   plan.world_size = 0;  // grows role by role: the first rank of the next role
   const std::vector<std::string> own = own_variables(snapshot);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
-    RolePlan shared{role, job, snapshot, own};
+    RolePlan shared{role, job, snapshot, placement.attempt, own};
     shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
+  decide_by_all_if_none_does(plan, chosen.mode);
   plan.files = plan_files(chosen.mode, values);
   remark_start(plan, snapshot);
   return plan;
+}
+
+LaunchPlan make_plan(const Cluster& cluster,
+                     const ChosenMode& chosen,
+                     const JobRequest& job,
+                     const Snapshot& snapshot) {
+  return make_plan(cluster, assume_placement(cluster), chosen, job, snapshot);
 }
 
 LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
@@ -239,7 +292,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   worker.script = job.script;
   worker.unset = own_variables(snapshot);
   worker.working_directory = snapshot.working_directory;
-  worker.log = log_path(job, "worker_" + to_string(worker.global_rank));
+  worker.log = log_path(job, plan.attempt, "worker_" + to_string(worker.global_rank));
   plan.workers.push_back(std::move(worker));
   return plan;
 }

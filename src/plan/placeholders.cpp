@@ -1,6 +1,9 @@
 // Fills {placeholders} of templates.
 #include <muster/plan/launch_plan.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace muster {
 namespace {
 
@@ -23,36 +26,52 @@ void for_each_template_text(Plan& plan, const Visit& visit) {
   }
 }
 
-std::string written(const std::string& name) {
-  return "{" + name + "}";
+/// What only the system knows, and only at start.
+constexpr std::array<std::string_view, 2> kLateNames = {"run_dir", "worker_port"};
+
+/// Stands before a placeholder that is still to be filled. Templates, variables and arguments cannot
+/// hold this byte, so nothing else looks like one.
+constexpr char kLateMark = '\0';
+
+bool is_late(std::string_view name) {
+  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
 }
 
-void replace_all(std::string& text, const std::string& placeholder, const std::string& value) {
-  for (std::size_t at = text.find(placeholder); at != std::string::npos;
-       at = text.find(placeholder, at)) {
-    if (value.empty()) {
-      text.clear();
-      return;
+std::string marked(std::string_view name) {
+  return kLateMark + ("{" + std::string(name) + "}");
+}
+
+/// One pass, so that a value which looks like a placeholder is not looked at again.
+std::string fill_marked(std::string_view text, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  std::size_t at = 0;
+  for (std::size_t mark = text.find(kLateMark); mark != std::string_view::npos;
+       mark = text.find(kLateMark, at)) {
+    filled += text.substr(at, mark - at);
+    const std::size_t end = std::min(text.find('}', mark), text.size() - 1);
+    const std::string_view placeholder = text.substr(mark, end + 1 - mark);
+    const auto value = std::find_if(values.begin(), values.end(), [&](const auto& one) {
+      return placeholder == marked(one.first);
+    });
+    if (value != values.end() && value->second.empty()) {
+      return {};
     }
-    text.replace(at, placeholder.size(), value);
-    at += value.size();
+    filled += value == values.end() ? placeholder : std::string_view(value->second);
+    at = end + 1;
   }
+  return filled.append(text.substr(at));
 }
 
 }  // namespace
 
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
-  for_each_template_text(plan, [&](std::string& text) {
-    for (const auto& [name, value] : values) {
-      replace_all(text, written(name), value);
-    }
-  });
+  for_each_template_text(plan, [&](std::string& text) { text = fill_marked(text, values); });
 }
 
 bool needs_late_value(const LaunchPlan& plan, const std::string& name) {
   bool is_needed = false;
   for_each_template_text(plan, [&](const std::string& text) {
-    is_needed = is_needed || text.find(written(name)) != std::string::npos;
+    is_needed = is_needed || text.find(marked(name)) != std::string::npos;
   });
   return is_needed;
 }
@@ -68,18 +87,23 @@ std::string fill_placeholders(std::string_view text,
       continue;
     }
     const std::size_t end = c == '{' ? text.find('}', at) : std::string_view::npos;
-    const auto value = end == std::string_view::npos
-                           ? values.end()
-                           : values.find(std::string(text.substr(at + 1, end - at - 1)));
-    if (value == values.end()) {
+    const bool is_placeholder = end != std::string_view::npos;
+    const std::string name(is_placeholder ? text.substr(at + 1, end - at - 1) : "");
+    const auto value = values.find(name);
+    if (is_placeholder && (value != values.end() || is_late(name))) {
+      filled += value != values.end() ? value->second : marked(name);
+      at = end + 1;
+    } else {
       filled += c;
       ++at;
-    } else {
-      filled += value->second;
-      at = end + 1;
     }
   }
   return filled;
+}
+
+std::string readable(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), kLateMark), text.end());
+  return text;
 }
 
 }  // namespace muster

@@ -38,7 +38,7 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
   json::array arguments;
   bool is_secret = false;
   for (const std::string& argument : argv) {
-    const ShownArgument shown = show(argument);
+    const ShownArgument shown = show(readable(argument));
     arguments.emplace_back(is_secret && !argument.starts_with('-') ? kMasked : shown.text);
     is_secret = shown.announces_secret;
   }
@@ -48,7 +48,7 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
 json::object process_document(const WorkerPlan& worker) {
   json::object environment;
   for (const auto& [name, value] : worker.environment) {
-    environment[name] = masked(name, value);
+    environment[name] = masked(name, readable(value));
   }
   return {{"role", worker.role},
           {"global_rank", worker.global_rank.value},
@@ -66,7 +66,7 @@ json::object nodes_document(const LaunchPlan& plan) {
     hosts.push_back(host ? json::value(*host) : json::value(nullptr));
   }
   return {{"count", plan.nodes},
-          {"rank", plan.node_rank.value},
+          {"rank", plan.has_node_rank ? json::value(plan.node_rank.value) : json::value(nullptr)},
           {"hosts", std::move(hosts)},
           {"slots", json::array(plan.slots.begin(), plan.slots.end())}};
 }
@@ -82,8 +82,8 @@ json::value to_document(const LaunchPlan& plan) {
   }
   json::array files;
   for (const PlannedFile& file : plan.files) {
-    files.push_back(
-        json::object{{"path", file.path}, {"mode", file.mode}, {"content", file.content}});
+    files.push_back(json::object{
+        {"path", readable(file.path)}, {"mode", file.mode}, {"content", readable(file.content)}});
   }
   json::array processes;
   for (const WorkerPlan& worker : plan.workers) {

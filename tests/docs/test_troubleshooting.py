@@ -19,6 +19,7 @@ WITHOUT_MESSAGES = ("embed_templates.cpp", "texts.cpp", "option_table.cpp")
 OTHER_TEXTS = {
     "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",
     "a free port, at start": "a source",
+    "the gang, at start": "a source",
     "assumed equal to ours": "a source",
     "default of hai": "a source",
     "nodes.slots of the others": "a field",

@@ -22,13 +22,18 @@ struct Decision {
 /// Who the nodes of the job are, and which of them this is.
 struct Cluster {
   std::string platform;                           ///< flags, hai, pet, volcano, bare or single
-  int nodes = 1;                                  ///< at least 1
+  int nodes = 1;                                  ///< the most that take part, at least 1
+  int least_nodes = 1;                            ///< with fewer the job does not start
   NodeRank node_rank;                             ///< below `nodes`
+  bool has_node_rank = true;                      ///< false: it goes by arrival, and is 0 here
   std::vector<std::optional<std::string>> hosts;  ///< one per node; empty where nobody names it
   std::vector<int> slots;                         ///< workers per node, one entry per node
-  std::string master_address;                     ///< where the workers meet
-  std::optional<std::uint16_t> master_port;       ///< empty: a fresh one is chosen at start
+  std::string master_address;                     ///< where agents and workers meet
+  std::optional<std::uint16_t> master_port;       ///< the rendezvous; empty: one node needs none
+  std::optional<std::uint16_t> worker_port;       ///< empty: a fresh one is chosen at start
+  std::uint16_t gang_port = 0;                    ///< where the agents meet; 0 for one node
   std::string job_id = "none";                    ///< torchrun's default where no source names one
+  int max_restarts = 0;                           ///< how often all workers may be started again
   std::vector<Decision> decisions;                ///< how each of these was found, in this order
 
   [[nodiscard]] int local_slots() const { return slots[static_cast<std::size_t>(node_rank.value)]; }
@@ -41,6 +46,11 @@ struct Cluster {
 /// contradict each other, or when nobody says what must be known: `BadUsage` if a flag is part of
 /// it, else `BadEnvironment`. Both variables and both values are named.
 [[nodiscard]] Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& settings);
+
+/// How often all workers may be started again: --max-restarts, else torchrun's PET_MAX_RESTARTS,
+/// which is honoured on every platform, else 0.
+[[nodiscard]] Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot,
+                                                     const Settings& settings);
 
 /// True when these variables were made by another launcher for one of its workers: LOCAL_RANK and
 /// LOCAL_WORLD_SIZE are plain integers. (The Ascend operator's LOCAL_RANK is a list: no worker.)

@@ -21,6 +21,24 @@ struct JobRequest {
   std::string log_dir;  ///< empty: no log files
 };
 
+/// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
+/// it starts.
+struct Placement {
+  int attempt = 0;
+  int max_restarts = 0;
+  int nodes = 1;
+  NodeRank node_rank;
+  int slots_here = 1;
+  int slots_before = 0;  ///< on nodes of lower rank
+  int slots_total = 1;
+  std::string master_address;                ///< where the workers meet
+  std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
+};
+
+/// The first attempt as it would be if all nodes came and had as many slots as the cluster says. A
+/// node without a rank is placed as if it were node 0.
+[[nodiscard]] Placement assume_placement(const Cluster& cluster);
+
 /// One worker as it will be executed: nothing is left to decide at start time but the values of
 /// {worker_port} and {run_dir}, which the system gives.
 struct WorkerPlan {
@@ -50,12 +68,16 @@ struct PlannedFile {
 struct LaunchPlan {
   std::string platform;
   std::string mode;
+  int attempt = 0;
   int nodes = 1;
+  int least_nodes = 1;
   NodeRank node_rank;
-  std::vector<std::optional<std::string>> hosts;
-  std::vector<int> slots;
+  bool has_node_rank = true;                      ///< false: nobody gave it, it goes by arrival
+  std::vector<std::optional<std::string>> hosts;  ///< one for each node that may take part
+  std::vector<int> slots;                         ///< likewise, as far as they are known or assumed
   std::string master_address;
-  std::optional<std::uint16_t> master_port;  ///< empty: {worker_port} is chosen at start
+  std::optional<std::uint16_t> master_port;  ///< the rendezvous; empty: one node needs none
+  std::uint16_t gang_port = 0;               ///< where the agents meet; 0 for one node
   int world_size = 1;
   std::vector<Decision> decisions;
   std::vector<PlannedFile> files;
@@ -66,8 +88,15 @@ struct LaunchPlan {
 };
 
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
-/// without talking to each other. Within a role, global ranks are
-/// contiguous on a node and follow node rank.
+/// on all that the placement does not say. Within a role, global ranks are contiguous on a node and
+/// follow node rank. If no role of the template decides success, all of them do.
+[[nodiscard]] LaunchPlan make_plan(const Cluster& cluster,
+                                   const Placement& placement,
+                                   const ChosenMode& chosen,
+                                   const JobRequest& job,
+                                   const Snapshot& snapshot);
+
+/// The same for the assumed placement.
 [[nodiscard]] LaunchPlan make_plan(const Cluster& cluster,
                                    const ChosenMode& chosen,
                                    const JobRequest& job,
@@ -78,8 +107,9 @@ struct LaunchPlan {
 [[nodiscard]] LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot);
 
 /// Fills what only the system knows, {worker_port} and {run_dir}, wherever the template put it. Text
-/// that came from the user is left alone, whatever it looks like. A text that needs a value which is
-/// empty becomes empty as a whole: without the folder there is no file to name.
+/// that only looks like it, from the user, from a platform or from "{{" and "}}", is left alone. A
+/// text that needs a value which is empty becomes empty as a whole: without the folder there is no
+/// file to name.
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
 /// True when some text of the template waits for this late value.
@@ -88,9 +118,13 @@ void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>
 /// The plan as the document that `muster plan --json` promises. Secrets are masked.
 [[nodiscard]] json::value to_document(const LaunchPlan& plan);
 
-/// The text with each "{name}" of `values` replaced; "{{" and "}}" become braces. Placeholders
-/// that `values` lacks stay as they are.
+/// The text with each "{name}" of `values` replaced; "{{" and "}}" become braces. {worker_port} and
+/// {run_dir}, where `values` lacks them, are marked for fill_late_values by a NUL byte in front,
+/// which no other text of a plan can hold. Other names that `values` lacks stay as they are.
 [[nodiscard]] std::string fill_placeholders(std::string_view text,
                                             const std::map<std::string, std::string>& values);
+
+/// A text of a plan as people read it: without those marks.
+[[nodiscard]] std::string readable(std::string text);
 
 }  // namespace muster

@@ -6,6 +6,7 @@ namespace {
 
 enum class Kind {
   Count,
+  Range,  ///< a count or MIN:MAX
   Rank,
   Port
 };
@@ -39,7 +40,7 @@ const std::vector<PlatformCase>& platform_cases() {
         {"PET_NODE_RANK", "1"},
         {"PET_MASTER_ADDR", "10.0.0.1"},
         {"PET_MASTER_PORT", "29500"}},
-       {{"PET_NNODES", Kind::Count},
+       {{"PET_NNODES", Kind::Range},
         {"PET_NODE_RANK", Kind::Rank},
         {"PET_MASTER_PORT", Kind::Port}}},
       {"volcano",
@@ -66,10 +67,17 @@ const std::vector<PlatformCase>& platform_cases() {
 /// Texts that are no number of this kind.
 std::vector<std::string> bad_texts(Kind kind) {
   std::vector<std::string> texts = {
-      "",    " ",  "x",   "-1",          "+1",      " 1",  "1 ", "1\n",   "01", "1.0", "1e0",
-      "0x1", "1,", "one", "99999999999", "1000001", "1:2", "{}", "$RANK", "--", "1 2", "\xFF"};
+      "",    " ",  "x",   "-1",          "+1",      " 1", "1 ",    "1\n", "01",  "1.0", "1e0",
+      "0x1", "1,", "one", "99999999999", "1000001", "{}", "$RANK", "--",  "1 2", "\xFF"};
   if (kind != Kind::Rank) {
     texts.emplace_back("0");
+  }
+  if (kind == Kind::Range) {
+    texts.insert(
+        texts.end(),
+        {"0:2", "3:2", "2:", ":2", ":", "a:b", "1:2:3", "1:1000001", "01:2", "-1:2", "1: 2"});
+  } else {
+    texts.emplace_back("1:2");
   }
   if (kind == Kind::Port) {
     texts.emplace_back("65536");
@@ -108,8 +116,11 @@ TEST(DescribeCluster, RefusesEachBadNumberInEachVariableOfEachPlatform) {
 TEST(DescribeCluster, RefusesEachBadNumberInEachFlag) {
   const Texts good = {
       {"nnodes", "2"}, {"node-rank", "1"}, {"master-addr", "a"}, {"master-port", "1"}};
-  for (const auto& [flag, kind] : std::map<std::string, Kind>{
-           {"nnodes", Kind::Count}, {"node-rank", Kind::Rank}, {"master-port", Kind::Port}}) {
+  for (const auto& [flag, kind] : std::map<std::string, Kind>{{"nnodes", Kind::Range},
+                                                              {"node-rank", Kind::Rank},
+                                                              {"master-port", Kind::Port},
+                                                              {"worker-port", Kind::Port},
+                                                              {"gang-port", Kind::Port}}) {
     for (const std::string& text : bad_texts(kind)) {
       Texts options = good;
       options[flag] = text;
@@ -128,8 +139,10 @@ TEST(DescribeCluster, BlamesTheEnvironmentForAVariableOfOurOwn) {
   Settings settings = flags({{"node-rank", "1"}, {"master-addr", "a"}});
   settings.set("nnodes", {"x", "MUSTER_NNODES"});
 
-  EXPECT_EQ(described(node_with({}), settings),
-            "78: MUSTER_NNODES is 'x', expected a number of nodes from 1 to 1000000");
+  EXPECT_EQ(
+      described(node_with({}), settings),
+      "78: MUSTER_NNODES is 'x', expected a number of nodes from 1 to 1000000, or MIN:MAX such as "
+      "2:4");
 }
 
 TEST(DescribeCluster, RefusesARankThatIsNotBelowItsCount) {

@@ -3,6 +3,7 @@
 #include "cluster/snapshots.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace muster {
 namespace {
@@ -158,10 +159,12 @@ TEST(DescribeCluster, ForgetsTheOtherNodesForAJobOfOneNode) {
 }
 
 TEST(DescribeCluster, AsksForWhatNobodySays) {
-  EXPECT_EQ(described(node_with({}), flags({{"nnodes", "2"}})),
-            "64: --nnodes is '2', but nothing says which of the nodes this is; give --node-rank");
+  EXPECT_EQ(described(node_with({{"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}})),
+            "78: WORLD_SIZE is '2', but nothing says which of the nodes this is; give --node-rank");
   EXPECT_EQ(described(node_with({}), flags({{"nnodes", "2"}, {"node-rank", "0"}})),
             "64: --nnodes is '2', but nothing says where the leader is; give --master-addr");
+  EXPECT_EQ(described(node_with({}), flags({{"nnodes", "2:4"}})),
+            "64: --nnodes is '2:4', but nothing says where the leader is; give --master-addr");
   EXPECT_EQ(described(node_with({}), flags({{"node-rank", "1"}})),
             "64: --node-rank is '1', but nothing says how many nodes the job has; give --nnodes");
   EXPECT_EQ(described(node_with({{"RANK", "1"}})),
@@ -184,6 +187,132 @@ TEST(DescribeCluster, MeetsOnTheLoopbackWhereTheOnlyNodeHasAPortOfItsOwn) {
             "node 0 of 1, 8 slots, eth0-name:fresh, volcano");
   EXPECT_EQ(described(node_with(alone), flags({{"master-port", "1234"}})),
             "node 0 of 1, 8 slots, job-worker-0.job:1234, volcano");
+}
+
+// Nodes that may be fewer, and ranks by arrival
+
+TEST(DescribeCluster, TakesTheLeastAndTheMostNodes) {
+  for (const auto& [text, least, most] : {std::tuple("2:4", 2, 4),
+                                          std::tuple("1:4", 1, 4),
+                                          std::tuple("3:3", 3, 3),
+                                          std::tuple("3", 3, 3)}) {
+    for (const auto& cluster :
+         {describe_cluster(node_with({}), flags({{"nnodes", text}, {"master-addr", "a"}})),
+          describe_cluster(node_with({{"PET_NNODES", text}, {"PET_RDZV_ENDPOINT", "a"}}), {})}) {
+      ASSERT_TRUE(cluster) << cluster.error().message;
+      EXPECT_EQ(cluster->nodes, most);
+      EXPECT_EQ(cluster->least_nodes, least);
+      EXPECT_EQ(cluster->slots.size(), static_cast<std::size_t>(most));
+      EXPECT_EQ(source_of(*cluster, "nodes.least").empty(), least == most);
+    }
+  }
+}
+
+TEST(DescribeCluster, IsOneNodeWhereTheMostIsOne) {
+  const auto cluster = describe_cluster(node_with(kHai), flags({{"nnodes", "1:1"}}));
+
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->nodes, 1);
+  EXPECT_EQ(cluster->least_nodes, 1);
+  EXPECT_TRUE(cluster->has_node_rank);
+  EXPECT_EQ(cluster->gang_port, 0);
+}
+
+TEST(DescribeCluster, ForgetsThePlatformsRangeWhenAFlagCounts) {
+  const auto cluster = describe_cluster(
+      node_with({{"PET_NNODES", "2:4"}, {"PET_RDZV_ENDPOINT", "a"}}), flags({{"nnodes", "3"}}));
+
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->least_nodes, 3);
+}
+
+TEST(DescribeCluster, LetsRanksGoByArrivalWhereAUserDescribesTheJob) {
+  for (const auto& cluster :
+       {describe_cluster(node_with({}), flags({{"nnodes", "2"}, {"master-addr", "a"}})),
+        describe_cluster(node_with({{"PET_NNODES", "2"}, {"PET_RDZV_ENDPOINT", "a:1"}}), {})}) {
+    ASSERT_TRUE(cluster) << cluster.error().message;
+    EXPECT_FALSE(cluster->has_node_rank);
+    EXPECT_EQ(cluster->node_rank, NodeRank{0});
+    EXPECT_EQ(source_of(*cluster, "nodes.rank"), "the gang, at start");
+  }
+}
+
+TEST(DescribeCluster, WantsTheRankOfAPlatformThatGivesOne) {
+  constexpr const char* kError =
+      "64: --nnodes is '2', but nothing says which of the nodes this is; give --node-rank";
+  const Settings two = flags({{"nnodes", "2"}, {"master-addr", "a"}});
+
+  EXPECT_EQ(described(node_with({{"MASTER_IP", "10.0.0.1"}}), two), kError);
+  EXPECT_EQ(described(node_with({{"WORLD_SIZE", "2"}}), two), kError);
+}
+
+// Ports
+
+TEST(DescribeCluster, KeepsTheRendezvousFromTheWorkers) {
+  const auto cluster = describe_cluster(node_with(kHai), {});
+
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->master_port, 2222);
+  EXPECT_EQ(cluster->gang_port, 2222);
+  EXPECT_EQ(cluster->worker_port, std::nullopt);
+}
+
+struct PortCase {
+  Texts options;
+  std::string expected;
+};
+
+TEST(DescribeCluster, GivesAgentsAndWorkersAPortEach) {
+  const std::vector<PortCase> cases = {
+      {{}, "gang 29500"},
+      {{{"worker-port", "6000"}}, "gang 29500, workers 6000"},
+      {{{"worker-port", "29500"}}, "gang 29501, workers 29500"},
+      {{{"worker-port", "6000"}, {"master-port", "6000"}}, "gang 6001, workers 6000"},
+      {{{"worker-port", "65535"}, {"master-port", "65535"}}, "gang 65534, workers 65535"},
+      {{{"worker-port", "6000"}, {"master-port", "6000"}, {"gang-port", "7"}},
+       "gang 7, workers 6000"},
+      {{{"gang-port", "7"}}, "gang 7"},
+  };
+  for (const PortCase& ports : cases) {
+    Texts options = ports.options;
+    options.insert({{"nnodes", "2"}, {"node-rank", "1"}, {"master-addr", "a"}});
+    const auto cluster = describe_cluster(node_with({}), flags(options));
+
+    ASSERT_TRUE(cluster) << cluster.error().message;
+    EXPECT_EQ(
+        "gang " + std::to_string(cluster->gang_port) +
+            (cluster->worker_port ? ", workers " + std::to_string(*cluster->worker_port) : ""),
+        ports.expected);
+  }
+}
+
+TEST(DescribeCluster, RefusesOnePortForAgentsAndWorkers) {
+  EXPECT_EQ(
+      described(
+          node_with({}),
+          flags({{"nnodes", "2"}, {"master-addr", "a"}, {"worker-port", "7"}, {"gang-port", "7"}})),
+      "64: --worker-port is '7' but --gang-port is '7': workers and agents need a port each");
+}
+
+TEST(DescribeCluster, GivesTheWorkersOfOneNodeThePortThatIsGiven) {
+  const auto port = [](const Texts& options) {
+    return describe_cluster(node_with({}), flags(options))->worker_port;
+  };
+  EXPECT_EQ(port({}), std::nullopt);
+  EXPECT_EQ(port({{"master-port", "1234"}}), 1234);
+  EXPECT_EQ(port({{"worker-port", "6000"}}), 6000);
+  EXPECT_EQ(port({{"worker-port", "6000"}, {"master-port", "1234"}}), 6000);
+}
+
+// Restarts
+
+TEST(DescribeCluster, TakesTheRestartsFromTheFlagAndElseFromTorchrunsVariable) {
+  const auto restarts = [](const Texts& variables, const Texts& options) {
+    return describe_cluster(node_with(variables), flags(options))->max_restarts;
+  };
+  EXPECT_EQ(restarts({}, {}), 0);
+  EXPECT_EQ(restarts({{"PET_MAX_RESTARTS", "5"}}, {}), 5);
+  EXPECT_EQ(restarts({{"PET_MAX_RESTARTS", "5"}}, {{"max-restarts", "0"}}), 0);
 }
 
 // The leader's address

@@ -94,7 +94,10 @@ LaunchPlan torchrun_plan(const Cluster& cluster, const Snapshot& snapshot) {
 }
 
 TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
-  const LaunchPlan plan = torchrun_plan(cluster_of({8, 8}, 1), surroundings());
+  Cluster cluster = cluster_of({8, 8}, 1);
+  cluster.worker_port = 29'501;
+  LaunchPlan plan = torchrun_plan(cluster, surroundings());
+  fill_late_values(plan, {{"run_dir", "/run/x"}});
 
   const std::map<std::string, std::string> expected = {
       {"RANK", "8"},
@@ -107,26 +110,28 @@ TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
       {"ROLE_WORLD_SIZE", "16"},
       {"ROLE_NAME", "default"},
       {"MASTER_ADDR", "head"},
-      {"MASTER_PORT", "29500"},
+      {"MASTER_PORT", "29501"},
       {"TORCHELASTIC_RESTART_COUNT", "0"},
       {"TORCHELASTIC_MAX_RESTARTS", "0"},
       {"TORCHELASTIC_RUN_ID", "none"},
       {"TORCHELASTIC_USE_AGENT_STORE", "False"},
-      {"TORCHELASTIC_ERROR_FILE", "{run_dir}/error_8.json"},
+      {"TORCHELASTIC_ERROR_FILE", "/run/x/error_8.json"},
       {"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
       {"OMP_NUM_THREADS", "12"},
       {"PYTHONUNBUFFERED", "1"}};
   EXPECT_EQ(plan.workers[0].environment, expected);
-  EXPECT_EQ(plan.workers[0].error_file, "{run_dir}/error_8.json");
+  EXPECT_EQ(plan.workers[0].error_file, "/run/x/error_8.json");
 }
 
 TEST(MakePlan, LeavesTheFreshPortOpenUntilTheStart) {
-  Cluster cluster = cluster_of({1}, 0);
-  cluster.master_port.reset();
+  for (const Cluster& cluster : {cluster_of({1}, 0), cluster_of({1, 1}, 1)}) {
+    LaunchPlan plan = torchrun_plan(cluster, surroundings());
+    EXPECT_EQ(readable(plan.workers[0].environment.at("MASTER_PORT")), "{worker_port}");
 
-  EXPECT_EQ(torchrun_plan(cluster, surroundings()).workers[0].environment.at("MASTER_PORT"),
-            "{worker_port}");
+    fill_late_values(plan, {{"worker_port", "4711"}});
+    EXPECT_EQ(plan.workers[0].environment.at("MASTER_PORT"), "4711");
+  }
 }
 
 TEST(MakePlan, LeavesAloneWhatTheUserHasSet) {
@@ -187,14 +192,98 @@ TEST(MakePlan, SharesTheAllowedCoresAmongTheWorkers) {
 TEST(MakePlan, SaysItsThreadCountOnce) {
   const LaunchPlan plan = torchrun_plan(cluster_of({8, 8}, 1), surroundings());
   ASSERT_EQ(plan.remarks.size(), 1U);
-  EXPECT_EQ(
-      plan.remarks[0],
-      "flags: node 1 of 2, 8 workers here, 16 in the job, leader head:29500, OMP_NUM_THREADS=12 "
-      "(96 allowed cores / 8 workers)");
+  EXPECT_EQ(plan.remarks[0],
+            "flags: node 1 of 2, 8 workers here, leader head:29500, OMP_NUM_THREADS=12 "
+            "(96 allowed cores / 8 workers)");
 
   const LaunchPlan set_by_user =
       torchrun_plan(cluster_of({1}, 0), surroundings({{"OMP_NUM_THREADS", "4"}}));
   EXPECT_EQ(set_by_user.remarks[0], "flags: node 0 of 1, 1 worker here, 1 in the job");
+}
+
+std::string remark_of(const Cluster& cluster) {
+  return torchrun_plan(cluster, surroundings({{"OMP_NUM_THREADS", "1"}})).remarks.at(0);
+}
+
+TEST(MakePlan, SaysOfSeveralNodesNoMoreThanIsKnown) {
+  Cluster cluster = cluster_of({8, 8, 8, 8}, 1);
+  EXPECT_EQ(remark_of(cluster), "flags: node 1 of 4, 8 workers here, leader head:29500");
+
+  cluster.least_nodes = 2;
+  EXPECT_EQ(remark_of(cluster), "flags: node 1 of 2 to 4, 8 workers here, leader head:29500");
+
+  cluster.node_rank = NodeRank{0};
+  cluster.has_node_rank = false;
+  EXPECT_EQ(remark_of(cluster), "flags: one of 2 to 4 nodes, 8 workers here, leader head:29500");
+
+  cluster.least_nodes = 4;
+  cluster.gang_port = 7000;
+  EXPECT_EQ(remark_of(cluster), "flags: one of 4 nodes, 8 workers here, leader head:7000");
+}
+
+// Placement
+
+TEST(AssumePlacement, TakesEachNodeAsTheClusterDescribesIt) {
+  Cluster cluster = cluster_of({1, 8, 2, 4}, 2);
+  cluster.max_restarts = 3;
+  cluster.worker_port = 6000;
+  const Placement placement = assume_placement(cluster);
+
+  EXPECT_EQ(placement.attempt, 0);
+  EXPECT_EQ(placement.max_restarts, 3);
+  EXPECT_EQ(placement.nodes, 4);
+  EXPECT_EQ(placement.node_rank, NodeRank{2});
+  EXPECT_EQ(placement.slots_here, 2);
+  EXPECT_EQ(placement.slots_before, 9);
+  EXPECT_EQ(placement.slots_total, 15);
+  EXPECT_EQ(placement.master_address, "head");
+  EXPECT_EQ(placement.worker_port, 6000);
+}
+
+Placement decided_placement() {
+  Placement placement;
+  placement.attempt = 2;
+  placement.max_restarts = 5;
+  placement.nodes = 3;
+  placement.node_rank = NodeRank{2};
+  placement.slots_here = 1;
+  placement.slots_before = 12;
+  placement.slots_total = 13;
+  placement.master_address = "leader";
+  placement.worker_port = 4711;
+  return placement;
+}
+
+TEST(MakePlan, BelievesThePlacementAndNotTheCluster) {
+  RoleTemplate shown = role("worker", RoleCount::PerDevice);
+  shown.environment.emplace_back(
+      "SEEN", "{attempt}/{max_restarts} {node_rank}/{nodes} {master_address}:{worker_port}");
+  const LaunchPlan plan = make_plan(
+      cluster_of({8, 8, 8, 8}, 1),
+      decided_placement(),
+      mode_of({shown, role("server", RoleCount::PerNode), role("chief", RoleCount::PerJob)}),
+      job_of({"train"}),
+      surroundings());
+
+  EXPECT_EQ(described(plan),
+            (Lines{"worker 12: role 12/13, local 0/2", "server 15: role 2/3, local 1/2"}));
+  EXPECT_EQ(plan.world_size, 17);
+  EXPECT_EQ(plan.workers[0].environment.at("SEEN"), "2/5 2/3 leader:4711");
+  EXPECT_EQ(plan.workers[0].log, "attempt_2/worker_12");
+  EXPECT_EQ(plan.attempt, 2);
+  EXPECT_EQ(plan.nodes, 3);
+  EXPECT_EQ(plan.node_rank, NodeRank{2});
+  EXPECT_EQ(plan.master_address, "leader");
+}
+
+TEST(MakePlan, LetsAllWorkersDecideWhereNoRoleDoes) {
+  RoleTemplate helper = role("helper", RoleCount::PerDevice);
+  helper.decides_success = false;
+  RoleTemplate chief = role("chief", RoleCount::PerJob);
+
+  EXPECT_TRUE(plan_of({1, 1}, 1, {helper}).workers[0].decides_success);
+  EXPECT_FALSE(plan_of({1, 1}, 1, {helper, chief}).workers[0].decides_success)
+      << "a worker of another node decides";
 }
 
 // Program, files and logs
@@ -216,10 +305,11 @@ TEST(MakePlan, FillsTheFilesOfTheTemplate) {
   ChosenMode mode = mode_of({role("worker", RoleCount::PerDevice)});
   mode.mode.files = {
       {"{run_dir}/table.json", "0600", "{{\"nodes\": {nodes}, \"rank\": {node_rank}}}"}};
-  const LaunchPlan plan = make_plan(cluster_of({2, 2}, 1), mode, job_of({"train"}), surroundings());
+  LaunchPlan plan = make_plan(cluster_of({2, 2}, 1), mode, job_of({"train"}), surroundings());
+  fill_late_values(plan, {{"run_dir", "/run/x"}});
 
   ASSERT_EQ(plan.files.size(), 1U);
-  EXPECT_EQ(plan.files[0].path, "{run_dir}/table.json");
+  EXPECT_EQ(plan.files[0].path, "/run/x/table.json");
   EXPECT_EQ(plan.files[0].mode, "0600");
   EXPECT_EQ(plan.files[0].content, "{\"nodes\": 2, \"rank\": 1}");
 }
@@ -241,6 +331,20 @@ TEST(MakePlan, IsTheSamePlanForTheSameInput) {
         to_document(torchrun_plan(cluster_of({3, 5}, 1), surroundings({{"A", "b"}}))));
   };
   EXPECT_EQ(document(), document());
+}
+
+TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
+  RoleTemplate worker = role("worker", RoleCount::PerDevice);
+  worker.environment = {{"JOB", "{job_id}"},
+                        {"BRACES", "{{run_dir}} {{worker_port}} {{{worker_port}}}"}};
+  Cluster cluster = cluster_of({1}, 0);
+  cluster.job_id = "{worker_port}";
+  LaunchPlan plan = make_plan(cluster, mode_of({worker}), job_of({"x"}), surroundings());
+  fill_late_values(plan, {{"run_dir", "/run/x"}, {"worker_port", "4711"}});
+
+  EXPECT_EQ(plan.workers[0].environment,
+            (std::map<std::string, std::string>{{"JOB", "{worker_port}"},
+                                                {"BRACES", "{run_dir} {worker_port} {4711}"}}));
 }
 
 // Inside another launcher's worker

@@ -26,10 +26,11 @@ TEST(FillPlaceholders, MakesBracesOfDoubledOnes) {
 }
 
 TEST(FillPlaceholders, LeavesWhatItDoesNotKnowForLater) {
-  EXPECT_EQ(filled("{worker_port}"), "{worker_port}");
-  EXPECT_EQ(filled("{run_dir}/error_{rank}.json"), "{run_dir}/error_17.json");
-  EXPECT_EQ(filled("{{\"port\": {worker_port}}}"), "{\"port\": {worker_port}}");
-  EXPECT_EQ(filled("{worker_port}{worker_port}"), "{worker_port}{worker_port}");
+  EXPECT_EQ(filled("{other}"), "{other}");
+  EXPECT_EQ(readable(filled("{worker_port}")), "{worker_port}");
+  EXPECT_EQ(readable(filled("{run_dir}/error_{rank}.json")), "{run_dir}/error_17.json");
+  EXPECT_EQ(readable(filled("{{\"port\": {worker_port}}}")), "{\"port\": {worker_port}}");
+  EXPECT_EQ(readable(filled("{worker_port}{worker_port}")), "{worker_port}{worker_port}");
 }
 
 TEST(FillPlaceholders, LooksAtNoValueAgain) {
@@ -46,7 +47,9 @@ TEST(FillPlaceholders, SurvivesBracesWithoutPartners) {
 
 // Values that only the system knows
 
-LaunchPlan plan_with(const std::string& text) {
+/// A plan with this text of a template wherever a template can put one.
+LaunchPlan plan_with(const std::string& written) {
+  const std::string text = fill_placeholders(written, {{"tricky", "{run_dir}"}});
   LaunchPlan plan;
   plan.files = {{text, "0640", text}};
   WorkerPlan worker;
@@ -77,10 +80,27 @@ TEST(FillLateValues, FillsThemWhereverTheTemplatePutThem) {
 }
 
 TEST(FillLateValues, LeavesTheRestAsItIs) {
-  LaunchPlan plan = plan_with("{other} {{ }} {worker_port");
+  LaunchPlan plan = plan_with("{other} {worker_port");
   fill_late_values(plan, {{"worker_port", "4711"}});
 
-  expect_everywhere(plan, "{other} {{ }} {worker_port");
+  expect_everywhere(plan, "{other} {worker_port");
+}
+
+TEST(FillLateValues, LeavesWhatOnlyLooksLikeThem) {
+  LaunchPlan plan = plan_with("{{run_dir}} {{worker_port}} {tricky} {{{worker_port}}}");
+  fill_late_values(plan, {{"worker_port", "4711"}, {"run_dir", "/run/x"}});
+
+  expect_everywhere(plan, "{run_dir} {worker_port} {run_dir} {4711}");
+}
+
+TEST(FillLateValues, CanBeDoneOneValueAfterTheOther) {
+  LaunchPlan plan = plan_with("{run_dir}:{worker_port}");
+  fill_late_values(plan, {{"worker_port", "4711"}});
+  EXPECT_FALSE(needs_late_value(plan, "worker_port"));
+  EXPECT_TRUE(needs_late_value(plan, "run_dir"));
+  fill_late_values(plan, {{"run_dir", "/{worker_port}"}});
+
+  expect_everywhere(plan, "/{worker_port}:4711");
 }
 
 TEST(FillLateValues, EmptiesAWholeTextForWantOfAValue) {
@@ -98,7 +118,7 @@ TEST(FillLateValues, LooksAtNoValueAgain) {
 }
 
 TEST(NeedsLateValue, LooksAtTheTemplatesTextsOnly) {
-  LaunchPlan plan = plan_with("{run_dir}");
+  LaunchPlan plan = plan_with("{run_dir} {{worker_port}}");
 
   EXPECT_TRUE(needs_late_value(plan, "run_dir"));
   EXPECT_FALSE(needs_late_value(plan, "worker_port"));

@@ -74,6 +74,31 @@ TEST(PlanDocument, HasAPlaceholderForAPortThatIsChosenLater) {
   EXPECT_EQ(document.at("rendezvous").at("port"), "{worker_port}");
 }
 
+TEST(PlanDocument, HasNoRankWhereRanksGoByArrival) {
+  Cluster cluster = cluster_of({2, 2}, 0);
+  cluster.has_node_rank = false;
+  const json::value document = to_document(make_plan(
+      cluster, mode_of({role("worker", RoleCount::PerDevice)}), job_of({"train"}), surroundings()));
+
+  EXPECT_EQ(document.at("nodes").at("rank"), nullptr);
+  EXPECT_EQ(document.at("processes").at(1).at("global_rank"), 1) << "as if it were node 0";
+}
+
+TEST(PlanDocument, ShowsLateValuesAsTheTemplateWritesThem) {
+  RoleTemplate worker = role("worker", RoleCount::PerDevice);
+  worker.environment = {{"AT", "{run_dir}:{worker_port}"}};
+  worker.arguments = {"--at={run_dir}"};
+  ChosenMode mode = mode_of({worker});
+  mode.mode.files = {{"{run_dir}/a", "0640", "{worker_port}"}};
+  const json::value document =
+      to_document(make_plan(cluster_of({1}, 0), mode, job_of({"x"}), surroundings()));
+
+  EXPECT_EQ(document.at("processes").at(0).at("env").at("AT"), "{run_dir}:{worker_port}");
+  EXPECT_EQ(document.at("processes").at(0).at("argv").at(1), "--at={run_dir}");
+  EXPECT_EQ(document.at("files").at(0).at("path"), "{run_dir}/a");
+  EXPECT_EQ(document.at("files").at(0).at("content"), "{worker_port}");
+}
+
 // Secrets
 
 TEST(PlanDocument, MasksVariablesThatAreSecret) {

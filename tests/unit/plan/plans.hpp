@@ -15,11 +15,13 @@ namespace muster {
   Cluster cluster;
   cluster.platform = "flags";
   cluster.nodes = static_cast<int>(slots.size());
+  cluster.least_nodes = cluster.nodes;
   cluster.node_rank = NodeRank{node_rank};
   cluster.hosts.resize(slots.size());
   cluster.slots = std::move(slots);
   cluster.master_address = "head";
   cluster.master_port = 29'500;
+  cluster.gang_port = cluster.nodes > 1 ? 29'500 : 0;
   return cluster;
 }
 
