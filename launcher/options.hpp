@@ -15,11 +15,12 @@ namespace muster {
 
 /// One option. Everything about it that a user can read stands here.
 struct Option {
-  const char* name;      ///< long name without dashes
-  char letter;           ///< short form, or '\0'
-  const char* argument;  ///< what its value is called; nullptr: a switch
-  const char* section;   ///< heading in --help
-  const char* help;      ///< one or two sentences
+  const char* name;               ///< long name without dashes
+  char letter;                    ///< short form, or '\0'
+  const char* argument;           ///< what its value is called; nullptr: a switch
+  const char* section;            ///< heading in --help
+  const char* help;               ///< one or two sentences
+  const char* choices = nullptr;  ///< what completions offer, separated by blanks
 };
 
 [[nodiscard]] std::span<const Option> option_table();

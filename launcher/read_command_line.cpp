@@ -175,9 +175,11 @@ bool is_of_a_service(const std::string& name, const std::string& value) {
          name.find("_PORT_") != std::string::npos || is_link;
 }
 
-/// Our marker, and what others mean by a name of ours: images say which version they hold.
-bool is_of_others(const std::string& name, const std::string& value) {
-  return name == kMarkerVariable || name == "MUSTER_VERSION" || is_of_a_service(name, value);
+/// Our marker; the token, for which there is no flag since command lines are public; and what others
+/// mean by a name of ours: images say which version they hold.
+bool is_no_option(const std::string& name, const std::string& value) {
+  return name == kMarkerVariable || name == "MUSTER_TOKEN" || name == "MUSTER_VERSION" ||
+         is_of_a_service(name, value);
 }
 
 /// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
@@ -203,7 +205,7 @@ Result<> read_own_variable(const std::string& variable,
 
 Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
   for (const auto& [variable, value] : snapshot.variables) {
-    if (!variable.starts_with(kVariableStart) || is_of_others(variable, value)) {
+    if (!variable.starts_with(kVariableStart) || is_no_option(variable, value)) {
       continue;
     }
     if (auto read = read_own_variable(variable, value, settings); !read) {

@@ -1,25 +1,12 @@
-// Reads the options that are not the cluster's: what to run, and how.
+// Reads what to run, and how.
 #include "requests.hpp"
+
+#include "typed_settings.hpp"
 
 #include <muster/base/text.hpp>
 
 namespace muster {
 namespace {
-
-Result<> read_duration(std::chrono::milliseconds& target,
-                       const Settings& settings,
-                       std::string_view name) {
-  const auto setting = settings.find(name);
-  if (!setting) {
-    return {};
-  }
-  const auto seconds = parse_seconds(setting->value);
-  if (!seconds) {
-    return wrong_value(*setting, "seconds such as 30 or 0.5");
-  }
-  target = std::chrono::milliseconds(static_cast<long long>(*seconds * 1000));
-  return {};
-}
 
 Result<> read_when(When& target, const Settings& settings, std::string_view name) {
   const auto setting = settings.find(name);
@@ -84,8 +71,9 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
       return read.error();
     }
   }
-  if (const auto file = settings.find("report"); file && file->value.empty()) {
-    return wrong_value(*file, "a file");
+  std::string report;  // written by the launcher, which reads the setting itself
+  if (auto read = read_file_name(report, settings, "report"); !read) {
+    return read.error();
   }
   if (auto read = read_stdin_rank(options, settings); !read) {
     return read.error();

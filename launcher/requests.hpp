@@ -4,6 +4,7 @@
 
 #include "options.hpp"
 
+#include <muster/gang/options.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/run.hpp>
 
@@ -16,6 +17,11 @@ namespace muster {
 /// How to run it. Fails when an option is wrong.
 [[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings,
                                                   const Snapshot& snapshot);
+
+/// How the nodes of a job meet, restart and end together. Fails when an option is wrong, or when both
+/// MUSTER_TOKEN, which is the token itself, and --token-file are given.
+[[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings,
+                                                          const Snapshot& snapshot);
 
 /// Fails when --stdin names a worker that this node does not have.
 [[nodiscard]] Result<> check_stdin_rank(const Settings& settings,

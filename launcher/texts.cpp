@@ -23,6 +23,9 @@ Examples:
   muster -m package.train                  a Python module
   muster --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 train.py
                                            first of two nodes; the other one has --node-rank 1
+  muster --nnodes 2:4 --master-addr 10.0.0.1 --max-restarts 3 train.py
+                                           the same on each of two to four nodes; when one worker
+                                           fails, all are started again, up to three times
   muster train.py                          the same on every node under HAI, Volcano, Kubeflow ...
   muster plan -- train.py                  what would be started, and start nothing
   muster explain                           what was detected, and from which variable
@@ -35,8 +38,10 @@ Each option can be given as a variable: --log-dir is MUSTER_LOG_DIR. A flag wins
 and both win over the platform. Nothing after the program is read as an option of muster.
 
 Exit codes: 0 all workers succeeded; the first failed worker's own, or 128 + its signal; 128 + the
-signal that stopped the job; 64 bad command line, 65 bad data, 70 a bug in muster, 71 the system
-refused a call, 78 bad environment, 126 program not executable, 127 program not found.
+signal that stopped the job; 64 bad command line, 65 bad data, 69 a node or the leader was lost,
+70 a bug in muster, 71 the system refused a call, 75 the gang never became complete, 78 bad
+environment, 86 hang detected, 93 no progress over several attempts, 126 program not executable,
+127 program not found.
 )";
 
 std::string spelled(const Option& option) {
@@ -94,11 +99,22 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
+/// What follows an option that has choices; nothing for others.
+std::string bash_choices(const Option& option) {
+  if (option.choices == nullptr) {
+    return {};
+  }
+  return "    --" + std::string(option.name) + ") COMPREPLY=($(compgen -W '" + option.choices +
+         "' -- \"$current\")); return ;;\n";
+}
+
 std::string bash_completion() {
   std::string words;
+  std::string with_choices;
   std::string with_value;
   for (const Option& option : option_table()) {
     words += " --" + std::string(option.name);
+    with_choices += bash_choices(option);
     if (option.argument != nullptr) {
       with_value += (with_value.empty() ? "--" : "|--") + std::string(option.name);
     }
@@ -106,15 +122,8 @@ std::string bash_completion() {
   return "# bash completion for muster\n"
          "_muster() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  case $previous in\n"
-         "    --nproc-per-node) COMPREPLY=($(compgen -W 'auto gpu npu cpu' -- \"$current\")); "
-         "return ;;\n"
-         "    --platform) COMPREPLY=($(compgen -W 'flags hai pet volcano bare single' -- "
-         "\"$current\")); return ;;\n"
-         "    --mode) COMPREPLY=($(compgen -W 'auto torchrun' -- \"$current\")); return ;;\n"
-         "    --prefix|--color) COMPREPLY=($(compgen -W 'auto always never' -- \"$current\")); "
-         "return ;;\n"
-         "    --print-completion) COMPREPLY=($(compgen -W 'bash zsh' -- \"$current\")); return ;;\n"
+         "  case $previous in\n" +
+         with_choices +
          "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
          "    " +
          with_value +
@@ -134,6 +143,15 @@ std::string bash_completion() {
          "complete -o filenames -F _muster muster\n";
 }
 
+/// How zsh completes the value of an option.
+std::string zsh_action(const Option& option) {
+  const std::string argument(option.argument);
+  if (option.choices != nullptr) {
+    return "(" + std::string(option.choices) + ")";
+  }
+  return argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
+}
+
 std::string zsh_completion() {
   std::string text = "#compdef muster\n_arguments -s -S \\\n";
   for (const Option& option : option_table()) {
@@ -144,14 +162,10 @@ std::string zsh_completion() {
                help.end());
     text += "  '--" + std::string(option.name) + "[" + help + "]";
     if (option.argument != nullptr) {
-      const std::string argument(option.argument);
-      const std::string action = argument == "FILE"  ? "_files"
-                                 : argument == "DIR" ? "_directories"
-                                                     : " ";
       text += ':';
-      text += argument;
+      text += option.argument;
       text += ':';
-      text += action;
+      text += zsh_action(option);
     }
     text += "' \\\n";
   }

@@ -1,0 +1,39 @@
+#pragma once
+
+// What a user may say about the nodes of a job together.
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace muster::gang {
+
+/// How the job starts again, and when it gives up. The leader's values decide.
+struct RestartPolicy {
+  int max_restarts = 0;
+  std::optional<std::chrono::milliseconds> window;  ///< older restarts do not count; empty: all do
+  std::chrono::milliseconds backoff{1'000};         ///< before the second restart in a row
+  int no_progress_limit = 3;                        ///< attempts in a row; 0: off
+  std::string progress_file;                        ///< empty: progress shows in how attempts fail
+};
+
+/// What follows when a rank ends with 0 while others work on.
+enum class OnEarlyExit {
+  Wait,
+  Fail
+};
+
+/// How the agents of a job meet, stay together, restart and end.
+struct GangOptions {
+  std::chrono::milliseconds timeout{900'000};          ///< until the gang is complete
+  std::chrono::milliseconds last_call{30'000};         ///< for more nodes, once the least are here
+  std::chrono::milliseconds heartbeat_timeout{8'000};  ///< silence that means loss
+  RestartPolicy restarts;
+  OnEarlyExit on_early_exit = OnEarlyExit::Wait;
+  /// How long ranks may go on after the first one ended with 0; empty: without limit.
+  std::optional<std::chrono::milliseconds> early_exit_timeout;
+  std::string token_file;  ///< holds the token; empty: there is none, or it is in `token`
+  std::string token;       ///< a secret: never shown, never given to a worker
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,109 @@
+// Reads the options of several nodes, of restarting and of ranks that end early.
+#include "requests.hpp"
+#include "typed_settings.hpp"
+
+#include <muster/base/text.hpp>
+
+namespace muster {
+namespace {
+
+/// The token itself, unlike MUSTER_TOKEN_FILE: command lines are public, so there is no --token.
+constexpr const char* kTokenVariable = "MUSTER_TOKEN";
+
+Result<> read_restarts(gang::RestartPolicy& restarts,
+                       const Settings& settings,
+                       const Snapshot& snapshot) {
+  constexpr int kMostAttempts = 1'000'000;
+  const auto most = read_max_restarts(snapshot, settings);
+  if (!most) {
+    return most.error();
+  }
+  restarts.max_restarts = most->value;
+  if (auto read =
+          read_duration(restarts.window, settings, "restart-window", {.is_least_allowed = false});
+      !read) {
+    return read;
+  }
+  if (auto read = read_duration(restarts.backoff, settings, "restart-backoff"); !read) {
+    return read;
+  }
+  if (const auto limit = settings.find("no-progress-limit")) {
+    const auto attempts = parse_integer(limit->value, 0, kMostAttempts);
+    if (!attempts) {
+      return wrong_value(*limit, "a number of attempts from 0 to " + std::to_string(kMostAttempts));
+    }
+    restarts.no_progress_limit = *attempts;
+  }
+  return read_file_name(restarts.progress_file, settings, "progress-file");
+}
+
+Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
+  if (auto read =
+          read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false});
+      !read) {
+    return read;
+  }
+  if (auto read = read_duration(options.last_call, settings, "last-call"); !read) {
+    return read;
+  }
+  return read_duration(
+      options.heartbeat_timeout, settings, "heartbeat-timeout", {.least = 1, .most = 3600});
+}
+
+Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
+  constexpr std::chrono::seconds kAllowedWhenFailing(10);
+  if (const auto what = settings.find("on-early-exit")) {
+    if (what->value != "wait" && what->value != "fail") {
+      return wrong_value(*what, "wait or fail");
+    }
+    if (what->value == "fail") {
+      options.on_early_exit = gang::OnEarlyExit::Fail;
+      options.early_exit_timeout = kAllowedWhenFailing;
+    }
+  }
+  return read_duration(options.early_exit_timeout, settings, "early-exit-timeout");
+}
+
+/// No message shows the token.
+Result<> read_token(gang::GangOptions& options,
+                    const Settings& settings,
+                    const Snapshot& snapshot) {
+  if (auto read = read_file_name(options.token_file, settings, "token-file"); !read) {
+    return read;
+  }
+  const auto token = snapshot.variable(kTokenVariable);
+  if (!token) {
+    return {};
+  }
+  if (const auto file = settings.find("token-file")) {
+    return Error{blame(file->source),
+                 std::string(kTokenVariable) + " is set but " + file->source + " is '" +
+                     file->value + "': both give the job's token"};
+  }
+  if (token->empty()) {
+    return wrong_value({"", kTokenVariable}, "the token of the job");
+  }
+  options.token = *token;
+  return {};
+}
+
+}  // namespace
+
+Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {
+  gang::GangOptions options;
+  if (auto read = read_meeting(options, settings); !read) {
+    return read.error();
+  }
+  if (auto read = read_restarts(options.restarts, settings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_early_exit(options, settings); !read) {
+    return read.error();
+  }
+  if (auto read = read_token(options, settings, snapshot); !read) {
+    return read.error();
+  }
+  return options;
+}
+
+}  // namespace muster
