@@ -62,6 +62,16 @@ std::string fill_marked(std::string_view text, const std::map<std::string, std::
   return filled.append(text.substr(at));
 }
 
+/// What stands for this placeholder until the start; nothing when the name is unknown.
+std::optional<std::string> value_or_mark(std::string_view name,
+                                         const std::map<std::string, std::string>& values) {
+  const auto value = values.find(std::string(name));
+  if (value != values.end()) {
+    return value->second;
+  }
+  return is_late(name) ? std::optional(marked(name)) : std::nullopt;
+}
+
 }  // namespace
 
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
@@ -87,16 +97,11 @@ std::string fill_placeholders(std::string_view text,
       continue;
     }
     const std::size_t end = c == '{' ? text.find('}', at) : std::string_view::npos;
-    const bool is_placeholder = end != std::string_view::npos;
-    const std::string name(is_placeholder ? text.substr(at + 1, end - at - 1) : "");
-    const auto value = values.find(name);
-    if (is_placeholder && (value != values.end() || is_late(name))) {
-      filled += value != values.end() ? value->second : marked(name);
-      at = end + 1;
-    } else {
-      filled += c;
-      ++at;
-    }
+    const auto value = end == std::string_view::npos
+                           ? std::nullopt
+                           : value_or_mark(text.substr(at + 1, end - at - 1), values);
+    filled += value.value_or(std::string(1, c));
+    at = value ? end + 1 : at + 1;
   }
   return filled;
 }
