@@ -1,0 +1,45 @@
+#pragma once
+
+// From a host's name to its addresses, without the loop waiting for a name server.
+
+#include <muster/base/result.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+/// Looks names up one at a time.
+///
+/// The C library can only wait, and for as long as name servers take, so it waits in a thread of its
+/// own. Nobody waits for the thread: a cancelled look-up ends unheard, and the program may end while
+/// one runs.
+class Resolver {
+ public:
+  using Addresses = std::vector<boost::asio::ip::address>;
+  using Callback = std::function<void(Result<Addresses>)>;
+
+  explicit Resolver(boost::asio::io_context& io) : io_(io) {}
+  ~Resolver() { cancel(); }
+  Resolver(const Resolver&) = delete;
+  Resolver& operator=(const Resolver&) = delete;
+
+  /// Calls back once, never from within this call. The addresses are each there once and at least
+  /// one; an error is a few words, such as "no such name". A look-up that is under way is cancelled.
+  void resolve(const std::string& host, Callback callback);
+
+  void cancel();
+
+ private:
+  class Lookup;
+
+  boost::asio::io_context& io_;
+  std::shared_ptr<Lookup> lookup_;
+};
+
+}  // namespace muster::gang
