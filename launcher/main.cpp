@@ -1,5 +1,6 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
 #include "explain.hpp"
+#include "gang_setup.hpp"
 #include "options.hpp"
 #include "requests.hpp"
 
@@ -27,14 +28,18 @@ void remark_ignored(LaunchPlan& plan, const Settings& settings) {
   }
 }
 
-/// Who runs where with what. Nothing has been started, and nothing is left to decide.
-Result<LaunchPlan> plan_job(const CommandLine& line,
-                            const JobRequest& job,
-                            const Snapshot& snapshot) {
+/// Who runs where with what, as far as it is known before the nodes have met.
+struct Planned {
+  LaunchPlan plan;
+  std::optional<Cluster> cluster;  ///< empty: a worker of another launcher
+  std::optional<ChosenMode> mode;
+};
+
+Result<Planned> plan_job(const CommandLine& line, const JobRequest& job, const Snapshot& snapshot) {
   if (is_already_worker(snapshot) && !line.settings.has("nproc-per-node")) {
-    LaunchPlan plan = make_worker_plan(job, snapshot);
-    remark_ignored(plan, line.settings);
-    return plan;
+    Planned planned{make_worker_plan(job, snapshot), std::nullopt, std::nullopt};
+    remark_ignored(planned.plan, line.settings);
+    return planned;
   }
   const auto cluster = describe_cluster(snapshot, line.settings);
   if (!cluster) {
@@ -44,7 +49,7 @@ Result<LaunchPlan> plan_job(const CommandLine& line,
   if (!mode) {
     return mode.error();
   }
-  return make_plan(*cluster, *mode, job, snapshot);
+  return Planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
 }
 
 /// The last words of the job: on the console, and in the file that --report names.
@@ -59,20 +64,52 @@ void conclude(const Outcome& outcome, const Settings& settings) {
   }
 }
 
+/// How this node's part of the job is started, again and again if need be.
+Result<JobPlan> make_job_plan(const Planned& planned,
+                              const JobRequest& job,
+                              const gang::GangOptions& gang_options,
+                              const RunOptions& options,
+                              const Snapshot& snapshot) {
+  JobPlan result;
+  result.plan = planned.plan;
+  if (!planned.cluster) {
+    result.plan_for = [plan = planned.plan](const gang::Start& /*start*/) { return plan; };
+    result.gang = make_lone_setup(options);
+    return result;
+  }
+  auto setup = make_gang_setup(*planned.cluster, planned.plan, gang_options, options);
+  if (!setup) {
+    return setup.error();
+  }
+  result.gang = std::move(*setup);
+  result.plan_for = [&planned, &job, &snapshot](const gang::Start& start) {
+    const Cluster& cluster = *planned.cluster;
+    const Placement placement = to_placement(start, cluster, cluster.local_slots());
+    return make_plan(cluster, placement, *planned.mode, job, snapshot);
+  };
+  return result;
+}
+
 Result<int> run_job(const CommandLine& line,
-                    LaunchPlan plan,
+                    const Planned& planned,
+                    const JobRequest& job,
+                    const gang::GangOptions& gang_options,
                     const RunOptions& options,
                     const Snapshot& snapshot,
                     const Inherited& inherited) {
+  const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
+  set_up_messages(level, may_colour(STDERR_FILENO, options.colour, snapshot.variables));
+  const auto job_plan = make_job_plan(planned, job, gang_options, options, snapshot);
+  if (!job_plan) {
+    return job_plan.error();
+  }
   if (const auto file = line.settings.find("report")) {
     std::error_code ignored;  // an older report must not be taken for this run's; none is fine
     if (std::filesystem::is_regular_file(file->value, ignored)) {
       std::filesystem::remove(file->value, ignored);
     }
   }
-  const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
-  set_up_messages(level, may_colour(STDERR_FILENO, options.colour, snapshot.variables));
-  return run(std::move(plan), options, inherited, snapshot.variables, [&](const Outcome& outcome) {
+  return run(*job_plan, options, inherited, snapshot.variables, [&](const Outcome& outcome) {
     conclude(outcome, line.settings);
   });
 }
@@ -94,28 +131,32 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     JobRequest any;
     any.program = {"program"};  // it needs none to be named
     const auto plan = plan_job(*line, any, snapshot);
-    return plan ? explain(*plan) : plan.error();
+    return plan ? explain(plan->plan) : plan.error();
   }
   const auto job = read_job(*line, snapshot);
   if (!job) {
     return job.error();
   }
-  auto plan = plan_job(*line, *job, snapshot);
-  if (!plan) {
-    return plan.error();
+  const auto planned = plan_job(*line, *job, snapshot);
+  if (!planned) {
+    return planned.error();
   }
   const auto options = read_run_options(line->settings, snapshot);
   if (!options) {
     return options.error();
   }
-  if (auto checked = check_stdin_rank(line->settings, *options, *plan); !checked) {
+  if (auto checked = check_stdin_rank(line->settings, *options, planned->plan); !checked) {
     return checked.error();
   }
+  const auto gang_options = read_gang_options(line->settings, snapshot);
+  if (!gang_options) {
+    return gang_options.error();
+  }
   if (line->command == Command::Plan) {
-    const json::value document = to_document(*plan);
+    const json::value document = to_document(planned->plan);
     return print(is_on(line->settings, "json") ? pretty_json(document) : to_yaml(document));
   }
-  return run_job(*line, std::move(*plan), *options, snapshot, inherited);
+  return run_job(*line, *planned, *job, *gang_options, *options, snapshot, inherited);
 }
 
 }  // namespace

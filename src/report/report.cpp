@@ -63,38 +63,37 @@ std::string rank_list(const std::vector<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
 }
 
-std::string describe_first_failure(const Outcome& outcome, const WorkerResult& worker) {
-  const std::string place = "node " + to_string(outcome.node_rank) + " (" + outcome.host_name + ")";
-  if (!outcome.first_failure->start_error.empty()) {
-    return "rank " + to_string(worker.global_rank) + " could not be started: " + place + ", " +
-           outcome.first_failure->start_error;
+std::string describe_first_failure(const Failure& failure, int attempt) {
+  const std::string rank = "rank " + to_string(failure.global_rank);
+  const std::string place = "node " + to_string(failure.node) + " (" + failure.host + ")";
+  if (!failure.start_error.empty()) {
+    return rank + " could not be started: " + place + ", " + failure.start_error;
   }
-  return "rank " + to_string(worker.global_rank) + " failed first: " + place + ", local rank " +
-         to_string(worker.local_rank) + ", pid " + std::to_string(worker.pid) + ", " +
-         worker.status->describe() + ", after " + format_seconds(worker.run_time_seconds) +
-         " s, attempt " + std::to_string(outcome.attempt);
+  const std::string what =
+      failure.is_early_exit ? " ended while others worked on: " : " failed first: ";
+  return rank + what + place + ", local rank " + to_string(failure.local_rank) + ", pid " +
+         std::to_string(failure.pid) + ", " +
+         (failure.status ? failure.status->describe() : "no exit code") + ", after " +
+         format_seconds(failure.run_time_seconds) + " s, attempt " + std::to_string(attempt);
 }
 
 void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
-  const FirstFailure& failure = *outcome.first_failure;
+  const Failure& failure = *outcome.end.first_failure;
   const auto error = [&](std::string text) { lines.push_back({Level::Error, std::move(text)}); };
-  error(describe_first_failure(outcome, outcome.workers[failure.worker]));
-  if (!outcome.knows_order) {
+  error(describe_first_failure(failure, outcome.end.attempt));
+  if (!failure.knows_order) {
     error(
         "there was no pidfd for each worker (an old kernel, or too few descriptors): the order of "
         "workers that ended at the same time is unknown");
   }
-  if (const std::string message = read_error_file(failure.error_file); !message.empty()) {
-    error("its error file says: " + message);
+  if (!failure.error_message.empty()) {
+    error("its error file says: " + failure.error_message);
   }
   if (!failure.last_lines.empty()) {
     error("the last lines of its standard error:");
   }
   for (const std::string& line : failure.last_lines) {
     error("  | " + line);
-  }
-  for (const std::string& hint : hints(outcome)) {
-    error("hint: " + hint);
   }
 }
 
@@ -110,8 +109,8 @@ void add_ranks(std::vector<ReportLine>& lines,
 /// Those that ended badly by themselves at the same moment as the first one.
 void add_other_failures(std::vector<ReportLine>& lines, const Outcome& outcome) {
   std::vector<int> ranks = ranks_with(outcome, WorkerOutcome::Failed);
-  if (outcome.first_failure) {
-    std::erase(ranks, outcome.workers[outcome.first_failure->worker].global_rank.value);
+  if (outcome.end.first_failure) {
+    std::erase(ranks, outcome.end.first_failure->global_rank.value);
   }
   if (!ranks.empty()) {
     lines.push_back(
@@ -156,41 +155,81 @@ bool write_all(int fd, std::string_view text) {
 }
 
 json::value first_failure_document(const Outcome& outcome) {
-  if (!outcome.first_failure) {
+  if (!outcome.end.first_failure) {
     return nullptr;
   }
-  const FirstFailure& failure = *outcome.first_failure;
-  const WorkerResult& worker = outcome.workers[failure.worker];
+  const Failure& failure = *outcome.end.first_failure;
   const auto advice = hints(outcome);
-  json::object document = {
-      {"node", outcome.node_rank.value},
-      {"host", outcome.host_name},
-      {"role", worker.role},
-      {"global_rank", worker.global_rank.value},
-      {"local_rank", worker.local_rank.value},
-      {"pid", pid_document(worker.pid)},
-      {"exit_code", code_document(worker.status)},
-      {"signal", signal_document(worker.status)},
-      {"core_dumped", worker.status && worker.status->dumped_core()},
-      {"run_time_s", rounded(worker.run_time_seconds)},
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? json::value(nullptr) : json::value(text);
+  };
+  return json::object{
+      {"node", failure.node.value},
+      {"host", failure.host},
+      {"role", failure.role},
+      {"global_rank", failure.global_rank.value},
+      {"local_rank", failure.local_rank.value},
+      {"pid", pid_document(failure.pid)},
+      {"exit_code", code_document(failure.status)},
+      {"signal", signal_document(failure.status)},
+      {"core_dumped", failure.status && failure.status->dumped_core()},
+      {"run_time_s", rounded(failure.run_time_seconds)},
       {"stderr_tail", json::array(failure.last_lines.begin(), failure.last_lines.end())},
-      {"hints", json::array(advice.begin(), advice.end())}};
-  const std::string message = read_error_file(failure.error_file);
-  document["error_file"] = message.empty() ? json::value(nullptr) : json::value(message);
-  document["start_error"] =
-      failure.start_error.empty() ? json::value(nullptr) : json::value(failure.start_error);
-  document["order_known"] = outcome.knows_order;
-  return document;
+      {"hints", json::array(advice.begin(), advice.end())},
+      {"error_file", text_or_null(failure.error_message)},
+      {"start_error", text_or_null(failure.start_error)},
+      {"order_known", failure.knows_order}};
 }
 
-std::string reason(const Outcome& outcome) {
-  if (outcome.first_failure) {
-    return outcome.first_failure->start_error.empty() ? "worker failed" : "worker not started";
+/// Null for a job of one node: nobody had to be waited for.
+json::value gang_document(const Outcome& outcome) {
+  if (outcome.nodes == 1) {
+    return nullptr;
   }
-  if (outcome.conclusion.stop_signal) {
-    return "stopped by " + signal_name(*outcome.conclusion.stop_signal);
+  const GangRecord& gang = outcome.end.gang;
+  json::array slowest;
+  for (const Arrival& arrival : gang.slowest) {
+    slowest.push_back(json::object{{"node", arrival.node.value},
+                                   {"host", arrival.host},
+                                   {"after_s", rounded(arrival.seconds)}});
   }
-  return "all workers succeeded";
+  return json::object{{"nodes", gang.nodes},
+                      {"arrival_skew_s", rounded(gang.arrival_skew_seconds)},
+                      {"slowest", std::move(slowest)}};
+}
+
+json::array past_attempts_document(const Outcome& outcome) {
+  json::array attempts;
+  for (const PastAttempt& past : outcome.end.gang.past_attempts) {
+    attempts.push_back(json::object{{"attempt", past.attempt}, {"reason", past.reason}});
+  }
+  return attempts;
+}
+
+/// How far apart the nodes came, when it was long enough to matter to somebody.
+void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
+  constexpr double kWorthSaying = 10;
+  const GangRecord& gang = outcome.end.gang;
+  if (gang.arrival_skew_seconds < kWorthSaying || gang.slowest.empty()) {
+    return;
+  }
+  std::string late;
+  for (const Arrival& arrival : gang.slowest) {
+    late += (late.empty() ? "" : ", ") + ("node " + to_string(arrival.node)) + " (" + arrival.host +
+            ") after " + format_seconds(arrival.seconds) + " s";
+  }
+  lines.push_back({Level::Info,
+                   "the nodes came " + format_seconds(gang.arrival_skew_seconds) +
+                       " s apart, the last ones: " + late});
+}
+
+std::string describe_success(const Outcome& outcome) {
+  const std::string here = count_of(outcome.workers.size(), "worker");
+  const std::string time = " in " + format_seconds(outcome.run_time_seconds) + " s";
+  return outcome.nodes == 1
+             ? here + " succeeded" + time
+             : here + " here and the others on " +
+                   count_of(static_cast<std::size_t>(outcome.nodes), "node") + " succeeded" + time;
 }
 
 }  // namespace
@@ -200,24 +239,34 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
   for (const std::string& remark : outcome.remarks) {
     lines.push_back({Level::Warning, remark});
   }
-  const Conclusion& conclusion = outcome.conclusion;
-  if (conclusion.verdict == Verdict::Succeeded) {
-    lines.push_back({Level::Info,
-                     count_of(outcome.workers.size(), "worker") + " succeeded in " +
-                         format_seconds(outcome.run_time_seconds) + " s"});
+  add_skew(lines, outcome);
+  const JobEnd& end = outcome.end;
+  for (const PastAttempt& past : end.gang.past_attempts) {
+    lines.push_back(
+        {Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
+  }
+  if (end.verdict == Verdict::Succeeded) {
+    lines.push_back({Level::Info, describe_success(outcome)});
     return lines;
   }
-  if (outcome.first_failure) {
+  const bool says_more = !end.first_failure || end.verdict != Verdict::Failed ||
+                         end.exit_code == kExitNoProgress || end.first_failure->is_early_exit;
+  if (says_more) {
+    const Level level = end.verdict == Verdict::Stopped ? Level::Warning : Level::Error;
+    lines.push_back({level, end.reason});
+  }
+  if (end.first_failure) {
     add_failure(lines, outcome);
-  } else {
-    lines.push_back({Level::Warning, reason(outcome)});
+  }
+  for (const std::string& hint : hints(outcome)) {
+    lines.push_back({Level::Error, "hint: " + hint});
   }
   add_other_failures(lines, outcome);
   add_ranks(lines, outcome, WorkerOutcome::Stopped, "stopped by muster");
   add_ranks(lines, outcome, WorkerOutcome::Succeeded, "succeeded");
   add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");
   add_ranks(lines, outcome, WorkerOutcome::Running, "could not be killed");
-  lines.push_back({Level::Error, "exit code " + std::to_string(conclusion.exit_code)});
+  lines.push_back({Level::Error, "exit code " + std::to_string(end.exit_code)});
   return lines;
 }
 
@@ -234,14 +283,16 @@ json::value to_document(const Outcome& outcome) {
                                    {"run_time_s", rounded(worker.run_time_seconds)}});
   }
   json::value document =
-      json::object{{"verdict", name_of(outcome.conclusion.verdict)},
-                   {"exit_code", outcome.conclusion.exit_code},
-                   {"attempt", outcome.attempt},
-                   {"reason", reason(outcome)},
+      json::object{{"verdict", name_of(outcome.end.verdict)},
+                   {"exit_code", outcome.end.exit_code},
+                   {"attempt", outcome.end.attempt},
+                   {"reason", outcome.end.reason},
                    {"node", outcome.node_rank.value},
                    {"host", outcome.host_name},
                    {"run_time_s", rounded(outcome.run_time_seconds)},
                    {"first_failure", first_failure_document(outcome)},
+                   {"gang", gang_document(outcome)},
+                   {"past_attempts", past_attempts_document(outcome)},
                    {"workers", std::move(workers)},
                    {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
   make_valid_utf8(document);
@@ -277,10 +328,10 @@ Result<> write_report(const Outcome& outcome, const std::string& path) {
 
 std::vector<std::string> hints(const Outcome& outcome) {
   std::vector<std::string> advice;
-  if (!outcome.first_failure) {
+  if (!outcome.end.first_failure) {
     return advice;
   }
-  const auto status = outcome.workers[outcome.first_failure->worker].status;
+  const auto status = outcome.end.first_failure->status;
   const int signal = status ? status->signal().value_or(0) : 0;
   if (signal == SIGKILL) {
     advice.emplace_back(
@@ -288,6 +339,11 @@ std::vector<std::string> hints(const Outcome& outcome) {
         "(look for 'oom' in the kernel's log or the pod's events)");
   } else if (signal == SIGBUS) {
     advice.emplace_back("SIGBUS often means that /dev/shm is full; data loaders use it");
+  }
+  if (outcome.end.rank_zero_had_ended) {
+    advice.emplace_back(
+        "rank 0 had ended with 0 before: with PyTorch it hosts the store at MASTER_PORT, which the "
+        "others lose with it; let rank 0 wait for them, such as in a barrier");
   }
   return advice;
 }

@@ -1,7 +1,6 @@
 // Gets ready what both halves of muster need, then splits.
-#include "job.hpp"
+#include "agent.hpp"
 #include "run_folder.hpp"
-#include "worker_port.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
@@ -16,19 +15,24 @@ namespace muster {
 namespace {
 
 /// A job that cannot be started whole is not started: half of it would hold devices for nothing.
-Result<> check_descriptors(const LaunchPlan& plan, const RunOptions& options) {
+Result<> check_descriptors(const JobPlan& job, const RunOptions& options) {
   constexpr rlim_t kForMuster = 24;
+  const LaunchPlan& plan = job.plan;
+  const auto nodes = static_cast<rlim_t>(job.gang.policy.most_nodes);
+  const rlim_t links = job.gang.lead == gang::Lead::Always && nodes > 1 ? nodes : 0;
   const rlim_t per_worker =
       options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
-  const rlim_t needed = kForMuster + per_worker * plan.workers.size();
+  const rlim_t needed = kForMuster + links + per_worker * plan.workers.size();
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
     return {};
   }
   return Error{ErrorKind::System,
-               "cannot start " + count_of(plan.workers.size(), "worker") + ": that takes " +
-                   std::to_string(needed) + " file descriptors, and the hard limit is " +
-                   std::to_string(limit.rlim_cur) + " (ulimit -Hn)"};
+               "cannot start " + count_of(plan.workers.size(), "worker") +
+                   (links > 0 ? " and lead " + std::to_string(links) + " nodes" : std::string()) +
+                   ": that takes " + std::to_string(needed) +
+                   " file descriptors, and the hard limit is " + std::to_string(limit.rlim_cur) +
+                   " (ulimit -Hn)"};
 }
 
 std::string temporary_folder(const std::map<std::string, std::string>& variables) {
@@ -58,13 +62,11 @@ Result<std::string> choose_log_folder(const RunOptions& options, const std::stri
 /// What the system gives to a run, for as long as it lasts.
 struct Resources {
   RunFolder folder;
-  std::optional<WorkerPort> port;
   std::string log_folder;
 };
 
-/// Acquires the resources and fills their values into the plan: nothing is left open in it then.
 Result<> acquire(Resources& resources,
-                 LaunchPlan& plan,
+                 const LaunchPlan& plan,
                  const RunOptions& options,
                  const std::string& temporary) {
   auto log_folder = choose_log_folder(options, temporary);
@@ -72,38 +74,26 @@ Result<> acquire(Resources& resources,
     return log_folder.error();
   }
   resources.log_folder = std::move(*log_folder);
-  std::map<std::string, std::string> values;
-  if (needs_late_value(plan, "run_dir")) {
-    if (!resources.folder.make(temporary)) {
-      say_warning("cannot make a folder below '" + temporary +
-                  "': the workers' error files are not collected, going on without them");
-    }
-    values["run_dir"] = resources.folder.path();
+  if (needs_late_value(plan, "run_dir") && !resources.folder.make(temporary)) {
+    say_warning("cannot make a folder below '" + temporary +
+                "': the workers' error files are not collected, going on without them");
   }
-  if (needs_late_value(plan, "worker_port")) {
-    auto reserved = WorkerPort::reserve();
-    if (!reserved) {
-      return reserved.error();
-    }
-    resources.port = std::move(*reserved);
-    values["worker_port"] = std::to_string(resources.port->number());
-  }
-  fill_late_values(plan, values);
   return {};
 }
 
 }  // namespace
 
-Result<int> run(LaunchPlan plan,
+Result<int> run(const JobPlan& job,
                 const RunOptions& options,
                 const Inherited& inherited,
                 const std::map<std::string, std::string>& variables,
                 const std::function<void(const Outcome&)>& conclude) {
-  if (auto checked = check_descriptors(plan, options); !checked) {
+  if (auto checked = check_descriptors(job, options); !checked) {
     return checked.error();
   }
   Resources resources;
-  if (auto acquired = acquire(resources, plan, options, temporary_folder(variables)); !acquired) {
+  if (auto acquired = acquire(resources, job.plan, options, temporary_folder(variables));
+      !acquired) {
     return acquired.error();
   }
   const std::string marker = make_marker();
@@ -111,9 +101,15 @@ Result<int> run(LaunchPlan plan,
     const pid_t guard = link.guard;
     int exit_code = 0;
     {
-      const JobInput input{
-          plan, options, inherited, variables, conclude, marker, resources.log_folder};
-      exit_code = Job(input, std::move(link)).run();
+      const AgentInput input{job,
+                             options,
+                             inherited,
+                             variables,
+                             conclude,
+                             marker,
+                             resources.log_folder,
+                             resources.folder.path()};
+      exit_code = Agent(input, std::move(link)).run();
     }
     if (::getppid() != guard) {
       resources.folder.remove();  // usually the guard's to do

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the workers of this node write: consoles, files and tails, and where each stream goes.
-// Private to run/.
+// What the workers of one attempt write: files and tails, and where each stream goes. Private to
+// run/.
 
-#include "console.hpp"
+#include "consoles.hpp"
 #include "output.hpp"
 
 #include <muster/plan/launch_plan.hpp>
@@ -17,16 +17,15 @@
 
 namespace muster {
 
-/// Owns the consoles and everything that is read from workers. While it lives, muster's own
-/// messages go through the console for errors, so that they tear no line.
+/// Owns everything that is read from the workers of one attempt.
 class WorkerStreams {
  public:
   WorkerStreams(boost::asio::io_context& io,
+                Consoles& consoles,
                 const LaunchPlan& plan,
                 const RunOptions& options,
                 const std::map<std::string, std::string>& variables,
                 const std::string& log_folder);
-  ~WorkerStreams();
   WorkerStreams(const WorkerStreams&) = delete;
   WorkerStreams& operator=(const WorkerStreams&) = delete;
 
@@ -45,32 +44,23 @@ class WorkerStreams {
   /// console must take bytes first; then `next` is called once that has happened.
   [[nodiscard]] bool finish(const std::function<void()>& next);
 
-  /// True when every console has taken all that it will; else `next` is called later.
-  [[nodiscard]] bool are_consoles_settled(const std::function<void()>& next);
-
-  /// Waits for no console any more: what they have not taken is dropped and counted.
-  void abandon_consoles();
-
-  /// Sentences about what files and consoles lack. To be called once, at the end.
-  [[nodiscard]] std::vector<std::string> describe_losses();
+  /// One sentence for each file that lacks bytes. To be called once, at the end.
+  [[nodiscard]] std::vector<std::string> describe_missing() const {
+    return output_.describe_missing();
+  }
 
  private:
   [[nodiscard]] Result<StreamRoute> make_route(std::size_t worker, bool is_error) const;
   [[nodiscard]] std::string prefix_of(std::size_t worker, bool is_error) const;
-  [[nodiscard]] std::vector<Console*> consoles() const;
-  void abandon(Console& console);
 
-  boost::asio::io_context& io_;
+  Consoles& consoles_;
   const LaunchPlan& plan_;
   const RunOptions& options_;
   const std::map<std::string, std::string>& variables_;
   const std::string& log_folder_;  ///< in front of the plan's paths; empty: they are whole
-  std::unique_ptr<Console> error_console_;
-  std::unique_ptr<Console> out_console_;  ///< empty when both streams are the same file
   Output output_;
   bool knows_the_end_ = false;
   bool is_closed_ = false;
-  std::vector<std::string> losses_;  ///< of abandoned consoles
 };
 
 }  // namespace muster

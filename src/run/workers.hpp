@@ -41,6 +41,7 @@ class Workers {
   void signal_all(int signal) const;
 
   [[nodiscard]] Reaper& reaper() { return reaper_; }
+  [[nodiscard]] bool knows_order() const { return reaper_.knows_order(); }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;

@@ -9,17 +9,15 @@ namespace muster {
 Supervisor::Supervisor(std::vector<bool> decides_success)
     : decides_success_(std::move(decides_success)),
       outcomes_(decides_success_.size(), WorkerOutcome::NeverStarted),
-      statuses_(decides_success_.size()) {
-  // Where no worker decides, "all that decide have succeeded" would hold from the start.
-  if (std::find(decides_success_.begin(), decides_success_.end(), true) == decides_success_.end()) {
-    decides_success_.assign(decides_success_.size(), true);
-  }
-}
+      statuses_(decides_success_.size()) {}
 
 std::vector<Action> Supervisor::start() {
   std::fill(outcomes_.begin(), outcomes_.end(), WorkerOutcome::Running);
   alive_ = outcomes_.size();
   std::vector<Action> actions = {StartWorkers{}};
+  if (all_deciding_succeeded()) {
+    actions.emplace_back(TellSuccess{std::nullopt, /*is_last=*/true});
+  }
   if (alive_ == 0) {  // a role of which there is one per job, and it is elsewhere
     const std::vector<Action> sweep = after_an_end();
     actions.insert(actions.end(), sweep.begin(), sweep.end());
@@ -48,10 +46,11 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
     return fail(ended.worker, ended.status.shell_code());
   }
   outcomes_[ended.worker] = WorkerOutcome::Succeeded;
-  if (alive_ > 0 && all_deciding_succeeded()) {
-    return ask_to_end(SIGTERM);
+  std::vector<Action> actions = after_an_end();
+  if (decides_success_[ended.worker]) {
+    actions.insert(actions.begin(), TellSuccess{ended.worker, all_deciding_succeeded()});
   }
-  return after_an_end();
+  return actions;
 }
 
 std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {
@@ -79,6 +78,10 @@ std::vector<Action> Supervisor::handle(const StopRequested& request) {
   }
   // Leftovers have been asked to end already; the grace goes on.
   return state_ == State::Running ? ask_to_end(request.signal) : std::vector<Action>{};
+}
+
+std::vector<Action> Supervisor::handle(const StopOrdered& order) {
+  return state_ == State::Running ? ask_to_end(order.signal) : std::vector<Action>{};
 }
 
 std::vector<Action> Supervisor::handle(const GraceEnded& /*ended*/) {
@@ -111,7 +114,9 @@ std::vector<Action> Supervisor::fail(std::size_t worker, int exit_code) {
   first_failure_ = worker;
   exit_code_ = exit_code;
   // The others would wait for the lost one in a collective until their own timeout.
-  return ask_to_end(SIGTERM);
+  std::vector<Action> actions = ask_to_end(SIGTERM);
+  actions.insert(actions.begin(), TellFailure{worker});
+  return actions;
 }
 
 std::vector<Action> Supervisor::ask_to_end(int signal) {

@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 
 #include <muster/base/text.hpp>
-#include <muster/report/report.hpp>
+#include <muster/logs/error_file.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

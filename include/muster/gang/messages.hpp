@@ -43,7 +43,8 @@ struct Failed {
   Failure failure;
 };
 
-/// A worker that decides success ended with 0: the first one of this node, or the last.
+/// A worker that decides success ended with 0. Sent for the first one of a node, for the last, and
+/// for global rank 0; a node on which no worker decides sends it at its start, without a pid.
 struct Succeeded {
   int attempt = 0;
   GlobalRank global_rank;

@@ -26,11 +26,6 @@ struct ReportLine {
 /// Writes the document to a file, whole or not at all. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);
 
-/// What a worker wrote into its error file, in one sentence; the known forms are those of
-/// torch.distributed.elastic: {"message": "text"} and {"message": {"message": "text", ...}}.
-/// Anything else, torn or binary, gives nothing: it must not break the report.
-[[nodiscard]] std::string read_error_file(const std::string& content);
-
 /// Short advice drawn from how the first worker failed; empty when there is none.
 [[nodiscard]] std::vector<std::string> hints(const Outcome& outcome);
 

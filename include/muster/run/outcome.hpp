@@ -23,23 +23,13 @@ struct WorkerResult {
   double run_time_seconds = 0;
 };
 
-/// The worker that failed first, and why.
-struct FirstFailure {
-  std::size_t worker = 0;
-  std::string start_error;              ///< why it could not be started; empty if it could
-  std::vector<std::string> last_lines;  ///< of its standard error
-  std::string error_file;               ///< content of the error file it wrote; empty: none
-};
-
-/// What happened on this node, for the report.
+/// What happened, for the report: the end of the job, and what this node had to do with it.
 struct Outcome {
-  Conclusion conclusion;
-  int attempt = 0;
+  JobEnd end;
+  int nodes = 1;
   NodeRank node_rank;
   std::string host_name;
-  std::vector<WorkerResult> workers;
-  std::optional<FirstFailure> first_failure;
-  bool knows_order = true;  ///< false: without pidfds, deaths found together may be in any order
+  std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
   double run_time_seconds = 0;
   std::vector<std::string> remarks;  ///< sentences such as what a log file lacks
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/base/result.hpp>
+#include <muster/gang/gang.hpp>
 #include <muster/logs/selection.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/inherited.hpp>
@@ -32,13 +33,21 @@ struct RunOptions {
   std::string host_name;
 };
 
+/// The part of a job that this node has.
+struct JobPlan {
+  LaunchPlan plan;  ///< as far as it is known before the nodes have met
+  /// The plan of one attempt, with what the gang has decided.
+  std::function<LaunchPlan(const gang::Start& start)> plan_for;
+  gang::GangSetup gang;
+};
+
 /// Runs the workers of this node to their end and returns the exit code of the program. Splits the
 /// process into guard and agent (docs/processes.md).
 ///
 /// `variables` is the inherited environment. `conclude` is called once in the agent when every
 /// process has ended and all output has been read; what it says is written to the console as the
 /// last lines.
-[[nodiscard]] Result<int> run(LaunchPlan plan,
+[[nodiscard]] Result<int> run(const JobPlan& job,
                               const RunOptions& options,
                               const Inherited& inherited,
                               const std::map<std::string, std::string>& variables,

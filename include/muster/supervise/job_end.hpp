@@ -22,6 +22,13 @@ enum class Verdict {
   Hung,        ///< ranks ran on although another had ended long before
 };
 
+// Exit codes of muster's own for the end of a job; docs/exit-codes.md has them all.
+inline constexpr int kExitLost = 69;
+inline constexpr int kExitSystem = 71;
+inline constexpr int kExitIncomplete = 75;
+inline constexpr int kExitHung = 86;
+inline constexpr int kExitNoProgress = 93;
+
 /// The worker that failed first in an attempt, with everything that its node knows about it.
 struct Failure {
   NodeRank node;
@@ -37,7 +44,7 @@ struct Failure {
   std::string error_message;            ///< what its error file says; empty: nothing
   std::vector<std::string> last_lines;  ///< of its standard error
   bool is_early_exit = false;  ///< it ended with 0 while others worked on, and that was forbidden
-  bool knows_order = true;  ///< false: without pidfds, deaths found together may be in any order
+  bool knows_order = true;     ///< false: without pidfds, deaths found together may be in any order
 };
 
 /// A node and how long after the first one it came.
@@ -55,9 +62,9 @@ struct PastAttempt {
 
 /// What the report says about the nodes together.
 struct GangRecord {
-  int nodes = 1;                ///< that took part in the last attempt
-  double arrival_skew_seconds = 0;  ///< between the first agent and the last one
-  std::vector<Arrival> slowest;     ///< at most three, the slowest first
+  int nodes = 1;                           ///< that took part in the last attempt
+  double arrival_skew_seconds = 0;         ///< between the first agent and the last one
+  std::vector<Arrival> slowest;            ///< at most three, the slowest first
   std::vector<PastAttempt> past_attempts;  ///< the last ten
 };
 

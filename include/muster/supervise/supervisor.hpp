@@ -26,6 +26,10 @@ struct WorkerNotStarted {
 struct StopRequested {
   int signal = 0;
 };
+/// The job ends or starts anew: something happened on another node, or all that decide are done.
+struct StopOrdered {
+  int signal = 15;
+};
 /// The grace between asking to end and killing is over.
 struct GraceEnded {};
 /// The other half of muster is gone: there is no time for grace.
@@ -38,6 +42,7 @@ struct GaveUpWaiting {};
 using Event = std::variant<WorkerEnded,
                            WorkerNotStarted,
                            StopRequested,
+                           StopOrdered,
                            GraceEnded,
                            PartnerLost,
                            NothingLeft,
@@ -46,6 +51,15 @@ using Event = std::variant<WorkerEnded,
 // What to do about it.
 
 struct StartWorkers {};
+/// Tell the job that this worker failed first on this node.
+struct TellFailure {
+  std::size_t worker = 0;
+};
+/// Tell the job that a worker that decides ended with 0, or (empty) that there is none here.
+struct TellSuccess {
+  std::optional<std::size_t> worker;
+  bool is_last = false;  ///< all of this node that decide have
+};
 /// Do not start those workers that have not been started yet.
 struct CancelStart {};
 /// Send the signal to each worker's group, and to what ended workers left behind.
@@ -59,8 +73,15 @@ struct StartGrace {};
 struct KillEverything {};
 struct Finish {};
 
-using Action = std::
-    variant<StartWorkers, CancelStart, AskToEnd, EndLeftovers, StartGrace, KillEverything, Finish>;
+using Action = std::variant<StartWorkers,
+                            TellFailure,
+                            TellSuccess,
+                            CancelStart,
+                            AskToEnd,
+                            EndLeftovers,
+                            StartGrace,
+                            KillEverything,
+                            Finish>;
 
 enum class WorkerOutcome {
   NeverStarted,
@@ -70,7 +91,7 @@ enum class WorkerOutcome {
   Stopped,  ///< it ended after muster had asked it to
 };
 
-/// What became of the attempt.
+/// What became of the attempt as far as this node knows; what became of the job is a JobEnd.
 struct Conclusion {
   Verdict verdict = Verdict::Succeeded;
   int exit_code = 0;
@@ -99,7 +120,7 @@ struct Conclusion {
 class Supervisor {
  public:
   /// `decides_success[i]` tells whether worker i must end with 0 for the job to succeed. When all
-  /// deciding workers have, the others are asked to end. Where none decides, all do.
+  /// deciding workers of the job have, the others are ordered to stop.
   explicit Supervisor(std::vector<bool> decides_success);
 
   [[nodiscard]] std::vector<Action> start();
@@ -132,6 +153,7 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
   [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
   [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
+  [[nodiscard]] std::vector<Action> handle(const StopOrdered& order);
   [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
   [[nodiscard]] std::vector<Action> handle(const PartnerLost& lost);
   [[nodiscard]] std::vector<Action> handle(const NothingLeft& nothing);

@@ -1,7 +1,10 @@
 // Reads what a worker wrote about its own failure. Bytes from outside: nothing is taken for
 // granted.
+#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
-#include <muster/report/report.hpp>
+#include <muster/logs/error_file.hpp>
+
+#include <algorithm>
 
 namespace muster {
 namespace {

@@ -1,0 +1,71 @@
+#pragma once
+
+// The gang of one job, as one of its agents sees it: joins the decisions of the leader and of the
+// participant with sockets and timers. Decides nothing.
+
+#include <muster/base/result.hpp>
+#include <muster/gang/leader.hpp>
+#include <muster/gang/participant.hpp>
+#include <muster/gang/token.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace muster::gang {
+
+/// Who leads. Jobs of one node lead themselves and listen on nothing.
+enum class Lead {
+  Never,     ///< another agent does
+  Always,    ///< this agent has node rank 0
+  IfItsOurs  ///< whoever owns the address and gets the port
+};
+
+/// How an agent takes part in its job.
+struct GangSetup {
+  Lead lead = Lead::Always;
+  std::string host;  ///< where the gang meets: name or address
+  std::uint16_t port = 0;
+  std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
+  Policy policy;                       ///< used where this agent leads
+  ParticipantPolicy participant;
+};
+
+/// What the gang wants from this node. None of them may call back at once but through `notify`.
+struct GangCallbacks {
+  std::function<void(const Start&)> start_attempt;
+  std::function<void(const StopAttempt&)> stop_attempt;
+  std::function<void(int signal)> pass_signal;
+  std::function<void()> kill_attempt;
+  /// Reserves a port for the workers; 0: the plan has its own.
+  std::function<Result<std::uint16_t>()> reserve_port;
+  /// The job is over: report it.
+  std::function<void(const JobEnd&)> leave;
+  /// Nobody waits for this agent any more, after `leave`.
+  std::function<void()> done;
+};
+
+class Gang {
+ public:
+  Gang(boost::asio::io_context& io, GangSetup setup, GangCallbacks callbacks);
+  ~Gang();
+  Gang(const Gang&) = delete;
+  Gang& operator=(const Gang&) = delete;
+
+  void start();
+
+  /// Tells what happened on this node. It is acted on in a later turn of the loop.
+  void notify(ParticipantEvent event);
+
+  /// Waits for no other agent any more.
+  void hurry();
+
+ private:
+  class Driver;
+  std::unique_ptr<Driver> driver_;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,118 @@
+// Who leads, where the gang meets, and what secret its links have.
+#include "gang_setup.hpp"
+
+#include <muster/environment/settings.hpp>
+#include <muster/logs/messages.hpp>
+
+#include <random>
+
+namespace muster {
+namespace {
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32U) | device();
+}
+
+gang::Lead who_leads(const Cluster& cluster) {
+  if (!cluster.has_node_rank) {
+    return gang::Lead::IfItsOurs;
+  }
+  return cluster.node_rank.value == 0 ? gang::Lead::Always : gang::Lead::Never;
+}
+
+Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& options) {
+  std::string token = options.token;
+  std::string source = "MUSTER_TOKEN";
+  if (!options.token_file.empty()) {
+    source = "the token in '" + options.token_file + "'";
+    auto file = gang::read_token_file(options.token_file);
+    if (!file) {
+      return file.error();
+    }
+    if (!file->warning.empty()) {
+      say_warning(file->warning);
+    }
+    token = std::move(file->token);
+  } else if (token.empty()) {
+    return std::shared_ptr<const gang::GangKey>();
+  }
+  auto key = gang::GangKey::derive(token);
+  if (!key) {
+    return Error{key.error().kind, source + ": " + key.error().message};
+  }
+  return std::make_shared<const gang::GangKey>(std::move(*key));
+}
+
+}  // namespace
+
+Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
+                                        const LaunchPlan& plan,
+                                        const gang::GangOptions& gang_options,
+                                        const RunOptions& options) {
+  gang::GangSetup setup;
+  setup.lead = who_leads(cluster);
+  setup.host = cluster.master_address;
+  setup.port = cluster.gang_port;
+  if (cluster.nodes > 1) {
+    auto key = make_key(gang_options);
+    if (!key) {
+      return key.error();
+    }
+    setup.key = std::move(*key);
+  }
+
+  setup.policy.job_id = cluster.job_id;
+  setup.policy.mode = plan.mode;
+  setup.policy.least_nodes = cluster.least_nodes;
+  setup.policy.most_nodes = cluster.nodes;
+  setup.policy.grace = options.grace;
+  setup.policy.hosts = cluster.hosts;
+  setup.policy.options = gang_options;
+  setup.policy.options.token.clear();  // it is in the key
+
+  gang::Join& join = setup.participant.join;
+  join.version = MUSTER_VERSION;
+  join.job_id = cluster.job_id;
+  if (cluster.has_node_rank) {
+    join.node_rank = cluster.node_rank;
+  }
+  join.least_nodes = cluster.least_nodes;
+  join.most_nodes = cluster.nodes;
+  join.mode = plan.mode;
+  join.slots = cluster.local_slots();
+  join.host = options.host_name;
+  setup.participant.seed = random_number();
+  const bool is_bracketed = cluster.master_address.find(':') != std::string::npos;
+  setup.participant.leader =
+      (is_bracketed ? "[" + cluster.master_address + "]" : cluster.master_address) + ":" +
+      std::to_string(cluster.gang_port);
+  setup.participant.timeout = gang_options.timeout;
+  setup.participant.heartbeat_timeout = gang_options.heartbeat_timeout;
+  return setup;
+}
+
+gang::GangSetup make_lone_setup(const RunOptions& options) {
+  gang::GangSetup setup;
+  setup.policy.grace = options.grace;
+  setup.participant.join.host = options.host_name;
+  setup.participant.join.node_rank = NodeRank{0};
+  return setup;
+}
+
+Placement to_placement(const gang::Start& start, const Cluster& cluster, int slots) {
+  Placement placement;
+  placement.attempt = start.attempt;
+  placement.max_restarts = cluster.max_restarts;
+  placement.nodes = start.nodes;
+  placement.node_rank = start.node_rank;
+  placement.slots_here = slots;
+  placement.slots_before = start.slots_before;
+  placement.slots_total = start.slots_total;
+  placement.master_address =
+      start.master_address.empty() ? cluster.master_address : start.master_address;
+  placement.worker_port = cluster.worker_port;
+  return placement;
+}
+
+}  // namespace muster

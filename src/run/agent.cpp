@@ -1,0 +1,284 @@
+// Hands events from the system, the workers and the gang to whom they concern. What to do about them
+// is the supervisor's, the participant's and the leader's to decide.
+#include "agent.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/logs/messages.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::milliseconds kEchoOfAStop{100};
+
+std::vector<WorkerResult> never_started(const LaunchPlan& plan) {
+  std::vector<WorkerResult> results;
+  for (const WorkerPlan& worker : plan.workers) {
+    results.push_back({.role = worker.role,
+                       .global_rank = worker.global_rank,
+                       .local_rank = worker.local_rank,
+                       .outcome = WorkerOutcome::NeverStarted,
+                       .pid = -1,
+                       .status = std::nullopt,
+                       .run_time_seconds = 0});
+  }
+  return results;
+}
+
+}  // namespace
+
+Agent::Agent(const AgentInput& input, GuardLink link)
+    : input_(input),
+      link_(std::move(link)),
+      consoles_(io_, input.options.console_stall),
+      gang_(io_, input.job.gang, callbacks()),
+      signals_(io_),
+      lifeline_(io_) {}
+
+gang::GangCallbacks Agent::callbacks() {
+  return {.start_attempt = [this](const gang::Start& start) { start_attempt(start); },
+          .stop_attempt =
+              [this](const gang::StopAttempt& stop) {
+                attempt_->stop(stop.signal, stop.reason, stop.most_grace);
+              },
+          .pass_signal = [this](int signal) { attempt_->request_stop(signal); },
+          .kill_attempt = [this] { attempt_->kill(); },
+          .reserve_port = [this] { return reserve_port(); },
+          .leave = [this](const JobEnd& end) { leave(end); },
+          .done =
+              [this] {
+                is_done_ = true;
+                end_when_settled();
+              }};
+}
+
+int Agent::run() {
+  for (const std::string& remark : input_.job.plan.remarks) {
+    say_info(remark);
+  }
+  const sigset_t signals = handled_signals();
+  signals_.assign(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  lifeline_.assign(link_.lifeline.release());
+  wait_for(lifeline_, &Agent::on_guard_lost);
+  wait_for(signals_, &Agent::on_signals);
+  gang_.start();
+  io_.run();
+  return end_ ? end_->exit_code : kExitSystem;
+}
+
+// --- What wakes the loop ------------------------------------------------------------------------
+
+void Agent::wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&)) {
+  descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
+}
+
+void Agent::on_signals(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  if (attempt_) {
+    attempt_->look_for_deaths();  // a worker that ended before the signal arrived ended by itself
+  }
+  signalfd_siginfo info{};
+  while (::read(signals_.native_handle(), &info, sizeof info) == sizeof info) {
+    take_signal(static_cast<int>(info.ssi_signo));
+  }
+  wait_for(signals_, &Agent::on_signals);
+}
+
+void Agent::on_guard_lost(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  if (end_) {
+    hurry();
+    return;
+  }
+  say_error("the guard (pid " + std::to_string(link_.guard) +
+            ") was killed: killing every process of the job");
+  gang_.notify(gang::GuardGone{});
+}
+
+void Agent::take_signal(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+      if (attempt_) {
+        attempt_->look_for_stops();
+      } else {
+        (void)Reaper().collect();  // orphans that we adopt as a container's first process
+      }
+      break;
+    case SIGHUP:
+    case SIGINT:
+    case SIGQUIT:
+    case SIGTERM:
+      request_stop(signal);
+      break;
+    default:
+      if (attempt_) {
+        attempt_->pass_on(signal);
+      }
+  }
+}
+
+/// Whoever signals every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which
+/// passes it on, and us: that is one request, not a second one that means "now".
+void Agent::request_stop(int signal) {
+  const bool is_echo = Clock::now() - last_stop_request_ < kEchoOfAStop;
+  if (is_echo || input_.inherited.ignored_signals.contains(signal)) {
+    return;
+  }
+  last_stop_request_ = Clock::now();
+  if (end_) {
+    hurry();
+    return;
+  }
+  if (attempt_ && attempt_->waits_for_console()) {
+    consoles_.abandon();
+    attempt_->hurry();
+  }
+  gang_.notify(gang::StopSignal{signal});
+}
+
+// --- What the gang wants ------------------------------------------------------------------------
+
+void Agent::start_attempt(const gang::Start& start) {
+  LaunchPlan plan = input_.job.plan_for(start);
+  std::map<std::string, std::string> values = {{"run_dir", input_.run_folder}};
+  if (start.worker_port != 0) {
+    values["worker_port"] = std::to_string(start.worker_port);
+  }
+  fill_late_values(plan, values);
+  const AttemptInput input{input_.options,
+                           input_.inherited,
+                           input_.variables,
+                           input_.marker,
+                           input_.log_folder,
+                           link_.guard};
+  bury_attempt();
+  progress_before_ = look_at_progress();
+  attempt_ = std::make_unique<Attempt>(io_, consoles_, input, std::move(plan));
+  attempt_->on_failure = [this](const Failure& failure) {
+    gang_.notify(gang::WorkerFailed{failure});
+  };
+  attempt_->on_success = [this](const gang::Succeeded& succeeded) {
+    gang_.notify(gang::WorkerSucceeded{succeeded});
+  };
+  attempt_->on_interrupt = [this] {
+    gang_.notify(gang::StopSignal{SIGINT, /*workers_know=*/true});
+  };
+  attempt_->on_over = [this] { on_attempt_over(); };
+  attempt_->start();
+}
+
+void Agent::on_attempt_over() {
+  for (std::string& missing : attempt_->describe_missing()) {
+    remarks_.push_back(std::move(missing));
+  }
+  std::optional<bool> made_progress;
+  if (const auto progress = look_at_progress()) {
+    made_progress = *progress != progress_before_;
+  }
+  gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress});
+}
+
+/// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
+void Agent::bury_attempt() {
+  if (attempt_) {
+    attempt_->cancel();
+    boost::asio::post(io_, [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
+  }
+}
+
+/// A value that changes with the progress file; empty when none is watched.
+std::optional<std::string> Agent::look_at_progress() const {
+  const std::string& path = input_.job.gang.policy.options.restarts.progress_file;
+  if (path.empty()) {
+    return std::nullopt;
+  }
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return std::string();
+  }
+  return std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
+}
+
+/// Each attempt has a port of its own: no worker of an older one can be met there.
+Result<std::uint16_t> Agent::reserve_port() {
+  port_.reset();
+  if (!needs_late_value(input_.job.plan, "worker_port")) {
+    return std::uint16_t{0};
+  }
+  auto reserved = WorkerPort::reserve();
+  if (!reserved) {
+    return reserved.error();
+  }
+  port_ = std::move(*reserved);
+  return port_->number();
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+void Agent::leave(const JobEnd& end) {
+  end_ = end;
+  conclude();
+}
+
+/// What happened is said when everything else has been said, so that the report is the last thing on
+/// the console.
+void Agent::conclude() {
+  if (is_concluded_ || !consoles_.are_settled([this] { conclude(); })) {
+    return;
+  }
+  is_concluded_ = true;
+  input_.conclude(make_outcome());
+  end_when_settled();
+}
+
+void Agent::end_when_settled() {
+  if (is_concluded_ && is_done_ && consoles_.are_settled([this] { end_when_settled(); })) {
+    io_.stop();
+  }
+}
+
+/// Only a slow console or another node is waited for, and somebody will not wait: say what can be
+/// said, and go.
+void Agent::hurry() {
+  consoles_.abandon();
+  if (!is_concluded_) {
+    is_concluded_ = true;
+    input_.conclude(make_outcome());
+  }
+  io_.stop();
+}
+
+Outcome Agent::make_outcome() {
+  Outcome outcome;
+  outcome.end = *end_;
+  outcome.host_name = input_.options.host_name;
+  outcome.run_time_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  outcome.nodes = input_.job.plan.nodes;
+  outcome.node_rank = input_.job.plan.node_rank;
+  if (attempt_) {
+    outcome.node_rank = attempt_->plan().node_rank;
+    outcome.nodes = attempt_->plan().nodes;
+    outcome.workers = attempt_->results();
+  } else {
+    outcome.workers = never_started(input_.job.plan);
+  }
+  outcome.remarks = remarks_;
+  for (std::string& loss : consoles_.describe_losses()) {
+    outcome.remarks.push_back(std::move(loss));
+  }
+  return outcome;
+}
+
+}  // namespace muster

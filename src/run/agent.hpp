@@ -1,0 +1,89 @@
+#pragma once
+
+// The agent: owns the event loop, the attempt that runs and the link to the gang, and hands what
+// happens from one to the other. Private to run/.
+
+#include "attempt.hpp"
+#include "consoles.hpp"
+#include "worker_port.hpp"
+
+#include <muster/gang/gang.hpp>
+#include <muster/run/guard.hpp>
+#include <muster/run/run.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// What the agent is given; everything outlives it.
+struct AgentInput {
+  const JobPlan& job;
+  const RunOptions& options;
+  const Inherited& inherited;
+  const std::map<std::string, std::string>& variables;
+  const std::function<void(const Outcome&)>& conclude;
+  const std::string& marker;
+  const std::string& log_folder;
+  const std::string& run_folder;
+};
+
+class Agent {
+ public:
+  Agent(const AgentInput& input, GuardLink link);
+
+  /// Runs the job to its end and returns the exit code.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Descriptor = boost::asio::posix::stream_descriptor;
+  using ErrorCode = boost::system::error_code;
+
+  void wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&));
+  void on_signals(const ErrorCode& error);
+  void on_guard_lost(const ErrorCode& error);
+  void take_signal(int signal);
+  void request_stop(int signal);
+
+  // What the gang wants.
+  [[nodiscard]] gang::GangCallbacks callbacks();
+  void start_attempt(const gang::Start& start);
+  void on_attempt_over();
+  void bury_attempt();
+  [[nodiscard]] std::optional<std::string> look_at_progress() const;
+  [[nodiscard]] Result<std::uint16_t> reserve_port();
+  void leave(const JobEnd& end);
+
+  // The end.
+  void conclude();
+  void hurry();
+  void end_when_settled();
+  [[nodiscard]] Outcome make_outcome();
+
+  AgentInput input_;
+  GuardLink link_;
+  boost::asio::io_context io_{1};
+  Consoles consoles_;
+  gang::Gang gang_;
+  std::unique_ptr<Attempt> attempt_;
+  std::optional<WorkerPort> port_;
+  Descriptor signals_;
+  Descriptor lifeline_;
+  std::optional<JobEnd> end_;
+  std::vector<std::string> remarks_;  ///< of attempts that are over
+  std::optional<std::string> progress_before_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point last_stop_request_{};
+  bool is_concluded_ = false;
+  bool is_done_ = false;  ///< no other agent is waited for
+};
+
+}  // namespace muster
