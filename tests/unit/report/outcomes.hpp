@@ -32,6 +32,7 @@ inline constexpr std::size_t kWorkers = 4;
   outcome.node_rank = NodeRank{1};
   outcome.host_name = "gpu-17";
   outcome.run_time_seconds = 1.3;
+  outcome.end.reason = "all workers succeeded";
   for (int rank = 0; rank < static_cast<int>(kWorkers); ++rank) {
     outcome.workers.push_back(worker_with(rank, WorkerOutcome::Succeeded, ExitStatus::exited(0)));
   }
@@ -46,23 +47,32 @@ inline constexpr std::size_t kWorkers = 4;
         worker.local_rank.value, WorkerOutcome::Stopped, ExitStatus::signalled(SIGTERM));
   }
   outcome.workers[2] = worker_with(2, WorkerOutcome::Failed, status);
-  outcome.first_failure = FirstFailure{2, "", {}, ""};
-  outcome.conclusion.verdict = Verdict::Failed;
-  outcome.conclusion.exit_code = status.shell_code();
-  outcome.conclusion.first_failure = 2;
+  Failure first;
+  first.node = NodeRank{1};
+  first.host = "gpu-17";
+  first.role = "worker";
+  first.global_rank = GlobalRank{10};
+  first.local_rank = LocalRank{2};
+  first.pid = 4'702;
+  first.status = status;
+  first.exit_code = status.shell_code();
+  first.run_time_seconds = 1.254;
+  outcome.end.verdict = Verdict::Failed;
+  outcome.end.exit_code = status.shell_code();
+  outcome.end.reason = "worker failed";
+  outcome.end.first_failure = first;
   return outcome;
 }
 
 /// TERM from outside ended the job.
 [[nodiscard]] inline Outcome stop() {
   Outcome outcome = failure(ExitStatus::exited(0));
-  outcome.first_failure.reset();
+  outcome.end.first_failure.reset();
   outcome.workers[2] = worker_with(2, WorkerOutcome::Stopped, ExitStatus::exited(0));
-  outcome.conclusion = {.verdict = Verdict::Stopped,
-                        .exit_code = 128 + SIGTERM,
-                        .first_failure = {},
-                        .stop_signal = SIGTERM,
-                        .gave_up = false};
+  outcome.end.verdict = Verdict::Stopped;
+  outcome.end.exit_code = 128 + SIGTERM;
+  outcome.end.reason = "stopped by SIGTERM";
+  outcome.end.stop_signal = SIGTERM;
   return outcome;
 }
 

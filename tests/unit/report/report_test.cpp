@@ -26,7 +26,8 @@ TEST(DescribeOutcome, IsOneQuietLineOnSuccess) {
 
 TEST(DescribeOutcome, SaysWhoFailedFirstAndWhyAndWhoWasOnlyStopped) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
-  outcome.first_failure->last_lines = {"Traceback (most recent call last):", "", "RuntimeError: x"};
+  outcome.end.first_failure->last_lines = {
+      "Traceback (most recent call last):", "", "RuntimeError: x"};
 
   EXPECT_EQ(texts_of(outcome),
             (Lines{"rank 10 failed first: node 1 (gpu-17), local rank 2, pid 4702, signal SIGABRT "
@@ -59,7 +60,7 @@ TEST(DescribeOutcome, SaysWhichSignalStoppedTheJob) {
 
 TEST(DescribeOutcome, SaysWhyAWorkerCouldNotBeStarted) {
   Outcome outcome = failure(ExitStatus::exited(127));
-  outcome.first_failure->start_error = "cannot run 'nosuch': not found";
+  outcome.end.first_failure->start_error = "cannot run 'nosuch': not found";
   for (const std::size_t worker : {2U, 3U}) {
     outcome.workers[worker].outcome = WorkerOutcome::NeverStarted;
     outcome.workers[worker].pid = -1;
@@ -86,18 +87,74 @@ TEST(DescribeOutcome, NamesWhoHadSucceededAndWhoCouldNotBeKilled) {
                    "exit code 1"}));
 }
 
-TEST(DescribeOutcome, ReadsTheErrorFile) {
+TEST(DescribeOutcome, SaysWhatTheErrorFileSays) {
   Outcome outcome = failure(ExitStatus::exited(1));
-  outcome.first_failure->error_file = R"({"message": {"message": "ValueError: no data"}})";
+  outcome.end.first_failure->error_message = "ValueError: no data";
 
   EXPECT_EQ(texts_of(outcome)[1], "its error file says: ValueError: no data");
 }
 
 TEST(DescribeOutcome, SaysWhenTheOrderOfDeathsIsUnknown) {
   Outcome outcome = failure(ExitStatus::exited(1));
-  outcome.knows_order = false;
+  outcome.end.first_failure->knows_order = false;
 
   EXPECT_NE(texts_of(outcome)[1].find("order"), std::string::npos);
+}
+
+TEST(DescribeOutcome, NamesAFailureOnAnotherNode) {
+  Outcome outcome = stop();
+  outcome.nodes = 3;
+  outcome.end = failure(ExitStatus::exited(3)).end;
+  outcome.end.first_failure->node = NodeRank{2};
+  outcome.end.first_failure->host = "gpu-18";
+
+  EXPECT_EQ(texts_of(outcome)[0],
+            "rank 10 failed first: node 2 (gpu-18), local rank 2, pid 4702, exit code 3, after "
+            "1.25 s, attempt 0");
+}
+
+TEST(DescribeOutcome, SaysWhyThereIsNoFailureToName) {
+  Outcome outcome = stop();
+  outcome.nodes = 2;
+  outcome.end.verdict = Verdict::Lost;
+  outcome.end.exit_code = kExitLost;
+  outcome.end.reason = "node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s";
+
+  EXPECT_EQ(texts_of(outcome),
+            (Lines{"node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s",
+                   "stopped by muster: ranks 8-11",
+                   "exit code 69"}));
+}
+
+TEST(DescribeOutcome, TellsOfAttemptsThatCameBefore) {
+  Outcome outcome = success();
+  outcome.end.gang.past_attempts = {{0, "rank 3 on node 0 (gpu-17) failed (exit code 9)"}};
+
+  EXPECT_EQ(texts_of(outcome)[0],
+            "attempt 0 ended: rank 3 on node 0 (gpu-17) failed (exit code 9)");
+}
+
+TEST(DescribeOutcome, SaysHowFarApartTheNodesCameWhenItWasLong) {
+  Outcome outcome = success();
+  outcome.nodes = 2;
+  outcome.end.gang.nodes = 2;
+  outcome.end.gang.arrival_skew_seconds = 120.2;
+  outcome.end.gang.slowest = {{NodeRank{1}, "gpu-18", 120.2}, {NodeRank{0}, "gpu-17", 0}};
+
+  EXPECT_EQ(texts_of(outcome)[0],
+            "the nodes came 120.20 s apart, the last ones: node 1 (gpu-18) after 120.20 s, node 0 "
+            "(gpu-17) after 0.00 s");
+  EXPECT_EQ(texts_of(outcome)[1], "4 workers here and the others on 2 nodes succeeded in 1.30 s");
+}
+
+TEST(DescribeOutcome, NamesARankThatEndedEarly) {
+  Outcome outcome = failure(ExitStatus::exited(0));
+  outcome.end.exit_code = 1;
+  outcome.end.reason = "rank 10 ended early: 10.00 s later others still run";
+  outcome.end.first_failure->is_early_exit = true;
+
+  EXPECT_EQ(texts_of(outcome)[0], "rank 10 ended early: 10.00 s later others still run");
+  EXPECT_EQ(texts_of(outcome)[1].find("rank 10 ended while others worked on: node 1 (gpu-17)"), 0U);
 }
 
 TEST(DescribeOutcome, BeginsWithItsRemarks) {
@@ -114,6 +171,14 @@ TEST(Hints, KnowWhatEndsAWorkerFromOutside) {
   ASSERT_EQ(hints(failure(ExitStatus::signalled(SIGKILL))).size(), 1U);
   EXPECT_NE(hints(failure(ExitStatus::signalled(SIGKILL)))[0].find("oom"), std::string::npos);
   EXPECT_NE(hints(failure(ExitStatus::signalled(SIGBUS)))[0].find("/dev/shm"), std::string::npos);
+}
+
+TEST(Hints, SayWhenTheStoreWentWithRankZero) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.end.rank_zero_had_ended = true;
+
+  ASSERT_EQ(hints(outcome).size(), 1U);
+  EXPECT_NE(hints(outcome)[0].find("rank 0 had ended"), std::string::npos);
 }
 
 // For programs
@@ -166,7 +231,7 @@ TEST(ReportDocument, OfASuccessHasNoFailure) {
 
 TEST(ReportDocument, OfAFailureNamesIt) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
-  outcome.first_failure->last_lines = {"a", "b"};
+  outcome.end.first_failure->last_lines = {"a", "b"};
   const json::value document = to_document(outcome);
 
   EXPECT_EQ(document.at("verdict"), "failed");
@@ -185,6 +250,34 @@ TEST(ReportDocument, OfAFailureNamesIt) {
   EXPECT_EQ(document.at("workers").at(0).at("outcome"), "stopped");
   EXPECT_EQ(document.at("workers").at(0).at("signal"), "SIGTERM");
   EXPECT_EQ(document.at("workers").at(2).at("outcome"), "failed");
+}
+
+TEST(ReportDocument, TellsWhatTheNodesDidTogether) {
+  Outcome outcome = success();
+  EXPECT_EQ(to_document(outcome).at("gang"), nullptr) << "one node is no gang";
+  EXPECT_EQ(to_document(outcome).at("past_attempts"), json::array());
+
+  outcome.nodes = 2;
+  outcome.end.gang = {2, 1.5, {{NodeRank{1}, "gpu-18", 1.5}}, {{0, "worker failed"}}};
+  const json::value document = to_document(outcome);
+  EXPECT_EQ(document.at("gang").at("nodes"), 2);
+  EXPECT_EQ(document.at("gang").at("arrival_skew_s"), 1.5);
+  EXPECT_EQ(document.at("gang").at("slowest").at(0).at("host"), "gpu-18");
+  EXPECT_EQ(document.at("past_attempts").at(0).at("reason"), "worker failed");
+}
+
+TEST(ReportDocument, KnowsEveryVerdict) {
+  for (const auto& [verdict, name] :
+       std::vector<std::pair<Verdict, std::string>>{{Verdict::Succeeded, "succeeded"},
+                                                    {Verdict::Failed, "failed"},
+                                                    {Verdict::Stopped, "stopped"},
+                                                    {Verdict::Incomplete, "incomplete"},
+                                                    {Verdict::Lost, "lost"},
+                                                    {Verdict::Hung, "hung"}}) {
+    Outcome outcome = success();
+    outcome.end.verdict = verdict;
+    EXPECT_EQ(to_document(outcome).at("verdict"), json::value(name));
+  }
 }
 
 TEST(ReportDocument, OfAStopNamesTheSignal) {

@@ -15,6 +15,13 @@ namespace muster {
 [[nodiscard]] inline std::string to_text(const Action& action) {
   struct Words {
     std::string operator()(const StartWorkers&) const { return "start workers"; }
+    std::string operator()(const TellFailure& tell) const {
+      return "failure of " + std::to_string(tell.worker);
+    }
+    std::string operator()(const TellSuccess& tell) const {
+      return (tell.worker ? "success of " + std::to_string(*tell.worker) : "nobody decides") +
+             (tell.is_last ? ", the last" : "");
+    }
     std::string operator()(const CancelStart&) const { return "cancel start"; }
     std::string operator()(const AskToEnd& ask) const {
       return "ask to end by " + signal_name(ask.signal);
@@ -27,11 +34,24 @@ namespace muster {
   return std::visit(Words{}, action);
 }
 
-/// "cancel start, ask to end by SIGTERM, start grace".
+[[nodiscard]] inline bool is_told(const Action& action) {
+  return std::holds_alternative<TellFailure>(action) || std::holds_alternative<TellSuccess>(action);
+}
+
+/// What is done to the workers: "cancel start, ask to end by SIGTERM, start grace".
 [[nodiscard]] inline std::string to_text(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {
-    text += (text.empty() ? "" : ", ") + to_text(action);
+    text += is_told(action) ? "" : (text.empty() ? "" : ", ") + to_text(action);
+  }
+  return text;
+}
+
+/// What the job is told: "success of 3, the last".
+[[nodiscard]] inline std::string told(const std::vector<Action>& actions) {
+  std::string text;
+  for (const Action& action : actions) {
+    text += is_told(action) ? (text.empty() ? "" : "; ") + to_text(action) : "";
   }
   return text;
 }

@@ -65,6 +65,10 @@ class History {
           }
           break;
         case 5:
+          if (pick(0, 5) == 0) {
+            was_ordered_ = true;
+            return StopOrdered{SIGTERM};
+          }
           break;
         case 6:
         case 7:
@@ -161,7 +165,7 @@ class History {
     switch (supervisor_->outcome(worker)) {
       case WorkerOutcome::NeverStarted:
         EXPECT_FALSE(status.has_value());
-        EXPECT_TRUE(end.exit_code != 0 || !decides_[worker]);
+        EXPECT_TRUE(end.exit_code != 0 || was_ordered_ || !decides_[worker]);
         break;
       case WorkerOutcome::Running:
         EXPECT_TRUE(end.gave_up);
@@ -174,7 +178,7 @@ class History {
         EXPECT_EQ(end.exit_code, status->ok() ? 1 : status->shell_code());
         break;
       case WorkerOutcome::Stopped:
-        EXPECT_TRUE(end.exit_code != 0 || !decides_[worker]);
+        EXPECT_TRUE(end.exit_code != 0 || was_ordered_ || !decides_[worker]);
         break;
     }
   }
@@ -184,6 +188,7 @@ class History {
   std::optional<Supervisor> supervisor_;
   std::size_t started_ = 0;
   std::vector<std::size_t> alive_;
+  bool was_ordered_ = false;
   bool is_cancelled_ = false;
   bool is_killed_ = false;
   bool is_watched_ = false;

@@ -374,11 +374,13 @@ TEST(Supervisor, DoesNotSayThatItStoppedAWorkerThatHadFailedBefore) {
 
 // Roles that do not decide
 
-TEST(Supervisor, EndsTheOthersWhenAllDecidingWorkersHaveSucceeded) {
+TEST(Supervisor, EndsTheOthersWhenTheJobHasSucceeded) {
   Supervisor supervisor = running({true, true, false, false});
 
-  EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "");
-  EXPECT_EQ(to_text(supervisor.on(succeeded(1))), kAskedToEnd);
+  EXPECT_EQ(told(supervisor.on(succeeded(0))), "success of 0");
+  EXPECT_EQ(told(supervisor.on(succeeded(1))), "success of 1, the last");
+  EXPECT_EQ(supervisor.state_name(), "running") << "workers of other nodes may need the rest";
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), kAskedToEnd);
   EXPECT_EQ(to_text(supervisor.on(killed(2, SIGTERM))), "");
   EXPECT_EQ(to_text(supervisor.on(failed(3, 1))), "end leftovers");
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
@@ -391,7 +393,9 @@ TEST(Supervisor, EndsTheOthersWhenAllDecidingWorkersHaveSucceeded) {
 TEST(Supervisor, GoesOnWhenAWorkerThatDoesNotDecideSucceeds) {
   Supervisor supervisor = running({true, false});
 
-  EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "");
+  const auto actions = supervisor.on(succeeded(1));
+  EXPECT_EQ(to_text(actions), "");
+  EXPECT_EQ(told(actions), "");
   EXPECT_EQ(supervisor.state_name(), "running");
   EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers, start grace");
 }
@@ -407,17 +411,47 @@ TEST(Supervisor, SucceedsWhenTheStopComesWhileOnlyOthersAreLeft) {
   Supervisor supervisor = running({true, false});
   (void)supervisor.on(succeeded(0));
 
-  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "");
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), kAskedToEnd);
   (void)supervisor.on(killed(1, SIGTERM));
   EXPECT_EQ(supervisor.conclusion().exit_code, 0);
 }
 
-TEST(Supervisor, LetsAllDecideOnANodeWhereNoWorkerDoes) {
-  Supervisor supervisor = running({false, false});
+TEST(Supervisor, TellsAtTheStartThatNoWorkerOfThisNodeDecides) {
+  Supervisor supervisor({false, false});
 
+  EXPECT_EQ(told(supervisor.start()), "nobody decides, the last");
   EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "") << "its neighbour is not ended for that";
-  (void)supervisor.on(StopRequested{SIGTERM});
-  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), kAskedToEnd);
+}
+
+// Orders
+
+TEST(Supervisor, TellsOnceThatAWorkerFailed) {
+  Supervisor supervisor = running(3);
+
+  EXPECT_EQ(told(supervisor.on(failed(1, 3))), "failure of 1");
+  EXPECT_EQ(told(supervisor.on(failed(0, 4))), "") << "an echo";
+}
+
+TEST(Supervisor, AsksTheWorkersToEndWhenItIsOrderedTo) {
+  Supervisor supervisor = running(2);
+
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGINT})),
+            "cancel start, ask to end by SIGINT, start grace");
+  EXPECT_EQ(supervisor.state_name(), "stopping");
+  (void)supervisor.on(killed(0, SIGINT));
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped) << "no failure of its own";
+  EXPECT_EQ(supervisor.conclusion().first_failure, std::nullopt);
+}
+
+TEST(Supervisor, TakesAnOrderOnlyWhileItsWorkersRun) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(failed(0, 3));
+
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "") << "they have been asked already";
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "") << "the first from outside";
+  EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), kKilled);
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "");
 }
 
 TEST(Supervisor, FinishesOnANodeThatHasNoWorkers) {
@@ -440,6 +474,7 @@ TEST(Supervisor, DoesNothingMoreOnceItHasFinished) {
                                                PartnerLost{},
                                                NothingLeft{},
                                                GaveUpWaiting{},
+                                               StopOrdered{},
                                                failed(0, 1),
                                                WorkerNotStarted{0, 71}}) {
     EXPECT_EQ(to_text(supervisor.on(event)), "");
