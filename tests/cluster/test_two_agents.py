@@ -1,21 +1,4 @@
-"""Several agents on loopback, each as one node of a job, without a gang between them."""
-
-import socket
-
-import pytest
-
-
-@pytest.fixture
-def port():
-    """A port that is free, and that nothing takes by itself: it is below the ephemeral range."""
-    with socket.socket() as probe:
-        for candidate in range(21000, 32000):
-            try:
-                probe.bind(("127.0.0.1", candidate))
-                return candidate
-            except OSError:
-                continue
-    raise AssertionError("no free port")
+"""Several agents on loopback, each as one node of a job, by everything that describes a cluster."""
 
 
 def start_node(muster, port, node, nodes, *arguments, workers=2):
@@ -79,12 +62,12 @@ def test_workers_of_eight_nodes_meet_at_the_given_port(muster, worker, port):
 
 
 def test_a_node_that_comes_later_still_meets_the_others(muster, worker, port):
-    meet = ["--", "sh", "-c", f"echo up; exec {worker('meet_at_master')}"]
-    second = start_node(muster, port, 1, 2, *meet)
-    second.out.wait_for("up", times=2)
-    first = start_node(muster, port, 0, 2, *meet)
+    second = start_node(muster, port, 1, 2, "--", worker("meet_at_master"))
+    second.err.wait_for("cannot reach the leader yet")
 
-    assert [first.end(), second.end()] == [0, 0]
+    first = start_node(muster, port, 0, 2, "--", worker("meet_at_master"))
+
+    assert_sum([first, second])
 
 
 def hai(node, port):
@@ -161,9 +144,10 @@ def test_logs_of_two_nodes_in_one_directory_do_not_clash(muster, port, tmp_path)
 
 
 def test_a_failure_names_the_node_and_both_ranks(muster, worker, port):
-    job = start_node(muster, port, 1, 2, "--", worker("fail_on_rank"), 3, 9)
+    jobs = start_by_flags(muster, port, 2, "--", worker("fail_on_rank"), 3, 9)
 
-    assert job.end() == 9
-    line = job.said_about("failed first")
-    for part in ("rank 3 ", "node 1 (", "local rank 1", "exit code 9"):
-        assert part in line
+    assert [job.end() for job in jobs] == [9, 9]
+    for job in jobs:
+        line = job.said_about("failed first")
+        for part in ("rank 3", "node 1 (", "local rank 1", "exit code 9"):
+            assert part in line

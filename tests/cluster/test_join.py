@@ -1,0 +1,385 @@
+"""How the agents of a job find each other, and what they say while they do not."""
+
+import os
+import re
+import socket
+import time
+
+import pytest
+
+from support import gang as gangs
+from support.deadlines import wait_until
+from support.relay import Relay
+from support.repetitions import default_or_soak
+
+QUIET = ["--heartbeat-timeout=1"]  # where nobody answers, that is soon noticed
+
+
+def wait_here(seconds):
+    """Somebody comes late: that time is what the test is about."""
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() - began > seconds, "time to pass", seconds + 1)
+
+
+def assert_never_started(gang, *agents):
+    """No worker ran, and the report of each of these agents says so."""
+    assert gang.witnesses.all() == []
+    for agent in agents:
+        outcomes = {one["outcome"] for one in gang.jobs[agent].report["workers"]}
+        assert outcomes == {"never started"}
+
+
+@pytest.mark.soak
+def test_a_second_agent_that_comes_late_is_waited_for(gang, hosts):
+    late = default_or_soak(2, 120)
+    job = gang(2, on=hosts, workers=2)
+    job.start(0)
+    wait_here(late)
+    assert job.witnesses.all() == []
+
+    job.start(1)
+    job.succeed()
+
+    for report in job.reports().values():
+        assert late - 0.5 < report["gang"]["arrival_skew_s"] < late + 5
+        assert report["gang"]["slowest"][0]["node"] == 1
+        assert report["gang"]["slowest"][0]["host"] == hosts.name(1)
+
+
+@pytest.mark.soak
+def test_a_leader_that_comes_last_finds_the_others_waiting(gang, hosts):
+    job = gang(3, on=hosts)
+    job.start(2)
+    job.start(1)
+    for node in (1, 2):
+        job.jobs[node].err.wait_for(f"connection refused by {hosts.address(0)}:{job.port}")
+    wait_here(default_or_soak(0, 120))
+
+    job.start(0)
+    began = time.monotonic()
+    started = job.wait_for_start()
+    assert time.monotonic() - began < 3  # who waits tries again every second or so
+
+    assert [started[rank].host for rank in range(3)] == [hosts.name(node) for node in range(3)]
+    job.succeed()
+
+
+def append_name(hosts, host, name, address):
+    """In place: what `ip netns exec` shows on the host is this very file."""
+    with open(f"/etc/netns/{hosts.name(host)}/hosts", "a") as file:
+        file.write(f"{address} {name}\n")
+
+
+@pytest.mark.soak
+def test_a_name_that_appears_later_is_found(gang, hosts):
+    name = f"late-{os.getpid()}.test"
+    job = gang(2, on=hosts)
+    job.start(0, address=hosts.address(0))
+    second = job.start(1, address=name)
+    second.err.wait_for(f"'{name}' does not resolve")
+    wait_here(default_or_soak(1, 60))
+
+    append_name(hosts, 1, name, hosts.address(0))
+
+    job.succeed()
+
+
+def test_ranks_follow_the_slots_of_each_node(gang):
+    slots = [1, 3, 2]
+    job = gang(3)
+    for node in (2, 1, 0):
+        job.start(node, workers=slots[node])
+
+    started = job.wait_for_start(sum(slots))
+
+    nodes = [node for node, count in enumerate(slots) for _ in range(count)]
+    local = [number for count in slots for number in range(count)]
+    assert [started[rank].node for rank in range(6)] == nodes
+    assert [started[rank].local_rank for rank in range(6)] == local
+    assert {one.world_size for one in started.values()} == {6}
+    job.succeed(sum(slots))
+
+
+def test_without_node_ranks_the_owner_of_the_address_leads(gang, hosts):
+    job = gang(3, on=hosts, workers=2)
+    for node in (2, 0, 1):
+        job.start(node, rank="by arrival")
+
+    started = job.wait_for_start()
+
+    assert started[0].host == started[1].host == hosts.name(0)
+    assert {one.host for one in started.values()} == {hosts.name(node) for node in range(3)}
+    assert {one.master[0] for one in started.values()} == {hosts.address(0)}
+    job.succeed()
+
+
+def test_without_node_ranks_one_of_several_agents_on_one_host_leads(gang):
+    job = gang(4)
+    for node in range(4):
+        job.start(node, rank="by arrival")
+
+    started = job.wait_for_start()
+
+    assert sorted(one.node for one in started.values()) == [0, 1, 2, 3]
+    job.succeed()
+
+
+def test_with_a_range_the_last_call_ends_the_wait(gang):
+    job = gang("2:4", "--last-call=0.7")
+    for node in range(3):
+        job.start(node)
+    began = time.monotonic()
+
+    started = job.wait_for_start(3)
+
+    assert time.monotonic() - began > 0.4
+    assert {one.nodes for one in started.values()} == {3}
+    job.succeed()
+
+
+def test_with_a_range_nobody_waits_once_all_are_here(gang):
+    job = gang("2:3", "--last-call=60")
+    job.start_all()
+    job.succeed(3)
+
+
+def test_with_a_range_and_without_node_ranks_the_ranks_have_no_gap(gang, hosts):
+    job = gang("2:4", "--last-call=0.5", on=hosts)
+    for node in (0, 3):
+        job.start(node, rank="by arrival")
+
+    started = job.wait_for_start(2)
+
+    assert [started[rank].host for rank in (0, 1)] == [hosts.name(0), hosts.name(3)]
+    job.succeed()
+
+
+@pytest.mark.soak
+def test_when_one_of_four_does_not_come_all_others_end_with_75_and_nothing_started(gang, hosts):
+    limit = default_or_soak(2, 20)
+    job = gang(4, f"--gang-timeout={limit}", on=hosts)
+    for node in (0, 1, 3):
+        job.start(node)
+
+    job.assert_codes(75, seconds=limit + 5)
+
+    assert_never_started(job, 0, 1, 3)
+    for node in (0, 1, 3):
+        assert f"3 of 4 nodes came within {limit} s: node 2 never connected" in job.words()
+        report = job.jobs[node].report
+        assert report["verdict"] == "incomplete"
+        assert "node 2 never connected" in report["reason"]
+        assert job.jobs[node].seconds < limit + 2
+
+
+def volcano(node, hosts, port):
+    return {
+        "VC_TASK_INDEX": node,
+        "VK_TASK_INDEX": node,
+        "VC_WORKER_HOSTS": ",".join(hosts),
+        "VC_WORKER_NUM": len(hosts),
+        "MASTER_PORT": port,
+    }
+
+
+def test_who_is_missing_is_named_by_its_host_and_whether_that_resolves(muster, port, worker):
+    hosts = ["127.0.0.1", "nowhere.invalid", "127.0.0.3"]
+    job = muster.start(
+        "--gang-timeout=1",
+        "--",
+        worker("print_rank"),
+        env=volcano(0, hosts, port),
+    )
+
+    assert job.end() == 75
+    line = job.said_about("1 of 3 nodes came")
+    assert "node 1 (nowhere.invalid, a name that does not resolve) never connected" in line
+    assert "node 2 (127.0.0.3) never connected" in line
+
+
+def test_a_node_that_came_and_left_is_told_from_one_that_never_came(gang):
+    job = gang(3, "--gang-timeout=2")
+    leader = job.start(0, "--verbose")
+    gone = job.start(1)
+    leader.err.wait_for("is here: 2 of 3 nodes")
+
+    gone.kill_agent()
+
+    gone.end()
+    assert leader.end() == 75
+    line = leader.said_about("came within 2 s")
+    assert re.search(r"node 1 \(.*\) left: closed the connection", line), line
+    assert "node 2 never connected" in line
+
+
+def test_a_node_that_came_back_before_the_start_takes_part(gang):
+    job = gang(3)
+    leader = job.start(0, "--verbose")
+    first = job.start(1)
+    leader.err.wait_for("is here: 2 of 3 nodes")
+    first.kill_agent()
+    first.end()
+
+    job.start(1)
+    job.start(2)
+
+    job.succeed()
+
+
+def test_a_leader_that_never_comes_is_said_to_refuse(gang):
+    job = gang(2, "--gang-timeout=1")
+    job.start(1)
+
+    job.assert_codes(75)
+
+    line = job.jobs[1].said_about("did not reach the leader", "within 1 s")
+    assert f"connection refused by 127.0.0.1:{job.port}" in line
+    assert_never_started(job, 1)
+
+
+def test_a_leader_without_a_name_is_said_to_have_none(gang, hosts):
+    job = gang(2, "--gang-timeout=1", on=hosts)
+    job.start(1, address="nowhere.invalid")
+
+    job.assert_codes(75)
+
+    line = job.jobs[1].said_about("did not reach the leader", "within 1 s")
+    assert "name 'nowhere.invalid' does not resolve" in line
+    assert_never_started(job, 1)
+
+
+@pytest.mark.soak
+def test_a_leader_behind_a_silent_firewall_is_said_not_to_answer(gang, hosts):
+    limit = default_or_soak(2, 20)
+    job = gang(2, f"--gang-timeout={limit}", on=hosts)
+    hosts.network.drop_port(0, job.port)
+    job.start(1)
+
+    job.assert_codes(75, seconds=limit + 10)
+
+    line = job.jobs[1].said_about("did not reach the leader", f"{hosts.address(0)}:{job.port}")
+    assert "no answer" in line
+    assert job.jobs[1].seconds < limit + 1
+    assert_never_started(job, 1)
+
+
+@pytest.mark.soak_only
+def test_a_leader_on_a_host_that_is_not_there_is_said_to_have_no_route(gang, hosts):
+    job = gang(2, "--gang-timeout=20", on=hosts)
+    job.start(1, address="10.77.0.99")
+
+    job.assert_codes(75, seconds=30)
+
+    line = job.jobs[1].said_about("did not reach the leader")
+    assert re.search(rf"(no route to|no answer from) 10.77.0.99:{job.port}", line), line
+    assert_never_started(job, 1)
+
+
+def test_somebody_who_takes_connections_and_is_silent_is_no_leader(gang):
+    job = gang(2, "--gang-timeout=2", *QUIET)
+    with Relay() as half_open:
+        job.start(1, port=half_open.port)
+
+        job.assert_codes(75)
+
+    line = job.jobs[1].said_about("did not reach the leader")
+    assert "was silent for 1 s" in line
+    assert_never_started(job, 1)
+
+
+def test_while_it_waits_the_leader_says_how_many_are_here_and_who_is_missing(gang):
+    job = gang(3)
+    leader = job.start(0)
+    job.start(2)
+
+    for node in (0, 2):
+        job.jobs[node].err.wait_for("2 of 3 nodes are here after 5 s: node 1 never connected")
+
+    leader.signal(15)
+    job.assert_codes(143)
+
+
+@pytest.mark.soak_only
+def test_a_long_wait_is_reported_every_half_minute(gang):
+    job = gang(3)
+    leader = job.start(0)
+    second = job.start(2, port=job.port)
+    lonely = job.start(1, port=gangs.free_port())
+
+    for job_of_gang in (leader, second):
+        job_of_gang.err.wait_for("nodes are here after", times=3, seconds=70)
+    lonely.err.wait_for("waiting for the leader at", times=2, seconds=70)
+
+    leader.signal(15)
+    lonely.signal(15)
+    job.assert_codes(143)
+
+
+def test_a_port_that_somebody_else_has_is_said_with_its_holder(gang):
+    job = gang(2, "--gang-timeout=1")
+    with socket.create_server(("127.0.0.1", job.port)):
+        job.start(0)
+        job.assert_codes(75)
+
+    line = job.jobs[0].said_about("cannot listen on", f"{job.port}", "held by", "within")
+    assert f"pid {os.getpid()} (" in line
+    assert_never_started(job, 0)
+
+
+def test_a_port_that_becomes_free_is_taken(gang):
+    job = gang(2)
+    with socket.create_server(("127.0.0.1", job.port)):
+        leader = job.start(0)
+        leader.err.wait_for("held by")
+
+    job.start(1)
+
+    job.succeed()
+
+
+def test_version_6_of_the_protocol_is_as_good(gang):
+    job = gang(2)
+    job.start_all(address="::1")
+
+    started = job.wait_for_start()
+
+    assert {one.master[0] for one in started.values()} == {"::1"}
+    job.succeed()
+
+
+def test_hosts_whose_own_names_do_not_resolve_form_a_gang(gang):
+    job = gang(2)
+    for node in (0, 1):
+        strange = f'hostname nowhere-{node}.invalid && exec "$@"'
+        job.start(node, through=["unshare", "--uts", "sh", "-c", strange, "sh"])
+
+    started = job.wait_for_start()
+
+    assert [started[rank].host for rank in (0, 1)] == ["nowhere-0.invalid", "nowhere-1.invalid"]
+    assert {one.master[0] for one in started.values()} == {"127.0.0.1"}
+    job.succeed()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--nnodes=3"], ["--mode=torchrun", "--nnodes=2:3"]],
+    ids=["another number of nodes", "a range"],
+)
+def test_an_agent_that_was_told_another_size_is_refused_and_the_gang_waits_on(gang, options):
+    job = gang(2)
+    job.start(0)
+    stranger = job.muster.start(
+        *options,
+        "--node-rank=1",
+        f"--master-addr={job.address}",
+        f"--master-port={job.port}",
+        "--nproc-per-node=1",
+        "--",
+        *job.command,
+    )
+    assert stranger.end() == 78
+    assert stranger.said_about("refused this node", "the leader was told 2")
+
+    job.start(1)
+
+    job.succeed()

@@ -1,0 +1,73 @@
+"""Breaks the network of test hosts, and heals it."""
+
+import subprocess
+
+
+class Network:
+    """The links of some hosts (tests/hosts)."""
+
+    def __init__(self, hosts):
+        self._hosts = hosts
+        self._harmed = set()
+        self._slowed = set()
+        self._down = set()
+
+    def take_down(self, index):
+        """As when the cable is pulled: nothing is refused, nothing arrives."""
+        self._on(index, "ip", "link", "set", "eth0", "down")
+        self._down.add(index)
+
+    def bring_up(self, index):
+        self._on(index, "ip", "link", "set", "eth0", "up")
+        self._down.discard(index)
+
+    def lose(self, index, percent):
+        """That share of the packets that come to the host or leave it is lost."""
+        self.heal_loss(index)
+        chances = f"numgen random mod 100 < {percent} drop;"
+        rules = (
+            f"chain input {{ type filter hook input priority 0; iif lo accept; {chances} }}\n"
+            f"chain output {{ type filter hook output priority 0; oif lo accept; {chances} }}\n"
+        )
+        self._on(index, "nft", "-f", "-", text=f"table inet faults {{\n{rules}}}\n")
+        self._harmed.add(index)
+
+    def drop_port(self, index, port):
+        """Whatever comes to that TCP port of the host is lost: a firewall that says nothing."""
+        self.heal_loss(index)
+        rule = f"chain input {{ type filter hook input priority 0; tcp dport {port} drop; }}"
+        self._on(index, "nft", "-f", "-", text=f"table inet faults {{\n{rule}\n}}\n")
+        self._harmed.add(index)
+
+    def heal_loss(self, index):
+        if index in self._harmed:
+            self._on(index, "nft", "delete", "table", "inet", "faults")
+            self._harmed.discard(index)
+
+    def slow_down(self, index, rate):
+        """What leaves the host does so at that rate, such as 64kbit."""
+        self._on(
+            index,
+            *f"tc qdisc replace dev eth0 root tbf rate {rate}".split(),
+            *"burst 4kb latency 400ms".split(),
+        )
+        self._slowed.add(index)
+
+    def heal(self):
+        for index in list(self._harmed):
+            self.heal_loss(index)
+        for index in list(self._down):
+            self.bring_up(index)
+        for index in list(self._slowed):
+            self._on(index, *"tc qdisc delete dev eth0 root".split())
+            self._slowed.discard(index)
+
+    def _on(self, index, *command, text=None):
+        # Not scripts/hosts: this is on the way of what is measured.
+        subprocess.run(
+            ["ip", "netns", "exec", self._hosts.name(index), *command],
+            input=text,
+            text=True,
+            check=True,
+            timeout=10,
+        )

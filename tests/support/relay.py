@@ -1,0 +1,110 @@
+"""A TCP relay between an agent and its leader, that can delay, fall silent, cut and remember."""
+
+import contextlib
+import socket
+import threading
+import time
+
+
+class Wire:
+    """One connection through the relay."""
+
+    def __init__(self, agent, leader):
+        self.agent = agent
+        self.leader = leader
+        self.to_leader = bytearray()
+        self.to_agent = bytearray()
+        self.agent_closed_at = None
+        self.leader_closed_at = None
+
+
+class Relay:
+    """Listens on a port of its own. Use it with `with`.
+
+    Without a target it is half-open: it accepts, and is silent for ever.
+    """
+
+    def __init__(self, target=None, delay=0.0):
+        self._target = target
+        self.delay = delay
+        self._silent = {"to_leader": threading.Event(), "to_agent": threading.Event()}
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self._listener.getsockname()[1]
+        self.wires = []
+        self._accepted = []
+        self._over = threading.Event()
+
+    def __enter__(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for one in self._accepted:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def fall_silent(self, direction="both"):
+        """Stops forwarding, without closing anything: to_leader, to_agent or both."""
+        for name, event in self._silent.items():
+            if direction in (name, "both"):
+                event.set()
+
+    def reset(self):
+        """Both ends of every connection see a reset."""
+        for wire in self.wires:
+            for end in (wire.agent, wire.leader):
+                with contextlib.suppress(OSError):
+                    linger = b"\1\0\0\0\0\0\0\0"  # on, zero seconds: closing resets
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    end.shutdown(socket.SHUT_RD)
+                    end.close()
+
+    def _accept(self):
+        while not self._over.is_set():
+            try:
+                agent, _ = self._listener.accept()
+            except OSError:
+                return
+            self._accepted.append(agent)
+            if self._target is None:
+                continue
+            try:
+                leader = socket.create_connection(self._target, 5)
+                leader.settimeout(None)
+            except OSError:
+                agent.close()
+                continue
+            self._accepted.append(leader)
+            wire = Wire(agent, leader)
+            self.wires.append(wire)
+            for arguments in (
+                (wire, agent, leader, wire.to_leader, "to_leader", "agent_closed_at"),
+                (wire, leader, agent, wire.to_agent, "to_agent", "leader_closed_at"),
+            ):
+                threading.Thread(target=self._forward, args=arguments, daemon=True).start()
+
+    def _forward(self, wire, source, sink, captured, direction, closed):
+        while True:
+            try:
+                piece = source.recv(1 << 16)
+            except OSError:
+                piece = b""
+            if not piece:
+                setattr(wire, closed, getattr(wire, closed) or time.monotonic())
+            if self.delay:
+                self._over.wait(self.delay)
+            if self._silent[direction].is_set():
+                if not piece:
+                    return
+                continue
+            captured += piece
+            with contextlib.suppress(OSError):
+                if not piece:
+                    sink.shutdown(socket.SHUT_WR)
+                    return
+                sink.sendall(piece)

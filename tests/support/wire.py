@@ -1,0 +1,82 @@
+"""Speaks the agents' protocol by hand: frames of a four-byte length and JSON."""
+
+import json
+import socket
+import struct
+
+from .deadlines import LONG
+
+
+def frame(message):
+    payload = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return struct.pack(">I", len(payload)) + payload
+
+
+def join(**changes):
+    """A join as agent 1 of a job of two nodes sends it; what is given differs."""
+    message = {
+        "type": "join",
+        "protocol": 1,
+        "version": "0.2.0",
+        "job_id": "none",
+        "incarnation": "00000000deadbeef",
+        "node_rank": 1,
+        "least_nodes": 2,
+        "most_nodes": 2,
+        "mode": "torchrun",
+        "slots": 2,
+        "host": "by-hand",
+        "waited_seconds": 0.0,
+        **changes,
+    }
+    return {name: value for name, value in message.items() if value is not None}
+
+
+class Peer:
+    """A connection to a leader, without muster at this end."""
+
+    def __init__(self, port, address="127.0.0.1"):
+        self._socket = socket.create_connection((address, port), LONG)
+        self.received = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+
+    def send(self, data):
+        self._socket.sendall(data)
+
+    def say(self, message):
+        self.send(frame(message))
+
+    def messages(self):
+        """What the leader has sent so far, whole messages only."""
+        found, rest = [], self.received
+        while len(rest) >= 4 and len(rest) >= 4 + struct.unpack(">I", rest[:4])[0]:
+            size = struct.unpack(">I", rest[:4])[0]
+            found.append(json.loads(rest[4 : 4 + size]))
+            rest = rest[4 + size :]
+        return found
+
+    def wait_for(self, kind, seconds=LONG):
+        """The first message of that type."""
+        self._socket.settimeout(seconds)
+        while True:
+            for message in self.messages():
+                if message["type"] == kind:
+                    return message
+            piece = self._socket.recv(1 << 16)
+            assert piece, f"the leader closed before it sent '{kind}', after {self.messages()}"
+            self.received += piece
+
+    def wait_for_end(self, seconds=LONG):
+        """Everything that came until the leader closed the connection."""
+        self._socket.settimeout(seconds)
+        try:
+            while piece := self._socket.recv(1 << 16):
+                self.received += piece
+        except ConnectionResetError:
+            pass
+        return self.received
