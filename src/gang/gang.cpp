@@ -322,6 +322,12 @@ Result<> Gang::Driver::lead() {
     listener_->on_remark = [](const std::string& remark) { say_warning(remark); };
     listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
     listener_->start();
+    if (!setup_.key) {
+      say_info(
+          "the links between the nodes are not encrypted: whoever reaches this port can disturb "
+          "the "
+          "job (--token-file)");
+    }
   }
   leader_.emplace(setup_.policy, Clock::now());
   add(ParticipantEvent(LinkUp{/*is_own=*/true}));

@@ -72,6 +72,9 @@ std::optional<Instant> Leader::next_wake() const {
   }
   switch (state_) {
     case State::Gathering:
+      if (waits_for_port_) {
+        break;
+      }
       at(std::min(gathering_deadline_, next_progress_));
       if (last_call_) {
         at(*last_call_);
@@ -114,10 +117,16 @@ void Leader::handle(const Received& received, Instant now) {
 
 void Leader::handle(const PortReserved& reserved, Instant now) {
   waits_for_port_ = false;
+  if (state_ != State::Gathering) {
+    return;  // the job was stopped meanwhile
+  }
   if (!reserved.error.empty()) {
     conclude(make_end(Verdict::Failed, kExitSystem, reserved.error), now);
-  } else if (state_ == State::Gathering) {
+  } else if (is_complete(now)) {
     start_attempt(reserved.port, now);
+  } else {  // somebody left meanwhile
+    seat_spares();
+    try_start(now);
   }
 }
 
@@ -133,7 +142,7 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
     report_progress(now);
     try_start(now);
   }
-  if (state_ == State::Gathering && now >= gathering_deadline_) {
+  if (state_ == State::Gathering && !waits_for_port_ && now >= gathering_deadline_) {
     give_up_gathering(now);
   }
   if (state_ == State::Running && early_exit_deadline_ && now >= *early_exit_deadline_) {
@@ -201,7 +210,7 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
     return;  // a spare that leaves: its link will be gone
   }
   if (link != kOwnLink && state_ == State::Gathering && attempt_ == 0) {
-    roster_.stand_up(link, "it was stopped by " + signal_name(asked.signal));
+    roster_.stand_up(link, "was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
     return;  // it is gone before anything began: another one may come in its place
   }
@@ -226,10 +235,11 @@ void Leader::go_on_without(LinkId link, int signal, Instant now) {
                              ", leaves after " + signal_name(signal);
   say(Level::Warning, reason + ": going on without it");
   member.leaving_after = signal;
+  const bool is_missed = state_ == State::Running && !member.has_succeeded;
   if (member.has_ended) {
-    let_go(link, "it was stopped by " + signal_name(signal), now);
+    let_go(link, "was stopped by " + signal_name(signal), now);
   }
-  if (state_ == State::Running) {
+  if (is_missed) {
     end_attempt(make_end(Verdict::Lost, kExitLost, reason), SIGTERM, now);
   }
 }
@@ -258,21 +268,25 @@ void Leader::gather(Instant now) {
 }
 
 /// All are here; or enough are, and nobody else came within the last call.
+bool Leader::is_complete(Instant now) const {
+  const bool is_enough = roster_.seated() >= policy_.least_nodes;
+  return roster_.seated() == policy_.most_nodes || (is_enough && last_call_ && now >= *last_call_);
+}
+
 void Leader::try_start(Instant now) {
   if (state_ != State::Gathering || waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  const bool is_full = roster_.seated() == policy_.most_nodes;
-  const bool is_enough = roster_.seated() >= policy_.least_nodes;
-  if (!is_enough) {
+  if (roster_.seated() < policy_.least_nodes) {
     last_call_.reset();
     return;
   }
-  if (!is_full && !last_call_) {
+  if (!last_call_) {
     // Who was here before has been waited for already.
-    last_call_ = attempt_ > 0 ? now : now + policy_.options.last_call;
+    last_call_ =
+        attempt_ > 0 ? now : std::min(now + policy_.options.last_call, gathering_deadline_);
   }
-  if (is_full || now >= *last_call_) {
+  if (is_complete(now)) {
     waits_for_port_ = true;
     actions_.emplace_back(ReservePort{});
   }
@@ -306,13 +320,6 @@ void Leader::start_attempt(std::uint16_t port, Instant now) {
   start.slots_total = 0;
   for (const LinkId link : nodes_) {
     start.slots_total += roster_.find(link)->join.slots;
-  }
-  if (nodes_.size() > 1) {
-    say(Level::Info,
-        count_of(nodes_.size(), "node") + " are here: attempt " + std::to_string(attempt_) +
-            " with " + count_of(static_cast<std::size_t>(start.slots_total), "slot") +
-            ", workers meet at " + start.master_address +
-            (port == 0 ? "" : ":" + std::to_string(port)));
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Member& member = *roster_.find(nodes_[i]);
@@ -354,6 +361,9 @@ void Leader::record_arrivals() {
 
 /// Where the others reached us: an address of our own, whatever name or service led them to it.
 std::string Leader::workers_address() {
+  if (nodes_.size() == 1 && policy_.most_nodes > 1) {
+    return "127.0.0.1";  // the others never came: whatever led them here need not lead anywhere
+  }
   std::string address;
   for (const LinkId link : nodes_) {
     const std::string& local = roster_.find(link)->local;
@@ -602,7 +612,7 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
   Member& member = *roster_.find(link);
   const bool is_the_first = !first_success_ && succeeded.pid > 0;
   if (is_the_first) {
-    first_success_ = FirstSuccess{link, succeeded, now};
+    first_success_ = FirstSuccess{*member.node_rank, member.join.host, succeeded, now};
   }
   if (succeeded.is_last && !member.has_succeeded) {
     member.has_succeeded = true;
@@ -626,7 +636,6 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
 
 void Leader::end_by_early_exit(Instant now) {
   const FirstSuccess& first = *first_success_;
-  const Member* const member = roster_.find(first.link);
   const std::string since = format_seconds(seconds_of(now - first.at)) + " s";
   if (policy_.options.on_early_exit == OnEarlyExit::Wait) {
     end_attempt(make_end(Verdict::Hung,
@@ -638,8 +647,8 @@ void Leader::end_by_early_exit(Instant now) {
     return;
   }
   Failure failure;
-  failure.node = member != nullptr ? member->node_rank.value_or(NodeRank{}) : NodeRank{};
-  failure.host = member != nullptr ? member->join.host : "";
+  failure.node = first.node;
+  failure.host = first.host;
   failure.role = first.worker.role;
   failure.global_rank = first.worker.global_rank;
   failure.local_rank = first.worker.local_rank;
@@ -669,7 +678,7 @@ void Leader::look_for_silence(Instant now) {
   std::vector<LinkId> silent;
   for (auto& [link, member] : roster_.members()) {
     if (was_asleep) {
-      member.last_heard += asleep;
+      member.last_heard = std::min(member.last_heard + asleep, now);
     }
     if (link != kOwnLink && now - member.last_heard > policy_.options.heartbeat_timeout) {
       silent.push_back(link);

@@ -156,6 +156,7 @@ void Agent::start_attempt(const gang::Start& start) {
     values["worker_port"] = std::to_string(start.worker_port);
   }
   fill_late_values(plan, values);
+  say_start(plan, start);
   const AttemptInput input{input_.options,
                            input_.inherited,
                            input_.variables,
@@ -187,6 +188,22 @@ void Agent::on_attempt_over() {
     made_progress = *progress != progress_before_;
   }
   gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress});
+}
+
+/// Once the nodes have met it is known who is where.
+void Agent::say_start(const LaunchPlan& plan, const gang::Start& start) {
+  if (start.nodes == 1 && start.attempt == 0) {
+    return;  // the line at the start said it all
+  }
+  std::vector<int> ranks;
+  for (const WorkerPlan& worker : plan.workers) {
+    ranks.push_back(worker.global_rank.value);
+  }
+  const std::string port = start.worker_port == 0 ? "" : ":" + std::to_string(start.worker_port);
+  say_info("attempt " + std::to_string(start.attempt) + ": node " + to_string(start.node_rank) +
+           " of " + std::to_string(start.nodes) + ", " + (ranks.size() == 1 ? "rank " : "ranks ") +
+           describe_ranges(ranks) + " of " + std::to_string(plan.world_size) +
+           " here, the workers meet at " + plan.master_address + port);
 }
 
 /// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
