@@ -226,10 +226,15 @@ void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
 std::string describe_success(const Outcome& outcome) {
   const std::string here = count_of(outcome.workers.size(), "worker");
   const std::string time = " in " + format_seconds(outcome.run_time_seconds) + " s";
-  return outcome.nodes == 1
-             ? here + " succeeded" + time
-             : here + " here and the others on " +
-                   count_of(static_cast<std::size_t>(outcome.nodes), "node") + " succeeded" + time;
+  if (outcome.nodes == 1) {
+    return here + " succeeded" + time;
+  }
+  const std::string nodes = count_of(static_cast<std::size_t>(outcome.end.gang.nodes), "node");
+  const bool was_spare =
+      !outcome.workers.empty() &&
+      ranks_with(outcome, WorkerOutcome::NeverStarted).size() == outcome.workers.size();
+  return was_spare ? "the job succeeded on " + nodes + ", and this one was not needed"
+                   : here + " here and the others of " + nodes + " succeeded" + time;
 }
 
 }  // namespace

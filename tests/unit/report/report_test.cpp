@@ -144,7 +144,18 @@ TEST(DescribeOutcome, SaysHowFarApartTheNodesCameWhenItWasLong) {
   EXPECT_EQ(texts_of(outcome)[0],
             "the nodes came 120.20 s apart, the last ones: node 1 (gpu-18) after 120.20 s, node 0 "
             "(gpu-17) after 0.00 s");
-  EXPECT_EQ(texts_of(outcome)[1], "4 workers here and the others on 2 nodes succeeded in 1.30 s");
+  EXPECT_EQ(texts_of(outcome)[1], "4 workers here and the others of 2 nodes succeeded in 1.30 s");
+}
+
+TEST(DescribeOutcome, SaysThatASpareWasNotNeeded) {
+  Outcome outcome = success();
+  outcome.nodes = 3;
+  outcome.end.gang.nodes = 2;
+  for (WorkerResult& worker : outcome.workers) {
+    worker.outcome = WorkerOutcome::NeverStarted;
+  }
+
+  EXPECT_EQ(texts_of(outcome), Lines{"the job succeeded on 2 nodes, and this one was not needed"});
 }
 
 TEST(DescribeOutcome, NamesARankThatEndedEarly) {
