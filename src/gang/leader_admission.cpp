@@ -67,7 +67,7 @@ std::string Leader::objection(const Join& join) const {
 
 void Leader::place(LinkId link, Instant now) {
   Member& member = *roster_.find(link);
-  const bool may_sit = state_ == State::Gathering && !waits_for_port_;
+  const bool may_sit = state_ == State::Gathering;
   const std::optional<int> wanted =
       member.join.node_rank ? std::optional(member.join.node_rank->value) : std::nullopt;
   if (wanted && roster_.holder(*wanted) == kOwnLink) {

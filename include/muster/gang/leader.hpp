@@ -124,7 +124,8 @@ class Leader {
 
  private:
   struct FirstSuccess {
-    LinkId link = kOwnLink;
+    NodeRank node;
+    std::string host;
     Succeeded worker;
     Instant at;
   };
@@ -157,6 +158,7 @@ class Leader {
 
   // Gathering.
   void gather(Instant now);
+  [[nodiscard]] bool is_complete(Instant now) const;
   void try_start(Instant now);
   void start_attempt(std::uint16_t port, Instant now);
   void give_up_gathering(Instant now);
