@@ -365,7 +365,7 @@ void Participant::give_up(Instant now) {
                  "did not reach the leader at " + policy_.leader + " within " +
                      whole_seconds(now - seeking_since_) + " (" +
                      count_of(static_cast<std::size_t>(dials_), "attempt") +
-                     "): " + (last_failure_.empty() ? "no answer" : last_failure_)));
+                     "): " + (last_failure_.empty() ? "it has not answered" : last_failure_)));
 }
 
 milliseconds Participant::beat_interval() const {
