@@ -101,16 +101,16 @@ class Gang:
     def end(self, seconds=LONG):
         """Waits for all agents; by their names, their exit codes."""
         try:
-            return {name: job.end(seconds) for name, job in self.jobs.items()}
+            return {
+                name: job.end(seconds) if job.code is None else job.code
+                for name, job in self.jobs.items()
+            }
         except Missed as missed:
             raise Missed(f"{missed}\n{self.words()}") from None
 
     def assert_codes(self, code, seconds=LONG, **exceptions):
         """All agents end with that code, but for those named in `exceptions` as node_1=137."""
-        expected = {
-            name: exceptions.get(f"node_{name}", exceptions.get(str(name), code))
-            for name in self.jobs
-        }
+        expected = {name: exceptions.get(f"node_{name}", code) for name in self.jobs}
         assert self.end(seconds) == expected, self.words()
 
     def reports(self):
