@@ -65,12 +65,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     on_lost_ = std::move(on_lost);
     is_started_ = true;
     if (side_ == Side::Leader) {
-      waits_for_join_ = true;
-      wait_until(join_limit, [join_limit](Connection& self) {
-        if (self.waits_for_join_) {
-          self.lose("sent no join within " + describe(join_limit));
-        }
-      });
+      wait_for_join(join_limit);
     }
     flush();  // the first flight of TLS
     wait_for_bytes();
@@ -118,6 +113,15 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   };
 
   // --- Reading ---
+
+  void wait_for_join(std::chrono::milliseconds limit) {
+    waits_for_join_ = true;
+    wait_until(limit, [limit](Connection& self) {
+      if (self.waits_for_join_) {
+        self.lose("sent no join within " + describe(limit));
+      }
+    });
+  }
 
   void wait_for_bytes() {
     socket_.async_wait(tcp::socket::wait_read,

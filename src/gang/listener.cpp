@@ -120,30 +120,31 @@ void Listener::wait() {
 }
 
 void Listener::accept_all() {
-  while (true) {
-    UniqueFd fd(
-        ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      wait();
-      return;
-    }
-    if (!fd && concerns_one_connection(errno)) {
-      continue;
-    }
-    tcp::socket socket(acceptor_.get_executor());
-    error_code error(fd ? 0 : errno, boost::system::system_category());
-    if (!error) {
-      socket.assign(protocol_, fd.get(), error);
-    }
-    if (error) {
-      rest(error.value());
-      return;
-    }
-    (void)fd.release();  // the socket has it
-    if (on_accept) {
-      on_accept(std::move(socket));
-    }
+  int error_number = 0;
+  while (error_number == 0 || concerns_one_connection(error_number)) {
+    error_number = accept_one();
   }
+  if (error_number == EAGAIN) {
+    wait();
+  } else {
+    rest(error_number);
+  }
+}
+
+int Listener::accept_one() {
+  UniqueFd fd(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd) {
+    return errno;
+  }
+  tcp::socket socket(acceptor_.get_executor());
+  error_code error;
+  socket.assign(protocol_, fd.get(), error);
+  if (error) {
+    return error.value();
+  }
+  (void)fd.release();  // the socket has it
+  on_accept(std::move(socket));
+  return 0;
 }
 
 /// The connection stays in the kernel's queue and would wake us again at once.

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace muster::gang {
 namespace {
@@ -47,23 +49,27 @@ std::optional<Line> parse(const std::string& text) {
   return line;
 }
 
-/// The number of the socket that has the port, one that listens before any other; empty: none.
-std::string find_inode(std::uint16_t port) {
-  std::string other;
-  for (const char* const table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-    std::ifstream file(table);
-    for (std::string text; std::getline(file, text);) {
-      const std::optional<Line> line = parse(text);
-      if (!line || line->port != port || line->inode == "0") {
-        continue;
-      }
-      if (line->is_listening) {
-        return line->inode;
-      }
-      other = line->inode;
+void append_lines(const char* table, std::uint16_t port, std::vector<Line>& lines) {
+  std::ifstream file(table);
+  for (std::string text; std::getline(file, text);) {
+    const std::optional<Line> line = parse(text);
+    if (line && line->port == port && line->inode != "0") {  // 0: no process has it any more
+      lines.push_back(*line);
     }
   }
-  return other;
+}
+
+/// The number of the socket that has the port, one that listens before any other; empty: none.
+std::string find_inode(std::uint16_t port) {
+  std::vector<Line> lines;
+  append_lines("/proc/net/tcp", port, lines);
+  append_lines("/proc/net/tcp6", port, lines);
+  const auto listening =
+      std::find_if(lines.begin(), lines.end(), [](const Line& line) { return line.is_listening; });
+  if (listening != lines.end()) {
+    return listening->inode;
+  }
+  return lines.empty() ? std::string() : lines.front().inode;
 }
 
 bool has_socket(const fs::path& process, const std::string& target) {

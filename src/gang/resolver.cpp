@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -35,16 +36,18 @@ struct Question {
   Resolver::Addresses addresses;
 };
 
+boost::asio::ip::address address_of(const addrinfo& found) {
+  boost::asio::ip::tcp::endpoint endpoint;
+  std::memcpy(
+      endpoint.data(), found.ai_addr, std::min<std::size_t>(found.ai_addrlen, endpoint.capacity()));
+  return endpoint.address();
+}
+
 void collect(const addrinfo* first, Resolver::Addresses& addresses) {
   for (const addrinfo* at = first; at != nullptr; at = at->ai_next) {
-    boost::asio::ip::tcp::endpoint endpoint;
-    if (at->ai_addrlen <= endpoint.capacity()) {
-      std::copy_n(reinterpret_cast<const char*>(at->ai_addr),  // NOLINT: the socket API
-                  at->ai_addrlen,
-                  reinterpret_cast<char*>(endpoint.data()));  // NOLINT
-      if (std::find(addresses.begin(), addresses.end(), endpoint.address()) == addresses.end()) {
-        addresses.push_back(endpoint.address());
-      }
+    const boost::asio::ip::address address = address_of(*at);
+    if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
+      addresses.push_back(address);
     }
   }
 }

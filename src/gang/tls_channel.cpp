@@ -180,7 +180,7 @@ long wire_control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/)
 }
 
 BIO* make_bio(Wire& wire) {
-  static BIO_METHOD* const method = [] {
+  static const BIO_METHOD* const method = [] {
     BIO_METHOD* const made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
     ::BIO_meth_set_write_ex(made, wire_write);
     ::BIO_meth_set_read_ex(made, wire_read);

@@ -40,7 +40,7 @@ class Dialer {
       std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;
 
   explicit Dialer(boost::asio::io_context& io, DialLimits limits = {}) : io_(io), limits_(limits) {}
-  ~Dialer() { cancel(); }
+  ~Dialer() { cancel(); }  // NOLINT(bugprone-exception-escape): only for want of memory
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
 
@@ -66,6 +66,6 @@ class Dialer {
 [[nodiscard]] std::vector<boost::asio::ip::address> own_addresses();
 
 /// True for an address of this machine: one of its interfaces, or any loopback address.
-[[nodiscard]] bool is_own(const boost::asio::ip::address& address);
+[[nodiscard]] bool is_own(const boost::asio::ip::address& given);
 
 }  // namespace muster::gang

@@ -27,9 +27,11 @@ class Listener {
   [[nodiscard]] static boost::system::result<std::unique_ptr<Listener>, ListenFailure> open(
       boost::asio::io_context& io, std::uint16_t port);
 
+  ~Listener() = default;
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  /// To be set before `start`.
   std::function<void(boost::asio::ip::tcp::socket)> on_accept;
   /// Called once with a sentence for the user when connections cannot be accepted for a while,
   /// such as for lack of descriptors.
@@ -44,6 +46,8 @@ class Listener {
 
   void wait();
   void accept_all();
+  /// Returns 0 or an errno.
+  [[nodiscard]] int accept_one();
   void rest(int error_number);
 
   boost::asio::ip::tcp::acceptor acceptor_;
