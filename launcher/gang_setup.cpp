@@ -21,16 +21,20 @@ gang::Lead who_leads(const Cluster& cluster) {
   return cluster.node_rank.value == 0 ? gang::Lead::Always : gang::Lead::Never;
 }
 
-Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& options) {
+/// The token that the user gives, else the secret that the platform has shared already.
+Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& options,
+                                                      const Cluster& cluster) {
   std::string token = options.token;
   std::string source = "MUSTER_TOKEN";
-  if (!options.token_file.empty()) {
-    source = "the token in '" + options.token_file + "'";
-    auto file = gang::read_token_file(options.token_file);
+  const bool is_platforms = options.token_file.empty() && token.empty();
+  const std::string& path = is_platforms ? cluster.secret_file : options.token_file;
+  if (!path.empty()) {
+    source = "the token in '" + path + "'";
+    auto file = gang::read_token_file(path);
     if (!file) {
       return file.error();
     }
-    if (!file->warning.empty()) {
+    if (!file->warning.empty() && !is_platforms) {
       say_warning(file->warning);
     }
     token = std::move(file->token);
@@ -55,7 +59,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
   setup.host = cluster.master_address;
   setup.port = cluster.gang_port;
   if (cluster.nodes > 1) {
-    auto key = make_key(gang_options);
+    auto key = make_key(gang_options, cluster);
     if (!key) {
       return key.error();
     }

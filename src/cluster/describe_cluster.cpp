@@ -259,6 +259,10 @@ Result<> add_job(Cluster& cluster,
     cluster.job_id = findings.job_id->value;
     cluster.decisions.push_back({"job_id", cluster.job_id, findings.job_id->source});
   }
+  if (!findings.secret_file.empty() && cluster.nodes > 1) {
+    cluster.secret_file = findings.secret_file;
+    cluster.decisions.push_back({"token", "***", findings.secret_file});
+  }
   const auto restarts = read_max_restarts(snapshot, settings);
   if (!restarts) {
     return restarts.error();

@@ -24,6 +24,7 @@ struct Findings {
   std::optional<Sourced<int>> master_port;
   std::optional<Sourced<std::vector<std::string>>> hosts;  ///< in order of node rank
   std::optional<Sourced<std::string>> job_id;
+  std::string secret_file;  ///< holds what all nodes of the job share and nobody else has
 };
 
 /// A platform: how to recognise its variables and how to read them.

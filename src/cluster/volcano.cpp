@@ -305,6 +305,7 @@ Result<Findings> read_volcano(const Snapshot& snapshot) {
   if (!findings.master_address && findings.hosts) {
     findings.master_address = {findings.hosts->value.front(), findings.hosts->source};
   }
+  findings.secret_file = snapshot.volcano_ssh_key;
   return findings;
 }
 

@@ -60,6 +60,13 @@ std::map<std::string, std::vector<std::string>> read_volcano_hosts() {
   return hosts;
 }
 
+/// Source: volcano.sh, job plugin "ssh" (pkg/controllers/job/plugins/ssh), its default place.
+std::string find_volcano_ssh_key(const Snapshot& snapshot) {
+  constexpr const char* kPlace = "/root/.ssh/id_rsa";
+  const bool is_volcano = snapshot.has("VC_TASK_INDEX") || snapshot.has("VK_TASK_INDEX");
+  return is_volcano && ::access(kPlace, R_OK) == 0 ? kPlace : "";
+}
+
 }  // namespace
 
 std::optional<std::string> Snapshot::variable(std::string_view name) const {
@@ -81,6 +88,7 @@ Snapshot take_snapshot() {
   snapshot.devices = count_host_devices();
   snapshot.cores = count_allowed_cores();
   snapshot.volcano_hosts = read_volcano_hosts();
+  snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
   return snapshot;
 }
 

@@ -100,8 +100,12 @@ Result<> read_devices(Snapshot& snapshot, const fs::path& file) {
 
 Result<> read_volcano(Snapshot& snapshot, const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename() == "id_rsa") {
+      snapshot.volcano_ssh_key = "/root/.ssh/id_rsa";
+      continue;
+    }
     if (entry.path().extension() != ".host") {
-      return bad_case(entry.path(), "is no <task>.host");
+      return bad_case(entry.path(), "is no <task>.host and no id_rsa");
     }
     snapshot.volcano_hosts[entry.path().stem()] = lines_of(entry.path());
   }

@@ -33,6 +33,7 @@ struct Cluster {
   std::optional<std::uint16_t> worker_port;       ///< empty: a fresh one is chosen at start
   std::uint16_t gang_port = 0;                    ///< where the agents meet; 0 for one node
   std::string job_id = "none";                    ///< torchrun's default where no source names one
+  std::string secret_file;                        ///< a secret that all nodes share; empty: none
   int max_restarts = 0;                           ///< how often all workers may be started again
   std::vector<Decision> decisions;                ///< how each of these was found, in this order
 

@@ -31,6 +31,9 @@ struct Snapshot {
   AllowedCores cores;
   /// Host lists that Volcano mounts: task name -> lines of /etc/volcano/<task>.host.
   std::map<std::string, std::vector<std::string>> volcano_hosts;
+  /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
+  /// secret that they share. Empty: there is none.
+  std::string volcano_ssh_key;
 
   /// The value of a variable, empty optional when it is not set. An empty value is a value.
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <variant>
@@ -167,6 +168,7 @@ class Participant {
   void give_up(Instant now);
   void report_seeking(Instant now);
   void lose_leader(const std::string& why, Instant now);
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
   void leave(JobEnd end);
   void stop_attempt(int signal,
                     std::string reason,
@@ -201,6 +203,8 @@ class Participant {
   Instant next_progress_;
   Instant next_beat_;
   Instant last_heard_;
+  Instant confirmed_;               ///< we sent what the leader answered last
+  std::deque<Instant> unanswered_;  ///< when those beats were sent that it has not answered yet
   ParticipantActions actions_;
 };
 
