@@ -202,6 +202,10 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
 }
 
 void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
+  if (asked.is_urgent && !roster_.find(link)->leaving_after) {
+    hurry(asked.signal, now);
+    return;
+  }
   if (end_ || state_ == State::Finishing) {
     return;
   }
@@ -226,6 +230,27 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
   } else {
     conclude(end_by_signal(asked.signal), now);
   }
+}
+
+/// Somebody asked twice: no node waits for its grace.
+void Leader::hurry(int signal, Instant now) {
+  if (state_ == State::Running) {
+    end_attempt(end_by_signal(signal), signal, now);
+  }
+  if (state_ != State::Stopping) {
+    return;
+  }
+  if (!end_) {
+    end_ = end_by_signal(signal);
+  }
+  std::vector<LinkId> alive;
+  for (const LinkId link : nodes_) {
+    const Member* const member = roster_.find(link);
+    if (member != nullptr && !member->has_ended) {
+      alive.push_back(link);
+    }
+  }
+  send(std::move(alive), Stop{attempt_, signal, reason_, end_, /*is_urgent=*/true});
 }
 
 /// One node is taken away, such as by a drain, and the job has another or may be smaller.
@@ -588,8 +613,8 @@ JobEnd Leader::end_by_failure(const Failure& failure) const {
   return end;
 }
 
-/// Who has lost the leader ends its workers within the heartbeat timeout after it has noticed,
-/// which is one more heartbeat timeout after it was heard the last time.
+/// An agent notices within the heartbeat timeout that the leader is lost, and its workers have one
+/// more to end. It counts from the last beat that was answered, so never from later than we do.
 milliseconds Leader::fence() const {
   return 2 * policy_.options.heartbeat_timeout + kFenceMargin;
 }

@@ -171,6 +171,7 @@ void describe(Io& io, Ended& ended) {
 template <typename Io>
 void describe(Io& io, StopAsked& asked) {
   io("signal", asked.signal, kSignal);
+  io("is_urgent", asked.is_urgent, Flag{});
 }
 
 template <typename Io>
@@ -208,6 +209,7 @@ void describe(Io& io, Stop& stop) {
   io("signal", stop.signal, kSignal);
   io("reason", stop.reason, kSentence);
   io("end", stop.end, Object{});
+  io("is_urgent", stop.is_urgent, Flag{});
 }
 
 template <typename Io>

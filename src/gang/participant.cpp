@@ -79,6 +79,8 @@ void Participant::handle(const LinkUp& up, Instant now) {
   is_leader_ = up.is_own;
   is_linked_ = true;
   last_heard_ = now;
+  confirmed_ = now;
+  unanswered_.clear();
   next_beat_ = now + beat_interval();
   Join join = policy_.join;
   join.incarnation = hexadecimal(mixed(policy_.seed + static_cast<std::uint64_t>(dials_)));
@@ -128,10 +130,10 @@ void Participant::seek(Instant now) {
     mention(Level::Warning, "lost the leader before the start: looking for it again");
     deadline_ = now + policy_.timeout;
     seeking_since_ = now;
+    next_progress_ = now + kProgressInterval;
     was_admitted_ = false;
   }
   state_ = State::Seeking;
-  next_progress_ = now + kProgressInterval;
 }
 
 void Participant::dial() {
@@ -140,8 +142,9 @@ void Participant::dial() {
   actions_.emplace_back(Dial{});
 }
 
-void Participant::lose_leader(const std::string& why, Instant /*now*/) {
+void Participant::lose_leader(const std::string& why, Instant now) {
   const std::string reason = "the leader at " + policy_.leader + " was lost: it " + why;
+  const auto most_grace = known_end_ ? std::nullopt : time_without_leader(now);
   if (!known_end_) {
     known_end_ =
         own_signal_ ? end_by_signal(*own_signal_) : make_end(Verdict::Lost, kExitLost, reason);
@@ -149,10 +152,21 @@ void Participant::lose_leader(const std::string& why, Instant /*now*/) {
     mention(Level::Error, reason);
   }
   if (has_workers()) {
-    stop_attempt(SIGTERM, reason, orphan_limit_);
+    stop_attempt(SIGTERM, reason, most_grace);
   } else {
     leave(*known_end_);
   }
+}
+
+/// The leader counts from when it heard us the last time, which is not before the last beat that it
+/// answered. However late we notice, the workers are gone when it starts the next attempt.
+std::optional<milliseconds> Participant::time_without_leader(Instant now) const {
+  if (!orphan_limit_) {
+    return std::nullopt;  // there is no other attempt: they have their whole grace
+  }
+  const Instant gone = confirmed_ + heartbeat_timeout_ + *orphan_limit_;
+  const auto left = std::chrono::duration_cast<milliseconds>(gone - now);
+  return std::clamp(left, milliseconds(0), *orphan_limit_);
 }
 
 void Participant::handle(const FromLeader& received, Instant now) {
@@ -165,7 +179,12 @@ void Participant::handle(const FromLeader& received, Instant now) {
 
 // --- What the leader says -----------------------------------------------------------------------
 
-void Participant::take(const Beat& /*beat*/, Instant /*now*/) {}
+void Participant::take(const Beat& /*beat*/, Instant /*now*/) {
+  if (!unanswered_.empty()) {
+    confirmed_ = unanswered_.front();
+    unanswered_.pop_front();
+  }
+}
 
 void Participant::take(const Admitted& admitted, Instant now) {
   was_admitted_ = true;
@@ -186,7 +205,9 @@ void Participant::take(const Refused& refused, Instant now) {
   is_linked_ = false;
   const std::string why =
       "the leader at " + policy_.leader + " refused this node: " + refused.reason;
-  if (refused.may_retry && !has_run_) {
+  if (has_run_) {
+    lose_leader("refused this node: " + refused.reason, now);
+  } else if (refused.may_retry) {
     seek(now);
     handle(DialFailed{why}, now);
   } else {
@@ -224,7 +245,9 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
   if (stop.end) {
     known_end_ = stop.end;
   }
-  if (has_workers()) {
+  if (has_workers() && stop.is_urgent) {
+    actions_.emplace_back(KillAttempt{});
+  } else if (has_workers()) {
     stop_attempt(stop.signal, stop.reason);
   }
 }
@@ -278,23 +301,21 @@ void Participant::handle(const AttemptOver& over, Instant /*now*/) {
 
 void Participant::handle(const StopSignal& stop, Instant /*now*/) {
   const bool is_the_first = !own_signal_;
+  const bool is_the_second = ++stop_signals_ == 2;
   own_signal_ = own_signal_.value_or(stop.signal);
   if (has_workers()) {
     if (!stop.workers_know) {
       actions_.emplace_back(PassSignal{stop.signal});
     }
-    if (is_the_first && is_linked_) {
-      tell(StopAsked{stop.signal});
-    }
+    tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first});
     return;
   }
-  if (is_linked_ && is_the_first) {
-    tell(StopAsked{stop.signal});
-  }
+  tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first});
   // The leader tells the others before it goes; an agent that runs nothing is not waited for by
   // anybody, unless it does not know yet how the job ended.
-  const bool awaits_the_end = is_leader_ || (state_ == State::Over && !known_end_);
-  if (!awaits_the_end || !is_the_first) {
+  const bool awaits_the_end = (is_leader_ && (is_the_first || is_the_second)) ||
+                              (state_ == State::Over && !known_end_ && is_the_first);
+  if (!awaits_the_end) {
     leave(known_end_ ? *known_end_ : end_by_signal(*own_signal_));
   }
 }
@@ -323,13 +344,14 @@ void Participant::stop_attempt(int signal,
 void Participant::handle(const Wake& /*wake*/, Instant now) {
   if (is_linked_) {
     if (now - next_beat_ > beat_interval()) {  // we were stopped: what the leader said is unread
-      last_heard_ += now - next_beat_;
+      last_heard_ = std::min(last_heard_ + (now - next_beat_), now);
     }
     if (now >= next_beat_) {
       next_beat_ = now + beat_interval();
+      unanswered_.push_back(now);
       tell(Beat{});
     }
-    if (now - last_heard_ > heartbeat_timeout_) {
+    if (now - last_heard_ >= heartbeat_timeout_) {
       actions_.emplace_back(HangUp{});
       handle(LinkDown{"was silent for " + whole_seconds(heartbeat_timeout_)}, now);
     }

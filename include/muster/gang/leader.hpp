@@ -178,6 +178,7 @@ class Leader {
   [[nodiscard]] bool may_restart(Instant now) const;
   [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
   void go_on_without(LinkId link, int signal, Instant now);
+  void hurry(int signal, Instant now);
   [[nodiscard]] JobEnd make_end(Verdict verdict, int exit_code, std::string reason) const;
   [[nodiscard]] JobEnd end_by_signal(int signal) const;
   [[nodiscard]] JobEnd end_by_failure(const Failure& failure) const;

@@ -65,6 +65,7 @@ struct Ended {
 /// A signal from outside reached this agent: it leaves, or the job ends.
 struct StopAsked {
   int signal = 0;
+  bool is_urgent = false;  ///< a second one: nobody waits for any grace
 };
 
 // --- From the leader to an agent ----------------------------------------------------------------
@@ -106,6 +107,7 @@ struct Stop {
   int signal = 15;           ///< with which the workers are asked to end
   std::string reason;        ///< for the user
   std::optional<JobEnd> end;  ///< empty: another attempt follows
+  bool is_urgent = false;     ///< kill them
 };
 
 /// The job is over: report this and end.

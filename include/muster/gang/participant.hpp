@@ -193,6 +193,7 @@ class Participant {
   std::optional<std::chrono::milliseconds> orphan_limit_;
   std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more
   std::optional<int> own_signal_;    ///< it reached this agent first
+  int stop_signals_ = 0;
   std::optional<Failure> own_failure_;
   std::string last_failure_;  ///< of dialling
   int dials_ = 0;
