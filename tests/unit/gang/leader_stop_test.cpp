@@ -63,6 +63,51 @@ TEST(StopAtTheLeader, EndsTheJobThatWaitsForAReplacement) {
   EXPECT_EQ(story.hear(0, StopAsked{SIGHUP}), "0: finish: stopped 129 | dissolve");
 }
 
+// --- A second signal on the same agent ----------------------------------------------------------
+
+constexpr StopAsked kNow{SIGTERM, /*is_urgent=*/true};
+
+TEST(SecondStop, KillsOnEveryNodeThatHasNotEnded) {
+  LeaderStory story = running(3);
+  (void)story.hear(1, StopAsked{SIGTERM});
+  (void)story.hear(1, Ended{});
+
+  EXPECT_EQ(story.hear(1, kNow), "0,2: stop 0 by SIGTERM, now, the end is stopped 143");
+}
+
+TEST(SecondStop, MeansNoOtherAttempt) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.hear(1, Failed{0, failure_of(3)});
+  EXPECT_EQ(story.hear(0, kNow), "0,1: stop 0 by SIGTERM, now, the end is stopped 143");
+  EXPECT_EQ(story.end_all(), "0,1: finish: stopped 143");
+}
+
+TEST(SecondStop, KeepsTheEndThatIsKnown) {
+  LeaderStory story = running(2);
+  (void)story.hear(1, Failed{0, failure_of(3)});
+  EXPECT_EQ(story.hear(0, kNow), "0,1: stop 0 by SIGTERM, now, the end is failed 9");
+}
+
+TEST(SecondStop, EndsARunningAttemptWhereTheFirstWasNotHeard) {
+  LeaderStory story = running(2);
+  EXPECT_EQ(story.hear(0, kNow),
+            "0,1: stop 0 by SIGTERM, the end is stopped 143 | "
+            "0,1: stop 0 by SIGTERM, now, the end is stopped 143");
+}
+
+TEST(SecondStop, HurriesNobodyElseWhenANodeOnlyLeaves) {
+  LeaderStory story = running(restarting(job_of(2, 3)), 3);
+  (void)story.hear(2, StopAsked{SIGTERM});
+  EXPECT_EQ(story.hear(2, kNow), "");
+}
+
+TEST(SecondStop, ChangesNothingAfterTheEnd) {
+  LeaderStory story = running(2);
+  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.end_all();
+  EXPECT_EQ(story.hear(1, kNow), "");
+}
+
 // --- Another agent ------------------------------------------------------------------------------
 
 TEST(StopElsewhere, LetsAnotherAgentComeBeforeTheStart) {

@@ -33,7 +33,7 @@ namespace muster::gang {
       return "ended " + std::to_string(ended.attempt);
     }
     std::string operator()(const StopAsked& asked) const {
-      return "stop asked by " + signal_name(asked.signal);
+      return "stop asked by " + signal_name(asked.signal) + (asked.is_urgent ? ", now" : "");
     }
     std::string operator()(const Admitted& admitted) const {
       return admitted.seat ? "admitted as node " + to_string(*admitted.seat)
@@ -48,6 +48,7 @@ namespace muster::gang {
     }
     std::string operator()(const Stop& stop) const {
       return "stop " + std::to_string(stop.attempt) + " by " + signal_name(stop.signal) +
+             (stop.is_urgent ? ", now" : "") +
              (stop.end ? ", the end is " + words_of(*stop.end) : "");
     }
     std::string operator()(const Finish& finish) const { return "finish: " + words_of(finish.end); }
