@@ -32,10 +32,10 @@ class Network:
         self._on(index, "nft", "-f", "-", text=f"table inet faults {{\n{rules}}}\n")
         self._harmed.add(index)
 
-    def drop_port(self, index, port):
-        """Whatever comes to that TCP port of the host is lost: a firewall that says nothing."""
+    def drop_port(self, index, port, protocol="tcp"):
+        """Whatever comes to that port of the host is lost: a firewall that says nothing."""
         self.heal_loss(index)
-        rule = f"chain input {{ type filter hook input priority 0; tcp dport {port} drop; }}"
+        rule = f"chain input {{ type filter hook input priority 0; {protocol} dport {port} drop; }}"
         self._on(index, "nft", "-f", "-", text=f"table inet faults {{\n{rule}\n}}\n")
         self._harmed.add(index)
 

@@ -31,7 +31,7 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self._listener.getsockname()[1]
         self.wires = []
-        self._accepted = []
+        self.accepted = []
         self._over = threading.Event()
 
     def __enter__(self):
@@ -43,7 +43,7 @@ class Relay:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        for one in self._accepted:
+        for one in self.accepted:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
@@ -70,7 +70,7 @@ class Relay:
                 agent, _ = self._listener.accept()
             except OSError:
                 return
-            self._accepted.append(agent)
+            self.accepted.append(agent)
             if self._target is None:
                 continue
             try:
@@ -79,7 +79,7 @@ class Relay:
             except OSError:
                 agent.close()
                 continue
-            self._accepted.append(leader)
+            self.accepted.append(leader)
             wire = Wire(agent, leader)
             self.wires.append(wire)
             for arguments in (

@@ -1,0 +1,427 @@
+"""What becomes of strangers at the leader's port, and of secrets: the gang goes on each time."""
+
+import contextlib
+import json
+import os
+import re
+
+import pytest
+
+from support.capture import Capture
+from support.deadlines import wait_until
+from support.relay import Relay
+from support.wire import Peer, frame, join
+
+TOKEN = "correct horse battery staple"
+JOB = "recognisable-job-4711"
+
+
+@pytest.fixture
+def waiting(gang):
+    """A job of two nodes whose leader waits for the other one."""
+    job = gang(2)
+    job.start(0)
+    # It listens: a connection is accepted.
+    wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
+    return job
+
+
+def is_open(port):
+    with contextlib.suppress(ConnectionRefusedError), Peer(port):
+        return True
+    return False
+
+
+def assert_goes_on(job, *, env=None):
+    """The agent that was waited for comes, and the job runs to its end."""
+    job.start(1, env=env)
+    job.wait_for_start(2)
+    job.witnesses.end_all(2)
+    codes = {name: code for name, code in job.end().items() if name in (0, 1)}
+    assert codes == {0: 0, 1: 0}, job.words()
+
+
+def refusals(job):
+    return [line for line in job.jobs[0].said if line.startswith("refused a")]
+
+
+GARBAGE = {
+    "noise": os.urandom(4096),
+    "a question of the web": b"GET / HTTP/1.1\r\nHost: leader\r\n\r\n",
+    "a greeting of TLS": bytes.fromhex("16030100ff010000fb0303") + os.urandom(244),
+    "a length of four gibibytes": b"\xff\xff\xff\xff" + b"x" * 100,
+    "a message of no bytes": b"\0\0\0\0",
+    "a join that is too long": frame(join(host="x" * 5000)),
+    "no object": frame(b"[1, 2, 3]"),
+    "a deep object": frame(b'{"a":' * 400 + b"1" + b"}" * 400),
+    "no UTF-8": frame(b'{"type": "join", "host": "\xff\xfe"}'),
+    "an unknown message": frame({"type": "run", "command": "rm -rf /"}),
+    "a join without fields": frame({"type": "join"}),
+    "a join with a line break": frame(join(host="one\ntwo")),
+    "a message before the join": frame({"type": "beat"}),
+    "a finish before the join": frame({"type": "finish", "end": {}}),
+}
+
+
+@pytest.mark.parametrize("data", GARBAGE.values(), ids=GARBAGE.keys())
+def test_what_is_no_join_is_refused_and_the_gang_goes_on(waiting, data):
+    with Peer(waiting.port) as peer:
+        peer.send(data)
+        peer.wait_for_end()
+
+    leader = waiting.jobs[0]
+    leader.err.wait_for("refused a connection from 127.0.0.1: it ")
+    assert all(line.isprintable() for line in leader.err.lines)
+    assert_goes_on(waiting)
+
+
+STRANGERS = {
+    "another version": (
+        {"protocol": 2, "version": "9.9.9"},
+        r"muster 9\.9\.9 speaks version 2 of the protocol, the leader version 1",
+    ),
+    "another job": ({"job_id": "somebody's"}, r"it belongs to the job 'somebody's'"),
+    "the leader's own rank": ({"node_rank": 0}, r"node rank 0 is the leader's own"),
+    "a rank that is too high": ({"node_rank": 7}, r"its node rank is 7, and the job has 2 nodes"),
+    "another number of nodes": ({"most_nodes": 3}, r"it was told that the job has 2:3 nodes"),
+    "another mode": ({"mode": "mpi"}, r"it starts workers in the mode 'mpi'"),
+}
+
+
+@pytest.mark.parametrize("changes, reason", STRANGERS.values(), ids=STRANGERS.keys())
+def test_an_agent_of_something_else_is_told_why_it_is_refused(waiting, changes, reason):
+    with Peer(waiting.port) as peer:
+        peer.say(join(**changes))
+        answer = peer.wait_for("refused")
+        peer.wait_for_end()
+
+    assert re.search(reason, answer["reason"]), answer
+    waiting.jobs[0].err.wait_for("refused by-hand (127.0.0.1): ")
+    assert re.search(reason, waiting.jobs[0].err.text)
+    assert_goes_on(waiting)
+
+
+def by_pet(job, node, job_id, name=None, env=None, through=()):
+    """As an operator sets it, with a name for the job."""
+    variables = {
+        "PET_NNODES": 2,
+        "PET_NODE_RANK": node,
+        "PET_MASTER_ADDR": job.address,
+        "PET_MASTER_PORT": job.port,
+        "PET_RDZV_ID": job_id,
+        **(env or {}),
+    }
+    job.jobs[name or node] = job.muster.start(
+        "--nproc-per-node=1",
+        *job.options,
+        "--",
+        *job.command,
+        env=variables,
+        through=through,
+        report=True,
+    )
+
+
+def test_an_agent_of_another_job_is_refused_and_says_so(gang):
+    job = gang(2)
+    by_pet(job, 0, "mine")
+    by_pet(job, 1, "yours", name="stranger")
+    assert job.jobs["stranger"].end() == 78
+    assert job.jobs["stranger"].said_about(
+        "refused this node", "belongs to the job 'yours'", "this is the job 'mine'"
+    )
+
+    by_pet(job, 1, "mine")
+
+    job.wait_for_start(2)
+    job.witnesses.end_all(2)
+    assert [job.jobs[node].end() for node in (0, 1)] == [0, 0]
+
+
+def test_a_second_agent_with_a_taken_rank_is_refused(gang):
+    job = gang(3, "--heartbeat-timeout=1")
+    leader = job.start(0, "--verbose")
+    job.start(1)
+    leader.err.wait_for("is here: 2 of 3 nodes")
+    second = job.start(1, name="second")
+
+    assert second.end() == 78
+    assert second.said_about("node rank 1 is taken by")
+    job.start(2)
+    job.wait_for_start(3)
+    job.witnesses.end_all(3)
+    assert [job.jobs[node].end() for node in (0, 1, 2)] == [0, 0, 0]
+
+
+def test_a_second_leader_finds_the_port_taken_and_disturbs_nobody(waiting):
+    second = waiting.start(0, "--gang-timeout=1", name="second")
+    assert second.end() == 75
+    assert "held by pid" in second.err.text
+
+    assert_goes_on(waiting)
+
+
+def test_a_join_that_is_sent_again_is_refused(gang):
+    job = gang(3)
+    leader = job.start(0, "--verbose")
+    with Relay(("127.0.0.1", job.port)) as relay:
+        job.start(1, port=relay.port)
+        leader.err.wait_for("is here: 2 of 3 nodes")
+        recorded = bytes(relay.wires[0].to_leader)
+        assert b'"join"' in recorded
+
+        with Peer(job.port) as peer:
+            peer.send(recorded)
+            answer = peer.wait_for("refused")
+
+        assert answer["reason"] == "its message has been received before"
+        job.start(2)
+        job.succeed()
+
+
+def test_a_recorded_link_with_a_token_opens_nothing_when_it_is_sent_again(gang):
+    env = {"MUSTER_TOKEN": TOKEN}
+    job = gang(3)
+    leader = job.start(0, "--verbose", env=env)
+    with Relay(("127.0.0.1", job.port)) as relay:
+        job.start(1, port=relay.port, env=env)
+        leader.err.wait_for("is here: 2 of 3 nodes")
+        recorded = bytes(relay.wires[0].to_leader)
+
+        with Peer(job.port) as peer:
+            peer.send(recorded)
+            received = peer.wait_for_end()
+
+        assert b"{" not in received[:1] and b"refused" not in received
+        leader.err.wait_for("refused a connection from 127.0.0.1: it ")
+        job.start(2, env=env)
+        job.succeed()
+
+
+@pytest.mark.soak
+def test_a_crowd_that_says_nothing_or_very_slowly_keeps_nobody_out(waiting):
+    with contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(Peer(waiting.port)) for _ in range(200)]
+        half = frame(join())[:-1]
+        for number, peer in enumerate(crowd):
+            peer.send(half[: number % len(half)])
+
+        assert_goes_on(waiting)
+
+
+@pytest.mark.soak_only
+def test_who_does_not_say_who_it_is_in_time_is_refused(waiting):
+    with Peer(waiting.port) as silent, Peer(waiting.port) as slow:
+        slow.send(b"\0\0\1")
+        silent.wait_for_end(seconds=15)
+        slow.wait_for_end(seconds=15)
+
+    assert sum("sent no join within 10 s" in line for line in refusals(waiting)) == 2
+    assert_goes_on(waiting)
+
+
+def test_a_scan_of_the_port_does_not_fill_the_log(waiting):
+    for _ in range(100):
+        with Peer(waiting.port) as peer:
+            peer.send(b"hello?\n\n\n")
+
+    assert_goes_on(waiting)
+    assert len(refusals(waiting)) <= 21
+
+
+def admitted(job, **changes):
+    peer = Peer(job.port)
+    peer.say(join(mode=mode_of(job), **changes))
+    peer.wait_for("start")
+    return peer
+
+
+def mode_of(job):
+    done = job.muster.run("plan", "--json", *job.options, "--nproc-per-node=1", "--", "true")
+    return json.loads(done.out.text)["mode"]
+
+
+FAILURE = {
+    "node": 1,
+    "host": "by-hand",
+    "role": "worker",
+    "global_rank": 1,
+    "local_rank": 0,
+    "pid": 1,
+    "status": {"code": 3, "core": False},
+    "exit_code": 3,
+    "run_time_seconds": 0.5,
+    "start_error": "",
+    "error_message": "",
+    "last_lines": [],
+    "is_early_exit": False,
+    "knows_order": True,
+}
+
+
+@pytest.mark.parametrize("attempt", [1, 7])
+def test_words_about_another_attempt_change_nothing(waiting, attempt):
+    with admitted(waiting, slots=1) as peer:
+        waiting.wait_for_start(1)
+        peer.say({"type": "failed", "attempt": attempt, "failure": FAILURE})
+        peer.say({"type": "ended", "attempt": attempt})
+        peer.say({"type": "beat"})
+        peer.wait_for("beat")
+        assert waiting.witnesses.told("TERM") == []
+
+        waiting.witnesses.end(0, 0)
+        worker = {"global_rank": 1, "local_rank": 0, "role": "worker", "pid": 1}
+        success = {**worker, "run_time_seconds": 0.5}
+        peer.say({"type": "succeeded", "attempt": 0, **success, "is_last": True})
+        peer.wait_for("stop")
+        peer.say({"type": "ended", "attempt": 0})
+        end = peer.wait_for("finish")["end"]
+
+    assert (end["verdict"], end["exit_code"]) == ("succeeded", 0)
+    waiting.assert_codes(0)
+
+
+@pytest.mark.parametrize("kind", ["start", "join", "admitted", "finish"])
+def test_a_member_that_says_what_no_agent_says_is_a_lost_node(waiting, kind):
+    with admitted(waiting, slots=1) as peer:
+        waiting.wait_for_start(1)
+        peer.say(join(incarnation="1" * 16) if kind == "join" else {"type": kind, "end": {}})
+        peer.wait_for_end()
+
+    waiting.assert_codes(69)
+    assert "was lost" in waiting.jobs[0].report["reason"]
+
+
+# --- With a token -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["variable", "file"])
+def test_agents_with_the_same_token_form_a_gang(gang, tmp_path, by):
+    file = tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    file.chmod(0o600)
+    job = gang(2, *([f"--token-file={file}"] if by == "file" else []), "--max-restarts=1")
+    job.start_all(env={"MUSTER_TOKEN": TOKEN} if by == "variable" else None)
+    job.wait_for_start()
+    job.witnesses.end(1, 3)
+
+    job.succeed(attempt=1)
+
+    assert TOKEN not in job.words()
+
+
+MISMATCHES = {
+    "another token": ({"MUSTER_TOKEN": TOKEN}, {"MUSTER_TOKEN": TOKEN + "!"}),
+    "no token at the leader": ({}, {"MUSTER_TOKEN": TOKEN}),
+    "no token at the agent": ({"MUSTER_TOKEN": TOKEN}, {}),
+}
+
+
+@pytest.mark.parametrize("leaders, agents", MISMATCHES.values(), ids=MISMATCHES.keys())
+def test_a_peer_with_a_wrong_token_gets_no_message_through(gang, leaders, agents):
+    job = gang(2)
+    job.start(0, env=leaders)
+    with Relay(("127.0.0.1", job.port)) as relay:
+        stranger = job.start(1, "--gang-timeout=1", port=relay.port, name="stranger", env=agents)
+
+        assert stranger.end() == 75
+        said = stranger.said_about("did not reach the leader")
+        told = b"".join(bytes(wire.to_agent) for wire in relay.wires)
+
+    assert "token" in said
+    assert b"admitted" not in told and b"refused" not in told and b"waiting" not in told
+    assert "token" in " ".join(refusals(job))
+    assert_goes_on(job, env=leaders)
+
+
+@pytest.mark.parametrize("by", ["variable", "file"])
+@pytest.mark.parametrize("token", ["", "fifteen bytes.."], ids=["empty", "15 bytes"])
+def test_a_token_that_is_too_short_is_refused_before_anything_begins(gang, tmp_path, token, by):
+    file = tmp_path / "token"
+    file.write_text(token)
+    file.chmod(0o600)
+    job = gang(2, *([f"--token-file={file}"] if by == "file" else []))
+
+    job.start(0, env={"MUSTER_TOKEN": token} if by == "variable" else None)
+
+    assert job.jobs[0].end() in (64, 78)
+    assert "token" in job.jobs[0].err.text
+    assert token == "" or token not in job.jobs[0].err.text
+    assert not is_open(job.port)
+
+
+def test_a_token_of_16_bytes_is_long_enough(gang):
+    job = gang(2)
+    job.start_all(env={"MUSTER_TOKEN": "x" * 16})
+    job.succeed()
+
+
+def test_no_worker_is_given_the_token(gang, worker, tmp_path):
+    folder = tmp_path / "descriptions"
+    folder.mkdir()
+    job = gang(2, command=[worker("describe_itself"), folder])
+    job.start_all(env={"MUSTER_TOKEN": TOKEN})
+
+    job.assert_codes(0)
+
+    texts = [file.read_text() for file in folder.iterdir()]
+    assert len(texts) == 2
+    assert all(TOKEN not in text and "MUSTER_TOKEN" not in text for text in texts)
+
+
+@pytest.mark.parametrize("question", [["plan"], ["plan", "--json"], ["explain"]], ids=" ".join)
+def test_no_answer_shows_the_token(muster, question):
+    command = [] if question == ["explain"] else ["--", "true"]
+    job = muster.run(
+        *question,
+        "--nnodes=2",
+        "--node-rank=0",
+        "--master-addr=10.0.0.1",
+        *command,
+        env={"MUSTER_TOKEN": TOKEN},
+    )
+
+    assert job.code == 0
+    assert TOKEN not in job.out.text + job.err.text
+
+
+def run_and_capture(gang, hosts, tmp_path, env):
+    job = gang(2, "--max-restarts=1", on=hosts)
+    file = tmp_path / f"link-{len(env)}.pcap"
+    with Capture(file, "eth0", job.port, hosts.command("exec", "0")) as capture:
+        for node in (0, 1):
+            by_pet(job, node, JOB, env=env, through=hosts.command("exec", str(node)))
+        job.wait_for_start(2)
+        job.witnesses.end(1, 3)
+        job.wait_for_start(2, attempt=1)
+        job.witnesses.end_all(2, attempt=1)
+        job.assert_codes(0)
+    return capture
+
+
+def test_with_a_token_the_link_shows_nothing_of_the_job(gang, hosts, tmp_path, witnesses):
+    capture = run_and_capture(gang, hosts, tmp_path, {"MUSTER_TOKEN": TOKEN})
+
+    shown = capture.bytes
+    words = [JOB, TOKEN, hosts.name(1), "slots", "join", "admitted", "start", "rank 1", "worker"]
+    assert [word for word in words if word.encode() in shown] == []
+    packets = capture.fields(
+        "tls",
+        "tls.handshake.type",
+        "tls.handshake.extensions.supported_version",
+        "tls.handshake.extensions.psk.identity.selected",
+        "tls.handshake.extensions_key_share_group",
+    )
+    kinds = {kind for packet in packets for kind in packet[0].split(",") if kind}
+    assert kinds == {"1", "2"}, "of the handshake only both hellos are plain"
+    hellos = [packet[1:] for packet in packets if packet[0] == "2"]
+    assert hellos and all(hello[0] == "0x0304" and all(hello) for hello in hellos), hellos
+
+
+def test_without_a_token_the_link_is_plain_which_is_said_once(gang, hosts, tmp_path, witnesses):
+    """Shows that the test above would see what it looks for."""
+    capture = run_and_capture(gang, hosts, tmp_path, {})
+
+    shown = capture.bytes
+    words = [JOB, hosts.name(1), "slots", "join", "admitted", "start", "rank 1", "worker"]
+    assert [word for word in words if word.encode() not in shown] == []

@@ -1,0 +1,312 @@
+"""Signals to one agent of a gang, in every phase of its life: nobody has to wait for anything."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from support import processes
+from support.deadlines import wait_until
+from support.gang import Gang
+from support.relay import Relay
+from support.repetitions import default_or_soak
+
+AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
+AT_ONCE = default_or_soak(0.5, 0.1)  # seconds; the default suite runs beside others
+LATER = 0.3  # seconds after which a second signal is a second request and not the same one
+
+
+def signal_and_time(job, number=signal.SIGTERM):
+    """Sends the signal to muster, and returns how long muster took to end."""
+    guard = job.guard()
+    began = time.monotonic()
+    os.kill(guard, number)
+    job.end()
+    return time.monotonic() - began
+
+
+def wait_here(seconds):
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() - began > seconds, "time to pass", seconds + 1)
+
+
+# Each brings an agent into a phase in which nothing runs yet, and names the agent to be signalled.
+
+
+def resolving(gang, hosts, _relay):
+    """The name server takes questions and does not answer."""
+    job = gang(2, on=hosts)
+    folder = f"/etc/netns/{hosts.name(1)}"
+    with open(f"{folder}/resolv.conf", "w") as file:
+        file.write(f"nameserver {hosts.address(2)}\noptions timeout:30\n")
+    hosts.network.drop_port(2, 53, "udp")
+    job.start(1, "--verbose", address="leader.test")
+    wait_until(lambda: threads_of(job.jobs[1].agent()) > 1, "the look-up to begin")
+    os.unlink(f"{folder}/resolv.conf")
+    return job.jobs[1]
+
+
+def threads_of(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def dialling(gang, hosts, _relay):
+    job = gang(2, on=hosts)
+    hosts.network.drop_port(0, job.port)
+    job.start(1)
+    wait_until(lambda: "SYN-SENT" in sockets(hosts, 1, job.port), "the agent to dial")
+    return job.jobs[1]
+
+
+def sockets(hosts, index, port):
+    return hosts.run(index, "ss", "-tan", "dport", f"= :{port}").stdout
+
+
+def refused(gang, _hosts, _relay):
+    job = gang(2)
+    job.start(1)
+    job.jobs[1].err.wait_for("connection refused")
+    return job.jobs[1]
+
+
+def joining(gang, _hosts, relay):
+    """It has a connection, and nobody answers it."""
+    job = gang(2)
+    job.start(1, port=relay.port)
+    wait_until(lambda: relay.accepted, "the agent to connect")
+    return job.jobs[1]
+
+
+def admitted(gang, _hosts, _relay):
+    job = gang(3)
+    job.start(0, "--verbose")
+    job.start(1)
+    job.jobs[0].err.wait_for("is here: 2 of 3 nodes")
+    return job.jobs[1]
+
+
+def gathering(gang, _hosts, _relay):
+    """The leader itself."""
+    job = gang(3)
+    job.start(0, "--verbose")
+    job.start(1)
+    job.jobs[0].err.wait_for("is here: 2 of 3 nodes")
+    return job.jobs[0]
+
+
+def without_a_port(gang, _hosts, relay):
+    """The leader, while somebody else has its port."""
+    job = gang(2)
+    job.start(0, port=relay.port)
+    job.jobs[0].err.wait_for("held by")
+    return job.jobs[0]
+
+
+BEFORE_THE_START = [resolving, dialling, refused, joining, admitted, gathering, without_a_port]
+
+
+@pytest.fixture
+def half_open():
+    with Relay() as relay:
+        yield relay
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+@pytest.mark.parametrize("phase", BEFORE_THE_START, ids=lambda phase: phase.__name__)
+def test_before_the_start_a_signal_ends_an_agent_at_once(gang, hosts, half_open, phase, number):
+    agent = phase(gang, hosts, half_open)
+
+    seconds = signal_and_time(agent, number)
+
+    assert agent.code == 128 + number, agent.words()
+    assert seconds <= AT_ONCE
+    report = agent.report
+    assert report["verdict"] == "stopped"
+    end_the_others(gang.jobs_started)
+
+
+def end_the_others(gangs):
+    for job in gangs:
+        for agent in job.jobs.values():
+            if agent.code is None:
+                if processes.is_alive(agent.pid):
+                    os.kill(agent.guard(), signal.SIGTERM)
+                agent.end()
+
+
+@pytest.fixture
+def gang(gang):
+    """As everywhere, and it remembers what it made."""
+
+    def make(*arguments, **options) -> Gang:
+        make.jobs_started.append(gang(*arguments, **options))
+        return make.jobs_started[-1]
+
+    make.jobs_started = []
+    return make
+
+
+def test_a_signal_to_a_waiting_leader_ends_all_who_came(gang):
+    job = gang(3)
+    leader = job.start(0, "--verbose")
+    job.start(1)
+    leader.err.wait_for("is here: 2 of 3 nodes")
+
+    leader.signal(signal.SIGTERM)
+
+    job.assert_codes(143)
+    assert job.witnesses.all() == []
+
+
+def test_a_signal_to_a_waiting_agent_leaves_the_others_waiting_for_it(gang):
+    job = gang(3)
+    leader = job.start(0, "--verbose")
+    second = job.start(1)
+    leader.err.wait_for("is here: 2 of 3 nodes")
+    second.signal(signal.SIGTERM)
+    assert second.end() == 143
+
+    job.start(1)
+    job.start(2)
+
+    job.succeed()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_while_workers_run_a_signal_to_one_agent_reaches_those_of_all_at_once(gang, whom, number):
+    job = gang(2, workers=2)
+    job.start_all()
+    job.wait_for_start()
+
+    began = time.monotonic()
+    job.jobs[whom].signal(number)
+    name = number.name.removeprefix("SIG")
+    asked = job.witnesses.wait_for(name, times=4)
+
+    assert max(one.at for one in asked) - began <= AT_ONCE
+    job.assert_codes(128 + number)
+    for report in job.reports().values():
+        assert report["verdict"] == "stopped"
+
+
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_a_signal_in_the_moment_of_the_start_leaves_nothing_behind(gang, whom):
+    job = gang(2, workers=4)
+    leader, _ = job.start_all()
+    leader.err.wait_for("workers meet at")
+
+    job.jobs[whom].signal(signal.SIGTERM)
+
+    job.assert_codes(143, seconds=3)
+    job.muster.assert_no_survivors()
+
+
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_a_signal_during_the_wait_before_a_restart_is_not_waited_for(gang, whom):
+    job = gang(2, "--max-restarts=3", "--restart-backoff=30")
+    job.start_all()
+    for attempt in (0, 1):
+        job.wait_for_start(attempt=attempt)
+        job.witnesses.end(0, 4 + attempt, attempt)
+    job.jobs[0].err.wait_for("starting attempt 2")
+
+    began = time.monotonic()
+    job.jobs[whom].signal(signal.SIGTERM)
+
+    job.assert_codes(143)
+    assert time.monotonic() - began <= AT_ONCE + 0.2
+
+
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_a_signal_while_a_restart_ends_the_old_workers_is_the_end(gang, whom):
+    job = gang(2, "--max-restarts=3", "--grace=1", stubborn=True)
+    job.start_all()
+    started = job.wait_for_start()
+    os.kill(started[0].pid, signal.SIGKILL)
+    job.witnesses.wait_for("TERM", ranks=[1])
+
+    job.jobs[whom].signal(signal.SIGTERM)
+
+    job.assert_codes(143, seconds=3)
+    assert job.witnesses.told("started", attempt=1) == []
+
+
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_a_signal_while_only_other_nodes_still_work_ends_those(gang, whom):
+    """The workers of the agent that is signalled have succeeded; it waits for the others'."""
+    job = gang(2)
+    job.start_all()
+    job.wait_for_start()
+    job.witnesses.end(whom, 0)
+    job.jobs[whom].err.wait_for("ends with 0")
+    wait_until(lambda: processes.children_of(job.jobs[whom].agent()) == [], "its worker to be gone")
+
+    began = time.monotonic()
+    job.jobs[whom].signal(signal.SIGTERM)
+    (asked,) = job.witnesses.wait_for("TERM", ranks=[1 - whom])
+
+    assert asked.at - began <= AT_ONCE
+    job.assert_codes(143)
+
+
+def test_a_leader_that_waits_for_a_last_goodbye_goes_when_it_is_told(gang):
+    job = gang(2, "--heartbeat-timeout=60")
+    leader = job.start(0)
+    with Relay(("127.0.0.1", job.port)) as relay:
+        other = job.start(1, port=relay.port)
+        job.wait_for_start()
+        job.witnesses.end(1, 0)
+        other.err.wait_for("ends with 0")
+        wait_until(lambda: b"is_last" in relay.wires[0].to_leader, "its success to be told")
+        job.witnesses.end(0, 0)
+        wait_until(lambda: b'"stop"' in relay.wires[0].to_agent, "the leader to end the attempt")
+        wait_until(lambda: b'"finish"' in relay.wires[0].to_agent, "the leader to say the end")
+        # What the agent says is not heard any more, not even that it goes.
+        relay.fall_silent("to_leader")
+        seconds = signal_and_time(leader) if processes.is_alive(leader.pid) else 0.0
+
+    assert seconds <= AT_ONCE
+    assert leader.end() == 0 if leader.code is None else leader.code == 0
+
+
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_a_second_signal_to_an_agent_kills_what_ignores_the_first(gang, whom):
+    job = gang(2, "--grace=60", stubborn=True)
+    job.start_all()
+    job.wait_for_start()
+    job.jobs[whom].signal(signal.SIGTERM)
+    job.witnesses.wait_for("TERM", times=2)
+    job.jobs[1 - whom].signal(signal.SIGTERM)
+    wait_here(LATER)
+    for agent in job.jobs.values():
+        agent.signal(signal.SIGTERM)
+
+    job.assert_codes(143, seconds=3)
+
+
+PHASES_AS_FIRST_PROCESS = ["dial", "gather", "run"]
+
+
+@pytest.mark.parametrize("phase", PHASES_AS_FIRST_PROCESS)
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_as_the_first_process_of_a_container_a_signal_is_acted_on(gang, whom, phase):
+    job = gang(2)
+    alone = {"dial": [1], "gather": [whom], "run": [0, 1]}[phase]
+    for node in alone:
+        job.start(node, through=AS_FIRST_PROCESS)
+    victim = job.jobs[whom if phase != "dial" else 1]
+    if phase == "run":
+        job.wait_for_start()
+    elif whom == 1 or phase == "dial":
+        victim.err.wait_for("connection refused")
+    else:
+        wait_until(lambda: processes.children_of(victim.guard()), "the agent to run")
+        wait_here(0.2)
+
+    seconds = signal_and_time(victim)
+
+    assert victim.code == 143
+    assert seconds <= AT_ONCE + 0.2  # unshare goes last
+    job.assert_codes(143)
