@@ -1,10 +1,20 @@
 """What a page tells its reader to type works, and what it shows is what is seen."""
 
 import re
-import socket
 
 import pytest
-from pages import CODE, PAGES, ROOT, all_blocks, blocks, name_of, page, section, without_blocks
+from pages import (
+    CODE,
+    PAGES,
+    ROOT,
+    all_blocks,
+    blocks,
+    free_port,
+    name_of,
+    page,
+    section,
+    without_blocks,
+)
 
 # What differs from run to run, or from machine to machine.
 CHANGING = [
@@ -25,11 +35,6 @@ def settled(lines):
     for pattern, replacement in CHANGING:
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
     return sorted(line for line in text.splitlines() if line)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 @pytest.mark.parametrize("block", all_blocks("console"), ids=str)
