@@ -104,6 +104,9 @@ void Agent::on_guard_lost(const ErrorCode& error) {
   say_error("the guard (pid " + std::to_string(link_.guard) +
             ") was killed: killing every process of the job");
   gang_.notify(gang::GuardGone{});
+  if (attempt_) {
+    attempt_->kill();  // whatever the gang makes of it, nobody is left whom they could be for
+  }
 }
 
 void Agent::take_signal(int signal) {

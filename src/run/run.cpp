@@ -18,8 +18,8 @@ namespace {
 Result<> check_descriptors(const JobPlan& job, const RunOptions& options) {
   constexpr rlim_t kForMuster = 24;
   const LaunchPlan& plan = job.plan;
-  const auto nodes = static_cast<rlim_t>(job.gang.policy.most_nodes);
-  const rlim_t links = job.gang.lead == gang::Lead::Always && nodes > 1 ? nodes : 0;
+  const auto nodes = static_cast<rlim_t>(job.gang.policy.least_nodes);
+  const rlim_t links = job.gang.lead != gang::Lead::Never && nodes > 1 ? nodes : 0;
   const rlim_t per_worker =
       options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
   const rlim_t needed = kForMuster + links + per_worker * plan.workers.size();
