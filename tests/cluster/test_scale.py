@@ -1,0 +1,39 @@
+"""Hundreds of agents in one gang: a real leader, and one process that plays all others."""
+
+import json
+import subprocess
+
+import pytest
+
+from support.muster import binary
+from support.repetitions import default_or_soak, soaking
+
+SECONDS = 60  # in which nothing is measured: the times are those of scripts/bench
+
+
+def simulate(muster, *options):
+    """Joins so many agents, fails one of them, restarts and ends; what was measured meanwhile."""
+    simulator = binary().parent / "tests" / "simulate_agents"
+    done = subprocess.run(
+        [simulator, "--muster", binary(), "--hold", "1", *options],
+        env=muster.environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "more", [[], ["--encrypted"], ["--by-arrival"]], ids=["plain", "encrypted", "by arrival"]
+)
+def test_hundreds_of_agents_join_fail_restart_and_succeed(muster, capsys, more):
+    figures = simulate(muster, "--agents", str(default_or_soak(200, 1000)), *more)
+
+    if soaking():
+        with capsys.disabled():
+            print(f"\n{json.dumps(figures, indent=1)}")
+    assert figures["join_bytes_per_agent"] < 4000  # no agent is told about all others
+    assert figures["restart_bytes_per_agent"] < 4000

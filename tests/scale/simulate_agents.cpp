@@ -1,0 +1,358 @@
+// How long a gang of thousands takes to start, fail and start again, and what its leader costs.
+//
+// A real muster leads. This one process plays all other agents: everything of an agent is real (its
+// decisions, its link, TLS) but its workers, which do nothing, end at once when they are told to and
+// succeed when it is time. Agents and leader share this machine, so their times are those of both.
+//
+//   usage: simulate_agents --muster FILE --agents N [--encrypted] [--by-arrival]
+//                          [--arrive-within SECONDS] [--hold SECONDS] [--fail-on NODE]
+//
+// All agents join; they idle for a while; one of them fails; all start again and succeed. What was
+// measured is printed as JSON.
+#include "leader_process.hpp"
+
+#include <muster/base/json.hpp>
+#include <muster/gang/gang.hpp>
+#include <muster/logs/messages.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace muster::scale {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kToken = "a token for the simulation of agents";
+constexpr std::chrono::seconds kPatience{120};
+/// Between the start and the measuring of what follows, so that they do not mix.
+constexpr std::chrono::milliseconds kSettle{500};
+
+struct Options {
+  std::string muster;
+  int agents = 0;
+  bool is_encrypted = false;
+  bool is_by_arrival = false;  ///< the leader chooses the node ranks
+  double arrive_within_seconds = 0;
+  double hold_seconds = 1;
+  int fail_on = 1;
+};
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Clock::duration to_duration(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// Runs until all agents have left.
+class Simulation {
+ public:
+  Simulation(Options options, std::uint16_t port, const LeaderProcess& leader);
+
+  void run();
+  [[nodiscard]] json::object& figures() { return figures_; }
+
+ private:
+  [[nodiscard]] std::unique_ptr<gang::Gang> make_agent(int node);
+  void arrive();
+  [[nodiscard]] Clock::time_point due_time(int agent) const;
+  void on_start(const gang::Start& start);
+  void on_all_joined();
+  void begin_holding();
+  void fail();
+  void on_stop(int node);
+  void on_all_restarted();
+  void on_leave(const JobEnd& end);
+  void after(Clock::duration time, void (Simulation::*then)());
+  void note_per_agent(const char* name, double total) { figures_[name] = total / options_.agents; }
+  [[nodiscard]] bool is_all(int count) const { return count == options_.agents; }
+
+  Options options_;
+  std::uint16_t port_;
+  const LeaderProcess& leader_;
+  boost::asio::io_context io_;
+  boost::asio::steady_timer timer_{io_};
+  std::shared_ptr<const gang::GangKey> key_;
+  std::vector<std::unique_ptr<gang::Gang>> agents_;  ///< by node rank, without the leader's 0
+  json::object figures_;
+
+  Clock::time_point first_arrival_;
+  Clock::time_point last_arrival_;
+  Clock::time_point failed_;
+  Clock::time_point succeeded_;
+  Costs before_;  ///< of the phase that is being measured
+  double bytes_ = 0;
+  int arrived_ = 0;
+  std::map<int, int> started_;  ///< agents, by attempt
+  int stopped_ = 0;
+  int left_ = 0;
+  int done_ = 0;
+};
+
+Simulation::Simulation(Options options, std::uint16_t port, const LeaderProcess& leader)
+    : options_(std::move(options)), port_(port), leader_(leader), before_(leader.costs()) {
+  if (options_.is_encrypted) {
+    key_ = std::make_shared<const gang::GangKey>(*gang::GangKey::derive(kToken));
+  }
+  for (int node = 1; node <= options_.agents; ++node) {
+    agents_.push_back(make_agent(node));
+  }
+}
+
+std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
+  gang::GangSetup setup;
+  setup.lead = gang::Lead::Never;
+  setup.host = "127.0.0.1";
+  setup.port = port_;
+  setup.key = key_;
+  setup.participant.seed = static_cast<std::uint64_t>(node) << 32U;
+  setup.participant.leader = setup.host + ":" + std::to_string(port_);
+  gang::Join& join = setup.participant.join;
+  join.version = "simulated";
+  join.job_id = "none";
+  if (!options_.is_by_arrival) {
+    join.node_rank = NodeRank{node};
+  }
+  join.least_nodes = join.most_nodes = options_.agents + 1;
+  join.mode = "torchrun";
+  join.host = "host-" + std::to_string(node);
+  gang::GangCallbacks callbacks;
+  callbacks.start_attempt = [this](const gang::Start& start) { on_start(start); };
+  callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
+  callbacks.pass_signal = [](int /*signal*/) {};
+  callbacks.kill_attempt = [] {};
+  callbacks.reserve_port = [] { return Result<std::uint16_t>(std::uint16_t{0}); };
+  callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
+  callbacks.done = [this] { ++done_; };
+  return std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));
+}
+
+void Simulation::run() {
+  first_arrival_ = Clock::now();
+  boost::asio::post(io_, [this] { arrive(); });
+  const auto deadline = Clock::now() + kPatience;
+  while (!is_all(done_) && Clock::now() < deadline) {
+    io_.run_one_until(deadline);
+  }
+  if (!is_all(done_)) {
+    throw std::runtime_error(
+        "not everything happened within two minutes: " + std::to_string(started_[0]) +
+        " agents started, " + std::to_string(stopped_) + " stopped, " +
+        std::to_string(started_[1]) + " started again, " + std::to_string(left_) + " left");
+  }
+}
+
+/// All that are due. Nothing else is done in between: they are here before any of them is served.
+void Simulation::arrive() {
+  while (!is_all(arrived_) && Clock::now() >= due_time(arrived_)) {
+    agents_[static_cast<std::size_t>(arrived_++)]->start();
+  }
+  last_arrival_ = Clock::now();
+  if (!is_all(arrived_)) {
+    timer_.expires_at(due_time(arrived_));
+    timer_.async_wait([this](const boost::system::error_code& /*error*/) { arrive(); });
+  }
+}
+
+Clock::time_point Simulation::due_time(int agent) const {
+  return first_arrival_ + to_duration(options_.arrive_within_seconds * agent / options_.agents);
+}
+
+void Simulation::on_start(const gang::Start& start) {
+  const bool is_last = is_all(++started_[start.attempt]);
+  if (is_last && start.attempt == 0) {
+    on_all_joined();
+  } else if (is_last) {
+    on_all_restarted();
+  }
+}
+
+void Simulation::on_all_joined() {
+  figures_["join_seconds"] = seconds_since(last_arrival_);
+  figures_["arrival_seconds"] =
+      std::chrono::duration<double>(last_arrival_ - first_arrival_).count();
+  const Costs costs = leader_.costs();
+  figures_["join_cpu_seconds"] = costs.cpu_seconds - before_.cpu_seconds;
+  bytes_ = bytes_on_the_wire(port_);
+  note_per_agent("join_bytes_per_agent", bytes_);
+  after(kSettle, &Simulation::begin_holding);
+}
+
+void Simulation::begin_holding() {
+  const Costs costs = leader_.costs();
+  figures_["rss_kilobytes"] = costs.rss_kilobytes;
+  figures_["pss_kilobytes"] = costs.pss_kilobytes;
+  figures_["peak_rss_kilobytes"] = costs.peak_rss_kilobytes;
+  constexpr double kKilo = 1024;
+  note_per_agent("rss_bytes_per_agent",
+                 kKilo * static_cast<double>(costs.rss_kilobytes - before_.rss_kilobytes));
+  note_per_agent("pss_bytes_per_agent",
+                 kKilo * static_cast<double>(costs.pss_kilobytes - before_.pss_kilobytes));
+  before_ = costs;
+  bytes_ = bytes_on_the_wire(port_);
+  after(to_duration(options_.hold_seconds), &Simulation::fail);
+}
+
+void Simulation::fail() {
+  constexpr double kMinute = 60;
+  const Costs costs = leader_.costs();
+  figures_["idle_cpu_seconds_per_minute"] =
+      (costs.cpu_seconds - before_.cpu_seconds) * kMinute / options_.hold_seconds;
+  const double bytes = bytes_on_the_wire(port_);
+  note_per_agent("idle_bytes_per_agent_and_second", (bytes - bytes_) / options_.hold_seconds);
+  before_ = costs;
+  bytes_ = bytes;
+  Failure failure;
+  failure.node = NodeRank{options_.fail_on};
+  failure.global_rank = GlobalRank{options_.fail_on};
+  failure.host = "host-" + std::to_string(options_.fail_on);
+  failure.status = ExitStatus::exited(1);
+  failure.exit_code = 1;
+  failure.last_lines = {"RuntimeError: this worker was told to fail"};
+  failed_ = Clock::now();
+  gang::Gang& agent = *agents_[static_cast<std::size_t>(options_.fail_on - 1)];
+  agent.notify(gang::WorkerFailed{failure});
+  agent.notify(gang::AttemptOver{failure, std::nullopt});
+}
+
+/// Its workers end in no time.
+void Simulation::on_stop(int node) {
+  agents_[static_cast<std::size_t>(node - 1)]->notify(gang::AttemptOver{});
+  if (is_all(++stopped_ + 1)) {  // the one that failed needs not be told
+    figures_["stop_seconds"] = seconds_since(failed_);
+  }
+}
+
+void Simulation::on_all_restarted() {
+  figures_["restart_seconds"] = seconds_since(failed_);
+  figures_["restart_cpu_seconds"] = leader_.costs().cpu_seconds - before_.cpu_seconds;
+  note_per_agent("restart_bytes_per_agent", bytes_on_the_wire(port_) - bytes_);
+  succeeded_ = Clock::now();
+  for (std::size_t i = 0; i < agents_.size(); ++i) {
+    gang::Succeeded worker;
+    worker.global_rank = GlobalRank{static_cast<int>(i) + 1};
+    worker.role = "default";
+    worker.pid = 1;
+    worker.is_last = true;
+    agents_[i]->notify(gang::WorkerSucceeded{worker});
+    agents_[i]->notify(gang::AttemptOver{});
+  }
+}
+
+void Simulation::on_leave(const JobEnd& end) {
+  if (end.exit_code != 0) {
+    throw std::runtime_error("an agent left with " + std::to_string(end.exit_code) + ": " +
+                             end.reason);
+  }
+  if (is_all(++left_)) {
+    figures_["finish_seconds"] = seconds_since(succeeded_);
+  }
+}
+
+void Simulation::after(Clock::duration time, void (Simulation::*then)()) {
+  timer_.expires_after(time);
+  timer_.async_wait([this, then](const boost::system::error_code& /*error*/) { (this->*then)(); });
+}
+
+// --- The program --------------------------------------------------------------------------------
+
+Options read_options(const std::vector<std::string>& words) {
+  Options options;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--encrypted") {
+      options.is_encrypted = true;
+      continue;
+    }
+    if (words[i] == "--by-arrival") {
+      options.is_by_arrival = true;
+      continue;
+    }
+    const std::string& value = words.at(i + 1);
+    if (words[i] == "--muster") {
+      options.muster = value;
+    } else if (words[i] == "--agents") {
+      options.agents = std::stoi(value);
+    } else if (words[i] == "--arrive-within") {
+      options.arrive_within_seconds = std::stod(value);
+    } else if (words[i] == "--hold") {
+      options.hold_seconds = std::stod(value);
+    } else if (words[i] == "--fail-on") {
+      options.fail_on = std::stoi(value);
+    } else {
+      throw std::invalid_argument("unknown option '" + words[i] + "'");
+    }
+    ++i;
+  }
+  if (options.muster.empty() || options.agents < 1 || options.hold_seconds <= 0 ||
+      options.fail_on < 1 || options.fail_on > options.agents) {
+    throw std::invalid_argument("--muster FILE and --agents N are needed, and --fail-on 1 to N");
+  }
+  return options;
+}
+
+/// A leader whose worker waits for its end in the first attempt and succeeds in the second one.
+std::vector<std::string> leader_command(const Options& options, std::uint16_t port) {
+  return {options.muster,
+          "--nnodes=" + std::to_string(options.agents + 1),
+          "--node-rank=0",
+          "--master-addr=127.0.0.1",
+          "--master-port=" + std::to_string(port),
+          "--nproc-per-node=1",
+          "--max-restarts=1",
+          "--",
+          "/bin/sh",
+          "-c",
+          "test $TORCHELASTIC_RESTART_COUNT = 1 || exec sleep 3600"};
+}
+
+void raise_limit_of_descriptors() {
+  rlimit limit{};
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int simulate(const Options& options) {
+  raise_limit_of_descriptors();
+  set_up_messages(Level::Warning, /*with_colour=*/false);
+  if (options.is_encrypted) {
+    (void)::setenv("MUSTER_TOKEN", kToken, 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  }
+  const std::uint16_t port = free_port();
+  LeaderProcess leader(leader_command(options, port), port);
+  Simulation simulation(options, port, leader);
+  simulation.run();
+  const int code = leader.wait();
+  json::object& figures = simulation.figures();
+  figures["agents"] = options.agents;
+  figures["is_encrypted"] = options.is_encrypted;
+  figures["own_cpu_seconds"] = own_cpu_seconds();
+  figures["leader_exit_code"] = code;
+  std::cout << pretty_json(figures);
+  return code == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace muster::scale
+
+int main(int argc, char** argv) {
+  try {
+    return muster::scale::simulate(muster::scale::read_options({argv + 1, argv + argc}));
+  } catch (const std::exception& error) {
+    std::cerr << "simulate_agents: " << error.what() << "\n";
+    return EXIT_FAILURE;
+  }
+}
