@@ -9,6 +9,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -24,6 +26,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int kStrangersNamed = 20;
 /// Links that have not said who they are. More than that many agents never come at once.
 constexpr std::size_t kLeastPending = 1'024;
+
+/// A handshake takes three times the memory of the link that it leaves, and those of thousands of
+/// agents at once leave a heap of holes.
+void give_memory_back() {
+  (void)::malloc_trim(0);
+}
 
 }  // namespace
 
@@ -159,10 +167,15 @@ void Gang::Driver::drain() {
 }
 
 void Gang::Driver::handle(LeaderEvent& event) {
-  if (leader_) {
-    for (const LeaderAction& action : leader_->on(event, Clock::now())) {
-      std::visit([this](const auto& wanted) { act(wanted); }, action);
-    }
+  if (!leader_) {
+    return;
+  }
+  const bool was_gathering = leader_->state() == Leader::State::Gathering;
+  for (const LeaderAction& action : leader_->on(event, Clock::now())) {
+    std::visit([this](const auto& wanted) { act(wanted); }, action);
+  }
+  if (was_gathering && leader_->state() == Leader::State::Running && setup_.key) {
+    boost::asio::post(io_, give_memory_back);
   }
 }
 
