@@ -1,4 +1,6 @@
 // One agent's decisions. See the header for the picture.
+#include "durations.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/gang/participant.hpp>
 
@@ -31,10 +33,6 @@ std::string hexadecimal(std::uint64_t number) {
   return text.data();
 }
 
-std::string whole_seconds(Instant::duration duration) {
-  return std::to_string(std::chrono::duration_cast<seconds>(duration).count()) + " s";
-}
-
 }  // namespace
 
 Participant::Participant(ParticipantPolicy policy, Instant now)
@@ -64,7 +62,8 @@ std::optional<Instant> Participant::next_wake() const {
     return std::nullopt;
   }
   if (is_linked_) {
-    return std::min(next_beat_, last_heard_ + heartbeat_timeout_);
+    const Instant wake = std::min(next_beat_, last_heard_ + heartbeat_timeout_);
+    return has_workers() ? std::min(wake, must_be_gone()) : wake;
   }
   if (state_ != State::Seeking) {
     return std::nullopt;  // the leader is lost, and only the end of the workers is waited for
@@ -144,7 +143,7 @@ void Participant::dial() {
 
 void Participant::lose_leader(const std::string& why, Instant now) {
   const std::string reason = "the leader at " + policy_.leader + " was lost: it " + why;
-  const auto most_grace = known_end_ ? std::nullopt : time_without_leader(now);
+  const auto most_grace = time_without_leader(now);
   if (!known_end_) {
     known_end_ =
         own_signal_ ? end_by_signal(*own_signal_) : make_end(Verdict::Lost, kExitLost, reason);
@@ -158,14 +157,19 @@ void Participant::lose_leader(const std::string& why, Instant now) {
   }
 }
 
-/// The leader counts from when it heard us the last time, which is not before the last beat that it
-/// answered. However late we notice, the workers are gone when it starts the next attempt.
+/// From then on the leader may start the next attempt without this node. It counts from when it heard
+/// us the last time, which is not before we sent the last beat that it answered.
+Instant Participant::must_be_gone() const {
+  const bool may_go_on = orphan_limit_ && !known_end_ && !is_leader_;
+  return may_go_on ? confirmed_ + heartbeat_timeout_ + *orphan_limit_ : Instant::max();
+}
+
+/// The most grace for workers of a lost leader, however late we noticed; empty: the whole grace.
 std::optional<milliseconds> Participant::time_without_leader(Instant now) const {
-  if (!orphan_limit_) {
-    return std::nullopt;  // there is no other attempt: they have their whole grace
+  if (must_be_gone() == Instant::max()) {
+    return std::nullopt;
   }
-  const Instant gone = confirmed_ + heartbeat_timeout_ + *orphan_limit_;
-  const auto left = std::chrono::duration_cast<milliseconds>(gone - now);
+  const auto left = std::chrono::duration_cast<milliseconds>(must_be_gone() - now);
   return std::clamp(left, milliseconds(0), *orphan_limit_);
 }
 
@@ -233,6 +237,10 @@ void Participant::take(const Start& start, Instant now) {
     orphan_limit_ =
         milliseconds(static_cast<milliseconds::rep>(start.orphan_limit_seconds * 1'000));
   }
+  if (now >= must_be_gone()) {  // we were stopped for long, and this was sent before
+    cut_off("sent a start that is too old", now);
+    return;
+  }
   state_ = State::Running;
   next_beat_ = std::min(next_beat_, now + beat_interval());
   actions_.emplace_back(StartAttempt{start});
@@ -263,10 +271,14 @@ void Participant::take(const Finish& finish, Instant /*now*/) {
 
 template <typename Other>
 void Participant::take(const Other& unexpected, Instant now) {
+  cut_off(
+      "sent the message '" + std::string(name_of(Message(unexpected))) + "', which no leader sends",
+      now);
+}
+
+void Participant::cut_off(std::string why, Instant now) {
   actions_.emplace_back(HangUp{});
-  handle(LinkDown{"sent the message '" + std::string(name_of(Message(unexpected))) +
-                  "', which no leader sends"},
-         now);
+  handle(LinkDown{std::move(why)}, now);
 }
 
 // --- What happens here --------------------------------------------------------------------------
@@ -343,18 +355,7 @@ void Participant::stop_attempt(int signal,
 
 void Participant::handle(const Wake& /*wake*/, Instant now) {
   if (is_linked_) {
-    if (now - next_beat_ > beat_interval()) {  // we were stopped: what the leader said is unread
-      last_heard_ = std::min(last_heard_ + (now - next_beat_), now);
-    }
-    if (now >= next_beat_) {
-      next_beat_ = now + beat_interval();
-      unanswered_.push_back(now);
-      tell(Beat{});
-    }
-    if (now - last_heard_ >= heartbeat_timeout_) {
-      actions_.emplace_back(HangUp{});
-      handle(LinkDown{"was silent for " + whole_seconds(heartbeat_timeout_)}, now);
-    }
+    keep_in_touch(now);
     return;
   }
   if (state_ != State::Seeking) {
@@ -369,6 +370,22 @@ void Participant::handle(const Wake& /*wake*/, Instant now) {
   }
   if (dial_at_ && now >= *dial_at_) {
     dial();
+  }
+}
+
+void Participant::keep_in_touch(Instant now) {
+  if (now - next_beat_ > beat_interval()) {  // we were stopped: what the leader said is unread
+    last_heard_ = std::min(last_heard_ + (now - next_beat_), now);
+  }
+  if (now >= next_beat_) {
+    next_beat_ = now + beat_interval();
+    unanswered_.push_back(now);
+    tell(Beat{});
+  }
+  if (now - last_heard_ >= heartbeat_timeout_) {
+    cut_off("was silent for " + whole_seconds(heartbeat_timeout_), now);
+  } else if (has_workers() && now >= must_be_gone()) {
+    cut_off("did not answer for " + whole_seconds(now - confirmed_), now);
   }
 }
 

@@ -197,6 +197,11 @@ class Leader {
   void send(std::vector<LinkId> links, Message message);
   void say(Level level, std::string text);
 
+  /// Short waits pass in silence.
+  static constexpr std::chrono::seconds kFirstProgress{5};
+  /// Names are looked up so long before the deadline, so that the answer is there in time.
+  static constexpr std::chrono::seconds kLookUpAhead{3};
+
   Policy policy_;
   State state_ = State::Gathering;
   Roster roster_;

@@ -168,6 +168,9 @@ class Participant {
   void give_up(Instant now);
   void report_seeking(Instant now);
   void lose_leader(const std::string& why, Instant now);
+  void cut_off(std::string why, Instant now);
+  void keep_in_touch(Instant now);
+  [[nodiscard]] Instant must_be_gone() const;
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
   void leave(JobEnd end);
   void stop_attempt(int signal,

@@ -1,0 +1,19 @@
+#pragma once
+
+// Durations in the words of messages. Private to gang/.
+
+#include <chrono>
+#include <string>
+
+namespace muster::gang {
+
+[[nodiscard]] inline double seconds_of(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+/// "30 s".
+[[nodiscard]] inline std::string whole_seconds(std::chrono::nanoseconds duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
+}
+
+}  // namespace muster::gang
