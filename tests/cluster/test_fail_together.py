@@ -3,7 +3,6 @@
 import os
 import signal
 import statistics
-import threading
 import time
 
 import pytest
@@ -50,7 +49,7 @@ def assert_all_report_the_same(job, *agents):
     return reports[0]
 
 
-def seconds_until_term_elsewhere(gang, hosts, *, print_figure=False):
+def seconds_until_term_elsewhere(gang, hosts):
     job = gang(2, on=hosts, workers=2)
     job.start_all()
     started = job.wait_for_start()
@@ -100,8 +99,8 @@ def test_an_exit_code_of_one_worker_is_that_of_every_agent(gang, hosts):
 
 
 def test_the_first_failure_is_reported_and_not_its_echo_on_other_nodes(gang, worker, muster):
-    """All others lose their connection to rank 2, and fail by themselves shortly after it."""
-    job = gang(3, command=[worker("lose_a_peer"), 2, 3], workers=2)
+    """All others lose their connection to rank 2, and fail by themselves after it."""
+    job = gang(3, command=[worker("lose_a_peer"), 2, 200, "stubborn"], workers=2)
     job.start_all()
 
     job.assert_codes(134)

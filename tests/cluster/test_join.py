@@ -31,7 +31,7 @@ def assert_never_started(gang, *agents):
 
 @pytest.mark.soak
 def test_a_second_agent_that_comes_late_is_waited_for(gang, hosts):
-    late = default_or_soak(2, 120)
+    late = default_or_soak(1, 120)
     job = gang(2, on=hosts, workers=2)
     job.start(0)
     wait_here(late)
@@ -77,7 +77,7 @@ def test_a_name_that_appears_later_is_found(gang, hosts):
     job.start(0, address=hosts.address(0))
     second = job.start(1, address=name)
     second.err.wait_for(f"'{name}' does not resolve")
-    wait_here(default_or_soak(1, 60))
+    wait_here(default_or_soak(0.3, 60))
 
     append_name(hosts, 1, name, hosts.address(0))
 
@@ -156,7 +156,7 @@ def test_with_a_range_and_without_node_ranks_the_ranks_have_no_gap(gang, hosts):
 
 @pytest.mark.soak
 def test_when_one_of_four_does_not_come_all_others_end_with_75_and_nothing_started(gang, hosts):
-    limit = default_or_soak(2, 20)
+    limit = default_or_soak(1, 20)
     job = gang(4, f"--gang-timeout={limit}", on=hosts)
     for node in (0, 1, 3):
         job.start(node)
@@ -250,7 +250,7 @@ def test_a_leader_without_a_name_is_said_to_have_none(gang, hosts):
 
 @pytest.mark.soak
 def test_a_leader_behind_a_silent_firewall_is_said_not_to_answer(gang, hosts):
-    limit = default_or_soak(2, 20)
+    limit = default_or_soak(1, 20)
     job = gang(2, f"--gang-timeout={limit}", on=hosts)
     hosts.network.drop_port(0, job.port)
     job.start(1)
@@ -258,7 +258,7 @@ def test_a_leader_behind_a_silent_firewall_is_said_not_to_answer(gang, hosts):
     job.assert_codes(75, seconds=limit + 10)
 
     line = job.jobs[1].said_about("did not reach the leader", f"{hosts.address(0)}:{job.port}")
-    assert "no answer" in line
+    assert re.search("no answer|has not answered", line), line
     assert job.jobs[1].seconds < limit + 1
     assert_never_started(job, 1)
 
@@ -276,7 +276,7 @@ def test_a_leader_on_a_host_that_is_not_there_is_said_to_have_no_route(gang, hos
 
 
 def test_somebody_who_takes_connections_and_is_silent_is_no_leader(gang):
-    job = gang(2, "--gang-timeout=2", *QUIET)
+    job = gang(2, "--gang-timeout=1", *QUIET)
     with Relay() as half_open:
         job.start(1, port=half_open.port)
 
@@ -287,6 +287,7 @@ def test_somebody_who_takes_connections_and_is_silent_is_no_leader(gang):
     assert_never_started(job, 1)
 
 
+@pytest.mark.soak_only
 def test_while_it_waits_the_leader_says_how_many_are_here_and_who_is_missing(gang):
     job = gang(3)
     leader = job.start(0)

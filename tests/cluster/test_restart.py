@@ -227,6 +227,7 @@ def start_three_of_two(gang, hosts, *options):
     return job
 
 
+@pytest.mark.soak_only
 def test_a_spare_takes_the_place_of_a_node_whose_agent_was_killed(gang, hosts):
     job = start_three_of_two(gang, hosts)
 
@@ -310,6 +311,7 @@ def test_the_world_shrinks_and_grows_again_when_a_node_returns(gang, hosts):
     job.witnesses.assert_attempts_never_met()
 
 
+@pytest.mark.soak_only
 def test_with_fewer_than_the_least_nodes_the_job_waits_for_one_to_return(gang, hosts):
     job = gang(2, "--max-restarts=1", *QUICK, on=hosts)
     job.start_all()
@@ -326,6 +328,7 @@ def test_with_fewer_than_the_least_nodes_the_job_waits_for_one_to_return(gang, h
     job.witnesses.assert_attempts_never_met()
 
 
+@pytest.mark.soak_only
 def test_a_node_that_returns_before_its_loss_was_noticed_takes_its_place_again(gang):
     """Its old link is half-open: the leader hears nothing, and does not know why."""
     job = gang(2, "--max-restarts=1", *QUICK)
@@ -343,6 +346,7 @@ def test_a_node_that_returns_before_its_loss_was_noticed_takes_its_place_again(g
         job.succeed(attempt=1)
 
 
+@pytest.mark.soak_only
 def test_a_node_that_does_not_return_is_lost_in_the_end(gang):
     job = gang(2, "--max-restarts=1", "--gang-timeout=1", *QUICK)
     job.start_all()
