@@ -233,6 +233,11 @@ void Participant::take(const Start& start, Instant now) {
   has_run_ = true;
   own_failure_.reset();
   orphan_limit_.reset();
+  if (own_signal_) {  // the leader did not know yet that this agent was asked to end
+    state_ = State::Over;
+    tell(Ended{attempt_, std::nullopt, std::nullopt});
+    return;
+  }
   if (start.orphan_limit_seconds > 0) {
     orphan_limit_ =
         milliseconds(static_cast<milliseconds::rep>(start.orphan_limit_seconds * 1'000));
@@ -308,7 +313,7 @@ void Participant::handle(const AttemptOver& over, Instant /*now*/) {
     leave(*known_end_);
     return;
   }
-  tell(Ended{attempt_, over.failure, over.made_progress});
+  tell(Ended{attempt_, over.failure, over.made_progress, over.gave_up});
 }
 
 void Participant::handle(const StopSignal& stop, Instant /*now*/) {

@@ -56,6 +56,7 @@ struct WorkerSucceeded {
 struct AttemptOver {
   std::optional<Failure> failure;
   std::optional<bool> made_progress;
+  bool gave_up = false;  ///< but for something that could not be killed
 };
 /// TERM, INT, HUP or QUIT from outside.
 struct StopSignal {

@@ -420,6 +420,24 @@ TEST(Orphan, HasNoTimeWhereItNoticesTooLate) {
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM within 0 ms");
 }
 
+TEST(Orphan, HasNoTimeWhereBeatsAreNotAnsweredWhateverElseIsHeard) {
+  ParticipantStory story = running(8);
+  story.leader_answers = false;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(story.wait(seconds(5)), "");
+    (void)story.hear(Waiting{"something"});
+  }
+
+  EXPECT_EQ(story.wait(seconds(1)), "hang up | stop workers by SIGTERM within 0 ms");
+  EXPECT_TRUE(story.has_said("it did not answer for 16 s"));
+}
+
+TEST(Orphan, StartsNothingWhereTheStartComesTooLate) {
+  ParticipantStory story = joined();
+  story.sleep(seconds(16));
+  EXPECT_EQ(story.hear(start_of(0, 8)), "hang up | leave: lost 69");
+}
+
 TEST(Orphan, HasLessThanTheGraceThatRunsAlready) {
   ParticipantStory story = stopping(std::nullopt, 8);
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}),
@@ -458,6 +476,13 @@ TEST(OwnAgent, NeverBeatsAndNeverWakes) {
   EXPECT_EQ(story.next_wake(), std::nullopt);
   EXPECT_EQ(story.wait(seconds(1'000)), "");
   EXPECT_EQ(story.beats.size(), 0U);
+}
+
+TEST(OwnAgent, LosesNoLeaderHoweverLongTheJobRuns) {
+  ParticipantStory story = leading();
+  (void)story.wait(seconds(100));
+  EXPECT_EQ(story.hear(start_of(0, 8)), "start workers of 0");
+  EXPECT_EQ(story.wait(seconds(100)), "");
 }
 
 TEST(OwnAgent, TriesAgainWhereItsPortIsTaken) {
