@@ -114,10 +114,13 @@ def test_every_line_of_the_page_describes_a_difference(all_differences):
     assert sorted(listed_differences().keys() - occurring) == []
 
 
-def test_a_port_that_was_given_is_the_same_under_both(all_differences):
-    for job in (GIVEN_PORT, TWO_NODES):
-        names = {name for _, name in all_differences[" ".join(job)]}
-        assert "MASTER_PORT" not in names
+def test_a_port_that_was_given_is_the_same_on_one_node_and_the_gangs_on_several(all_differences):
+    def names(job):
+        return {name for _, name in all_differences[" ".join(job)]}
+
+    assert "MASTER_PORT" not in names(GIVEN_PORT)
+    assert "MASTER_PORT" in names(TWO_NODES)
+    assert "MASTER_ADDR" not in names(TWO_NODES)
 
 
 def test_the_training_script_runs_under_torchrun_as_well(torch_venv, two_hosts):
