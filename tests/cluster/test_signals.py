@@ -130,8 +130,7 @@ def end_the_others(gangs):
     for job in gangs:
         for agent in job.jobs.values():
             if agent.code is None:
-                if processes.is_alive(agent.pid):
-                    os.kill(agent.guard(), signal.SIGTERM)
+                os.kill(agent.pid, signal.SIGTERM)  # it is at least a zombie
                 agent.end()
 
 
