@@ -264,7 +264,7 @@ def test_words_about_another_attempt_change_nothing(waiting, attempt):
     with admitted(waiting, slots=1) as peer:
         waiting.wait_for_start(1)
         peer.say({"type": "failed", "attempt": attempt, "failure": FAILURE})
-        peer.say({"type": "ended", "attempt": attempt})
+        peer.say({"type": "ended", "attempt": attempt, "gave_up": False})
         peer.say({"type": "beat"})
         peer.wait_for("beat")
         assert waiting.witnesses.told("TERM") == []
@@ -274,7 +274,7 @@ def test_words_about_another_attempt_change_nothing(waiting, attempt):
         success = {**worker, "run_time_seconds": 0.5}
         peer.say({"type": "succeeded", "attempt": 0, **success, "is_last": True})
         peer.wait_for("stop")
-        peer.say({"type": "ended", "attempt": 0})
+        peer.say({"type": "ended", "attempt": 0, "gave_up": False})
         end = peer.wait_for("finish")["end"]
 
     assert (end["verdict"], end["exit_code"]) == ("succeeded", 0)

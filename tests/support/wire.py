@@ -26,6 +26,7 @@ def join(**changes):
         "mode": "torchrun",
         "slots": 2,
         "host": "by-hand",
+        "grace_seconds": 1.0,
         "waited_seconds": 0.0,
         **changes,
     }
