@@ -155,6 +155,8 @@ def job_codes(schedule):
         }[fault.kind]
     if any(ends_the_job(schedule, fault) for fault in struck(schedule)):
         codes.discard(0)
+    if schedule.loss:
+        codes.add(LOST)  # four packets lost in a row are a second of silence
     return codes
 
 
