@@ -51,17 +51,16 @@ Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
 }
 
 Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
-  constexpr std::chrono::seconds kAllowedWhenFailing(10);
   if (const auto what = settings.find("on-early-exit")) {
     if (what->value != "wait" && what->value != "fail") {
       return wrong_value(*what, "wait or fail");
     }
     if (what->value == "fail") {
       options.on_early_exit = gang::OnEarlyExit::Fail;
-      options.early_exit_timeout = kAllowedWhenFailing;
     }
   }
-  return read_duration(options.early_exit_timeout, settings, "early-exit-timeout");
+  return read_duration(
+      options.early_exit_timeout, settings, "early-exit-timeout", {.is_least_allowed = false});
 }
 
 /// No message shows the token.

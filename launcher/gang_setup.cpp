@@ -66,8 +66,6 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
     setup.key = std::move(*key);
   }
 
-  setup.policy.job_id = cluster.job_id;
-  setup.policy.mode = plan.mode;
   setup.policy.least_nodes = cluster.least_nodes;
   setup.policy.most_nodes = cluster.nodes;
   setup.policy.grace = options.grace;
@@ -86,6 +84,10 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
   join.mode = plan.mode;
   join.slots = cluster.local_slots();
   join.host = options.host_name;
+  join.grace_seconds = std::chrono::duration<double>(options.grace).count();
+  // As they come over a link: what is too long or no text is changed there, and compared.
+  setup.policy.job_id = gang::as_sent(cluster.job_id);
+  setup.policy.mode = gang::as_sent(plan.mode);
   setup.participant.seed = random_number();
   const bool is_bracketed = cluster.master_address.find(':') != std::string::npos;
   setup.participant.leader =
@@ -116,6 +118,9 @@ Placement to_placement(const gang::Start& start, const Cluster& cluster, int slo
   placement.master_address =
       start.master_address.empty() ? cluster.master_address : start.master_address;
   placement.worker_port = cluster.worker_port;
+  if (start.worker_port != 0) {
+    placement.worker_port = start.worker_port;  // the leader's word: the same on all nodes
+  }
   return placement;
 }
 

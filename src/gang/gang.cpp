@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <deque>
@@ -22,8 +23,8 @@ namespace {
 using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
-/// Strangers are named so often; a port scan must not fill the log.
-constexpr int kStrangersNamed = 20;
+/// So many strangers are named, each once; a port scan must not fill the log.
+constexpr std::size_t kStrangersNamed = 50;
 /// Links that have not said who they are. More than that many agents never come at once.
 constexpr std::size_t kLeastPending = 1'024;
 
@@ -53,8 +54,6 @@ class Gang::Driver {
   }
 
   void notify(ParticipantEvent event) { add(std::move(event)); }
-
-  void hurry() { finish(); }
 
  private:
   using Happening = std::variant<LeaderEvent, ParticipantEvent>;
@@ -99,7 +98,7 @@ class Gang::Driver {
   // The link to the leader.
   void connect();
   void lead_or_connect();
-  [[nodiscard]] Result<> lead();
+  [[nodiscard]] std::optional<ListenFailure> lead();
   void on_connected(tcp::socket socket);
 
   // The links of the leader.
@@ -107,6 +106,7 @@ class Gang::Driver {
   void on_message(LinkId link, Message message);
   void on_lost(LinkId link, const std::string& why);
   void name_stranger(const Link& link, const std::string& why);
+  [[nodiscard]] std::size_t most_pending() const;
   void finish();
 
   boost::asio::io_context& io_;
@@ -124,7 +124,7 @@ class Gang::Driver {
   std::unordered_map<LinkId, std::unique_ptr<Link>> links_;
   std::set<LinkId> pending_;  ///< oldest first: those that have not said who they are
   LinkId next_link_ = kOwnLink + 1;
-  int strangers_ = 0;
+  std::set<std::string> strangers_;  ///< that have been named, each with its reason
 
   Resolver resolver_{io_};
   Dialer dialer_{io_};
@@ -275,8 +275,8 @@ void Gang::Driver::act(const Dissolve& /*wanted*/) {
 
 void Gang::Driver::act(const Dial& /*wanted*/) {
   if (setup_.lead == Lead::Always) {
-    if (const auto leads = lead(); !leads) {
-      add(ParticipantEvent(DialFailed{leads.error().message}));
+    if (const auto failure = lead()) {
+      add(ParticipantEvent(DialFailed{failure->error.message, !failure->is_in_use}));
     }
   } else if (setup_.lead == Lead::IfItsOurs) {
     lead_or_connect();
@@ -325,11 +325,11 @@ void Gang::Driver::finish() {
 // --- The link to the leader ---------------------------------------------------------------------
 
 /// Opens the port and takes the lead. Fails when somebody else has the port.
-Result<> Gang::Driver::lead() {
+std::optional<ListenFailure> Gang::Driver::lead() {
   if (setup_.policy.most_nodes > 1) {
     auto listener = Listener::open(io_, setup_.port);
     if (!listener) {
-      return listener.error().error;
+      return listener.error();
     }
     listener_ = std::move(*listener);
     listener_->on_remark = [](const std::string& remark) { say_warning(remark); };
@@ -344,7 +344,7 @@ Result<> Gang::Driver::lead() {
   }
   leader_.emplace(setup_.policy, Clock::now());
   add(ParticipantEvent(LinkUp{/*is_own=*/true}));
-  return {};
+  return std::nullopt;
 }
 
 /// No node rank is given: the agent that owns the address and gets the port leads.
@@ -354,7 +354,10 @@ void Gang::Driver::lead_or_connect() {
         addresses && std::any_of(addresses->begin(), addresses->end(), [](const auto& address) {
           return is_own(address);
         });
-    if (!is_ours || !lead()) {
+    const auto failure = is_ours ? lead() : std::nullopt;
+    if (failure && !failure->is_in_use) {
+      add(ParticipantEvent(DialFailed{failure->error.message, /*is_final=*/true}));
+    } else if (!is_ours || failure) {
       connect();  // which says what is wrong with the name, or finds who was faster
     }
   });
@@ -394,10 +397,19 @@ void Gang::Driver::on_accept(tcp::socket socket) {
   Link& started = *links_.emplace(link, std::move(made)).first->second;
   pending_.insert(link);
   started.start();
-  const auto most = std::max(kLeastPending, 2 * static_cast<std::size_t>(setup_.policy.most_nodes));
+  const auto most = most_pending();
   if (pending_.size() > most) {
     act(Drop{*pending_.begin()});
   }
+}
+
+/// Strangers never get more than a quarter of the descriptors: the workers' pipes need them.
+std::size_t Gang::Driver::most_pending() const {
+  rlimit limit{};
+  const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  const auto wanted =
+      std::max(kLeastPending, 2 * static_cast<std::size_t>(setup_.policy.most_nodes));
+  return is_known ? std::min(wanted, static_cast<std::size_t>(limit.rlim_cur) / 4) : wanted;
 }
 
 void Gang::Driver::on_message(LinkId link, Message message) {
@@ -424,9 +436,10 @@ void Gang::Driver::on_lost(LinkId link, const std::string& why) {
 }
 
 void Gang::Driver::name_stranger(const Link& link, const std::string& why) {
-  if (++strangers_ <= kStrangersNamed) {
-    say_warning("refused a connection from " + link.peer_address() + ": it " + why +
-                (strangers_ == kStrangersNamed ? "; further ones are not named" : ""));
+  const std::string who = link.peer_address() + ": it " + why;
+  if (strangers_.size() < kStrangersNamed && strangers_.insert(who).second) {
+    say_warning("refused a connection from " + who +
+                (strangers_.size() == kStrangersNamed ? "; further ones are not named" : ""));
   }
 }
 
@@ -443,10 +456,6 @@ void Gang::start() {
 
 void Gang::notify(ParticipantEvent event) {
   driver_->notify(std::move(event));
-}
-
-void Gang::hurry() {
-  driver_->hurry();
 }
 
 }  // namespace muster::gang

@@ -73,6 +73,10 @@ std::optional<Instant> Leader::next_wake() const {
       at(goodbye_deadline_);
       break;
     case State::Stopping:
+      if (roster_.has_others()) {
+        at(stop_deadline_);
+      }
+      break;
     case State::Finished:
       break;
   }
@@ -126,6 +130,9 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
   if (state_ == State::Running && early_exit_deadline_ && now >= *early_exit_deadline_) {
     end_by_early_exit(now);
   }
+  if (state_ == State::Stopping && now >= stop_deadline_) {
+    give_up_stopping(now);
+  }
   if (state_ == State::Resting && now >= rest_until_) {
     gather(now);
   }
@@ -173,6 +180,16 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
   if (ended.made_progress) {
     made_progress_ = made_progress_.value_or(false) || *ended.made_progress;
   }
+  if (ended.gave_up && !is_haunted_) {
+    is_haunted_ = true;
+    say(Level::Error,
+        "node " + to_string(*member.node_rank) + ", " + describe(member) +
+            ", could not kill a process of attempt " + std::to_string(attempt_) +
+            ": there is no other attempt beside it");
+  }
+  if (is_haunted_ && state_ == State::Stopping && !end_) {
+    end_ = end_without_restart_;
+  }
   if (member.leaving_after) {
     let_go(link, "was stopped by " + signal_name(*member.leaving_after), now);
   }
@@ -180,16 +197,16 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
 }
 
 void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
-  if (asked.is_urgent && !roster_.find(link)->leaving_after) {
+  Member& member = *roster_.find(link);
+  if ((link != kOwnLink && !member.seat) || member.leaving_after) {
+    return;  // a spare that leaves, and its link will be gone; or it was heard already
+  }
+  if (asked.is_urgent) {
     hurry(asked.signal, now);
     return;
   }
   if (end_ || state_ == State::Finishing) {
     return;
-  }
-  Member& member = *roster_.find(link);
-  if (link != kOwnLink && !member.seat) {
-    return;  // a spare that leaves: its link will be gone
   }
   if (link != kOwnLink && state_ == State::Gathering && attempt_ == 0) {
     roster_.stand_up(link, "was stopped by " + signal_name(asked.signal));

@@ -2,11 +2,16 @@
 #include <muster/base/text.hpp>
 #include <muster/gang/leader.hpp>
 
+#include <algorithm>
+
 namespace muster::gang {
 namespace {
 
 /// More than any job has agents; a flood of joins must not fill the memory.
 constexpr std::size_t kMostIncarnations = 1'000'000;
+constexpr std::size_t kLeastSpares = 16;
+/// More workers than that no job has, and their count fits an int.
+constexpr int kMostSlots = 100'000'000;
 
 std::string describe_range(int least, int most) {
   return least == most ? std::to_string(most) : std::to_string(least) + ":" + std::to_string(most);
@@ -23,6 +28,10 @@ void Leader::handle(const Arrived& arrived, Instant now) {
   member.last_heard = now;
   if (const std::string reason = objection(arrived.join); !reason.empty()) {
     refuse(arrived.link, reason);
+    return;
+  }
+  if (state_ == State::Finishing) {  // of the job that is to follow under the same name
+    refuse(arrived.link, "the job has ended, and its leader is leaving", /*may_retry=*/true);
     return;
   }
   if (incarnations_.size() > kMostIncarnations) {
@@ -55,12 +64,12 @@ std::string Leader::objection(const Join& join) const {
   if (incarnations_.contains(join.incarnation)) {
     return "its message has been received before";
   }
+  if (join.slots > kMostSlots / std::max(1, roster_.seated() + 1)) {
+    return "it has " + std::to_string(join.slots) + " slots, which no node has";
+  }
   if (join.node_rank && join.node_rank->value >= policy_.most_nodes) {
     return "its node rank is " + to_string(*join.node_rank) + ", and the job has " +
            describe_nodes();
-  }
-  if (state_ == State::Finishing || state_ == State::Finished) {
-    return "the job has ended";
   }
   return {};
 }
@@ -106,6 +115,10 @@ void Leader::keep_or_refuse(LinkId link) {
                                : "all " + describe_nodes() + " of the job are here already");
     return;
   }
+  if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(policy_.most_nodes)) {
+    refuse(link, "there are more spares than the job has nodes", /*may_retry=*/true);
+    return;
+  }
   say(Level::Info, describe(member) + " is a spare: it waits until a node is needed");
   send(link,
        Admitted{std::nullopt,
@@ -113,7 +126,9 @@ void Leader::keep_or_refuse(LinkId link) {
 }
 
 void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
-  say(Level::Warning, "refused " + describe(*roster_.find(link)) + ": " + reason);
+  constexpr int kNamed = 100;  // who asks again and again must not fill the log
+  say(++refusals_ <= kNamed ? Level::Warning : Level::Debug,
+      "refused " + describe(*roster_.find(link)) + ": " + reason);
   send(link, Refused{std::move(reason), may_retry});
   actions_.emplace_back(Drop{link});
   roster_.remove(link);

@@ -22,7 +22,18 @@ constexpr seconds kQuickFailure{60};
 constexpr seconds kGoodbye{5};
 /// For what is between deciding and doing, on both sides of a fence.
 constexpr seconds kFenceMargin{2};
+/// For killing, for a console that stalls, and for a machine that is slow.
+constexpr seconds kStopMargin{60};
 constexpr std::size_t kPastAttempts = 10;
+
+/// The end as it is told with the stop, which is urgent: the worker's words come with the finish.
+std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
+  if (end && end->first_failure) {
+    end->first_failure->last_lines.clear();
+    end->first_failure->error_message.clear();
+  }
+  return end;
+}
 
 }  // namespace
 
@@ -30,10 +41,12 @@ constexpr std::size_t kPastAttempts = 10;
 void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason) {
   reason_ = reason.empty() ? end.reason : std::move(reason);
   const bool is_by_choice = end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped;
+  end_without_restart_ = std::move(end);
   if (is_by_choice || !may_restart(now)) {
-    end_ = std::move(end);
+    end_ = end_without_restart_;
   }
   early_exit_deadline_.reset();
+  stop_deadline_ = now + longest_stop();
   state_ = State::Stopping;
   std::vector<LinkId> alive;
   for (const LinkId link : nodes_) {
@@ -41,8 +54,33 @@ void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason
       alive.push_back(link);
     }
   }
-  send(std::move(alive), Stop{attempt_, signal, reason_, end_});
+  send(std::move(alive), Stop{attempt_, signal, reason_, without_texts(end_)});
   after_an_end(now);
+}
+
+/// Until then every node has killed its workers and said so, whatever their consoles do.
+milliseconds Leader::longest_stop() {
+  double grace = seconds_of(policy_.grace);
+  for (const LinkId link : nodes_) {
+    const Member* const member = roster_.find(link);
+    grace = std::max(grace, member != nullptr ? member->join.grace_seconds : 0);
+  }
+  return std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(grace)) +
+         kStopMargin;
+}
+
+void Leader::give_up_stopping(Instant now) {
+  stop_deadline_ = now + kStopMargin;
+  for (const LinkId link : std::vector<LinkId>(nodes_)) {
+    const Member* const member = roster_.find(link);
+    if (link != kOwnLink && member != nullptr && !member->has_ended) {
+      say(Level::Warning,
+          "node " + to_string(*member->node_rank) + ", " + describe(*member) +
+              ", does not say that its workers have ended: going on without it");
+      lose(link, "did not say that its workers have ended", now);
+      actions_.emplace_back(Drop{link});
+    }
+  }
 }
 
 /// A node of this attempt is gone, and what it ran may still be alive somewhere.
@@ -151,6 +189,9 @@ void Leader::judge_progress(Instant now) {
 }
 
 bool Leader::may_restart(Instant now) const {
+  if (is_haunted_) {
+    return false;
+  }
   const RestartPolicy& policy = policy_.options.restarts;
   const auto counted = std::count_if(restarts_.begin(), restarts_.end(), [&](Instant restart) {
     return !policy.window || now - restart < *policy.window;
@@ -160,9 +201,10 @@ bool Leader::may_restart(Instant now) const {
 
 /// True when the job has a node to put in its place, or may be smaller.
 bool Leader::can_go_on_without(LinkId link, Instant now) {
-  const Member* const member = roster_.find(link);
-  const auto others =
-      static_cast<std::size_t>(roster_.seated() - (member->seat ? 1 : 0)) + roster_.spares().size();
+  std::size_t others = roster_.spares().size();
+  for (const LinkId seated : roster_.in_order()) {
+    others += seated != link && !roster_.find(seated)->leaving_after ? 1U : 0U;
+  }
   return may_restart(now) && others >= static_cast<std::size_t>(policy_.least_nodes);
 }
 
@@ -186,7 +228,7 @@ JobEnd Leader::end_by_signal(int signal) const {
 
 JobEnd Leader::end_by_failure(const Failure& failure) const {
   JobEnd end = make_end(Verdict::Failed,
-                        failure.exit_code,
+                        failure.exit_code == 0 ? 1 : failure.exit_code,
                         failure.start_error.empty() ? "worker failed" : "worker not started");
   end.first_failure = failure;
   end.rank_zero_had_ended = rank_zero_ended_ && failure.global_rank.value != 0;
@@ -207,7 +249,9 @@ milliseconds Leader::backoff() const {
   for (int i = 2; i < restarts_in_a_row_ && wait < kLongestBackoff; ++i) {
     wait *= 2;
   }
-  return std::min<milliseconds>(wait, kLongestBackoff);
+  const milliseconds longest =
+      std::max<milliseconds>(kLongestBackoff, policy_.options.restarts.backoff);
+  return std::min(wait, longest);
 }
 
 // --- A rank that ends early ---------------------------------------------------------------------

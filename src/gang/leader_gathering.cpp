@@ -23,6 +23,7 @@ void Leader::gather(Instant now) {
   gathering_deadline_ = now + policy_.options.timeout;
   next_progress_ = now + kFirstProgress;
   looked_up_hosts_ = false;
+  unresolved_hosts_.clear();
   seat_spares();
   if (roster_.seated() < policy_.least_nodes) {
     next_progress_ = now;

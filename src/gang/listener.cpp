@@ -120,11 +120,13 @@ void Listener::wait() {
 }
 
 void Listener::accept_all() {
+  constexpr int kInOneTurn = 64;  // signals and deaths are looked for in between
   int error_number = 0;
-  while (error_number == 0 || concerns_one_connection(error_number)) {
+  for (int i = 0; i < kInOneTurn && (error_number == 0 || concerns_one_connection(error_number));
+       ++i) {
     error_number = accept_one();
   }
-  if (error_number == EAGAIN) {
+  if (error_number == 0 || error_number == EAGAIN || concerns_one_connection(error_number)) {
     wait();
   } else {
     rest(error_number);

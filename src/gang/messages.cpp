@@ -139,6 +139,7 @@ void describe(Io& io, Join& join) {
   io("slots", join.slots, kCount);
   io("host", join.host, kName);
   io("waited_seconds", join.waited_seconds, Seconds{});
+  io("grace_seconds", join.grace_seconds, Seconds{});
 }
 
 template <typename Io>
@@ -166,6 +167,7 @@ void describe(Io& io, Ended& ended) {
   io("attempt", ended.attempt, kNumber);
   io("failure", ended.failure, Object{});
   io("made_progress", ended.made_progress, Flag{});
+  io("gave_up", ended.gave_up, Flag{});
 }
 
 template <typename Io>
@@ -549,6 +551,14 @@ std::string encode(const Message& message) {
     text = encode(message, share);
   }
   return text;
+}
+
+std::string as_sent(const std::string& name) {
+  Join join;
+  join.incarnation = std::string(16, '0');
+  join.job_id = name;
+  const auto received = decode(encode(join));
+  return received ? std::get<Join>(*received).job_id : name;
 }
 
 Result<Message> decode(std::string_view text) {

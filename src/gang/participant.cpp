@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kProgressInterval{30};
+constexpr seconds kPatienceToJoin{30};
 constexpr milliseconds kFirstPause{50};
 constexpr milliseconds kLongestPause{1'000};
 
@@ -62,7 +63,10 @@ std::optional<Instant> Participant::next_wake() const {
     return std::nullopt;
   }
   if (is_linked_) {
-    const Instant wake = std::min(next_beat_, last_heard_ + heartbeat_timeout_);
+    Instant wake = std::min(next_beat_, last_heard_ + silence_limit());
+    if (!was_admitted_ && state_ == State::Joined) {
+      wake = std::min(wake, deadline_);
+    }
     return has_workers() ? std::min(wake, must_be_gone()) : wake;
   }
   if (state_ != State::Seeking) {
@@ -89,6 +93,10 @@ void Participant::handle(const LinkUp& up, Instant now) {
 }
 
 void Participant::handle(const DialFailed& failed, Instant now) {
+  if (failed.is_final) {
+    leave(make_end(Verdict::Failed, kExitSystem, failed.why));
+    return;
+  }
   const bool is_new = failed.why != last_failure_;
   const bool is_the_first = last_failure_.empty();
   last_failure_ = failed.why;
@@ -361,6 +369,9 @@ void Participant::stop_attempt(int signal,
 void Participant::handle(const Wake& /*wake*/, Instant now) {
   if (is_linked_) {
     keep_in_touch(now);
+    if (!was_admitted_ && state_ == State::Joined && now >= deadline_) {
+      give_up(now);  // somebody listens there, and no leader answers
+    }
     return;
   }
   if (state_ != State::Seeking) {
@@ -387,8 +398,8 @@ void Participant::keep_in_touch(Instant now) {
     unanswered_.push_back(now);
     tell(Beat{});
   }
-  if (now - last_heard_ >= heartbeat_timeout_) {
-    cut_off("was silent for " + whole_seconds(heartbeat_timeout_), now);
+  if (now - last_heard_ >= silence_limit()) {
+    cut_off("was silent for " + whole_seconds(silence_limit()), now);
   } else if (has_workers() && now >= must_be_gone()) {
     cut_off("did not answer for " + whole_seconds(now - confirmed_), now);
   }
@@ -410,6 +421,12 @@ void Participant::give_up(Instant now) {
                      whole_seconds(now - seeking_since_) + " (" +
                      count_of(static_cast<std::size_t>(dials_), "attempt") +
                      "): " + (last_failure_.empty() ? "it has not answered" : last_failure_)));
+}
+
+/// Before it knows us the leader may be busy with thousands of others, and nothing is at stake.
+milliseconds Participant::silence_limit() const {
+  return was_admitted_ ? heartbeat_timeout_
+                       : std::max<milliseconds>(heartbeat_timeout_, kPatienceToJoin);
 }
 
 milliseconds Participant::beat_interval() const {

@@ -108,26 +108,20 @@ std::vector<LinkId> Roster::spares() const {
 
 void Roster::claim(LinkId link, int seat) {
   members_.at(link).claimed_seat = seat;
-  ++claims_;
+  claims_[seat].insert(link);
 }
 
 void Roster::withdraw_claim(LinkId link) {
-  if (std::exchange(members_.at(link).claimed_seat, std::nullopt)) {
-    --claims_;
+  const auto seat = std::exchange(members_.at(link).claimed_seat, std::nullopt);
+  if (seat && claims_[*seat].erase(link) > 0 && claims_[*seat].empty()) {
+    claims_.erase(*seat);
   }
 }
 
 std::vector<LinkId> Roster::claimants(int seat) const {
-  std::vector<LinkId> links;
-  if (claims_ == 0) {
-    return links;  // the usual case, and asked at every message
-  }
-  for (const auto& [link, member] : members_) {
-    if (member.claimed_seat == seat) {
-      links.push_back(link);
-    }
-  }
-  return links;
+  const auto at = claims_.find(seat);
+  return at == claims_.end() ? std::vector<LinkId>{}
+                             : std::vector<LinkId>(at->second.begin(), at->second.end());
 }
 
 std::vector<int> Roster::missing() const {

@@ -145,7 +145,7 @@ void Agent::request_stop(int signal) {
   }
   if (attempt_ && attempt_->waits_for_console()) {
     consoles_.abandon();
-    attempt_->hurry();
+    attempt_->finish();
   }
   gang_.notify(gang::StopSignal{signal});
 }
@@ -190,7 +190,7 @@ void Agent::on_attempt_over() {
   if (const auto progress = look_at_progress()) {
     made_progress = *progress != progress_before_;
   }
-  gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress});
+  gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress, attempt_->gave_up()});
 }
 
 /// Once the nodes have met it is known who is where.
@@ -233,9 +233,8 @@ std::optional<std::string> Agent::look_at_progress() const {
 
 /// Each attempt has a port of its own: no worker of an older one can be met there.
 Result<std::uint16_t> Agent::reserve_port() {
-  port_.reset();
-  if (!needs_late_value(input_.job.plan, "worker_port")) {
-    return std::uint16_t{0};
+  if (input_.job.worker_port || !needs_late_value(input_.job.plan, "worker_port")) {
+    return input_.job.worker_port.value_or(0);
   }
   auto reserved = WorkerPort::reserve();
   if (!reserved) {

@@ -69,6 +69,7 @@ void Attempt::start() {
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   wait_for_deaths();
   carry_out(supervisor_.start());
+  process();  // without workers here there is nothing to wait for
 }
 
 // --- What is asked from outside -----------------------------------------------------------------
@@ -78,10 +79,21 @@ void Attempt::stop(int signal,
                    std::optional<std::chrono::milliseconds> most_grace) {
   collect_deaths();
   process();
-  grace_ = std::min(grace_, most_grace.value_or(grace_));
+  if (most_grace) {
+    shorten_grace(*most_grace);
+  }
   order_ = reason;
   events_.emplace_back(StopOrdered{signal});
   process();
+}
+
+/// The leader is lost, and the next attempt of the others counts on an end here.
+void Attempt::shorten_grace(std::chrono::milliseconds most) {
+  grace_ = std::min(grace_, most);
+  if (grace_runs_ && Clock::now() + most < grace_timer_.expiry()) {
+    grace_timer_.expires_after(most);
+    grace_timer_.async_wait(std::bind_front(&Attempt::on_grace_ended, this));
+  }
 }
 
 void Attempt::request_stop(int signal) {
@@ -114,12 +126,14 @@ void Attempt::look_for_stops() {
 }
 
 void Attempt::cancel() {
+  grace_runs_ = false;
   grace_timer_.cancel();
   progress_timer_.cancel();
   kill_timer_.cancel();
   closed_pipes_timer_.cancel();
   ErrorCode ignored;  // it is closed in any case
   deaths_.close(ignored);
+  terminal_.give_back();  // before the next attempt asks for it
 }
 
 // --- What wakes the loop ------------------------------------------------------------------------
@@ -314,6 +328,7 @@ void Attempt::act(const EndLeftovers& /*action*/) {
 }
 
 void Attempt::act(const StartGrace& /*action*/) {
+  grace_runs_ = true;
   grace_timer_.expires_after(grace_);
   grace_timer_.async_wait(std::bind_front(&Attempt::on_grace_ended, this));
   progress_timer_.expires_after(kProgressInterval);
@@ -330,6 +345,7 @@ void Attempt::on_progress(const ErrorCode& error) {
 }
 
 void Attempt::act(const KillEverything& /*action*/) {
+  grace_runs_ = false;
   grace_timer_.cancel();
   progress_timer_.cancel();
   kill_deadline_ = Clock::now() + kKillLimit;
@@ -344,15 +360,12 @@ void Attempt::act(const Finish& /*action*/) {
 
 /// Every process has ended: what they wrote is read and shown, and only then is the attempt over.
 void Attempt::finish() {
-  if (!is_over_ && streams_.finish(std::bind_front(&Attempt::finish, this))) {
-    is_over_ = true;
-    on_over();
+  if (is_over_) {
+    return;
   }
-}
-
-void Attempt::hurry() {
-  if (waits_for_console()) {
-    is_over_ = true;
+  is_over_ = streams_.finish(std::bind_front(&Attempt::finish, this));
+  waits_for_console_ = !is_over_;
+  if (is_over_) {
     on_over();
   }
 }

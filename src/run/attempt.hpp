@@ -56,7 +56,7 @@ class Attempt {
 
   void start();
 
-  /// Orders the workers to end, with at most so much of their grace.
+  /// Orders the workers to end, with at most so much of their grace, also if it runs already.
   void stop(int signal,
             const std::string& reason,
             std::optional<std::chrono::milliseconds> most_grace);
@@ -72,14 +72,15 @@ class Attempt {
   /// To be called at SIGCHLD.
   void look_for_stops();
   /// True when the last process has ended, and only a slow console keeps the attempt from being over.
-  [[nodiscard]] bool waits_for_console() const { return supervisor_.is_finished() && !is_over_; }
-  /// Ends that wait.
-  void hurry();
+  [[nodiscard]] bool waits_for_console() const { return waits_for_console_ && !is_over_; }
+  /// Looks again whether it is over, such as when the consoles have been abandoned.
+  void finish();
   /// Waits for nothing any more. To be called before it is destroyed, which must happen in a later
   /// turn of the loop.
   void cancel();
 
-  [[nodiscard]] bool is_over() const { return is_over_; }
+  /// True when something could not be killed: it may still be alive.
+  [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   [[nodiscard]] std::vector<WorkerResult> results() const;
   /// The first failure of this node with its last lines; empty if there was none.
@@ -119,7 +120,7 @@ class Attempt {
   void act(const StartGrace& action);
   void act(const KillEverything& action);
   void act(const Finish& action);
-  void finish();
+  void shorten_grace(std::chrono::milliseconds most);
 
   // The start of a worker.
   [[nodiscard]] Result<> start_worker(std::size_t worker);
@@ -160,6 +161,8 @@ class Attempt {
   bool leftovers_were_said_ = false;
   bool closed_pipes_check_runs_ = false;
   bool success_was_told_ = false;
+  bool waits_for_console_ = false;
+  bool grace_runs_ = false;
   bool is_over_ = false;
   int asked_with_ = SIGTERM;  ///< the signal with which the workers were asked to end
   std::string order_;         ///< why they were ordered to end

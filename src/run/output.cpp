@@ -133,8 +133,11 @@ void Output::watch_progress(Stream& stream) {
   stream.timer_runs = true;
   stream.progress_timer.expires_after(kProgressDelay);
   stream.progress_timer.async_wait([this, &stream](const boost::system::error_code& error) {
+    if (error) {
+      return;  // the stream has ended, and may be gone
+    }
     stream.timer_runs = false;
-    if (!error && stream.is_open) {
+    if (stream.is_open) {
       stream.route.framer.flush_progress(shown_);
       show(stream);
     }

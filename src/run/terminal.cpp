@@ -15,9 +15,10 @@ Terminal::Terminal(pid_t guard, bool is_wanted) : guard_(guard), guard_group_(::
   fd_ = is_foreground ? STDIN_FILENO : -1;
 }
 
-Terminal::~Terminal() {
+void Terminal::give_back() {
   if (is_ours()) {
     take_terminal_from_the_dead(fd_, guard_group_);
+    fd_ = -1;
   }
 }
 

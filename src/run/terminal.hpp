@@ -15,8 +15,10 @@ class Terminal {
   Terminal(pid_t guard, bool is_wanted);
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
-  /// Gives the terminal back to the guard's group, if nobody living has it.
-  ~Terminal();
+  ~Terminal() { give_back(); }
+
+  /// Gives the terminal back to the guard's group, if nobody living has it. It is not ours any more.
+  void give_back();
 
   [[nodiscard]] bool is_ours() const { return fd_ >= 0; }
   /// The descriptor to give a worker at its start; -1 if there is none.

@@ -60,9 +60,6 @@ class Gang {
   /// Tells what happened on this node. It is acted on in a later turn of the loop.
   void notify(ParticipantEvent event);
 
-  /// Waits for no other agent any more.
-  void hurry();
-
  private:
   class Driver;
   std::unique_ptr<Driver> driver_;

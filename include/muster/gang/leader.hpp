@@ -23,7 +23,7 @@ struct Policy {
   std::string mode;
   int least_nodes = 1;
   int most_nodes = 1;
-  std::chrono::milliseconds grace{30'000};  ///< between asking workers to end and killing them
+  std::chrono::milliseconds grace{30'000};  ///< of the leader's own workers; others may have more
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, where the platform names them
   GangOptions options;
 };
@@ -179,6 +179,8 @@ class Leader {
   [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
   void go_on_without(LinkId link, int signal, Instant now);
   void hurry(int signal, Instant now);
+  void give_up_stopping(Instant now);
+  [[nodiscard]] std::chrono::milliseconds longest_stop();
   [[nodiscard]] JobEnd make_end(Verdict verdict, int exit_code, std::string reason) const;
   [[nodiscard]] JobEnd end_by_signal(int signal) const;
   [[nodiscard]] JobEnd end_by_failure(const Failure& failure) const;
@@ -218,8 +220,9 @@ class Leader {
   std::optional<FirstSuccess> first_success_;
   bool rank_zero_ended_ = false;
   std::optional<bool> made_progress_;
-  std::string reason_;         ///< why it ends
-  std::optional<JobEnd> end_;  ///< known: there will be no other attempt
+  std::string reason_;          ///< why it ends
+  std::optional<JobEnd> end_;   ///< known: there will be no other attempt
+  JobEnd end_without_restart_;  ///< what it would be if there were none
   Instant attempt_started_;
   std::optional<Instant> early_exit_deadline_;
 
@@ -227,6 +230,8 @@ class Leader {
   std::string last_signature_;  ///< rank and status of the last first failure
   int without_progress_ = 0;    ///< attempts in a row
   int restarts_in_a_row_ = 0;
+  int refusals_ = 0;
+  bool is_haunted_ = false;  ///< something of an attempt may live on, and no other one may start
   std::vector<Instant> restarts_;
   GangRecord record_;
 
@@ -236,7 +241,8 @@ class Leader {
   Instant next_progress_;
   Instant next_look_;  ///< for silence
   Instant rest_until_;
-  Instant fence_until_;  ///< until then something of a lost node may be alive
+  Instant fence_until_;    ///< until then something of a lost node may be alive
+  Instant stop_deadline_;  ///< who has not ended then is not waited for
   Instant goodbye_deadline_;
   bool looked_up_hosts_ = false;
   LeaderActions actions_;

@@ -15,7 +15,8 @@
 
 namespace muster::gang {
 
-/// How long a connection may take until its first message, the join, is here.
+/// How long a connection may take until its first message, the join, is here. One whose bytes are
+/// here and wait for the leader to read them gets that time once more.
 inline constexpr std::chrono::milliseconds kJoinLimit{10'000};
 /// What may wait for an agent that does not read.
 inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;

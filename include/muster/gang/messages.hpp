@@ -22,16 +22,17 @@ inline constexpr int kProtocol = 1;
 /// The first message on a link: who wants to join which job.
 struct Join {
   int protocol = kProtocol;
-  std::string version;      ///< of the program, for messages
-  std::string job_id;       ///< must be the leader's
-  std::string incarnation;  ///< 16 hexadecimal digits, new for each start of an agent
+  std::string version;                ///< of the program, for messages
+  std::string job_id;                 ///< must be the leader's
+  std::string incarnation;            ///< 16 hexadecimal digits, new for each start of an agent
   std::optional<NodeRank> node_rank;  ///< empty: the leader assigns one
   int least_nodes = 1;                ///< with most_nodes: must be the leader's
   int most_nodes = 1;
-  std::string mode;   ///< must be the leader's
-  int slots = 1;      ///< workers that this node can start
-  std::string host;   ///< name, for messages
+  std::string mode;           ///< must be the leader's
+  int slots = 1;              ///< workers that this node can start
+  std::string host;           ///< name, for messages
   double waited_seconds = 0;  ///< since the agent was started
+  double grace_seconds = 30;  ///< that its workers have to end
 };
 
 /// Says "I am alive"; the leader answers with the same.
@@ -60,6 +61,7 @@ struct Ended {
   int attempt = 0;
   std::optional<Failure> failure;     ///< the first of this node, now with its last lines
   std::optional<bool> made_progress;  ///< what --progress-file shows; empty: there is none
+  bool gave_up = false;               ///< but for something that could not be killed
 };
 
 /// A signal from outside reached this agent: it leaves, or the job ends.
@@ -72,13 +74,13 @@ struct StopAsked {
 
 /// The agent belongs to the gang: it waits for the start.
 struct Admitted {
-  std::optional<NodeRank> seat;  ///< its node rank; empty: a spare
+  std::optional<NodeRank> seat;          ///< its node rank; empty: a spare
   double heartbeat_timeout_seconds = 8;  ///< silence that means loss, both ways
 };
 
 /// The agent cannot join.
 struct Refused {
-  std::string reason;     ///< one sentence without a full stop
+  std::string reason;      ///< one sentence without a full stop
   bool may_retry = false;  ///< a later attempt may be admitted
 };
 
@@ -94,7 +96,7 @@ struct Start {
   int nodes = 1;
   int slots_before = 0;  ///< on nodes of lower rank
   int slots_total = 1;
-  std::string master_address;  ///< where the workers meet; empty: as the plan says
+  std::string master_address;     ///< where the workers meet; empty: as the plan says
   std::uint16_t worker_port = 0;  ///< 0: as the plan says
   /// When the leader is lost, the workers must be gone so many seconds later, because the job goes
   /// on without this node. 0: they have their whole grace.
@@ -104,8 +106,8 @@ struct Start {
 /// End the workers of this attempt.
 struct Stop {
   int attempt = 0;
-  int signal = 15;           ///< with which the workers are asked to end
-  std::string reason;        ///< for the user
+  int signal = 15;            ///< with which the workers are asked to end
+  std::string reason;         ///< for the user
   std::optional<JobEnd> end;  ///< empty: another attempt follows
   bool is_urgent = false;     ///< kill them
 };
@@ -134,6 +136,9 @@ inline constexpr std::size_t kMostJoinBytes = std::size_t{4} << 10U;
 
 /// The message as JSON. Texts are made valid UTF-8 and so short that the whole fits the limits.
 [[nodiscard]] std::string encode(const Message& message);
+
+/// A name (of a job, a mode, a host) as the other end reads it: valid UTF-8, short, one line.
+[[nodiscard]] std::string as_sent(const std::string& name);
 
 /// Reads a message. Fails with `BadData`, saying which field is missing, of the wrong kind or out
 /// of range. Unknown fields are ignored, unknown messages are not.

@@ -36,6 +36,7 @@ struct LinkUp {
 /// `why` is whole: "connection refused by 10.0.0.1:29500".
 struct DialFailed {
   std::string why;
+  bool is_final = false;  ///< no later attempt can do better
 };
 /// `why` reads behind "the leader": "closed the connection".
 struct LinkDown {
@@ -182,6 +183,7 @@ class Participant {
   }
   [[nodiscard]] JobEnd make_end(Verdict verdict, int exit_code, std::string reason) const;
   [[nodiscard]] JobEnd end_by_signal(int signal) const;
+  [[nodiscard]] std::chrono::milliseconds silence_limit() const;
   [[nodiscard]] std::chrono::milliseconds beat_interval() const;
   void tell(Message message);
   void mention(Level level, std::string text);

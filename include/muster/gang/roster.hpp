@@ -76,7 +76,7 @@ class Roster {
   std::vector<std::optional<LinkId>> seats_;
   std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
   int seated_ = 0;
-  int claims_ = 0;
+  std::map<int, std::set<LinkId>> claims_;  ///< by seat
 };
 
 /// "host-b (10.0.0.2)".

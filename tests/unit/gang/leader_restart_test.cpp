@@ -30,8 +30,19 @@ TEST(Restart, WaitsUntilNothingIsAliveOnAnyNode) {
   (void)story.hear(0, Ended{});
   (void)story.hear(1, Ended{});
 
-  EXPECT_EQ(story.wait(seconds(600)), "");
+  EXPECT_EQ(story.wait(seconds(85)), "");
   EXPECT_EQ(story.state(), State::Stopping);
+}
+
+TEST(Restart, TakesANodeForLostThatNeverSaysThatNothingIsAlive) {
+  LeaderStory story = running(restarting(job_of(3)), 3);
+  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.hear(0, Ended{});
+  (void)story.hear(1, Ended{});
+
+  const std::string done = story.wait(seconds(95));  // a grace of 30 s, and a minute
+  EXPECT_EQ(done.find("drop 2"), 0U) << done;
+  EXPECT_TRUE(story.has_said("does not say that its workers have ended")) << story.all_said();
 }
 
 TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {

@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace muster::gang {
@@ -210,6 +211,26 @@ TEST_F(LinkTest, DoesNotWaitForASlowStranger) {
     stranger.write(link_key == nullptr ? "\0\0"s : "\x16\x03"s);
     ASSERT_TRUE(until([&] { return !stranger.leader.lost.empty(); }));
     EXPECT_EQ(stranger.leader.lost[0], "sent no join within 0.05 s");
+  }
+}
+
+TEST_F(LinkTest, BlamesNobodyForItsOwnDelay) {
+  constexpr std::size_t kMany = 200;  // more than Asio takes in one turn, before it looks at timers
+  constexpr std::chrono::milliseconds kLimit{5};
+  std::vector<std::unique_ptr<Stranger>> agents;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    agents.push_back(std::make_unique<Stranger>(io_));
+    agents.back()->write(frame(encode(some_join())));
+  }
+  for (const auto& agent : agents) {
+    agent->leader.link->start(kLimit);
+  }
+  std::this_thread::sleep_for(2 * kLimit);  // the loop does something else
+
+  for (const auto& agent : agents) {
+    const End& leader = agent->leader;
+    EXPECT_TRUE(until([&] { return !leader.messages.empty() || !leader.lost.empty(); }));
+    EXPECT_EQ(leader.messages.size(), 1U);
   }
 }
 

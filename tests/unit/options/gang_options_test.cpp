@@ -54,7 +54,7 @@ TEST(GangOptions, AreReadFromFlags) {
                                    {"no-progress-limit", "0"},
                                    {"progress-file", "step"},
                                    {"on-early-exit", "wait"},
-                                   {"early-exit-timeout", "0"},
+                                   {"early-exit-timeout", "0.5"},
                                    {"token-file", "secret"}});
 
   ASSERT_TRUE(options) << options.error().message;
@@ -67,14 +67,14 @@ TEST(GangOptions, AreReadFromFlags) {
   EXPECT_EQ(options->restarts.no_progress_limit, 0);
   EXPECT_EQ(options->restarts.progress_file, "step");
   EXPECT_EQ(options->on_early_exit, gang::OnEarlyExit::Wait);
-  EXPECT_EQ(options->early_exit_timeout, 0s);
+  EXPECT_EQ(options->early_exit_timeout, 500ms);
   EXPECT_EQ(options->token_file, "secret");
 }
 
-TEST(GangOptions, AllowTenSecondsWhereAnEarlyExitFails) {
+TEST(GangOptions, ReadWhatFollowsAnEarlyExit) {
   const auto options = options_of({{"on-early-exit", "fail"}});
   EXPECT_EQ(options->on_early_exit, gang::OnEarlyExit::Fail);
-  EXPECT_EQ(options->early_exit_timeout, 10s);
+  EXPECT_EQ(options->early_exit_timeout, std::nullopt) << "the leader knows how long then";
 
   EXPECT_EQ(
       options_of({{"on-early-exit", "fail"}, {"early-exit-timeout", "3"}})->early_exit_timeout, 3s);
@@ -107,7 +107,7 @@ const std::vector<BadValues>& bad_values() {
         {"restart-window", "seconds above 0", {"0"}},
         {"restart-backoff", "seconds such as 30 or 0.5", {}},
         {"no-progress-limit", "a number of attempts from 0 to 1000000", {"1000001", "1.5", "01"}},
-        {"early-exit-timeout", "seconds such as 30 or 0.5", {}},
+        {"early-exit-timeout", "seconds above 0", {"0"}},
         {"on-early-exit", "wait or fail", {"WAIT", "kill"}},
     };
     for (BadValues& value : values) {
