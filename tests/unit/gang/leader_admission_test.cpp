@@ -78,7 +78,8 @@ TEST(Admission, RefusesWhoComesAfterTheEnd) {
   (void)story.end_all();
   ASSERT_EQ(story.state(), State::Finishing);
 
-  EXPECT_EQ(story.arrive(9, 1), "9: refused: the job has ended, and its leader is leaving | drop 9");
+  EXPECT_EQ(story.arrive(9, 1),
+            "9: refused: the job has ended, and its leader is leaving | drop 9");
 }
 
 TEST(Admission, RefusesTheLeadersOwnRank) {

@@ -145,7 +145,8 @@ TEST(Messages, AreReadWithFieldsThatNobodyKnows) {
 }
 
 TEST(Messages, AreReadWithEmptyOptionalFields) {
-  const auto ended = decode(R"({"type": "ended", "attempt": 0, "failure": null, "gave_up": false})");
+  const auto ended =
+      decode(R"({"type": "ended", "attempt": 0, "failure": null, "gave_up": false})");
   ASSERT_TRUE(ended);
   EXPECT_FALSE(std::get<Ended>(*ended).failure);
 }

@@ -1,6 +1,6 @@
 // What workers leave in their error files, and what they leave there by accident.
-#include <muster/base/text.hpp>
 #include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
 #include <muster/logs/error_file.hpp>
 
 #include <gtest/gtest.h>
