@@ -194,8 +194,8 @@ void Agent::on_attempt_over() {
 }
 
 /// Once the nodes have met it is known who is where.
-void Agent::say_start(const LaunchPlan& plan, const gang::Start& start) {
-  if (start.nodes == 1 && start.attempt == 0) {
+void Agent::say_start(const LaunchPlan& plan, const gang::Start& start) const {
+  if (input_.job.gang.policy.most_nodes == 1 && start.attempt == 0) {
     return;  // the line at the start said it all
   }
   std::vector<int> ranks;

@@ -56,7 +56,7 @@ class Agent {
   // What the gang wants.
   [[nodiscard]] gang::GangCallbacks callbacks();
   void start_attempt(const gang::Start& start);
-  static void say_start(const LaunchPlan& plan, const gang::Start& start);
+  void say_start(const LaunchPlan& plan, const gang::Start& start) const;
   void on_attempt_over();
   void bury_attempt();
   [[nodiscard]] std::optional<std::string> look_at_progress() const;
