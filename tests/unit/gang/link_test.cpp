@@ -220,12 +220,12 @@ TEST_F(LinkTest, BlamesNobodyForItsOwnDelay) {
   std::vector<std::unique_ptr<Stranger>> agents;
   for (std::size_t i = 0; i < kMany; ++i) {
     agents.push_back(std::make_unique<Stranger>(io_));
-    agents.back()->write(frame(encode(some_join())));
-  }
-  for (const auto& agent : agents) {
-    agent->leader.link->start(kLimit);
+    agents.back()->leader.link->start(kLimit);
   }
   std::this_thread::sleep_for(2 * kLimit);  // the loop does something else
+  for (const auto& agent : agents) {
+    agent->write(frame(encode(some_join())));
+  }
 
   for (const auto& agent : agents) {
     const End& leader = agent->leader;
