@@ -370,7 +370,8 @@ void Participant::handle(const Wake& /*wake*/, Instant now) {
   if (is_linked_) {
     keep_in_touch(now);
     if (!was_admitted_ && state_ == State::Joined && now >= deadline_) {
-      give_up(now);  // somebody listens there, and no leader answers
+      last_failure_ = "somebody took the connection and does not answer";
+      give_up(now);
     }
     return;
   }
