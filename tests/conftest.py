@@ -16,6 +16,16 @@ _SOAK_SECONDS = 3600
 _numbers = itertools.count()
 
 
+def pytest_configure():
+    """A shell makes its background jobs ignore these, and muster respects what it inherits."""
+    for number, action in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, action)
+
+
 def pytest_collection_modifyitems(config, items):
     """A sanitized build is not asked for what its sanitizers cannot do."""
     plain = [item for item in items if item.get_closest_marker("plain_build")]
