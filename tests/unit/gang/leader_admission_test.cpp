@@ -53,6 +53,21 @@ TEST(Admission, RefusesARankThatTheJobDoesNotHave) {
             "9: refused: its node rank is 3, and the job has 3 nodes | drop 9");
 }
 
+TEST(Admission, RefusesMoreSlotsThanCanBeCounted) {
+  LeaderStory story(job_of(3));
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.slots = 2'000'000'000; }),
+            "9: refused: it has 2000000000 slots, which no node has | drop 9");
+}
+
+TEST(Admission, NamesAHundredRefusalsAndNotAMillion) {
+  LeaderStory story(job_of(3));
+  for (LinkId link = 10; link < 1'000; ++link) {
+    (void)answer_to(
+        story, [](Join& join) { join.mode = "mpi"; }, link);
+  }
+  EXPECT_EQ(story.warnings, 100);
+}
+
 TEST(Admission, RefusesAMessageThatWasReceivedBefore) {
   LeaderStory story(job_of(3));
   const Join join = story.join_of(1, 1);
@@ -79,7 +94,8 @@ TEST(Admission, RefusesWhoComesAfterTheEnd) {
   ASSERT_EQ(story.state(), State::Finishing);
 
   EXPECT_EQ(story.arrive(9, 1),
-            "9: refused: the job has ended, and its leader is leaving | drop 9");
+            "9: refused for now: the job has ended, and its leader is leaving | drop 9")
+      << "another job of that name may follow";
 }
 
 TEST(Admission, RefusesTheLeadersOwnRank) {
@@ -198,6 +214,17 @@ TEST(Admission, KeepsOneAgentTooManyAsASpare) {
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
   EXPECT_TRUE(story.has_said("host-j (10.0.0.10) is a spare: it waits until a node is needed"));
   EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Admission, KeepsNotManyMoreSparesThanTheJobHasNodes) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  std::string last;
+  for (LinkId link = 10; link < 40 && last.find("refused") == std::string::npos; ++link) {
+    last = story.arrive(link);
+  }
+  EXPECT_NE(last.find("refused for now: there are more spares than the job has nodes"),
+            std::string::npos)
+      << last;
 }
 
 TEST(Admission, KeepsNoSpareForAJobThatEnds) {

@@ -45,6 +45,40 @@ TEST(Restart, TakesANodeForLostThatNeverSaysThatNothingIsAlive) {
   EXPECT_TRUE(story.has_said("does not say that its workers have ended")) << story.all_said();
 }
 
+TEST(Restart, WaitsForTheLongestGraceOfAllNodes) {
+  LeaderStory story(restarting(job_of(2)));
+  Join patient = story.join_of(1, 1);
+  patient.grace_seconds = 300;
+  (void)story.arrive(1, patient);
+  (void)story.hear(0, Failed{0, failure_of(1)});
+  (void)story.hear(0, Ended{});
+
+  EXPECT_EQ(story.wait(seconds(359)), "");
+  EXPECT_EQ(story.wait(seconds(2)), "drop 1");
+}
+
+TEST(Restart, IsNoneBesideWhatCouldNotBeKilled) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.hear(0, Ended{});
+
+  EXPECT_EQ(story.hear(1, Ended{0, failure_of(3), std::nullopt, /*gave_up=*/true}),
+            "0,1: finish: failed 9");
+  EXPECT_TRUE(
+      story.has_said("node 1, host-b (10.0.0.2), could not kill a process of attempt 0: "
+                     "there is no other attempt beside it"))
+      << story.all_said();
+}
+
+TEST(Restart, IsNoneBesideWhatCouldNotBeKilledAfterASuccess) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.hear(1, last_success_of(3));
+  (void)story.hear(1, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true});
+  EXPECT_EQ(story.state(), State::Running);
+
+  EXPECT_EQ(story.hear(0, Failed{0, failure_of(1)}), "0,1: stop 0 by SIGTERM, the end is failed 9");
+}
+
 TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
   LeaderStory story = running(restarting(job_of(2), 1), 2);
   (void)story.fail_all(0, failure_of(1));
@@ -101,6 +135,17 @@ TEST(Restart, BacksOffFromTheSecondInARow) {
     (void)story.wait(milliseconds(1));
     EXPECT_EQ(story.state(), State::Running) << expected << " s";
   }
+}
+
+TEST(Restart, BacksOffAsLongAsItIsToldEvenIfThatIsLong) {
+  Policy policy = restarting(job_of(2), 20);
+  policy.options.restarts.backoff = seconds(300);
+  LeaderStory story = running(policy, 2);
+  (void)story.fail_all(0);
+  (void)story.fail_all(1);
+
+  EXPECT_EQ(story.wait(seconds(299)), "");
+  EXPECT_NE(story.wait(seconds(1)), "");
 }
 
 TEST(Restart, IsAtOnceAgainAfterASteadyRun) {

@@ -240,6 +240,16 @@ TEST(StopElsewhere, LetsANodeGoThatASpareReplacesWhileThePortIsReserved) {
   EXPECT_EQ(story.happen(PortReserved{4'711, ""}), "9: admitted as node 1 | reserve port");
 }
 
+TEST(StopElsewhere, EndsTheJobWhenMoreLeaveThanItCanSpare) {
+  LeaderStory story = running(restarting(job_of(2, 3)), 3);
+  EXPECT_EQ(story.hear(1, StopAsked{SIGTERM}), "0,1,2: stop 0 by SIGTERM");
+  EXPECT_EQ(story.hear(2, StopAsked{SIGTERM}), "") << "one node would be too few";
+  (void)story.hear(0, Ended{});
+  (void)story.hear(1, Ended{});
+
+  EXPECT_EQ(story.hear(2, Ended{}), "0,2: finish: stopped 143");
+}
+
 TEST(StopElsewhere, IsNotWaitedForWhenTheLeavingNodeIsLost) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.hear(1, StopAsked{SIGTERM});

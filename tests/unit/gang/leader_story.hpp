@@ -131,6 +131,7 @@ class LeaderStory {
     for (const LeaderAction& action : actions) {
       if (const auto* const say = std::get_if<Say>(&action)) {
         said.push_back(say->text);
+        warnings += say->level == Level::Warning ? 1 : 0;
       } else if (const auto* const sent = std::get_if<SendTo>(&action)) {
         note(*sent);
       } else if (std::holds_alternative<ReservePort>(action) && answers_port) {
@@ -159,6 +160,7 @@ class LeaderStory {
 
   std::string first_words;  ///< the answer to the leader's own agent
   std::vector<std::string> said;
+  int warnings = 0;
   std::optional<JobEnd> end;        ///< the last one that was told
   std::optional<Start> last_start;  ///< of the node with the highest rank
   std::uint16_t port = 4'000;       ///< the last one that was reserved

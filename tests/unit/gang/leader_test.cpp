@@ -330,6 +330,26 @@ TEST(Leader, TakesTheLastLinesOfTheFirstFailureWhenItsNodeHasEnded) {
   EXPECT_EQ(story.end->first_failure->last_lines, whole.last_lines);
 }
 
+TEST(Leader, TellsTheStopWithoutTheWordsOfTheWorker) {
+  LeaderStory story = running(2);
+  Failure failure = failure_of(3);
+  failure.last_lines = {"RuntimeError: out of memory"};
+  failure.error_message = "RuntimeError";
+  (void)story.hear(1, Failed{0, failure});
+  EXPECT_TRUE(story.end->first_failure->last_lines.empty()) << "the stop is urgent";
+  EXPECT_TRUE(story.end->first_failure->error_message.empty());
+
+  (void)story.end_all();
+  EXPECT_EQ(story.end->first_failure->last_lines, failure.last_lines);
+  EXPECT_EQ(story.end->first_failure->error_message, failure.error_message);
+}
+
+TEST(Leader, EndsWithAnErrorWhateverAFailureSays) {
+  LeaderStory story = running(2);
+  EXPECT_EQ(story.hear(1, Failed{0, failure_of(3, ExitStatus::exited(0))}),
+            "0,1: stop 0 by SIGTERM, the end is failed 1");
+}
+
 TEST(Leader, SaysWhenAWorkerCouldNotBeStarted) {
   LeaderStory story = running(2);
   Failure failure = failure_of(2);

@@ -78,6 +78,12 @@ TEST(Participant, SpreadsTheDialsOfManyAgents) {
   EXPECT_GE(tenths.size(), 9U) << "all agents dial within a few tenths of a second";
 }
 
+TEST(Participant, DoesNotTryAgainWhereThatCannotHelp) {
+  ParticipantStory story;
+  EXPECT_EQ(story.happen(DialFailed{"cannot listen on port 80: Permission denied", true}),
+            "leave: failed 71");
+}
+
 TEST(Participant, SaysHowTheWaitGoes) {
   ParticipantStory story;
   (void)story.happen(DialFailed{"the name llm-0 does not resolve"});
@@ -190,6 +196,15 @@ TEST(Participant, LooksForTheLeaderAgainWhenItIsSilentBeforeTheStart) {
 
   const std::string text = story.wait(seconds(10));
   EXPECT_TRUE(text.starts_with("hang up")) << text;
+}
+
+TEST(Participant, IsPatientWithALeaderThatIsBusyAdmittingThousands) {
+  ParticipantStory story;
+  (void)story.happen(LinkUp{});
+  story.leader_answers = false;
+  EXPECT_EQ(story.wait(seconds(29)), "");
+
+  EXPECT_TRUE(story.wait(seconds(2)).starts_with("hang up"));
 }
 
 TEST(Participant, BeatsFourTimesPerTimeout) {

@@ -13,7 +13,7 @@
 namespace muster::gang::simulation {
 namespace {
 
-constexpr std::uint64_t kScenarios = 2'000;
+constexpr std::uint64_t kScenarios = 1'000;
 constexpr std::uint64_t kLargeScenarios = 4;
 constexpr int kManyAgents = 2'000;
 

@@ -39,7 +39,9 @@ namespace muster::gang {
       return admitted.seat ? "admitted as node " + to_string(*admitted.seat)
                            : "admitted as a spare";
     }
-    std::string operator()(const Refused& refused) const { return "refused: " + refused.reason; }
+    std::string operator()(const Refused& refused) const {
+      return (refused.may_retry ? "refused for now: " : "refused: ") + refused.reason;
+    }
     std::string operator()(const Waiting&) const { return "waiting"; }
     std::string operator()(const Start& start) const {
       return "start " + std::to_string(start.attempt) + " as node " + to_string(start.node_rank) +
