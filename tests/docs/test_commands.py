@@ -18,6 +18,8 @@ from pages import (
 
 # What differs from run to run, or from machine to machine.
 CHANGING = [
+    # Said by an agent that is there before its leader.
+    (r"^muster: cannot reach the leader yet: connection refused .*\n", ""),
     (r"\bpid \d+", "pid N"),
     (r"\b\d+\.\d+ s\b", "N s"),
     (r"\bnode (\d+) \([\w.-]+\)", r"node \1 (HOST)"),
