@@ -147,19 +147,23 @@ std::string Leader::describe_nodes() const {
          std::to_string(policy_.most_nodes) + " nodes";
 }
 
+void Leader::look_up_hosts() {
+  looked_up_hosts_ = true;
+  std::vector<std::string> names;
+  for (const int seat : roster_.missing()) {
+    const auto index = static_cast<std::size_t>(seat);
+    if (index < policy_.hosts.size() && policy_.hosts[index] && names.size() < kHostsLookedUp) {
+      names.push_back(*policy_.hosts[index]);
+    }
+  }
+  if (!names.empty()) {
+    actions_.emplace_back(LookUpHosts{std::move(names)});
+  }
+}
+
 void Leader::report_progress(Instant now) {
   if (!looked_up_hosts_ && now >= gathering_deadline_ - kLookUpAhead) {
-    looked_up_hosts_ = true;
-    std::vector<std::string> names;
-    for (const int seat : roster_.missing()) {
-      const auto index = static_cast<std::size_t>(seat);
-      if (index < policy_.hosts.size() && policy_.hosts[index] && names.size() < kHostsLookedUp) {
-        names.push_back(*policy_.hosts[index]);
-      }
-    }
-    if (!names.empty()) {
-      actions_.emplace_back(LookUpHosts{std::move(names)});
-    }
+    look_up_hosts();
   }
   if (now < next_progress_ || now >= gathering_deadline_) {
     return;

@@ -165,6 +165,7 @@ class Leader {
   void record_arrivals();
   [[nodiscard]] std::string workers_address();
   [[nodiscard]] std::string describe_nodes() const;
+  void look_up_hosts();
   void report_progress(Instant now);
 
   // The end of an attempt.
