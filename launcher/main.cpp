@@ -41,13 +41,13 @@ Result<Planned> plan_job(const CommandLine& line, const JobRequest& job, const S
     remark_ignored(planned.plan, line.settings);
     return planned;
   }
-  const auto cluster = describe_cluster(snapshot, line.settings);
-  if (!cluster) {
-    return cluster.error();
-  }
-  const auto mode = choose_mode(line.settings);
+  const auto mode = choose_mode(line.settings, snapshot);
   if (!mode) {
     return mode.error();
+  }
+  const auto cluster = describe_cluster(snapshot, line.settings, roles_to_be_given(mode->mode));
+  if (!cluster) {
+    return cluster.error();
   }
   return Planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
 }

@@ -32,11 +32,11 @@ make_venv() {
   "$venv_python" -m venv "$venv" || return
   # One requirement after the other, in the order of the file: a framework that is pinned first
   # decides for those that would ask for another build of it.
-  local requirement
-  while read -r requirement; do
-    say "installing $requirement"
+  local -a requirement
+  while read -r -a requirement; do # options of pip may stand before a name
+    say "installing ${requirement[*]}"
     run_quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
-      "$requirement" </dev/null || return
+      "${requirement[@]}" </dev/null || return
   done < <(sed -E 's/#.*//; s/[[:space:]]+$//; /^$/d' "$requirements")
   touch "$venv/.complete" # only now: an environment that was interrupted is made again
 }

@@ -301,7 +301,10 @@ Result<Cluster> to_cluster(const Choice& choice,
 
 }  // namespace
 
-Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& settings) {
+Result<Cluster> describe_cluster(const Snapshot& snapshot,
+                                 const Settings& settings,
+                                 const std::vector<std::string>& roles) {
+  (void)roles;
   const auto choice = choose_platform(snapshot, settings);
   if (!choice) {
     return choice.error();

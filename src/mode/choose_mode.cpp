@@ -45,7 +45,8 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
 
 }  // namespace
 
-Result<ChosenMode> choose_mode(const Settings& settings) {
+Result<ChosenMode> choose_mode(const Settings& settings, const Snapshot& snapshot) {
+  (void)snapshot;
   if (const auto path = settings.find("template")) {
     return read_template_file(*path);
   }

@@ -302,6 +302,16 @@ const std::vector<std::string>& placeholder_names() {
   return names;
 }
 
+std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
+  std::vector<std::string> names;
+  for (const RoleTemplate& role : mode.roles) {
+    if (role.may_be_given) {
+      names.push_back(role.name);
+    }
+  }
+  return names;
+}
+
 Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name) {
   const Place place(document, name);
   if (!document.root.is_object()) {

@@ -36,6 +36,8 @@ struct RolePlace {
 RolePlace place_role(const RoleTemplate& role, const Placement& placement) {
   const int rank = placement.node_rank.value;
   switch (role.count) {
+    case RoleCount::None:
+      return {};
     case RoleCount::PerNode:
       return {1, rank, placement.nodes};
     case RoleCount::PerJob:  // on the node with rank 0

@@ -144,13 +144,14 @@ Result<LaunchPlan> plan_of(const Case& given) {
   if (is_already_worker(given.snapshot) && !given.settings.has("nproc-per-node")) {
     return make_worker_plan(job, given.snapshot);
   }
-  const auto cluster = describe_cluster(given.snapshot, given.settings);
-  if (!cluster) {
-    return cluster.error();
-  }
-  const auto mode = choose_mode(given.settings);
+  const auto mode = choose_mode(given.settings, given.snapshot);
   if (!mode) {
     return mode.error();
+  }
+  const auto cluster =
+      describe_cluster(given.snapshot, given.settings, roles_to_be_given(mode->mode));
+  if (!cluster) {
+    return cluster.error();
   }
   return make_plan(*cluster, *mode, job, given.snapshot);
 }

@@ -19,6 +19,22 @@ struct Decision {
   std::string source;
 };
 
+/// How many processes of a role the job has.
+struct RoleSize {
+  std::string role;
+  int count = 0;
+
+  bool operator==(const RoleSize&) const = default;
+};
+
+/// Where the processes of a role listen, as host:port in the order of their indices.
+struct RoleEndpoints {
+  std::string role;
+  std::vector<std::string> endpoints;
+
+  bool operator==(const RoleEndpoints&) const = default;
+};
+
 /// Who the nodes of the job are, and which of them this is.
 struct Cluster {
   std::string platform;                           ///< flags, hai, pet, volcano, bare or single
@@ -35,7 +51,14 @@ struct Cluster {
   std::string job_id = "none";                    ///< torchrun's default where no source names one
   std::string secret_file;                        ///< a secret that all nodes share; empty: none
   int max_restarts = 0;                           ///< how often all workers may be started again
-  std::vector<Decision> decisions;                ///< how each of these was found, in this order
+  /// By --roles or a platform's task lists; empty: as the template says. Processes are dealt to the
+  /// nodes one by one, role after role: the k-th is on node k modulo `nodes`.
+  std::vector<RoleSize> roles;
+  /// Where they listen if the platform has decided it; empty: ports are reserved at start.
+  std::vector<RoleEndpoints> endpoints;
+  bool has_task_config = false;     ///< the tasks come from a TF_CONFIG: scripts read that
+  std::optional<int> total_slots;   ///< complete with so many workers on whatever nodes; msrun
+  std::vector<Decision> decisions;  ///< how each of these was found, in this order
 
   [[nodiscard]] int local_slots() const { return slots[static_cast<std::size_t>(node_rank.value)]; }
 };
@@ -46,7 +69,12 @@ struct Cluster {
 /// Fails when a value is no plain number, when a rank is not below its count, when two sources
 /// contradict each other, or when nobody says what must be known: `BadUsage` if a flag is part of
 /// it, else `BadEnvironment`. Both variables and both values are named.
-[[nodiscard]] Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& settings);
+///
+/// `roles` are those of the mode whose number may be given, in the order in which agents are numbered
+/// over them; without any, --roles is an error and task lists are not read.
+[[nodiscard]] Result<Cluster> describe_cluster(const Snapshot& snapshot,
+                                               const Settings& settings,
+                                               const std::vector<std::string>& roles = {});
 
 /// How often all workers may be started again: --max-restarts, else torchrun's PET_MAX_RESTARTS,
 /// which is honoured on every platform, else 0.

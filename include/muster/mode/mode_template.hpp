@@ -13,6 +13,7 @@ namespace muster {
 
 /// How many processes of a role there are.
 enum class RoleCount {
+  None,       ///< none, unless --roles or the platform's task lists give a number
   PerJob,     ///< one, on the node with rank 0
   PerNode,    ///< one on each node
   PerDevice,  ///< one for each slot of each node
@@ -25,12 +26,27 @@ using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 struct RoleTemplate {
   std::string name;
   RoleCount count = RoleCount::PerDevice;
+  bool may_be_given = false;  ///< --roles, or a platform's task lists, replace `count`
   bool decides_success = true;
+  std::string decides_without;         ///< decides only in a job without this role; empty: in each
   NamedTexts environment;              ///< set always
   NamedTexts environment_unless_set;   ///< set when the variable is not inherited
+  NamedTexts environment_if_given;     ///< set when all parameters in the text have a value
   std::vector<std::string> unset;      ///< inherited variables that must not reach the process
   std::vector<std::string> arguments;  ///< appended to the program's own
-  std::string error_file;              ///< where the process writes why it failed: {error_file}
+  std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
+  bool listens = false;        ///< each process has a port of its own that all others know
+  std::string label;           ///< what its lines on the console begin with; empty: the global rank
+  std::string log;             ///< name of its log file; empty: attempt_<a>/<role>_<rank>
+  bool joins_streams = false;  ///< output and error go into one file, NAME.log
+  std::string error_file;      ///< where the process writes why it failed: {error_file}
+};
+
+/// A value that the user may give to a template with --set, such as a timeout of the framework.
+struct Parameter {
+  std::string name;
+  std::string otherwise;    ///< when nobody gives it; may be empty
+  bool is_integer = false;  ///< what is given must be an integer
 };
 
 /// A file to write before the processes start.
@@ -44,9 +60,16 @@ struct FileTemplate {
 /// each field.
 struct ModeTemplate {
   std::string name;
+  std::vector<Parameter> parameters;
   std::vector<RoleTemplate> roles;
   std::vector<FileTemplate> files;
 };
+
+/// The settings that hold parameters begin with this: --set role_name=x is "set:role_name".
+inline constexpr const char* kParameterPrefix = "set:";
+
+/// The roles whose number may be given, in the order in which agents are numbered over them.
+[[nodiscard]] std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);
 
 /// Reads a template from its document. Fails with `BadData`, naming `name`, the line and the field,
 /// for a field that is unknown, missing or of the wrong kind, and for an unknown placeholder.
@@ -62,8 +85,11 @@ struct ChosenMode {
   std::string source;  ///< what made the choice
 };
 
-/// The template of `--template`, else the built-in one that `--mode` names (auto: torchrun).
-[[nodiscard]] Result<ChosenMode> choose_mode(const Settings& settings);
+/// The template of `--template`, else the built-in one that `--mode` names. For "auto", in this
+/// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG names a parameter server; torchrun.
+/// Values of its parameters (kParameterPrefix) are checked here.
+[[nodiscard]] Result<ChosenMode> choose_mode(const Settings& settings,
+                                             const Snapshot& snapshot = {});
 
 /// The names that `--mode` takes.
 [[nodiscard]] std::vector<std::string> mode_names();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/base/json.hpp>
+#include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/cluster/cluster.hpp>
@@ -33,6 +34,7 @@ struct Placement {
   int slots_total = 1;
   std::string master_address;                ///< where the workers meet
   std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
+  std::vector<NodePorts> ports;  ///< by node rank; empty: not known yet, or nobody listens
 };
 
 /// The first attempt as it would be if all nodes came and had as many slots as the cluster says. A
@@ -46,6 +48,9 @@ struct WorkerPlan {
   bool decides_success = true;
   GlobalRank global_rank;
   LocalRank local_rank;
+  int role_rank = 0;     ///< among the processes of its role
+  std::string label;     ///< what its lines on the console begin with; empty: the global rank
+  bool listens = false;  ///< a port of this node is reserved for it
   std::vector<std::string> argv;
   std::string script;  ///< must be readable before anything starts; empty: argv names no script
   std::size_t template_arguments = 0;  ///< so many at the end of argv come from the template
@@ -53,8 +58,8 @@ struct WorkerPlan {
   std::vector<std::string> unset;                  ///< inherited variables that are removed
   std::string working_directory;
   std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
-  std::string
-      log;  ///< path without ".out" and ".err"; relative to the log directory if it has none
+  std::string log;  ///< path without its ending; relative to the log directory if it has none
+  bool joins_streams = false;  ///< one file ".log" for both streams, instead of ".out" and ".err"
 };
 
 /// A file to write before the workers start.
