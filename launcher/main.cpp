@@ -49,6 +49,9 @@ Result<Planned> plan_job(const CommandLine& line, const JobRequest& job, const S
   if (!cluster) {
     return cluster.error();
   }
+  if (auto checked = check_job(job, *cluster, *mode, snapshot); !checked) {
+    return checked.error();
+  }
   return Planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
 }
 

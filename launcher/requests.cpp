@@ -33,6 +33,27 @@ Result<> read_stdin_rank(RunOptions& options, const Settings& settings) {
   return {};
 }
 
+/// What the workers are given besides what the mode says.
+Result<> read_contract(JobRequest& job, const Settings& settings) {
+  job.fills_arguments = is_on(settings, "fill-arguments");
+  job.masks_devices = is_on(settings, "virtual-local-rank");
+  if (const auto roles = settings.find("success-roles")) {
+    job.success_roles = split(roles->value, ',');
+    if (job.success_roles.empty()) {
+      return wrong_value(*roles, "names of roles such as chief,evaluator");
+    }
+  }
+  const auto given = settings.find("template-arguments");
+  if (!given || given->value == "auto") {
+    return {};
+  }
+  if (given->value != "always" && given->value != "never") {
+    return wrong_value(*given, "auto, always or never");
+  }
+  job.template_arguments = given->value == "always" ? GiveArguments::Always : GiveArguments::Never;
+  return {};
+}
+
 }  // namespace
 
 Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
@@ -48,6 +69,9 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
     job.script = line.program.front();
   }
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
+  if (auto read = read_contract(job, line.settings); !read) {
+    return read.error();
+  }
   if (const auto folder = line.settings.find("log-dir")) {
     if (folder->value.empty()) {
       return wrong_value(*folder, "a folder");

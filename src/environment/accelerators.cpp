@@ -2,6 +2,7 @@
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace muster {
@@ -131,6 +132,30 @@ Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snaps
                        "at most 65536 devices");
   }
   return slots;
+}
+
+DeviceMask find_device_mask(const Snapshot& snapshot) {
+  struct Vendor {
+    const char* variable;
+    int counted;
+  };
+  const std::array<Vendor, 3> vendors = {{{"CUDA_VISIBLE_DEVICES", snapshot.devices.nvidia},
+                                          {"ASCEND_RT_VISIBLE_DEVICES", snapshot.devices.ascend},
+                                          {"HIP_VISIBLE_DEVICES", snapshot.devices.amd}}};
+  const auto at = std::find_if(vendors.begin(), vendors.end(), [&](const Vendor& vendor) {
+    return vendor.counted > 0 || snapshot.has(vendor.variable);
+  });
+  DeviceMask mask;
+  mask.variable = at == vendors.end() ? vendors.front().variable : at->variable;
+  const auto list = snapshot.variable(mask.variable);
+  mask.is_inherited = list.has_value();
+  for (const std::string& entry : split(list.value_or(""), ',')) {
+    if (count_entry(trim(entry)) != 1) {
+      break;  // the runtimes stop there
+    }
+    mask.devices.emplace_back(trim(entry));
+  }
+  return mask;
 }
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 namespace muster {
@@ -43,24 +44,104 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   return ChosenMode{std::move(*mode), path.source};
 }
 
-}  // namespace
-
-Result<ChosenMode> choose_mode(const Settings& settings, const Snapshot& snapshot) {
-  (void)snapshot;
-  if (const auto path = settings.find("template")) {
-    return read_template_file(*path);
+/// True when these variables describe parameter servers. A TF_CONFIG that cannot be read is taken for
+/// one that does: reading the cluster will say what is wrong with it.
+std::optional<std::string> find_parameter_servers(const Snapshot& snapshot) {
+  if (!snapshot.variable("TF_PS_HOSTS").value_or("").empty()) {
+    return "TF_PS_HOSTS";
   }
-  const auto setting = settings.find("mode");
-  const auto wanted = setting && setting->value != "auto"
-                          ? *setting
-                          : Sourced<std::string>{"torchrun", setting ? setting->source : "default"};
+  const std::string text = snapshot.variable("TF_CONFIG").value_or("");
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  boost::system::error_code error;
+  const json::value config = json::parse(text, error);
+  const auto* const root = error ? nullptr : config.if_object();
+  const auto* const cluster = root == nullptr ? nullptr : root->if_contains("cluster");
+  const bool is_readable = cluster != nullptr && cluster->is_object();
+  return !is_readable || cluster->get_object().contains("ps") ? std::optional("TF_CONFIG")
+                                                              : std::nullopt;
+}
+
+/// What the surroundings ask for when nobody names a mode.
+Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const std::string& otherwise) {
+  if (const auto method = snapshot.variable("MA_RUN_METHOD"); method && !method->empty()) {
+    const Sourced<std::string> wanted{*method, "MA_RUN_METHOD"};
+    if (*method != "torchrun" && *method != "msrun") {
+      return wrong_value(wanted, "torchrun or msrun");
+    }
+    return wanted;
+  }
+  if (const auto sign = find_parameter_servers(snapshot)) {
+    return Sourced<std::string>{"ps", *sign};
+  }
+  return Sourced<std::string>{"torchrun", otherwise};
+}
+
+Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted) {
   for (const BuiltinTemplate& builtin : builtin_templates()) {
     if (builtin.name == wanted.value) {
       auto mode = read_builtin(builtin);
       return mode ? Result<ChosenMode>(ChosenMode{std::move(*mode), wanted.source}) : mode.error();
     }
   }
-  return wrong_value(wanted, "auto or one of " + join(mode_names(), ", "));
+  const auto nearest = nearest_name(wanted.value, mode_names());
+  return wrong_value(wanted,
+                     "auto or one of " + join(mode_names(), ", ") +
+                         (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+}
+
+Result<ChosenMode> find_mode(const Settings& settings, const Snapshot& snapshot) {
+  if (const auto path = settings.find("template")) {
+    return read_template_file(*path);
+  }
+  const auto setting = settings.find("mode");
+  if (setting && setting->value != "auto") {
+    return find_builtin(*setting);
+  }
+  const auto detected = detect_mode(snapshot, setting ? setting->source : "default");
+  return detected ? find_builtin(*detected) : detected.error();
+}
+
+bool is_integer(std::string_view text) {
+  text.remove_prefix(text.starts_with('-') ? 1 : 0);
+  return parse_integer(text, 0, std::numeric_limits<int>::max()).has_value();
+}
+
+/// What the user gives to the template, else what the template says.
+Result<> read_parameters(ChosenMode& chosen, const Settings& settings) {
+  auto given = settings.starting_with(kParameterPrefix);
+  std::vector<std::string> names;
+  for (const Parameter& parameter : chosen.mode.parameters) {
+    names.push_back(parameter.name);
+    const auto value = given.extract(kParameterPrefix + parameter.name);
+    chosen.parameters[parameter.name] =
+        value ? value.mapped() : Sourced<std::string>{parameter.otherwise, "default"};
+    if (value && parameter.is_integer && !is_integer(value.mapped().value)) {
+      return wrong_value(value.mapped(), "an integer such as 600");
+    }
+  }
+  if (given.empty()) {
+    return {};
+  }
+  const auto& [name, value] = *given.begin();
+  const std::string unknown = name.substr(std::string_view(kParameterPrefix).size());
+  return Error{blame(value.source),
+               value.source + " gives '" + unknown + "', but the mode '" + chosen.mode.name +
+                   (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
+}
+
+}  // namespace
+
+Result<ChosenMode> choose_mode(const Settings& settings, const Snapshot& snapshot) {
+  auto chosen = find_mode(settings, snapshot);
+  if (!chosen) {
+    return chosen;
+  }
+  if (auto read = read_parameters(*chosen, settings); !read) {
+    return read.error();
+  }
+  return chosen;
 }
 
 std::vector<std::string> mode_names() {

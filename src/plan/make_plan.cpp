@@ -1,5 +1,8 @@
 // Joins the cluster, the job and a template into the plan. Pure.
+#include "places.hpp"
+
 #include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
 #include <muster/environment/marker.hpp>
 #include <muster/plan/launch_plan.hpp>
 
@@ -26,110 +29,182 @@ std::vector<std::string> own_variables(const Snapshot& snapshot) {
   return names;
 }
 
-/// Where the processes of one role stand: on this node, before this node, in the whole job.
-struct RolePlace {
-  int here = 0;
-  int before = 0;  ///< processes of this role on nodes of lower rank
-  int total = 0;
-};
-
-RolePlace place_role(const RoleTemplate& role, const Placement& placement) {
-  const int rank = placement.node_rank.value;
-  switch (role.count) {
-    case RoleCount::None:
-      return {};
-    case RoleCount::PerNode:
-      return {1, rank, placement.nodes};
-    case RoleCount::PerJob:  // on the node with rank 0
-      return {rank == 0 ? 1 : 0, rank == 0 ? 0 : 1, 1};
-    case RoleCount::PerDevice:
-      break;
-  }
-  return {placement.slots_here, placement.slots_before, placement.slots_total};
-}
-
 /// What is the same for all workers of this node.
-Values common_values(const Placement& placement, const std::string& job_id) {
+Values common_values(const Cluster& cluster,
+                     const Placement& placement,
+                     const ChosenMode& chosen,
+                     const Snapshot& snapshot) {
   Values values = {{"nodes", std::to_string(placement.nodes)},
                    {"node_rank", to_string(placement.node_rank)},
+                   {"host_name", snapshot.host_name},
                    {"master_address", placement.master_address},
-                   {"job_id", job_id},
+                   {"leader_address", placement.master_address},
+                   {"job_id", cluster.job_id},
                    {"attempt", std::to_string(placement.attempt)},
                    {"max_restarts", std::to_string(placement.max_restarts)}};
   if (placement.worker_port) {
     values["worker_port"] = std::to_string(*placement.worker_port);
   }
+  values["master_endpoint"] =
+      endpoint_of(placement.master_address, fill_placeholders("{worker_port}", values));
+  for (const auto& [name, value] : chosen.parameters) {
+    values[name] = value.value;
+  }
   return values;
 }
 
-void add_sizes(Values& values, const std::vector<RolePlace>& places, int cores) {
+void add_sizes(Values& values,
+               const ModeTemplate& mode,
+               const std::vector<RolePlace>& places,
+               int cores) {
   int world_size = 0;
-  int local_world_size = 0;
-  for (const RolePlace& place : places) {
-    world_size += place.total;
-    local_world_size += place.here;
+  std::size_t local_world_size = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    world_size += places[i].total;
+    local_world_size += places[i].here.size();
+    values[std::string(kCountOf) + ":" + mode.roles[i].name] = std::to_string(places[i].total);
   }
-  local_world_size = std::max(1, local_world_size);
+  const int local = std::max(1, static_cast<int>(local_world_size));
   values["world_size"] = std::to_string(world_size);
-  values["local_world_size"] = std::to_string(local_world_size);
-  values["cores_per_worker"] = std::to_string(std::max(1, cores / local_world_size));
+  values["local_world_size"] = std::to_string(local);
+  values["cores_per_worker"] = std::to_string(std::max(1, cores / local));
+}
+
+void add_endpoints(Values& values, const std::vector<RoleEndpoints>& endpoints) {
+  for (const RoleEndpoints& list : endpoints) {
+    values[std::string(kEndpointsOf) + ":" + list.role] = join(list.endpoints, ",");
+  }
+}
+
+std::string in_log_dir(const JobRequest& job, const std::string& name) {
+  return job.log_dir.empty() ? name : job.log_dir + "/" + name;
 }
 
 std::string log_path(const JobRequest& job, int attempt, const std::string& name) {
-  const std::string relative = "attempt_" + std::to_string(attempt) + "/" + name;
-  return job.log_dir.empty() ? relative : job.log_dir + "/" + relative;
+  return in_log_dir(job, "attempt_" + std::to_string(attempt) + "/" + name);
 }
 
 /// Everything that the workers of one role share while they are planned.
 struct RolePlan {
   const RoleTemplate& role;
+  const ChosenMode& chosen;
   const JobRequest& job;
   const Snapshot& snapshot;
+  const std::vector<RoleEndpoints>& endpoints;
   int attempt = 0;
-  std::vector<std::string> unset;  ///< inherited variables that no worker of the role gets
+  bool gives_arguments = true;
+  bool reserves_ports = true;
+  bool has_several_nodes = false;
+  bool decides_success = true;
+  std::vector<std::string> unset = {};  ///< inherited variables that no worker of the role gets
 };
+
+/// True when each parameter in the text has a value.
+bool is_given(std::string_view text, const ChosenMode& chosen) {
+  return std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
+    return !one.second.value.empty() || text.find("{" + one.first + "}") == std::string_view::npos;
+  });
+}
+
+std::map<std::string, std::string> plan_environment(const RolePlan& shared, const Values& values) {
+  std::map<std::string, std::string> environment;
+  for (const auto& [name, text] : shared.role.environment) {
+    environment[name] = fill_placeholders(text, values);
+  }
+  for (const auto& [name, text] : shared.role.environment_unless_set) {
+    if (!shared.snapshot.has(name)) {
+      environment[name] = fill_placeholders(text, values);
+    }
+  }
+  for (const auto& [name, text] : shared.role.environment_if_given) {
+    if (is_given(text, shared.chosen)) {
+      environment[name] = fill_placeholders(text, values);
+    }
+  }
+  return environment;
+}
+
+/// The program with its own arguments, and behind them those of the template.
+std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& values) {
+  std::vector<std::string> argv;
+  for (const std::string& argument : shared.job.program) {
+    argv.push_back(shared.job.fills_arguments ? fill_known(argument, values) : argument);
+  }
+  if (!shared.gives_arguments) {
+    return argv;
+  }
+  for (const std::string& argument : shared.role.arguments) {
+    argv.push_back(fill_placeholders(argument, values));
+  }
+  if (shared.has_several_nodes) {
+    for (const std::string& argument : shared.role.arguments_of_several_nodes) {
+      argv.push_back(fill_placeholders(argument, values));
+    }
+  }
+  return argv;
+}
 
 WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   const RoleTemplate& role = shared.role;
   WorkerPlan worker;
   worker.error_file = values.at("error_file");
   worker.role = role.name;
-  worker.decides_success = role.decides_success;
-  worker.argv = shared.job.program;
+  worker.decides_success = shared.decides_success;
+  worker.listens = role.listens && shared.reserves_ports;
+  worker.argv = plan_arguments(shared, values);
   worker.script = shared.job.script;
-  for (const std::string& argument : role.arguments) {
-    worker.argv.push_back(fill_placeholders(argument, values));
-    ++worker.template_arguments;
+  worker.environment = plan_environment(shared, values);
+  if (shared.job.masks_devices) {
+    const DeviceMask mask = find_device_mask(shared.snapshot);
+    worker.environment[mask.variable] = mask.device(std::stoul(values.at("local_rank")));
   }
-  for (const auto& [name, text] : role.environment) {
-    worker.environment[name] = fill_placeholders(text, values);
-  }
-  for (const auto& [name, text] : role.environment_unless_set) {
-    if (!shared.snapshot.has(name)) {
-      worker.environment[name] = fill_placeholders(text, values);
+  for (const std::string& name : shared.unset) {
+    if (!worker.environment.contains(name)) {
+      worker.unset.push_back(name);
     }
   }
-  worker.unset = shared.unset;
   worker.working_directory = shared.snapshot.working_directory;
-  worker.log = log_path(shared.job, shared.attempt, role.name + "_" + values.at("global_rank"));
+  worker.label = fill_placeholders(role.label, values);
+  worker.joins_streams = role.joins_streams;
+  worker.log =
+      role.log.empty()
+          ? log_path(shared.job, shared.attempt, role.name + "_" + values.at("global_rank"))
+          : in_log_dir(shared.job, fill_placeholders(role.log, values));
   return worker;
+}
+
+/// What tells the worker from those of its role; where it listens as far as that is known.
+void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
+  const auto own = std::find_if(
+      shared.endpoints.begin(), shared.endpoints.end(), [&](const RoleEndpoints& list) {
+        return list.role == shared.role.name &&
+               static_cast<std::size_t>(role_rank) < list.endpoints.size();
+      });
+  if (own != shared.endpoints.end()) {
+    values["endpoint"] = own->endpoints[static_cast<std::size_t>(role_rank)];
+  }
+  if (!shared.endpoints.empty()) {
+    values["task_config"] = task_config(shared.endpoints, shared.role.name, role_rank);
+  }
+  values.erase("error_file");  // the one before: the file's own name cannot hold it
+  values["error_file"] = fill_placeholders(shared.role.error_file, values);
 }
 
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values) {
   values["role"] = shared.role.name;
   values["role_world_size"] = std::to_string(place.total);
-  for (int i = 0; i < place.here; ++i) {
-    const int role_rank = place.before + i;
+  for (const int role_rank : place.here) {
     const int global_rank = plan.world_size + role_rank;
     const int local_rank = static_cast<int>(plan.workers.size());
     values["role_rank"] = std::to_string(role_rank);
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
-    values.erase("error_file");  // the one before: the file's own name cannot hold it
-    values["error_file"] = fill_placeholders(shared.role.error_file, values);
+    values["visible_local_rank"] = shared.job.masks_devices ? "0" : values["local_rank"];
+    add_own_values(values, shared, role_rank);
     WorkerPlan worker = plan_worker(shared, values);
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
+    worker.role_rank = role_rank;
     plan.workers.push_back(std::move(worker));
   }
 }
@@ -198,13 +273,35 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   return plan;
 }
 
-void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode) {
-  const auto decides = [](const RoleTemplate& role) { return role.decides_success; };
-  if (std::any_of(mode.roles.begin(), mode.roles.end(), decides)) {
-    return;
+/// Scripts that read the platform's TF_CONFIG need not know the arguments.
+bool gives_arguments(const JobRequest& job, const Cluster& cluster) {
+  return job.template_arguments == GiveArguments::Always ||
+         (job.template_arguments == GiveArguments::Auto && !cluster.has_task_config);
+}
+
+/// Whether a role decides success: as the user says, else as the template does.
+bool decides(const RoleTemplate& role, const JobRequest& job, const Values& values) {
+  const auto& wanted = job.success_roles;
+  if (!wanted.empty()) {
+    return std::find(wanted.begin(), wanted.end(), role.name) != wanted.end();
   }
+  const auto without = values.find(std::string(kCountOf) + ":" + role.decides_without);
+  return role.decides_success && (without == values.end() || without->second == "0");
+}
+
+/// A job in which nobody decides would never end well: then all do. Asked of the whole job, so that
+/// a node without a deciding process is not taken for one.
+void decide_by_all_if_none_does(LaunchPlan& plan,
+                                const ModeTemplate& mode,
+                                const JobRequest& job,
+                                const Values& values) {
+  const bool has_deciding =
+      std::any_of(mode.roles.begin(), mode.roles.end(), [&](const RoleTemplate& role) {
+        return decides(role, job, values) &&
+               values.at(std::string(kCountOf) + ":" + role.name) != "0";
+      });
   for (WorkerPlan& worker : plan.workers) {
-    worker.decides_success = true;
+    worker.decides_success = worker.decides_success || !has_deciding;
   }
 }
 
@@ -233,23 +330,32 @@ LaunchPlan make_plan(const Cluster& cluster,
   plan.mode = chosen.mode.name;
   plan.decisions.push_back({"mode", plan.mode, chosen.source});
 
-  std::vector<RolePlace> places;
-  for (const RoleTemplate& role : chosen.mode.roles) {
-    places.push_back(place_role(role, placement));
+  for (const auto& [name, value] : chosen.parameters) {
+    if (value.source != "default") {
+      plan.decisions.push_back({name, value.value, value.source});
+    }
   }
-  Values values = common_values(placement, cluster.job_id);
-  add_sizes(values, places, snapshot.cores.count);
+  const std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);
+  const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
+  Values values = common_values(cluster, placement, chosen, snapshot);
+  add_sizes(values, chosen.mode, places, snapshot.cores.count);
+  add_endpoints(values, endpoints);
 
   plan.world_size = 0;  // grows role by role: the first rank of the next role
   const std::vector<std::string> own = own_variables(snapshot);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
-    RolePlan shared{role, job, snapshot, placement.attempt, own};
+    RolePlan shared{role, chosen, job, snapshot, endpoints, placement.attempt};
+    shared.gives_arguments = gives_arguments(job, cluster);
+    shared.reserves_ports = cluster.endpoints.empty();  // else the platform has chosen them
+    shared.has_several_nodes = placement.nodes > 1;
+    shared.decides_success = decides(role, job, values);
+    shared.unset = own;
     shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
-  decide_by_all_if_none_does(plan, chosen.mode);
+  decide_by_all_if_none_does(plan, chosen.mode, job, values);
   plan.files = plan_files(chosen.mode, values);
   remark_start(plan, snapshot);
   return plan;

@@ -18,23 +18,26 @@ void for_each_template_text(Plan& plan, const Visit& visit) {
     for (auto& [name, value] : worker.environment) {
       visit(value);
     }
-    for (std::size_t i = worker.argv.size() - worker.template_arguments; i < worker.argv.size();
-         ++i) {
-      visit(worker.argv[i]);
+    for (auto& argument : worker.argv) {
+      visit(argument);
     }
     visit(worker.error_file);
+    visit(worker.log);
+    visit(worker.label);
   }
 }
 
-/// What only the system knows, and only at start.
-constexpr std::array<std::string_view, 2> kLateNames = {"run_dir", "worker_port"};
+/// What only the system knows, or the nodes together, and only at start.
+constexpr std::array<std::string_view, 4> kLateNames = {
+    "endpoint", "run_dir", "task_config", "worker_port"};
 
 /// Stands before a placeholder that is still to be filled. Templates, variables and arguments cannot
 /// hold this byte, so nothing else looks like one.
 constexpr char kLateMark = '\0';
 
 bool is_late(std::string_view name) {
-  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
+  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end() ||
+         name.starts_with(std::string(kEndpointsOf) + ":");
 }
 
 std::string marked(std::string_view name) {
@@ -101,6 +104,19 @@ std::string fill_placeholders(std::string_view text,
                            ? std::nullopt
                            : value_or_mark(text.substr(at + 1, end - at - 1), values);
     filled += value.value_or(std::string(1, c));
+    at = value ? end + 1 : at + 1;
+  }
+  return filled;
+}
+
+std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
+    const auto value = end == std::string_view::npos
+                           ? std::nullopt
+                           : value_or_mark(text.substr(at + 1, end - at - 1), values);
+    filled += value.value_or(std::string(1, text[at]));
     at = value ? end + 1 : at + 1;
   }
   return filled;

@@ -57,7 +57,7 @@ json::object process_document(const WorkerPlan& worker) {
           {"env", std::move(environment)},
           {"unset", json::array(worker.unset.begin(), worker.unset.end())},
           {"cwd", worker.working_directory},
-          {"log", worker.log}};
+          {"log", readable(worker.log)}};
 }
 
 json::object nodes_document(const LaunchPlan& plan) {

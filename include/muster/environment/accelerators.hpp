@@ -4,6 +4,9 @@
 #include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
 
+#include <string>
+#include <vector>
+
 namespace muster {
 
 /// How many workers `--nproc-per-node` means on this node. `wanted` is a number of at least 1 or
@@ -15,5 +18,21 @@ namespace muster {
 /// A variable such as CUDA_VISIBLE_DEVICES that is set decides, also when it hides every device.
 [[nodiscard]] Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted,
                                                const Snapshot& snapshot);
+
+/// How one worker is shown one device alone.
+struct DeviceMask {
+  std::string variable;              ///< such as CUDA_VISIBLE_DEVICES
+  bool is_inherited = false;         ///< somebody has chosen devices already: those in `devices`
+  std::vector<std::string> devices;  ///< names or numbers, in their order
+
+  /// The value of the variable for the i-th worker; empty when the list is too short.
+  [[nodiscard]] std::string device(std::size_t i) const {
+    return is_inherited ? (i < devices.size() ? devices[i] : std::string()) : std::to_string(i);
+  }
+};
+
+/// The mask of the accelerators that this host has: NVIDIA, else Ascend, else AMD. Without any it is
+/// NVIDIA's, as torchrun has it.
+[[nodiscard]] DeviceMask find_device_mask(const Snapshot& snapshot);
 
 }  // namespace muster

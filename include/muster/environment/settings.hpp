@@ -44,6 +44,17 @@ class Settings {
     const auto at = values_.find(name);
     return at == values_.end() ? std::nullopt : std::optional(at->second);
   }
+  /// Those whose names begin with `start`, by name.
+  [[nodiscard]] std::map<std::string, Sourced<std::string>> starting_with(
+      std::string_view start) const {
+    std::map<std::string, Sourced<std::string>> found;
+    for (auto at = values_.lower_bound(start);
+         at != values_.end() && std::string_view(at->first).starts_with(start);
+         ++at) {
+      found.insert(*at);
+    }
+    return found;
+  }
   [[nodiscard]] bool has(std::string_view name) const { return find(name).has_value(); }
 
  private:

@@ -5,6 +5,7 @@
 #include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,10 @@ struct ModeTemplate {
   std::vector<FileTemplate> files;
 };
 
+/// Placeholders that name a role: {count:worker}, {endpoints:ps}.
+inline constexpr const char* kCountOf = "count";
+inline constexpr const char* kEndpointsOf = "endpoints";
+
 /// The settings that hold parameters begin with this: --set role_name=x is "set:role_name".
 inline constexpr const char* kParameterPrefix = "set:";
 
@@ -82,12 +87,13 @@ inline constexpr const char* kParameterPrefix = "set:";
 /// Which template to use and why.
 struct ChosenMode {
   ModeTemplate mode;
-  std::string source;  ///< what made the choice
+  std::string source;                                        ///< what made the choice
+  std::map<std::string, Sourced<std::string>> parameters{};  ///< a value for each that it has
 };
 
 /// The template of `--template`, else the built-in one that `--mode` names. For "auto", in this
 /// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG names a parameter server; torchrun.
-/// Values of its parameters (kParameterPrefix) are checked here.
+/// The settings that give parameters (kParameterPrefix) must be parameters of the mode.
 [[nodiscard]] Result<ChosenMode> choose_mode(const Settings& settings,
                                              const Snapshot& snapshot = {});
 

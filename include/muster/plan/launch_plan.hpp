@@ -15,11 +15,22 @@
 
 namespace muster {
 
+/// Whether the processes get the template's arguments behind the program's own.
+enum class GiveArguments {
+  Auto,  ///< unless the platform describes the tasks in TF_CONFIG, which scripts then read
+  Always,
+  Never
+};
+
 /// What the user wants to run, after the command line has been read.
 struct JobRequest {
   std::vector<std::string> program;  ///< argv as it will be executed, python3 included
   std::string script;   ///< what an interpreter in `program` is to read, if one was added
   std::string log_dir;  ///< empty: no log files
+  GiveArguments template_arguments = GiveArguments::Auto;
+  bool fills_arguments = false;            ///< {placeholders} in the program's own arguments, too
+  bool masks_devices = false;              ///< each worker sees its own device alone, as number 0
+  std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
 };
 
 /// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
@@ -53,7 +64,6 @@ struct WorkerPlan {
   bool listens = false;  ///< a port of this node is reserved for it
   std::vector<std::string> argv;
   std::string script;  ///< must be readable before anything starts; empty: argv names no script
-  std::size_t template_arguments = 0;  ///< so many at the end of argv come from the template
   std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited
   std::vector<std::string> unset;                  ///< inherited variables that are removed
   std::string working_directory;
@@ -92,6 +102,14 @@ struct LaunchPlan {
   bool is_transparent = false;
 };
 
+/// Fails with `BadUsage` when the job asks for what the mode or this node does not have: a role that
+/// decides success, a placeholder that is none, devices to be shown one by one. Called before a plan
+/// is made, which takes it as given.
+[[nodiscard]] Result<> check_job(const JobRequest& job,
+                                 const Cluster& cluster,
+                                 const ChosenMode& chosen,
+                                 const Snapshot& snapshot);
+
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
 /// on all that the placement does not say. Within a role, global ranks are contiguous on a node and
 /// follow node rank. If no role of the template decides success, all of them do.
@@ -128,6 +146,11 @@ void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>
 /// which no other text of a plan can hold. Other names that `values` lacks stay as they are.
 [[nodiscard]] std::string fill_placeholders(std::string_view text,
                                             const std::map<std::string, std::string>& values);
+
+/// The same for an argument of the user's, in which all other braces are text: "{name}" is replaced
+/// if it is a placeholder, nothing else is touched.
+[[nodiscard]] std::string fill_known(std::string_view text,
+                                     const std::map<std::string, std::string>& values);
 
 /// A text of a plan as people read it: without those marks.
 [[nodiscard]] std::string readable(std::string text);

@@ -54,7 +54,6 @@ LaunchPlan plan_with(const std::string& written) {
   plan.files = {{text, "0640", text}};
   WorkerPlan worker;
   worker.argv = {"{worker_port}", text};
-  worker.template_arguments = 1;
   worker.environment = {{"A", text}};
   worker.error_file = text;
   plan.workers = {worker, worker};

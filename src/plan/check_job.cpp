@@ -1,0 +1,102 @@
+// What a user can ask for and a mode cannot give: found before anything is planned.
+#include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
+#include <muster/plan/launch_plan.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+std::string suggestion(const std::optional<std::string>& nearest, const std::string& otherwise) {
+  return nearest ? "; did you mean '" + *nearest + "'?" : otherwise;
+}
+
+Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
+  std::vector<std::string> names;
+  for (const RoleTemplate& role : mode.roles) {
+    names.push_back(role.name);
+  }
+  for (const std::string& wanted : job.success_roles) {
+    if (std::find(names.begin(), names.end(), wanted) == names.end()) {
+      return Error{ErrorKind::BadUsage,
+                   "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
+                       suggestion(nearest_name(wanted, names), ", only " + join(names, ", "))};
+    }
+  }
+  return {};
+}
+
+/// The words in braces that could be meant as placeholders: "{global_rank}", "{count:worker}".
+std::vector<std::string> words_in_braces(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find_first_of("{}", at + 1);
+    const std::string word(text.substr(at + 1, end == std::string_view::npos ? end : end - at - 1));
+    const bool is_word = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::islower(c) != 0 || c == '_' || c == ':';
+    });
+    if (end != std::string_view::npos && text[end] == '}' && !word.empty() && is_word) {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+std::vector<std::string> all_placeholders(const ModeTemplate& mode) {
+  std::vector<std::string> names = placeholder_names();
+  for (const Parameter& parameter : mode.parameters) {
+    names.push_back(parameter.name);
+  }
+  for (const RoleTemplate& role : mode.roles) {
+    names.push_back(std::string(kCountOf) + ":" + role.name);
+    names.push_back(std::string(kEndpointsOf) + ":" + role.name);
+  }
+  return names;
+}
+
+/// A word in braces that is nearly a placeholder is a typing error; any other is the user's own.
+Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
+  const std::vector<std::string> known = all_placeholders(mode);
+  for (const std::string& argument : job.program) {
+    for (const std::string& word : words_in_braces(argument)) {
+      const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+      const auto nearest = is_known ? std::nullopt : nearest_name(word, known);
+      if (nearest) {
+        return Error{ErrorKind::BadUsage,
+                     "the argument '" + argument + "' has the unknown placeholder '{" + word +
+                         "}'; did you mean '{" + *nearest + "}'?"};
+      }
+    }
+  }
+  return {};
+}
+
+Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
+  const DeviceMask mask = find_device_mask(snapshot);
+  const auto workers = static_cast<std::size_t>(cluster.local_slots());
+  if (!mask.is_inherited || mask.devices.size() >= workers) {
+    return {};
+  }
+  return wrong_value({*snapshot.variable(mask.variable), mask.variable},
+                     "a device for each of the " + count_of(workers, "worker") + " of this node");
+}
+
+}  // namespace
+
+Result<> check_job(const JobRequest& job,
+                   const Cluster& cluster,
+                   const ChosenMode& chosen,
+                   const Snapshot& snapshot) {
+  if (auto checked = check_success_roles(job, chosen.mode); !checked) {
+    return checked;
+  }
+  if (auto checked = job.fills_arguments ? check_arguments(job, chosen.mode) : Result<>();
+      !checked) {
+    return checked;
+  }
+  return job.masks_devices ? check_devices(cluster, snapshot) : Result<>();
+}
+
+}  // namespace muster

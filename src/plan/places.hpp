@@ -1,0 +1,41 @@
+#pragma once
+
+// Which processes of which role run on which node. Pure, and private to plan/.
+
+#include <muster/cluster/cluster.hpp>
+#include <muster/mode/mode_template.hpp>
+#include <muster/plan/launch_plan.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// The processes of one role: those of one node, and all of the job.
+struct RolePlace {
+  std::vector<int> here;  ///< their positions within the role
+  int total = 0;
+};
+
+/// One place for each role of the template, for this node.
+[[nodiscard]] std::vector<RolePlace> place_roles(const ModeTemplate& mode,
+                                                 const Cluster& cluster,
+                                                 const Placement& placement);
+
+/// Where each process listens, "host:port" by role and by position within the role. The platform's
+/// word, else what the nodes have reserved; empty while that is not known.
+[[nodiscard]] std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode,
+                                                        const Cluster& cluster,
+                                                        const Placement& placement);
+
+/// "10.0.0.1:80", "[fd00::1]:80"; the port may be any text.
+[[nodiscard]] std::string endpoint_of(const std::string& host, const std::string& port);
+
+/// TF_CONFIG of one process. Evaluators are in no cluster but their own.
+/// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
+[[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints,
+                                      const std::string& role,
+                                      int index);
+
+}  // namespace muster

@@ -1,0 +1,132 @@
+// What a job may not ask for.
+#include "plans.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+std::string refusal(const JobRequest& job, const Snapshot& snapshot = surroundings()) {
+  ChosenMode chosen =
+      mode_of({role("worker", RoleCount::PerDevice), role("scheduler", RoleCount::PerJob)});
+  const auto checked = check_job(job, cluster_of({2}, 0), chosen, snapshot);
+  return checked ? "" : checked.error().message;
+}
+
+TEST(CheckJob, RefusesARoleThatCannotDecide) {
+  JobRequest job = job_of({"train"});
+  job.success_roles = {"worker", "chief"};
+  EXPECT_EQ(refusal(job),
+            "the mode 'own' has no role 'chief' that could decide, only worker, scheduler");
+  job.success_roles = {"shceduler"};
+  EXPECT_EQ(refusal(job),
+            "the mode 'own' has no role 'shceduler' that could decide; did you mean 'scheduler'?");
+}
+
+TEST(CheckJob, FindsATypingErrorInAPlaceholder) {
+  JobRequest job = job_of({"train", "--rank={globl_rank}"});
+  EXPECT_EQ(refusal(job), "") << "nobody asked for placeholders";
+  job.fills_arguments = true;
+  EXPECT_EQ(refusal(job),
+            "the argument '--rank={globl_rank}' has the unknown placeholder '{globl_rank}'; did you "
+            "mean '{global_rank}'?");
+}
+
+TEST(CheckJob, LeavesOtherBracesAlone) {
+  JobRequest job = job_of({"train", R"({"lr": {"a": 1}})", "{x}", "{", "}", "{}", "a{1,2}b"});
+  job.fills_arguments = true;
+  EXPECT_EQ(refusal(job), "");
+}
+
+TEST(CheckJob, WantsADeviceForEachWorkerThatSeesItsOwn) {
+  JobRequest job = job_of({"train"});
+  job.masks_devices = true;
+  EXPECT_EQ(refusal(job), "");
+  EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5,7"}})), "");
+  EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5"}})),
+            "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
+}
+
+// What the fields do that are checked here
+
+TEST(MakePlan, FillsTheUsersArgumentsWhenAsked) {
+  JobRequest job = job_of({"train", "--id={global_rank}", "{x}", "{\"a\": {}}", "{worker_port}"});
+  const auto argv_of_the_second = [&] {
+    return make_plan(
+               cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings())
+        .workers[1]
+        .argv;
+  };
+  EXPECT_EQ(argv_of_the_second(), job.program);
+  job.fills_arguments = true;
+  const auto argv = argv_of_the_second();
+  EXPECT_EQ(argv[1], "--id=1");
+  EXPECT_EQ(argv[2], "{x}");
+  EXPECT_EQ(argv[3], "{\"a\": {}}");
+  EXPECT_EQ(readable(argv[4]), "{worker_port}");
+  EXPECT_NE(argv[4], "{worker_port}") << "it waits for the start";
+}
+
+TEST(MakePlan, ShowsEachWorkerItsOwnDevice) {
+  JobRequest job = job_of({"train"});
+  job.masks_devices = true;
+  RoleTemplate worker = role("w", RoleCount::PerDevice);
+  worker.environment.emplace_back("LOCAL_RANK", "{visible_local_rank}");
+  const auto plan = make_plan(cluster_of({2}, 0),
+                              mode_of({worker}),
+                              job,
+                              surroundings({{"CUDA_VISIBLE_DEVICES", "5,GPU-7"}}));
+
+  EXPECT_EQ(plan.workers[0].environment.at("CUDA_VISIBLE_DEVICES"), "5");
+  EXPECT_EQ(plan.workers[1].environment.at("CUDA_VISIBLE_DEVICES"), "GPU-7");
+  EXPECT_EQ(plan.workers[1].environment.at("LOCAL_RANK"), "0");
+}
+
+TEST(MakePlan, MasksTheDevicesThatTheNodeHas) {
+  JobRequest job = job_of({"train"});
+  job.masks_devices = true;
+  Snapshot node = surroundings();
+  node.devices.ascend = 8;
+  const auto plan =
+      make_plan(cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, node);
+
+  EXPECT_EQ(plan.workers[1].environment.at("ASCEND_RT_VISIBLE_DEVICES"), "1");
+}
+
+TEST(MakePlan, SetsWhatDependsOnAParameterOnlyWhenItIsGiven) {
+  RoleTemplate worker = role("w", RoleCount::PerDevice);
+  worker.environment_if_given = {{"TABLE", "{table}/x"}};
+  worker.unset = {"TABLE", "OTHER"};
+  ChosenMode chosen = mode_of({worker});
+  const auto environment_with = [&](const std::string& table) {
+    chosen.parameters["table"] = {table, "--set"};
+    return make_plan(cluster_of({1}, 0), chosen, job_of({"train"}), surroundings()).workers[0];
+  };
+  EXPECT_FALSE(environment_with("").environment.contains("TABLE"));
+  EXPECT_EQ(environment_with("").unset, (std::vector<std::string>{"TABLE", "OTHER"}));
+  EXPECT_EQ(environment_with("f").environment.at("TABLE"), "f/x");
+  EXPECT_EQ(environment_with("f").unset, (std::vector<std::string>{"OTHER"}));
+}
+
+TEST(MakePlan, AppendsTheTemplatesArguments) {
+  RoleTemplate worker = role("w", RoleCount::PerNode);
+  worker.arguments = {"--a"};
+  worker.arguments_of_several_nodes = {"--b"};
+  JobRequest job = job_of({"train"});
+  const auto argv = [&](std::vector<int> slots, bool has_task_config) {
+    Cluster cluster = cluster_of(std::move(slots), 0);
+    cluster.has_task_config = has_task_config;
+    return make_plan(cluster, mode_of({worker}), job, surroundings()).workers[0].argv;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(argv({1}, false), (Words{"train", "--a"}));
+  EXPECT_EQ(argv({1, 1}, false), (Words{"train", "--a", "--b"}));
+  EXPECT_EQ(argv({1, 1}, true), (Words{"train"})) << "the script reads TF_CONFIG";
+  job.template_arguments = GiveArguments::Always;
+  EXPECT_EQ(argv({1}, true), (Words{"train", "--a"}));
+  job.template_arguments = GiveArguments::Never;
+  EXPECT_EQ(argv({1}, false), (Words{"train"}));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,180 @@
+// Who runs which process when roles are counted, and where it can be met.
+#include "plans.hpp"
+
+#include <plan/places.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+RoleTemplate given(const std::string& name, RoleCount count) {
+  RoleTemplate counted = role(name, count);
+  counted.may_be_given = true;
+  counted.listens = true;
+  return counted;
+}
+
+ModeTemplate parameter_servers() {
+  return {"own",
+          {},
+          {given("chief", RoleCount::None),
+           given("worker", RoleCount::PerNode),
+           given("ps", RoleCount::PerNode)},
+          {}};
+}
+
+Cluster nodes_of(int count, int rank, std::vector<RoleSize> roles = {}) {
+  Cluster cluster = cluster_of(std::vector<int>(static_cast<std::size_t>(count), 1), rank);
+  cluster.roles = std::move(roles);
+  return cluster;
+}
+
+/// "chief 0; worker 1" for each node.
+std::vector<std::string> dealt(int nodes, const std::vector<RoleSize>& roles) {
+  std::vector<std::string> lines;
+  const ModeTemplate mode = parameter_servers();
+  for (int node = 0; node < nodes; ++node) {
+    const Cluster cluster = nodes_of(nodes, node, roles);
+    const auto places = place_roles(mode, cluster, assume_placement(cluster));
+    std::string line;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (const int position : places[i].here) {
+        line += (line.empty() ? "" : "; ") + mode.roles[i].name + " " + std::to_string(position);
+      }
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+const std::vector<RoleSize> kFive = {{"chief", 1}, {"worker", 2}, {"ps", 2}};
+
+TEST(PlaceRoles, GivesEachAgentOneProcessWhenThereAreAsManyNodes) {
+  EXPECT_EQ(dealt(5, kFive),
+            (std::vector<std::string>{"chief 0", "worker 0", "worker 1", "ps 0", "ps 1"}));
+}
+
+TEST(PlaceRoles, DealsThemInTurnWhenThereAreFewerNodes) {
+  EXPECT_EQ(dealt(2, kFive),
+            (std::vector<std::string>{"chief 0; worker 1; ps 1", "worker 0; ps 0"}));
+  EXPECT_EQ(dealt(1, kFive),
+            (std::vector<std::string>{"chief 0; worker 0; worker 1; ps 0; ps 1"}));
+}
+
+TEST(PlaceRoles, LeavesNodesWithoutAProcessWhenThereAreMore) {
+  EXPECT_EQ(dealt(3, {{"worker", 1}, {"ps", 1}}),
+            (std::vector<std::string>{"worker 0", "ps 0", ""}));
+}
+
+TEST(PlaceRoles, TakesTheTemplatesCountsWhenNobodyGivesAny) {
+  EXPECT_EQ(dealt(2, {}), (std::vector<std::string>{"worker 0; ps 0", "worker 1; ps 1"}));
+}
+
+TEST(PlaceRoles, CountsEachProcessOnceWhateverTheNumbers) {
+  for (int nodes = 1; nodes <= 7; ++nodes) {
+    for (int workers = 0; workers <= 9; ++workers) {
+      std::size_t seen = 0;
+      for (int node = 0; node < nodes; ++node) {
+        const Cluster cluster = nodes_of(nodes, node, {{"worker", workers}, {"ps", 3}});
+        for (const auto& place :
+             place_roles(parameter_servers(), cluster, assume_placement(cluster))) {
+          seen += place.here.size();
+        }
+      }
+      EXPECT_EQ(seen, static_cast<std::size_t>(workers + 3)) << nodes << " nodes";
+    }
+  }
+}
+
+/// Endpoints of a role by name.
+std::string endpoints_of(const std::vector<RoleEndpoints>& lists, const std::string& name) {
+  for (const RoleEndpoints& list : lists) {
+    if (list.role == name) {
+      std::string text;
+      for (const std::string& endpoint : list.endpoints) {
+        text += (text.empty() ? "" : ",") + endpoint;
+      }
+      return text;
+    }
+  }
+  return "none";
+}
+
+TEST(FindEndpoints, MeetsEachProcessWhereItsNodeReservedAPort) {
+  const Cluster cluster = nodes_of(2, 1, kFive);
+  Placement placement = assume_placement(cluster);
+  placement.ports = {{"10.0.0.1", {1, 2, 3}}, {"fd00::2", {4, 5}}};
+
+  const auto lists = find_endpoints(parameter_servers(), cluster, placement);
+
+  EXPECT_EQ(endpoints_of(lists, "chief"), "10.0.0.1:1");
+  EXPECT_EQ(endpoints_of(lists, "worker"), "[fd00::2]:4,10.0.0.1:2");
+  EXPECT_EQ(endpoints_of(lists, "ps"), "[fd00::2]:5,10.0.0.1:3");
+}
+
+TEST(FindEndpoints, CountsTheSlotsOfUnevenNodesByTheirPorts) {
+  RoleTemplate trainer = role("trainer", RoleCount::PerDevice);
+  trainer.listens = true;
+  const ModeTemplate mode{"own", {}, {trainer, role("helper", RoleCount::PerJob)}, {}};
+  const Cluster cluster = cluster_of({3, 1}, 0);
+  Placement placement = assume_placement(cluster);
+  placement.ports = {{"a", {1, 2, 3}}, {"b", {4}}};
+
+  EXPECT_EQ(endpoints_of(find_endpoints(mode, cluster, placement), "trainer"), "a:1,a:2,a:3,b:4");
+}
+
+TEST(FindEndpoints, TakesThePlatformsWord) {
+  Cluster cluster = nodes_of(2, 0, {{"worker", 1}, {"ps", 1}});
+  cluster.endpoints = {{"worker", {"w:1"}}, {"ps", {"p:2"}}};
+
+  const auto lists = find_endpoints(parameter_servers(), cluster, assume_placement(cluster));
+
+  EXPECT_EQ(endpoints_of(lists, "ps"), "p:2");
+}
+
+TEST(FindEndpoints, KnowsNothingBeforeTheNodesHaveMet) {
+  const Cluster cluster = nodes_of(2, 0);
+  EXPECT_TRUE(find_endpoints(parameter_servers(), cluster, assume_placement(cluster)).empty());
+}
+
+TEST(TaskConfig, LeavesOutEmptyRolesAndEvaluators) {
+  const std::vector<RoleEndpoints> lists = {
+      {"chief", {}}, {"worker", {"a:1", "b:2"}}, {"ps", {"c:3"}}, {"evaluator", {"d:4"}}};
+
+  EXPECT_EQ(task_config(lists, "evaluator", 0),
+            R"({"cluster":{"worker":["a:1","b:2"],"ps":["c:3"]},)"
+            R"("task":{"type":"evaluator","index":0}})");
+}
+
+// Who decides success
+
+std::string deciding(const std::vector<RoleSize>& roles, std::vector<std::string> wanted = {}) {
+  ChosenMode chosen{parameter_servers(), "--mode"};
+  chosen.mode.roles[1].decides_without = "chief";
+  chosen.mode.roles[2].decides_success = false;
+  JobRequest job = job_of({"train"});
+  job.success_roles = std::move(wanted);
+  std::string names;
+  const auto plan = make_plan(nodes_of(1, 0, roles), chosen, job, surroundings());
+  for (const WorkerPlan& worker : plan.workers) {
+    names += worker.decides_success ? (names.empty() ? "" : ",") + worker.role : "";
+  }
+  return names;
+}
+
+TEST(DecidesSuccess, IsTheChiefAloneElseAllWorkers) {
+  EXPECT_EQ(deciding({{"chief", 1}, {"worker", 2}, {"ps", 1}}), "chief");
+  EXPECT_EQ(deciding({{"worker", 2}, {"ps", 1}}), "worker,worker");
+}
+
+TEST(DecidesSuccess, IsWhomTheUserNames) {
+  EXPECT_EQ(deciding({{"chief", 1}, {"worker", 1}, {"ps", 1}}, {"chief", "ps"}), "chief,ps");
+}
+
+TEST(DecidesSuccess, IsEverybodyIfNobodyWould) {
+  EXPECT_EQ(deciding({{"ps", 2}}), "ps,ps");
+}
+
+}  // namespace
+}  // namespace muster
