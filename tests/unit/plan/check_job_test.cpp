@@ -27,9 +27,10 @@ TEST(CheckJob, FindsATypingErrorInAPlaceholder) {
   JobRequest job = job_of({"train", "--rank={globl_rank}"});
   EXPECT_EQ(refusal(job), "") << "nobody asked for placeholders";
   job.fills_arguments = true;
-  EXPECT_EQ(refusal(job),
-            "the argument '--rank={globl_rank}' has the unknown placeholder '{globl_rank}'; did you "
-            "mean '{global_rank}'?");
+  EXPECT_EQ(
+      refusal(job),
+      "the argument '--rank={globl_rank}' has the unknown placeholder '{globl_rank}'; did you "
+      "mean '{global_rank}'?");
 }
 
 TEST(CheckJob, LeavesOtherBracesAlone) {
@@ -43,8 +44,9 @@ TEST(CheckJob, WantsADeviceForEachWorkerThatSeesItsOwn) {
   job.masks_devices = true;
   EXPECT_EQ(refusal(job), "");
   EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5,7"}})), "");
-  EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5"}})),
-            "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
+  EXPECT_EQ(
+      refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5"}})),
+      "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
 }
 
 // What the fields do that are checked here

@@ -1,9 +1,9 @@
 // Who runs which process when roles are counted, and where it can be met.
 #include "plans.hpp"
 
-#include <plan/places.hpp>
-
 #include <gtest/gtest.h>
+
+#include <plan/places.hpp>
 
 namespace muster {
 namespace {
@@ -58,8 +58,7 @@ TEST(PlaceRoles, GivesEachAgentOneProcessWhenThereAreAsManyNodes) {
 TEST(PlaceRoles, DealsThemInTurnWhenThereAreFewerNodes) {
   EXPECT_EQ(dealt(2, kFive),
             (std::vector<std::string>{"chief 0; worker 1; ps 1", "worker 0; ps 0"}));
-  EXPECT_EQ(dealt(1, kFive),
-            (std::vector<std::string>{"chief 0; worker 0; worker 1; ps 0; ps 1"}));
+  EXPECT_EQ(dealt(1, kFive), (std::vector<std::string>{"chief 0; worker 0; worker 1; ps 0; ps 1"}));
 }
 
 TEST(PlaceRoles, LeavesNodesWithoutAProcessWhenThereAreMore) {
