@@ -151,6 +151,48 @@ Result<Parameter> read_parameter(const json::value& value,
   return parameter;
 }
 
+/// Every text that a process of the role is given.
+std::vector<std::string> texts_of(const RoleTemplate& role) {
+  std::vector<std::string> texts = role.arguments;
+  texts.insert(
+      texts.end(), role.arguments_of_several_nodes.begin(), role.arguments_of_several_nodes.end());
+  for (const NamedTexts* const named :
+       {&role.environment, &role.environment_unless_set, &role.environment_if_given}) {
+    for (const auto& [name, text] : *named) {
+      texts.push_back(text);
+    }
+  }
+  texts.insert(texts.end(), {role.label, role.log, role.error_file});
+  return texts;
+}
+
+bool uses(const RoleTemplate& role, const std::string& placeholder) {
+  const std::vector<std::string> texts = texts_of(role);
+  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+    return text.find("{" + placeholder + "}") != std::string::npos;
+  });
+}
+
+/// Only who has a port of its own can be met there.
+Result<> check_listeners(const std::vector<RoleTemplate>& roles, const Place& place) {
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const std::string path = path_of("/roles", std::to_string(i));
+    if (!roles[i].listens && uses(roles[i], "endpoint")) {
+      return place.error(path, "uses {endpoint}, but it has no 'listens: true'");
+    }
+    for (const RoleTemplate& other : roles) {
+      const std::string all = std::string(kEndpointsOf) + ":" + other.name;
+      if (!other.listens && uses(roles[i], all)) {
+        return place.error(path, "uses {" + all + "}, but that role has no 'listens: true'");
+      }
+      if (!other.listens && uses(roles[i], "task_config")) {
+        return place.error(path, "uses {task_config}, but not every role has 'listens: true'");
+      }
+    }
+  }
+  return {};
+}
+
 /// The names of the roles, before they are read: texts of each may speak of all.
 std::set<std::string> names_of_roles(const json::object& root) {
   std::set<std::string> names;
@@ -276,6 +318,9 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   auto roles = read_list(root, "roles", place, read_role);
   if (!roles) {
     return roles.error();
+  }
+  if (auto checked = check_listeners(*roles, place); !checked) {
+    return checked.error();
   }
   auto files = read_list(root, "files", place, read_file);
   if (!files) {

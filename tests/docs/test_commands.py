@@ -126,7 +126,8 @@ def test_every_path_that_is_named_exists(path):
 OTHERS = {
     "--api-token", "--frameworks", "--install", "--its-own-options", "--local-rank", "--lr",
     "--mount-proc", "--name", "--no-tests", "--pid", "--sanitize", "--shm-size", "--ulimit",
-    "--werror",
+    "--werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
+    "--task-index", "--worker-hosts", "--world-size",
 }  # fmt: skip
 
 

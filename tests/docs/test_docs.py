@@ -169,7 +169,8 @@ def test_the_placeholders_are_those_of_the_program():
 
 def test_every_placeholder_is_filled(desk):
     lines = "".join(f'      A_{name}: "<{{{name}}}>"\n' for name in placeholders())
-    template = f"mode: all\nroles:\n  - name: w\n    error_file: e\n    environment:\n{lines}"
+    role = "  - name: w\n    listens: true\n    error_file: e\n"
+    template = f"mode: all\nroles:\n{role}    environment:\n{lines}"
     (desk.folder / "all.yaml").write_text(template)
 
     seen = desk.run("muster --template all.yaml -- sh -c 'env | grep ^A_'")
@@ -182,13 +183,14 @@ def test_every_placeholder_is_filled(desk):
 
 def test_the_fields_are_those_of_the_program():
     text = source("src/mode/read_template.cpp")
-    lists = re.findall(r"check_fields\(\w+,\s*\{([^}]*)\}", text)
+    lists = re.findall(r"(?:check_fields\(\w+, |fields = )\{([^}]*)\}", text)
     known = [sorted(re.findall(r'"(\w+)"', names)) for names in lists]
     fields = section(page("templates.md"), "Fields")
     described = [
         sorted(plain(row[0]) for row in rows)
         for rows in (
-            table(fields.split("Of a role:")[0], "Field"),
+            table(fields.split("Of a parameter:")[0], "Field"),
+            table(fields.split("Of a parameter:")[1].split("Of a role:")[0], "Field"),
             table(fields.split("Of a role:")[1].split("Of a file:")[0], "Field"),
             table(fields.split("Of a file:")[1], "Field"),
         )

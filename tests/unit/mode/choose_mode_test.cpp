@@ -103,5 +103,65 @@ TEST(ChooseMode, SaysOfAnEmptyTemplateWhatIsMissing) {
       << chosen.error().message;
 }
 
+// What the surroundings ask for
+
+Sourced<std::string> detected(std::map<std::string, std::string> variables) {
+  Snapshot snapshot;
+  snapshot.variables = std::move(variables);
+  const auto chosen = choose_mode({}, snapshot);
+  return chosen ? Sourced<std::string>{chosen->mode.name, chosen->source}
+                : Sourced<std::string>{chosen.error().message, "error"};
+}
+
+TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
+  struct Row {
+    std::map<std::string, std::string> variables;
+    std::string mode;
+    std::string source;
+  };
+  const std::vector<Row> rows = {
+      {{}, "torchrun", "default"},
+      {{{"MA_RUN_METHOD", "msrun"}}, "msrun", "MA_RUN_METHOD"},
+      {{{"MA_RUN_METHOD", "torchrun"}, {"TF_PS_HOSTS", "a:1"}}, "torchrun", "MA_RUN_METHOD"},
+      {{{"MA_RUN_METHOD", ""}}, "torchrun", "default"},
+      {{{"MA_RUN_METHOD", "Msrun"}},
+       "MA_RUN_METHOD is 'Msrun', expected torchrun or msrun",
+       "error"},
+      {{{"TF_PS_HOSTS", "[a:1]"}}, "ps", "TF_PS_HOSTS"},
+      {{{"TF_CONFIG", R"({"cluster": {"ps": ["a:1"]}})"}}, "ps", "TF_CONFIG"},
+      {{{"TF_CONFIG", R"({"cluster": {"worker": ["a:1"]}})"}}, "torchrun", "default"},
+      {{{"TF_CONFIG", R"({"cluster": )"}}, "ps", "TF_CONFIG"},  // and there it is refused
+  };
+  for (const Row& row : rows) {
+    const auto found = detected(row.variables);
+    EXPECT_EQ(found.value, row.mode);
+    EXPECT_EQ(found.source, row.source);
+  }
+}
+
+TEST(ChooseMode, GivesParametersTheirValues) {
+  Settings settings = with("mode", "msrun", "--mode");
+  settings.set("set:cluster_time_out", {"-1", "--cluster_time_out"});
+  const auto chosen = choose_mode(settings);
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  EXPECT_EQ(chosen->parameters.at("cluster_time_out").value, "-1");
+  EXPECT_EQ(chosen->parameters.at("worker_log_name").value, "worker");
+  EXPECT_EQ(chosen->parameters.at("worker_log_name").source, "default");
+}
+
+TEST(ChooseMode, RefusesParametersThatTheModeLacks) {
+  Settings settings = with("mode", "oneflow", "--mode");
+  settings.set("set:speed", {"3", "--set"});
+  EXPECT_EQ(choose_mode(settings).error().message,
+            "--set gives 'speed', but the mode 'oneflow' has no parameters");
+  settings.set("mode", {"torchrun", "--mode"});
+  EXPECT_EQ(choose_mode(settings).error().message,
+            "--set gives 'speed', but the mode 'torchrun' has only role_name");
+  settings = with("mode", "msrun", "--mode");
+  settings.set("set:cluster_time_out", {"6m", "--set"});
+  EXPECT_EQ(choose_mode(settings).error().message,
+            "--set is '6m', expected an integer such as 600");
+}
+
 }  // namespace
 }  // namespace muster

@@ -188,9 +188,60 @@ std::string error_of_placeholder(const std::string& text) {
 TEST(ReadTemplate, KnowsItsPlaceholders) {
   for (const std::string& name : placeholder_names()) {
     const auto mode =
-        read("mode: own\nroles:\n  - name: worker\n    arguments: [\"a{" + name + "}b\"]\n");
+        read("mode: own\nroles:\n  - name: worker\n    listens: true\n    arguments: [\"a{" + name +
+             "}b\"]\n");
     EXPECT_TRUE(mode) << mode.error().message;
   }
+}
+
+TEST(ReadTemplate, KnowsPlaceholdersThatNameARole) {
+  const std::string start =
+      "mode: own\nroles:\n  - name: ps\n    listens: true\n    arguments: [\"";
+  EXPECT_TRUE(read(start + "{count:ps}{endpoints:ps}\"]\n"));
+  EXPECT_EQ(
+      error_of(start + "{endpoints:sp}\"]\n"),
+      "own.yaml:5: /roles/0/arguments/0 uses the unknown placeholder '{endpoints:sp}'; did you "
+      "mean '{endpoints:ps}'?");
+}
+
+TEST(ReadTemplate, WantsListenersWhereEndpointsAreUsed) {
+  const auto with = [](const std::string& argument) {
+    return "mode: own\nroles:\n  - name: ps\n    arguments: [\"" + argument + "\"]\n";
+  };
+  EXPECT_EQ(error_of(with("{endpoint}")),
+            "own.yaml:3: /roles/0 uses {endpoint}, but it has no 'listens: true'");
+  EXPECT_EQ(error_of(with("{endpoints:ps}")),
+            "own.yaml:3: /roles/0 uses {endpoints:ps}, but that role has no 'listens: true'");
+  EXPECT_EQ(error_of(with("{task_config}")),
+            "own.yaml:3: /roles/0 uses {task_config}, but not every role has 'listens: true'");
+}
+
+TEST(ReadTemplate, ReadsWhatIsDecidedWithoutARole) {
+  const std::string roles =
+      "mode: own\nroles:\n  - name: chief\n    count: none\n  - name: worker\n"
+      "    decides_success: without ";
+  const auto mode = read(roles + "chief\n");
+  ASSERT_TRUE(mode) << mode.error().message;
+  EXPECT_EQ(mode->roles[0].count, RoleCount::None);
+  EXPECT_EQ(mode->roles[1].decides_without, "chief");
+  EXPECT_EQ(error_of(roles + "boss\n"),
+            "own.yaml:6: /roles/1/decides_success names the role 'boss', which there is not");
+}
+
+TEST(ReadTemplate, ReadsParameters) {
+  const auto with = [](const std::string& parameter) {
+    return "mode: own\nparameters:\n  - " + parameter +
+           "\nroles:\n  - name: worker\n    arguments: [\"{limit}\"]\n";
+  };
+  const auto mode = read(with("{name: limit, default: \"5\", integer: true}"));
+  ASSERT_TRUE(mode) << mode.error().message;
+  EXPECT_EQ(mode->parameters[0].otherwise, "5");
+  EXPECT_TRUE(mode->parameters[0].is_integer);
+  EXPECT_EQ(error_of(with("nodes")), "own.yaml:3: /parameters/0 must have a name");
+  EXPECT_EQ(error_of(with("{name: nodes}")),
+            "own.yaml:3: /parameters/0/name is a placeholder already");
+  EXPECT_EQ(error_of(with("{name: A}")),
+            "own.yaml:3: /parameters/0 needs a name of small letters and underscores");
 }
 
 TEST(ReadTemplate, SuggestsTheNearestPlaceholder) {
