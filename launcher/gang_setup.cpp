@@ -48,6 +48,17 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
   return std::make_shared<const gang::GangKey>(std::move(*key));
 }
 
+/// What all agents must start: the mode, and how many processes each role has where that was given,
+/// such as "ps chief=1,worker=2".
+std::string describe_mode(const LaunchPlan& plan, const Cluster& cluster) {
+  std::string text = plan.mode;
+  for (const RoleSize& size : cluster.roles) {
+    text += (text.size() == plan.mode.size() ? " " : ",") + size.role + "=" +
+            std::to_string(size.count);
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
@@ -72,6 +83,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
   setup.policy.hosts = cluster.hosts;
   setup.policy.options = gang_options;
   setup.policy.options.token.clear();  // it is in the key
+  setup.policy.total_slots = cluster.total_slots;
 
   gang::Join& join = setup.participant.join;
   join.version = MUSTER_VERSION;
@@ -81,13 +93,14 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
   }
   join.least_nodes = cluster.least_nodes;
   join.most_nodes = cluster.nodes;
-  join.mode = plan.mode;
+  join.total_slots = cluster.total_slots.value_or(0);
+  join.mode = describe_mode(plan, cluster);
   join.slots = cluster.local_slots();
   join.host = options.host_name;
   join.grace_seconds = std::chrono::duration<double>(options.grace).count();
   // As they come over a link: what is too long or no text is changed there, and compared.
   setup.policy.job_id = gang::as_sent(cluster.job_id);
-  setup.policy.mode = gang::as_sent(plan.mode);
+  setup.policy.mode = gang::as_sent(join.mode);
   setup.participant.seed = random_number();
   const bool is_bracketed = cluster.master_address.find(':') != std::string::npos;
   setup.participant.leader =
@@ -120,6 +133,12 @@ Placement to_placement(const gang::Start& start, const Cluster& cluster, int slo
   placement.worker_port = cluster.worker_port;
   if (start.worker_port != 0) {
     placement.worker_port = start.worker_port;  // the leader's word: the same on all nodes
+  }
+  placement.ports = start.ports;
+  for (NodePorts& node : placement.ports) {
+    if (node.host.empty()) {  // the only node
+      node.host = placement.master_address;
+    }
   }
   return placement;
 }

@@ -1,6 +1,6 @@
 // The leader's decisions about the job: what follows from each event, and what time brings. How nodes are
-// waited for is in leader_gathering.cpp, how attempts end in leader_end.cpp, who belongs to the job in
-// leader_admission.cpp and roster.cpp. See the header for the picture.
+// waited for is in leader_gathering.cpp, how attempts start in leader_start.cpp and end in leader_end.cpp,
+// who belongs to the job in leader_admission.cpp and roster.cpp. See the header for the picture.
 #include "durations.hpp"
 
 #include <muster/base/text.hpp>

@@ -13,6 +13,10 @@ constexpr std::size_t kLeastSpares = 16;
 /// More workers than that no job has, and their count fits an int.
 constexpr int kMostSlots = 100'000'000;
 
+std::string describe_total(int slots) {
+  return slots == 0 ? "counts its nodes" : "has " + std::to_string(slots) + " workers in all";
+}
+
 std::string describe_range(int least, int most) {
   return least == most ? std::to_string(most) : std::to_string(least) + ":" + std::to_string(most);
 }
@@ -52,10 +56,8 @@ std::string Leader::objection(const Join& join) const {
     return "it belongs to the job '" + join.job_id + "', and this is the job '" + policy_.job_id +
            "'";
   }
-  if (join.least_nodes != policy_.least_nodes || join.most_nodes != policy_.most_nodes) {
-    return "it was told that the job has " + describe_range(join.least_nodes, join.most_nodes) +
-           " nodes, and the leader was told " +
-           describe_range(policy_.least_nodes, policy_.most_nodes);
+  if (const std::string reason = objection_to_size(join); !reason.empty()) {
+    return reason;
   }
   if (join.mode != policy_.mode) {
     return "it starts workers in the mode '" + join.mode + "', and the leader in the mode '" +
@@ -74,9 +76,29 @@ std::string Leader::objection(const Join& join) const {
   return {};
 }
 
+/// All agents must have been told the same about the size of the job.
+std::string Leader::objection_to_size(const Join& join) const {
+  if (const int total = policy_.total_slots.value_or(0); join.total_slots != total) {
+    return "it was told that the job " + describe_total(join.total_slots) +
+           ", and the leader was told that it " + describe_total(total);
+  }
+  if (join.least_nodes != policy_.least_nodes || join.most_nodes != policy_.most_nodes) {
+    return "it was told that the job has " + describe_range(join.least_nodes, join.most_nodes) +
+           " nodes, and the leader was told " +
+           describe_range(policy_.least_nodes, policy_.most_nodes);
+  }
+  return {};
+}
+
+/// With its workers the job would have more than it is to have.
+bool Leader::is_too_much(const Join& join) const {
+  return policy_.total_slots && join.slots > *policy_.total_slots - roster_.seated_slots();
+}
+
 void Leader::place(LinkId link, Instant now) {
   Member& member = *roster_.find(link);
   const bool may_sit = state_ == State::Gathering;
+  const bool is_full = policy_.total_slots == roster_.seated_slots();
   const std::optional<int> wanted =
       member.join.node_rank ? std::optional(member.join.node_rank->value) : std::nullopt;
   if (wanted && roster_.holder(*wanted) == kOwnLink) {
@@ -85,7 +107,12 @@ void Leader::place(LinkId link, Instant now) {
     // It may be a node that came back before its loss was noticed. Who sits there has until its next
     // heartbeat to show that it is alive.
     roster_.claim(link, *wanted);
-  } else if (const auto seat = wanted ? wanted : roster_.free_seat(); may_sit && seat) {
+  } else if (may_sit && !is_full && is_too_much(member.join)) {
+    refuse(link,
+           "with its " + count_of(static_cast<std::size_t>(member.join.slots), "worker") +
+               " there would be " + std::to_string(roster_.seated_slots() + member.join.slots) +
+               ", and the job has " + describe_size());
+  } else if (const auto seat = wanted ? wanted : roster_.free_seat(); may_sit && seat && !is_full) {
     sit_down(link, *seat);
     try_start(now);
   } else {
@@ -98,8 +125,9 @@ void Leader::sit_down(LinkId link, int seat) {
   const Member& member = *roster_.find(link);
   if (link != kOwnLink) {
     say(Level::Debug,
-        "node " + std::to_string(seat) + ", " + describe(member) +
-            ", is here: " + std::to_string(roster_.seated()) + " of " + describe_nodes());
+        "node " + std::to_string(seat) + ", " + describe(member) + ", is here: " +
+            std::to_string(policy_.total_slots ? roster_.seated_slots() : roster_.seated()) +
+            " of " + describe_size());
   }
   send(link,
        Admitted{NodeRank{seat},
@@ -109,10 +137,12 @@ void Leader::sit_down(LinkId link, int seat) {
 /// There is no seat for it in this attempt.
 void Leader::keep_or_refuse(LinkId link) {
   const Member& member = *roster_.find(link);
+  const bool is_full =
+      policy_.total_slots ? policy_.total_slots == roster_.seated_slots() : !roster_.free_seat();
   if (policy_.options.restarts.max_restarts == 0 || end_) {
     refuse(link,
-           roster_.free_seat() ? "the job runs already, and it cannot restart (--max-restarts is 0)"
-                               : "all " + describe_nodes() + " of the job are here already");
+           is_full ? "all " + describe_size() + " of the job are here already"
+                   : "the job runs already, and it cannot restart (--max-restarts is 0)");
     return;
   }
   if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(policy_.most_nodes)) {
@@ -155,7 +185,7 @@ void Leader::seat_spares() {
   for (const LinkId link : roster_.spares()) {
     const auto wanted = roster_.find(link)->join.node_rank;
     const auto seat = wanted ? std::optional(wanted->value) : roster_.free_seat();
-    if (seat && !roster_.holder(*seat)) {
+    if (seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
       sit_down(link, *seat);
     }
   }

@@ -201,11 +201,23 @@ bool Leader::may_restart(Instant now) const {
 
 /// True when the job has a node to put in its place, or may be smaller.
 bool Leader::can_go_on_without(LinkId link, Instant now) {
-  std::size_t others = roster_.spares().size();
+  std::vector<LinkId> others = roster_.spares();
   for (const LinkId seated : roster_.in_order()) {
-    others += seated != link && !roster_.find(seated)->leaving_after ? 1U : 0U;
+    if (seated != link && !roster_.find(seated)->leaving_after) {
+      others.push_back(seated);
+    }
   }
-  return may_restart(now) && others >= static_cast<std::size_t>(policy_.least_nodes);
+  if (!may_restart(now)) {
+    return false;
+  }
+  if (!policy_.total_slots) {
+    return others.size() >= static_cast<std::size_t>(policy_.least_nodes);
+  }
+  int slots = 0;
+  for (const LinkId other : others) {
+    slots += roster_.find(other)->join.slots;
+  }
+  return slots >= *policy_.total_slots;
 }
 
 JobEnd Leader::make_end(Verdict verdict, int exit_code, std::string reason) const {

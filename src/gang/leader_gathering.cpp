@@ -1,4 +1,4 @@
-// How the leader waits for nodes, and starts an attempt when they are here.
+// How the leader waits for nodes, and says so. What follows is in leader_start.cpp.
 #include "durations.hpp"
 
 #include <muster/base/text.hpp>
@@ -12,7 +12,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kProgressInterval{30};
-constexpr std::size_t kSlowest = 3;
 constexpr std::size_t kHostsLookedUp = 8;
 
 }  // namespace
@@ -25,24 +24,33 @@ void Leader::gather(Instant now) {
   looked_up_hosts_ = false;
   unresolved_hosts_.clear();
   seat_spares();
-  if (roster_.seated() < policy_.least_nodes) {
+  if (!is_enough()) {
     next_progress_ = now;
   }
   report_progress(now);
   try_start(now);
 }
 
+/// With these the job may start. Where workers are counted, the node ranks must have no gap either.
+bool Leader::is_enough() const {
+  if (policy_.total_slots) {
+    return roster_.seated_slots() == *policy_.total_slots &&
+           roster_.end_of_seated() == roster_.seated();
+  }
+  return roster_.seated() >= policy_.least_nodes;
+}
+
 /// All are here; or enough are, and nobody else came within the last call.
 bool Leader::is_complete(Instant now) const {
-  const bool is_enough = roster_.seated() >= policy_.least_nodes;
-  return roster_.seated() == policy_.most_nodes || (is_enough && last_call_ && now >= *last_call_);
+  const bool is_all = policy_.total_slots || roster_.seated() == policy_.most_nodes;
+  return is_enough() && (is_all || (last_call_ && now >= *last_call_));
 }
 
 void Leader::try_start(Instant now) {
   if (state_ != State::Gathering || waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  if (roster_.seated() < policy_.least_nodes) {
+  if (!is_enough()) {
     last_call_.reset();
     return;
   }
@@ -57,94 +65,33 @@ void Leader::try_start(Instant now) {
   }
 }
 
-void Leader::start_attempt(std::uint16_t port, Instant now) {
-  nodes_ = roster_.in_order();
-  first_failure_.reset();
-  first_success_.reset();
-  rank_zero_ended_ = false;
-  made_progress_.reset();
-  reason_.clear();
-  early_exit_deadline_.reset();
-  last_call_.reset();
-  attempt_started_ = now;
-  not_ended_ = nodes_.size();
-  not_succeeded_ = nodes_.size();
-  if (attempt_ == 0) {
-    record_arrivals();
-  }
-  record_.nodes = static_cast<int>(nodes_.size());
-  state_ = State::Running;
-
-  Start start;
-  start.attempt = attempt_;
-  start.nodes = record_.nodes;
-  start.master_address = workers_address();
-  start.worker_port = port;
-  start.orphan_limit_seconds =
-      policy_.options.restarts.max_restarts > 0 ? seconds_of(policy_.options.heartbeat_timeout) : 0;
-  start.slots_total = 0;
-  for (const LinkId link : nodes_) {
-    start.slots_total += roster_.find(link)->join.slots;
-  }
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Member& member = *roster_.find(nodes_[i]);
-    member.node_rank = NodeRank{static_cast<int>(i)};
-    member.has_succeeded = false;
-    member.has_ended = false;
-    start.node_rank = *member.node_rank;
-    send(nodes_[i], start);
-    start.slots_before += member.join.slots;
-  }
-}
-
-/// When each agent was started, by our clock: it says itself how long it has waited for us.
-void Leader::record_arrivals() {
-  const auto started = [&](LinkId link) {
-    const Member& member = *roster_.find(link);
-    return member.came - std::chrono::duration_cast<Instant::duration>(
-                             std::chrono::duration<double>(member.join.waited_seconds));
-  };
-  Instant first = started(nodes_.front());
-  for (const LinkId link : nodes_) {
-    first = std::min(first, started(link));
-  }
-  std::vector<Arrival> arrivals;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    arrivals.push_back({NodeRank{static_cast<int>(i)},
-                        roster_.find(nodes_[i])->join.host,
-                        seconds_of(started(nodes_[i]) - first)});
-  }
-  const auto shown = std::min(kSlowest, arrivals.size());
-  std::partial_sort(arrivals.begin(),
-                    arrivals.begin() + static_cast<std::ptrdiff_t>(shown),
-                    arrivals.end(),
-                    [](const Arrival& a, const Arrival& b) { return a.seconds > b.seconds; });
-  arrivals.resize(shown);
-  record_.arrival_skew_seconds = arrivals.front().seconds;
-  record_.slowest = std::move(arrivals);
-}
-
-/// Where the others reached us: an address of our own, whatever name or service led them to it.
-std::string Leader::workers_address() {
-  if (nodes_.size() == 1 && policy_.most_nodes > 1) {
-    return "127.0.0.1";  // the others never came: whatever led them here need not lead anywhere
-  }
-  std::string address;
-  for (const LinkId link : nodes_) {
-    const std::string& local = roster_.find(link)->local;
-    const bool is_loopback = local.starts_with("127.") || local == "::1";
-    if (!local.empty() && !is_loopback) {
-      return local;
-    }
-    address = address.empty() ? local : address;
-  }
-  return address;
-}
-
 std::string Leader::describe_nodes() const {
   const bool is_range = policy_.least_nodes != policy_.most_nodes;
   return (is_range ? std::to_string(policy_.least_nodes) + " to " : std::string()) +
          std::to_string(policy_.most_nodes) + " nodes";
+}
+
+/// What the job counts: "4 nodes", "2 to 4 nodes", "8 workers".
+std::string Leader::describe_size() const {
+  return policy_.total_slots ? count_of(static_cast<std::size_t>(*policy_.total_slots), "worker")
+                             : describe_nodes();
+}
+
+/// "3 of 4 nodes came within 60 s: node 2 never connected"; where workers are counted, nobody knows
+/// how many nodes there should be: "5 of 8 workers came within 60 s, on 2 nodes". `how` follows the
+/// number, as in "came within 60 s".
+std::string Leader::describe_waiting(const std::string& how) const {
+  if (!policy_.total_slots) {
+    return std::to_string(roster_.seated()) + " of " + describe_nodes() + " " + how + ": " +
+           roster_.describe_missing(policy_.hosts, unresolved_hosts_, roster_.seats());
+  }
+  const bool is_all = roster_.seated_slots() == *policy_.total_slots;
+  const std::string missing =
+      roster_.describe_missing(policy_.hosts, unresolved_hosts_, roster_.end_of_seated());
+  return std::to_string(roster_.seated_slots()) + " of " + describe_size() + " " + how + ", on " +
+         count_of(static_cast<std::size_t>(roster_.seated()), "node") +
+         (is_all ? ", and their node ranks have a gap" : "") +
+         (missing.empty() ? "" : ": " + missing);
 }
 
 void Leader::look_up_hosts() {
@@ -169,10 +116,9 @@ void Leader::report_progress(Instant now) {
     return;
   }
   next_progress_ = now + kProgressInterval;
-  const std::string progress = std::to_string(roster_.seated()) + " of " + describe_nodes() +
-                               " are here after " + whole_seconds(now - gathering_since_) + ": " +
-                               roster_.describe_missing(policy_.hosts, unresolved_hosts_) +
-                               "; giving up in " + whole_seconds(gathering_deadline_ - now);
+  const std::string progress =
+      describe_waiting("are here after " + whole_seconds(now - gathering_since_)) +
+      "; giving up in " + whole_seconds(gathering_deadline_ - now);
   say(Level::Info, progress);
   std::vector<LinkId> others = roster_.links();
   std::erase(others, kOwnLink);
@@ -180,9 +126,8 @@ void Leader::report_progress(Instant now) {
 }
 
 void Leader::give_up_gathering(Instant now) {
-  const std::string reason = std::to_string(roster_.seated()) + " of " + describe_nodes() +
-                             " came within " + whole_seconds(policy_.options.timeout) + ": " +
-                             roster_.describe_missing(policy_.hosts, unresolved_hosts_);
+  const std::string reason =
+      describe_waiting("came within " + whole_seconds(policy_.options.timeout));
   conclude(attempt_ == 0 ? make_end(Verdict::Incomplete, kExitIncomplete, reason)
                          : make_end(Verdict::Lost, kExitLost, reason),
            now);

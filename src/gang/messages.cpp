@@ -41,6 +41,11 @@ struct List {
   Keep keep = Keep::First;
   Kind item;
 };
+/// Left out where it is written if it is empty or 0, and that where it is not there.
+template <typename Kind>
+struct Rare {
+  Kind kind;
+};
 
 constexpr int kMostInt = std::numeric_limits<int>::max();
 constexpr int kMostRank = 1'000'000;
@@ -54,11 +59,15 @@ constexpr Integer kSignal{1, 64};
 constexpr Integer kPort{0, 65'535};
 constexpr Integer kExitCode{0, 255};
 constexpr Text kName{.most = 255};
+constexpr Rare<Text> kRareName{kName};
+constexpr Rare<Integer> kRareNumber{kNumber};
 constexpr Text kSentence{.most = 2'048};
 constexpr Text kLongText{.most = 8'192, .is_line = false};
 constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
 constexpr List<Object> kSlowest{3, Keep::First, {}};
 constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
+constexpr Rare<List<Integer>> kPorts{{kMostPortsOfNode, Keep::First, kPort}};
+constexpr List<Object> kNodesWithPorts{kMostNodesWithPorts, Keep::First, {}};
 
 constexpr std::array<std::pair<Verdict, const char*>, 6> kVerdicts{
     {{Verdict::Succeeded, "succeeded"},
@@ -140,6 +149,8 @@ void describe(Io& io, Join& join) {
   io("host", join.host, kName);
   io("waited_seconds", join.waited_seconds, Seconds{});
   io("grace_seconds", join.grace_seconds, Seconds{});
+  io("ports", join.ports, kPorts);
+  io("total_slots", join.total_slots, kRareNumber);
 }
 
 template <typename Io>
@@ -194,6 +205,18 @@ void describe(Io& io, Waiting& waiting) {
 }
 
 template <typename Io>
+void describe(Io& io, NodePorts& node) {
+  io("host", node.host, kRareName);
+  io("ports", node.ports, kPorts);
+}
+
+template <typename Io>
+void describe(Io& io, Ports& ports) {
+  io("attempt", ports.attempt, kNumber);
+  io("nodes", ports.nodes, kNodesWithPorts);
+}
+
+template <typename Io>
 void describe(Io& io, Start& start) {
   io("attempt", start.attempt, kNumber);
   io("node_rank", start.node_rank, kRank);
@@ -228,6 +251,7 @@ constexpr std::array<const char*, std::variant_size_v<Message>> kNames{"join",
                                                                        "admitted",
                                                                        "refused",
                                                                        "waiting",
+                                                                       "ports",
                                                                        "start",
                                                                        "stop",
                                                                        "finish"};
@@ -274,6 +298,12 @@ class Writer {
   void operator()(const char* name, std::optional<T>& value, const Kind& kind) {
     if (value) {
       object_[name] = write(*value, kind);
+    }
+  }
+  template <typename T, typename Kind>
+  void operator()(const char* name, T& value, const Rare<Kind>& rare) {
+    if (value != T{}) {
+      object_[name] = write(value, rare.kind);
     }
   }
 
@@ -366,6 +396,12 @@ class Reader {
     const json::value* const field = object_.if_contains(name);
     if (field != nullptr && !field->is_null()) {
       read(path_ + name, *field, value.emplace(), kind);
+    }
+  }
+  template <typename T, typename Kind>
+  void operator()(const char* name, T& value, const Rare<Kind>& rare) {
+    if (const json::value* const field = object_.if_contains(name)) {
+      read(path_ + name, *field, value, rare.kind);
     }
   }
   void operator()(const char* name, std::optional<ExitStatus>& status, const Object& /*object*/) {
@@ -533,18 +569,41 @@ std::string objection(const Message& message) {
     return "'least_nodes' is " + std::to_string(join->least_nodes) +
            ", expected at most 'most_nodes', which is " + std::to_string(join->most_nodes);
   }
-  return {};
+  const Ports* const ports = std::get_if<Ports>(&message);
+  return ports != nullptr ? describe_excess(*ports) : std::string();
+}
+
+std::size_t most_bytes(const Message& message) {
+  if (std::holds_alternative<Join>(message)) {
+    return kMostJoinBytes;
+  }
+  return std::holds_alternative<Ports>(message) ? kMostMessageBytes : kMostWordBytes;
 }
 
 }  // namespace
+
+std::string describe_excess(const Ports& ports) {
+  std::size_t count = 0;
+  for (const NodePorts& node : ports.nodes) {
+    count += node.ports.size();
+  }
+  if (ports.nodes.size() > kMostNodesWithPorts) {
+    return "ports are reserved, and the job has " + std::to_string(ports.nodes.size()) +
+           " nodes, expected at most " + std::to_string(kMostNodesWithPorts);
+  }
+  if (count > kMostPortsOfJob) {
+    return std::to_string(count) + " ports are reserved on all nodes, expected at most " +
+           std::to_string(kMostPortsOfJob);
+  }
+  return {};
+}
 
 const char* name_of(const Message& message) {
   return kNames.at(message.index());
 }
 
 std::string encode(const Message& message) {
-  const std::size_t limit =
-      std::holds_alternative<Join>(message) ? kMostJoinBytes : kMostMessageBytes;
+  const std::size_t limit = most_bytes(message);
   std::string text = encode(message, 1);
   // A control character takes six bytes: texts that are full of them are cut once more.
   for (std::size_t share = 2; text.size() > limit; share *= 2) {

@@ -84,6 +84,7 @@ void Participant::handle(const LinkUp& up, Instant now) {
   last_heard_ = now;
   confirmed_ = now;
   unanswered_.clear();
+  ports_ = {};  // of a leader that was lost before its start
   next_beat_ = now + beat_interval();
   Join join = policy_.join;
   join.incarnation = hexadecimal(mixed(policy_.seed + static_cast<std::uint64_t>(dials_)));
@@ -231,6 +232,11 @@ void Participant::take(const Waiting& waiting, Instant /*now*/) {
   mention(Level::Info, waiting.progress);
 }
 
+/// The start that they belong to follows.
+void Participant::take(const Ports& ports, Instant /*now*/) {
+  ports_ = ports;
+}
+
 void Participant::take(const Start& start, Instant now) {
   const bool is_old = has_run_ && start.attempt <= attempt_;
   if (has_workers() || is_old) {
@@ -256,7 +262,12 @@ void Participant::take(const Start& start, Instant now) {
   }
   state_ = State::Running;
   next_beat_ = std::min(next_beat_, now + beat_interval());
-  actions_.emplace_back(StartAttempt{start});
+  StartAttempt wanted{start};
+  if (ports_.attempt == start.attempt) {
+    wanted.start.ports = std::move(ports_.nodes);
+  }
+  ports_ = {};
+  actions_.emplace_back(std::move(wanted));
 }
 
 void Participant::take(const Stop& stop, Instant /*now*/) {

@@ -64,6 +64,7 @@ void Roster::sit_down(LinkId link, int seat) {
   seats_[static_cast<std::size_t>(seat)] = link;
   departures_.erase(seat);
   ++seated_;
+  seated_slots_ += members_.at(link).join.slots;
 }
 
 void Roster::stand_up(LinkId link, std::string why) {
@@ -75,6 +76,7 @@ void Roster::stand_up(LinkId link, std::string why) {
   departures_[*member.seat] = " (" + member.join.host + ") left: " + std::move(why);
   member.seat.reset();
   --seated_;
+  seated_slots_ -= member.join.slots;
 }
 
 std::optional<LinkId> Roster::holder(int seat) const {
@@ -84,6 +86,12 @@ std::optional<LinkId> Roster::holder(int seat) const {
 std::optional<int> Roster::free_seat() const {
   const auto at = std::find(seats_.begin(), seats_.end(), std::nullopt);
   return at == seats_.end() ? std::nullopt : std::optional(static_cast<int>(at - seats_.begin()));
+}
+
+int Roster::end_of_seated() const {
+  const auto last = std::find_if(
+      seats_.rbegin(), seats_.rend(), [](const auto& holder) { return holder.has_value(); });
+  return static_cast<int>(seats_.rend() - last);
 }
 
 std::vector<LinkId> Roster::in_order() const {
@@ -135,13 +143,16 @@ std::vector<int> Roster::missing() const {
 }
 
 std::string Roster::describe_missing(const std::vector<std::optional<std::string>>& hosts,
-                                     const std::set<std::string>& unresolved) const {
+                                     const std::set<std::string>& unresolved,
+                                     int expected) const {
   std::vector<int> never;
   std::vector<std::string> sentences;
   for (const int seat : missing()) {
     const auto departure = departures_.find(seat);
     if (departure == departures_.end()) {
-      never.push_back(seat);
+      if (seat < expected) {
+        never.push_back(seat);
+      }
     } else if (sentences.size() < kNamed) {
       sentences.push_back("node " + std::to_string(seat) + departure->second);
     }

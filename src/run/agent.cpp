@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 namespace muster {
@@ -32,13 +33,29 @@ std::vector<WorkerResult> never_started(const LaunchPlan& plan) {
   return results;
 }
 
+/// For as many workers as listen on this node, or may once it has its rank.
+Result<std::vector<WorkerPort>> reserve_ports(const JobPlan& job) {
+  const auto listening = std::count_if(job.plan.workers.begin(),
+                                       job.plan.workers.end(),
+                                       [](const WorkerPlan& worker) { return worker.listens; });
+  const int count = std::max(job.ports_to_reserve, static_cast<int>(listening));
+  if (count > static_cast<int>(gang::kMostPortsOfNode)) {
+    return Error{ErrorKind::System,
+                 "cannot reserve " + std::to_string(count) +
+                     " ports for the workers: a node has at most " +
+                     std::to_string(gang::kMostPortsOfNode)};
+  }
+  return WorkerPort::reserve_several(count);
+}
+
 }  // namespace
 
 Agent::Agent(const AgentInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
       consoles_(io_, input.options.console_stall),
-      gang_(io_, input.job.gang, callbacks()),
+      reserved_(reserve_ports(input.job)),
+      gang_(io_, setup_with_ports(), callbacks()),
       signals_(io_),
       lifeline_(io_) {}
 
@@ -68,7 +85,16 @@ int Agent::run() {
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
   wait_for(signals_, &Agent::on_signals);
-  gang_.start();
+  if (reserved_) {
+    gang_.start();
+  } else {  // the gang never hears of this node
+    is_done_ = true;
+    JobEnd end;
+    end.verdict = Verdict::Failed;
+    end.exit_code = kExitSystem;
+    end.reason = reserved_.error().message;
+    leave(end);
+  }
   io_.run();
   return end_ ? end_->exit_code : kExitSystem;
 }
@@ -242,6 +268,17 @@ Result<std::uint16_t> Agent::reserve_port() {
   }
   port_ = std::move(*reserved);
   return port_->number();
+}
+
+/// Ports that workers listen on are told with the join: they are the same for all attempts.
+gang::GangSetup Agent::setup_with_ports() const {
+  gang::GangSetup setup = input_.job.gang;
+  if (reserved_) {
+    for (const WorkerPort& port : *reserved_) {
+      setup.participant.join.ports.push_back(port.number());
+    }
+  }
+  return setup;
 }
 
 // --- The end ------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ class Agent {
   void bury_attempt();
   [[nodiscard]] std::optional<std::string> look_at_progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
+  [[nodiscard]] gang::GangSetup setup_with_ports() const;
   void leave(const JobEnd& end);
 
   // The end.
@@ -73,6 +74,7 @@ class Agent {
   GuardLink link_;
   boost::asio::io_context io_{1};
   Consoles consoles_;
+  Result<std::vector<WorkerPort>> reserved_;  ///< for workers that listen, until the agent ends
   gang::Gang gang_;
   std::unique_ptr<Attempt> attempt_;
   std::optional<WorkerPort> port_;

@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <random>
+#include <string>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -21,6 +24,36 @@ AnyAddress any_address(int family) {
   any.storage.ss_family = static_cast<sa_family_t>(family);
   any.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
   return any;  // both wildcard addresses and port 0 are all zero
+}
+
+/// Bound to this port for both versions of IP, or for version 4 where the host has no other; empty:
+/// somebody has it.
+///
+/// Sockets with SO_REUSEADDR do not exclude each other as long as none listens, so ours gets the
+/// option when it has the port: other reservations are noticed, and a worker is let in.
+Result<UniqueFd> take_port(std::uint16_t port) {
+  const int on = 1;
+  const int off = 0;
+  int error_number = 0;
+  for (const int family : {AF_INET6, AF_INET}) {
+    AnyAddress any = any_address(family);
+    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);  // NOLINT: as port_of
+    const auto* const address =
+        reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
+    UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (socket && family == AF_INET6) {
+      (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    }
+    if (socket && ::bind(socket.get(), address, any.size) == 0 &&
+        ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) {
+      return socket;
+    }
+    error_number = errno;
+    if (error_number == EADDRINUSE || error_number == EACCES) {
+      return UniqueFd();
+    }
+  }
+  return system_error("cannot reserve ports for the workers", error_number);
 }
 
 std::uint16_t port_of(const sockaddr_storage& address) {
@@ -45,6 +78,32 @@ Result<WorkerPort> WorkerPort::reserve() {
     error_number = errno;
   }
   return system_error("cannot reserve a port for the workers", error_number);
+}
+
+Result<std::vector<WorkerPort>> WorkerPort::reserve_several(int count) {
+  constexpr std::uint32_t kRange = kMost - kLeast + 1U;
+  std::vector<WorkerPort> ports;
+  if (count <= 0) {
+    return ports;
+  }
+  const std::uint32_t first = std::random_device{}() % kRange;
+  for (std::uint32_t i = 0; i < kRange && ports.size() < static_cast<std::size_t>(count); ++i) {
+    const auto port = static_cast<std::uint16_t>(kLeast + (first + i) % kRange);
+    auto socket = take_port(port);
+    if (!socket) {
+      return socket.error();
+    }
+    if (*socket) {
+      ports.push_back(WorkerPort(std::move(*socket), port));
+    }
+  }
+  if (ports.size() < static_cast<std::size_t>(count)) {
+    return Error{ErrorKind::System,
+                 "cannot reserve " + std::to_string(count) + " ports for the workers: only " +
+                     std::to_string(ports.size()) + " from " + std::to_string(kLeast) + " to " +
+                     std::to_string(kMost) + " are free"};
+  }
+  return ports;
 }
 
 }  // namespace muster

@@ -1,20 +1,32 @@
 #pragma once
 
-// Reserves the port at which the workers of one node meet. Private to run/.
+// Reserves the port at which the workers of one node meet, and those at which workers listen that
+// others must find. Private to run/.
 
 #include <muster/base/result.hpp>
 #include <muster/base/unique_fd.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace muster {
 
-/// A port that the kernel gave us and gives to nobody else while this object lives. The socket is
-/// bound with SO_REUSEADDR and does not listen, so a worker that binds with SO_REUSEADDR (as
-/// torch's store, gRPC and Python's servers do) can listen beside it.
+/// A port that nobody else gets while this object lives. The socket is bound with SO_REUSEADDR and
+/// does not listen, so a worker that binds with SO_REUSEADDR (as torch's store, gRPC and Python's
+/// servers do) can listen beside it.
 class WorkerPort {
  public:
+  /// Ports that are told to other nodes are in this range, as firewalls and platforms know it.
+  static constexpr std::uint16_t kLeast = 5'000;
+  static constexpr std::uint16_t kMost = 10'000;
+
+  /// One that the kernel chooses.
   [[nodiscard]] static Result<WorkerPort> reserve();
+
+  /// So many from kLeast to kMost, from a random one on, without those that somebody has in either
+  /// version of IP. Fails when there are too few.
+  [[nodiscard]] static Result<std::vector<WorkerPort>> reserve_several(int count);
+
   [[nodiscard]] std::uint16_t number() const { return number_; }
 
  private:

@@ -11,6 +11,7 @@ from support import gang as gangs
 from support.deadlines import wait_until
 from support.relay import Relay
 from support.repetitions import default_or_soak
+from support.wire import Peer, join
 
 QUIET = ["--heartbeat-timeout=1"]  # where nobody answers, that is soon noticed
 
@@ -82,6 +83,66 @@ def test_a_name_that_appears_later_is_found(gang, hosts):
     append_name(hosts, 1, name, hosts.address(0))
 
     job.succeed()
+
+
+MEET = """
+import os, socket, time
+where = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+family = socket.AF_INET6 if ":" in where[0] else socket.AF_INET
+if os.environ["RANK"] == "0":
+    with socket.create_server(where, family=family) as server:
+        server.settimeout(20)
+        server.accept()[0].sendall(b"met")
+else:
+    for _ in range(200):
+        try:
+            link = socket.create_connection(where, 20)
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    assert link.recv(3) == b"met"
+print("rank", os.environ["RANK"], "met at", where[0], flush=True)
+"""
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_behind_a_service_address_the_workers_meet_at_the_leaders_own(gang, hosts, version):
+    """As in Kubernetes: nobody has the service's address, and it forwards one port only."""
+    if version == 6:
+        service = "fd77:1::1"
+        own = [hosts.network.add_version_six(node) for node in (0, 1)][0]
+    else:
+        service, own = "10.77.1.1", hosts.address(0)
+    job = gang(2, on=hosts, command=["python3", "-c", MEET])
+    for node in (0, 1):
+        hosts.network.serve(node, service, own, job.port)
+    for node in (0, 1):
+        job.start(node, address=service)
+
+    job.assert_codes(0)
+
+    for node in (0, 1):
+        assert f"rank {node} met at {own}" in job.jobs[node].words()
+
+
+def test_ports_that_a_node_has_reserved_are_told_to_the_others(gang):
+    job = gang(3)
+    job.start(0)
+    with Peer(job.port) as first, Peer(job.port) as second:
+        three = {"least_nodes": 3, "most_nodes": 3}
+        first.say(join(**three, node_rank=1, ports=[5001, 5002]))
+        second.say(join(**three, node_rank=2, incarnation="00000000deadbee2"))
+        told = [peer.wait_for("ports") for peer in (first, second)]
+        started = second.wait_for("start")
+
+    assert told[0] == told[1]
+    assert told[0]["nodes"] == [
+        {"host": "127.0.0.1"},
+        {"host": "127.0.0.1", "ports": [5001, 5002]},
+        {"host": "127.0.0.1"},
+    ]
+    assert started["attempt"] == told[0]["attempt"]
+    job.end()
 
 
 def test_ranks_follow_the_slots_of_each_node(gang):

@@ -62,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t piece = 1 + data[0];
   bytes.remove_prefix(1);
   fuzz::check_message(bytes);
-  for (const std::size_t limit : {gang::kMostJoinBytes, gang::kMostMessageBytes}) {
+  for (const std::size_t limit :
+       {gang::kMostJoinBytes, gang::kMostWordBytes, gang::kMostMessageBytes}) {
     const fuzz::Payloads payloads = fuzz::read(bytes, piece, limit);
     fuzz::require(payloads == fuzz::read(bytes, bytes.size() + 1, limit),
                   "tearing changes nothing");

@@ -11,6 +11,8 @@ class Network:
         self._harmed = set()
         self._slowed = set()
         self._down = set()
+        self._served = {}
+        self._dual = set()
 
     def take_down(self, index):
         """As when the cable is pulled: nothing is refused, nothing arrives."""
@@ -53,6 +55,23 @@ class Network:
         )
         self._slowed.add(index)
 
+    def serve(self, index, service, target, port):
+        """On that host the service address leads to the target, at that port only: kube-proxy."""
+        family = "ip6" if ":" in service else "ip"
+        self._on(index, "ip", "route", "replace", service, "dev", "eth0")
+        rule = f"{family} daddr {service} tcp dport {port} dnat to {target};"
+        hook = "type nat hook output priority -100;"
+        text = f"table {family} service {{\nchain output {{ {hook} {rule} }}\n}}\n"
+        self._on(index, "nft", "-f", "-", text=text)
+        self._served[index] = (family, service)
+
+    def add_version_six(self, index):
+        """Gives the host an address of version 6 too, and returns it."""
+        address = f"fd77::{10 + index}"
+        self._on(index, "ip", "addr", "replace", f"{address}/64", "dev", "eth0", "nodad")
+        self._dual.add(index)
+        return address
+
     def heal(self):
         for index in list(self._harmed):
             self.heal_loss(index)
@@ -61,6 +80,13 @@ class Network:
         for index in list(self._slowed):
             self._on(index, *"tc qdisc delete dev eth0 root".split())
             self._slowed.discard(index)
+        for index, (family, service) in self._served.items():
+            self._on(index, "nft", "delete", "table", family, "service")
+            self._on(index, "ip", "route", "delete", service, "dev", "eth0")
+        self._served.clear()
+        for index in self._dual:
+            self._on(index, "ip", "addr", "delete", f"fd77::{10 + index}/64", "dev", "eth0")
+        self._dual.clear()
 
     def _on(self, index, *command, text=None):
         # Not scripts/hosts: this is on the way of what is measured.

@@ -26,6 +26,9 @@ struct Policy {
   std::chrono::milliseconds grace{30'000};  ///< of the leader's own workers; others may have more
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, where the platform names them
   GangOptions options;
+  /// The gang is complete with so many workers, on nodes 0 to k-1 for any k up to `most_nodes`; then
+  /// `least_nodes` is 1. Empty: nodes are counted.
+  std::optional<int> total_slots;
 };
 
 // What can happen.
@@ -147,6 +150,8 @@ class Leader {
 
   // Who belongs to the job.
   [[nodiscard]] std::string objection(const Join& join) const;
+  [[nodiscard]] std::string objection_to_size(const Join& join) const;
+  [[nodiscard]] bool is_too_much(const Join& join) const;
   void place(LinkId link, Instant now);
   void sit_down(LinkId link, int seat);
   void keep_or_refuse(LinkId link);
@@ -158,13 +163,17 @@ class Leader {
 
   // Gathering.
   void gather(Instant now);
+  [[nodiscard]] bool is_enough() const;
   [[nodiscard]] bool is_complete(Instant now) const;
   void try_start(Instant now);
   void start_attempt(std::uint16_t port, Instant now);
   void give_up_gathering(Instant now);
   void record_arrivals();
-  [[nodiscard]] std::string workers_address();
+  [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes);
+  [[nodiscard]] Ports ports_of(const std::vector<LinkId>& nodes);
   [[nodiscard]] std::string describe_nodes() const;
+  [[nodiscard]] std::string describe_size() const;
+  [[nodiscard]] std::string describe_waiting(const std::string& how) const;
   void look_up_hosts();
   void report_progress(Instant now);
 

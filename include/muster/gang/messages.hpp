@@ -2,6 +2,7 @@
 
 // What agents and their leader say to each other: one struct a message. docs/gang.md has the order.
 
+#include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/supervise/job_end.hpp>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace muster::gang {
 
@@ -28,11 +30,15 @@ struct Join {
   std::optional<NodeRank> node_rank;  ///< empty: the leader assigns one
   int least_nodes = 1;                ///< with most_nodes: must be the leader's
   int most_nodes = 1;
-  std::string mode;           ///< must be the leader's
-  int slots = 1;              ///< workers that this node can start
-  std::string host;           ///< name, for messages
-  double waited_seconds = 0;  ///< since the agent was started
-  double grace_seconds = 30;  ///< that its workers have to end
+  std::string mode;                  ///< must be the leader's
+  int slots = 1;                     ///< workers that this node can start
+  std::string host;                  ///< name, for messages
+  double waited_seconds = 0;         ///< since the agent was started
+  double grace_seconds = 30;         ///< that its workers have to end
+  std::vector<std::uint16_t> ports;  ///< reserved on this node for workers that listen
+  /// Workers with which the job is complete, on however many nodes; 0: nodes are counted. Must be
+  /// the leader's.
+  int total_slots = 0;
 };
 
 /// Says "I am alive"; the leader answers with the same.
@@ -89,6 +95,13 @@ struct Waiting {
   std::string progress;  ///< one sentence without a full stop
 };
 
+/// Where the workers of all nodes listen in the attempt that starts next. Only sent where a node has
+/// reserved ports: it grows with the number of nodes, and everybody is sent the same.
+struct Ports {
+  int attempt = 0;
+  std::vector<NodePorts> nodes;  ///< by node rank; without a host: where the workers meet
+};
+
 /// Start the workers of this node.
 struct Start {
   int attempt = 0;
@@ -101,6 +114,9 @@ struct Start {
   /// When the leader is lost, the workers must be gone so many seconds later, because the job goes
   /// on without this node. 0: they have their whole grace.
   double orphan_limit_seconds = 0;
+  /// By node rank; empty when no node has reserved any. Not sent with this message: the agent has
+  /// them from `Ports`, which came before.
+  std::vector<NodePorts> ports;
 };
 
 /// End the workers of this attempt.
@@ -126,13 +142,24 @@ using Message = std::variant<Join,
                              Admitted,
                              Refused,
                              Waiting,
+                             Ports,
                              Start,
                              Stop,
                              Finish>;
 
-/// The most bytes of one encoded message; of a `Join`, kMostJoinBytes.
-inline constexpr std::size_t kMostMessageBytes = std::size_t{256} << 10U;
-inline constexpr std::size_t kMostJoinBytes = std::size_t{4} << 10U;
+/// The most ports that one node, and that all nodes together may have reserved; and the most nodes of
+/// a job in which some are.
+inline constexpr std::size_t kMostPortsOfNode = 4'096;
+inline constexpr std::size_t kMostPortsOfJob = 65'536;
+inline constexpr std::size_t kMostNodesWithPorts = 16'384;
+
+/// The most bytes of any encoded message. A `Ports` needs as much: a node takes up to 90 bytes (an
+/// address of version 6 with its interface) and 6 for each port.
+inline constexpr std::size_t kMostMessageBytes = std::size_t{2} << 20U;
+/// Of a message that is no `Ports`, so of whatever an agent may send.
+inline constexpr std::size_t kMostWordBytes = std::size_t{256} << 10U;
+/// Of a `Join`, which a stranger may send: names of 255 bytes, and the ports of one node.
+inline constexpr std::size_t kMostJoinBytes = std::size_t{32} << 10U;
 
 /// The message as JSON. Texts are made valid UTF-8 and so short that the whole fits the limits.
 [[nodiscard]] std::string encode(const Message& message);
@@ -143,6 +170,9 @@ inline constexpr std::size_t kMostJoinBytes = std::size_t{4} << 10U;
 /// Reads a message. Fails with `BadData`, saying which field is missing, of the wrong kind or out
 /// of range. Unknown fields are ignored, unknown messages are not.
 [[nodiscard]] Result<Message> decode(std::string_view text);
+
+/// What is too much in it to be sent; empty: nothing.
+[[nodiscard]] std::string describe_excess(const Ports& ports);
 
 /// The name of the message on the wire, such as "join".
 [[nodiscard]] const char* name_of(const Message& message);

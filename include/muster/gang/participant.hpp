@@ -158,6 +158,7 @@ class Participant {
   void take(const Admitted& admitted, Instant now);
   void take(const Refused& refused, Instant now);
   void take(const Waiting& waiting, Instant now);
+  void take(const Ports& ports, Instant now);
   void take(const Start& start, Instant now);
   void take(const Stop& stop, Instant now);
   void take(const Finish& finish, Instant now);
@@ -193,6 +194,7 @@ class Participant {
   bool is_leader_ = false;
   bool is_linked_ = false;
   int attempt_ = 0;
+  Ports ports_;  ///< of the attempt that it names
   bool was_admitted_ = false;
   bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
   std::chrono::milliseconds heartbeat_timeout_;

@@ -56,6 +56,10 @@ class Roster {
   [[nodiscard]] std::optional<int> free_seat() const;
   [[nodiscard]] int seats() const { return static_cast<int>(seats_.size()); }
   [[nodiscard]] int seated() const { return seated_; }
+  /// The workers of those who sit.
+  [[nodiscard]] int seated_slots() const { return seated_slots_; }
+  /// One more than the highest seat in which somebody sits.
+  [[nodiscard]] int end_of_seated() const;
   /// Those who sit, in the order of their seats.
   [[nodiscard]] std::vector<LinkId> in_order() const;
   [[nodiscard]] std::vector<LinkId> spares() const;
@@ -66,9 +70,10 @@ class Roster {
 
   /// The empty seats in words: "nodes 2-7 never connected; node 9 (host-j) left: closed the
   /// connection". `hosts` names nodes by rank where somebody knows them; names in `unresolved` are
-  /// said not to resolve.
+  /// said not to resolve. Nobody was expected in seats from `expected` on, but some may have left.
   [[nodiscard]] std::string describe_missing(const std::vector<std::optional<std::string>>& hosts,
-                                             const std::set<std::string>& unresolved) const;
+                                             const std::set<std::string>& unresolved,
+                                             int expected) const;
   [[nodiscard]] std::vector<int> missing() const;
 
  private:
@@ -76,6 +81,7 @@ class Roster {
   std::vector<std::optional<LinkId>> seats_;
   std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
   int seated_ = 0;
+  int seated_slots_ = 0;
   std::map<int, std::set<LinkId>> claims_;  ///< by seat
 };
 

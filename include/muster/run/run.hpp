@@ -40,6 +40,9 @@ struct JobPlan {
   std::function<LaunchPlan(const gang::Start& start)> plan_for;
   std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one each time
   gang::GangSetup gang;
+  /// For workers of this node that listen, whatever rank it gets. Where the plan has more of them, so
+  /// many.
+  int ports_to_reserve = 0;
 };
 
 /// Runs the workers of this node to their end and returns the exit code of the program. Splits the

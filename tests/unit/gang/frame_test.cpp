@@ -74,7 +74,7 @@ TEST(FrameReader, RefusesAnEmptyFrameForever) {
 
 TEST(FrameReader, HoldsNoMoreThanWhatCame) {
   FrameReader reader(kMostMessageBytes);
-  reader.feed("\0\4\0\0"s);  // announces 256 KiB
+  reader.feed("\0\x20\0\0"s);  // announces 2 MiB
   EXPECT_FALSE(*reader.next());
   EXPECT_EQ(reader.waiting(), 4U);
 }
@@ -84,7 +84,7 @@ TEST(FrameReader, SaysThatAnotherProtocolIsTooLong) {
   reader.feed("GET / HTTP/1.1\r\n");
   const auto next = reader.next();
   ASSERT_FALSE(next);
-  EXPECT_EQ(next.error().message, "a message of 1195725856 bytes, expected at most 4096");
+  EXPECT_EQ(next.error().message, "a message of 1195725856 bytes, expected at most 32768");
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ class LeaderStory {
     join.mode = policy_.mode;
     join.least_nodes = policy_.least_nodes;
     join.most_nodes = policy_.most_nodes;
+    join.total_slots = policy_.total_slots.value_or(0);
     join.incarnation = "incarnation " + std::to_string(++joins_);
     join.slots = 2;
     join.host = std::string("host-") + static_cast<char>('a' + link % 26);

@@ -54,19 +54,25 @@ Join some_join() {
           .mode = "torchrun",
           .slots = 8,
           .host = "llm-worker-3",
-          .waited_seconds = 0.25};
+          .waited_seconds = 0.25,
+          .ports = {},
+          .total_slots = 0};
 }
 
 /// Each message with every optional field, and without any.
 std::vector<Message> all_messages() {
   Join anonymous = some_join();
   anonymous.node_rank.reset();
+  Join listening = some_join();
+  listening.ports = {5'000, 5'007};
+  listening.total_slots = 32;
   Failure unstarted;
   unstarted.start_error = "executing: No such file or directory";
   Failure exited = some_failure();
   exited.status = ExitStatus::exited(3);
   return {some_join(),
           anonymous,
+          listening,
           Beat{},
           Failed{1, some_failure()},
           Failed{1, unstarted},
@@ -81,7 +87,9 @@ std::vector<Message> all_messages() {
           Refused{"the job has enough nodes", true},
           Refused{},
           Waiting{"3 of 4 nodes are here"},
-          Start{1, {3}, 4, 24, 32, "10.0.0.1", 29'501, 20.5},
+          Ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}},
+          Ports{},
+          Start{1, {3}, 4, 24, 32, "10.0.0.1", 29'501, 20.5, {}},
           Start{},
           Stop{1, 2, "worker failed", some_end()},
           Stop{},
@@ -133,11 +141,71 @@ TEST(Messages, KeepEachField) {
   EXPECT_TRUE(finish.end.first_failure->is_early_exit);
   EXPECT_FALSE(finish.end.first_failure->knows_order);
 
-  const auto start = std::get<Start>(*decode(encode(Start{1, {3}, 4, 24, 32, "a", 29'501, 20.5})));
+  const auto start =
+      std::get<Start>(*decode(encode(Start{1, {3}, 4, 24, 32, "a", 29'501, 20.5, {}})));
   EXPECT_EQ(start.slots_before, 24);
   EXPECT_EQ(start.slots_total, 32);
   EXPECT_EQ(start.worker_port, 29'501);
   EXPECT_EQ(start.orphan_limit_seconds, 20.5);
+}
+
+TEST(Messages, SayNothingOfPortsAndTotalsWhereThereAreNone) {
+  const std::string join = encode(some_join());
+  EXPECT_EQ(join.find("ports"), std::string::npos) << join;
+  EXPECT_EQ(join.find("total_slots"), std::string::npos) << join;
+
+  Start start;
+  start.ports = {{"10.0.0.1", {5'000}}};
+  EXPECT_EQ(encode(start), encode(Start{})) << "they have a message of their own";
+}
+
+TEST(Messages, KeepPortsAndTotals) {
+  Join join = some_join();
+  join.ports = {5'000, 5'007};
+  join.total_slots = 32;
+  const auto read = std::get<Join>(*decode(encode(join)));
+  EXPECT_EQ(read.ports, join.ports);
+  EXPECT_EQ(read.total_slots, 32);
+
+  const Ports ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}};
+  EXPECT_EQ(std::get<Ports>(*decode(encode(ports))).nodes, ports.nodes);
+}
+
+TEST(Messages, HoldThePortsOfTenThousandNodesAndOfAsManyAsThereMayBe) {
+  const std::string longest = "fe80:1234:1234:1234:1234:1234:1234:1234%wlp0s20f0u3";
+  for (const auto& [nodes, in_all] : {std::pair<std::size_t, std::size_t>{10'000, 10'000},
+                                      {kMostNodesWithPorts, kMostPortsOfJob}}) {
+    const std::vector<std::uint16_t> of_node(in_all / nodes, 65'535);
+    const Ports ports{3, std::vector<NodePorts>(nodes, NodePorts{longest, of_node})};
+    EXPECT_EQ(describe_excess(ports), "");
+
+    const std::string text = encode(ports);
+
+    EXPECT_LE(text.size(), kMostMessageBytes);
+    EXPECT_EQ(std::get<Ports>(*decode(text)).nodes, ports.nodes);
+  }
+}
+
+TEST(Messages, HoldTheMostPortsOfANode) {
+  Join join = some_join();
+  join.job_id = join.mode = join.host = join.version = std::string(255, '"');
+  join.ports.assign(kMostPortsOfNode, 65'535);
+  const auto read = decode(encode(join));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<Join>(*read).ports, join.ports);
+  EXPECT_EQ(std::get<Join>(*read).job_id, join.job_id) << "nothing is shortened for them";
+}
+
+TEST(Messages, RefuseTooManyPorts) {
+  const Ports nodes{0, std::vector<NodePorts>(kMostNodesWithPorts + 1)};
+  EXPECT_EQ(describe_excess(nodes),
+            "ports are reserved, and the job has 16385 nodes, expected at most 16384");
+  const NodePorts full{"", std::vector<std::uint16_t>(kMostPortsOfNode, 5'000)};
+  Ports ports{0, std::vector<NodePorts>(kMostPortsOfJob / kMostPortsOfNode, full)};
+  EXPECT_EQ(describe_excess(ports), "");
+  ports.nodes.push_back({"", {5'000}});
+  EXPECT_EQ(error_of(encode(ports)),
+            "in 'ports' 65537 ports are reserved on all nodes, expected at most 65536");
 }
 
 TEST(Messages, AreReadWithFieldsThatNobodyKnows) {
@@ -187,6 +255,11 @@ TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
 TEST(Messages, RefuseWhatIsOutOfRange) {
   const Message start = Start{};
   const Message join = some_join();
+  Join of_listening = some_join();
+  of_listening.ports = {5'000};
+  of_listening.total_slots = 4;
+  const Message listening = of_listening;
+  const Message ports = Ports{0, {{"10.0.0.1", {5'000}}}};
   const Message end = Finish{some_end()};
   const std::vector<std::string> wrong = {
       with(start, "/worker_port", 65'536),
@@ -205,6 +278,15 @@ TEST(Messages, RefuseWhatIsOutOfRange) {
       with(join, "/incarnation", "0123456789abcdeg"),
       with(join, "/least_nodes", 5),
       with(join, "/host", "\x1B[2J"),
+      with(listening, "/ports/0", 65'536),
+      with(listening, "/ports/0", "5000"),
+      with(listening, "/ports", json::array(kMostPortsOfNode + 1, 5'000)),
+      with(listening, "/ports", 5'000),
+      with(listening, "/total_slots", -1),
+      with(ports, "/nodes/0/host", "a\nb"),
+      with(ports, "/nodes/0/ports/0", -1),
+      with(ports, "/nodes/0", "10.0.0.1:5000"),
+      with(ports, "/nodes", nullptr),
       with(end, "/end/exit_code", 256),
       with(end, "/end/stop_signal", 0),
       with(end, "/end/first_failure/status", json::object{}),
@@ -255,7 +337,7 @@ TEST(Messages, AreShortenedToTheirLimits) {
     for (const Message& message : {Message(join), Message(Stop{0, 15, huge, end})}) {
       const std::string text = encode(message);
       const bool is_join = std::holds_alternative<Join>(message);
-      EXPECT_LE(text.size(), is_join ? kMostJoinBytes : kMostMessageBytes);
+      EXPECT_LE(text.size(), is_join ? kMostJoinBytes : kMostWordBytes);
       EXPECT_TRUE(decode(text)) << decode(text).error().message;
     }
   }

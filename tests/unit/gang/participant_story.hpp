@@ -72,6 +72,7 @@ class ParticipantStory {
   std::vector<std::string> said;
   std::optional<Join> join;  ///< the last one that was told
   std::optional<JobEnd> end;
+  std::optional<Start> start;  ///< with which workers were started last
   std::vector<Instant> beats;
   std::vector<Instant> dials;
   bool leader_answers = true;
@@ -91,6 +92,8 @@ class ParticipantStory {
         said.push_back(mention->text);
       } else if (const auto* const leave = std::get_if<Leave>(&action)) {
         end = leave->end;
+      } else if (const auto* const started = std::get_if<StartAttempt>(&action)) {
+        start = started->start;
       } else if (std::holds_alternative<Dial>(action)) {
         dials.push_back(now_);
       } else if (const auto* const tell = std::get_if<Tell>(&action)) {

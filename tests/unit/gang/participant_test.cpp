@@ -516,5 +516,52 @@ TEST(OwnAgent, LeavesWithTheEndOfTheJob) {
   EXPECT_EQ(story.hear(Finish{end_of(Verdict::Succeeded, 0)}), "hang up | leave: succeeded 0");
 }
 
+// --- Ports of all nodes -------------------------------------------------------------------------
+
+Start start_of(int attempt) {
+  Start start;
+  start.attempt = attempt;
+  return start;
+}
+
+TEST(Participant, StartsWithThePortsThatItWasToldBefore) {
+  ParticipantStory story;
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{NodeRank{1}, 8});
+  const std::vector<NodePorts> nodes = {{"10.0.0.1", {5'000}}, {"10.0.0.2", {7'000, 7'001}}};
+
+  EXPECT_EQ(story.hear(Ports{0, nodes}), "");
+  EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
+
+  ASSERT_TRUE(story.start);
+  EXPECT_EQ(story.start->ports, nodes);
+}
+
+TEST(Participant, StartsWithoutPortsThatBelongToAnotherAttempt) {
+  ParticipantStory story;
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{NodeRank{1}, 8});
+  (void)story.hear(Ports{0, {{"10.0.0.1", {5'000}}}});
+  (void)story.hear(start_of(0));
+  (void)story.happen(AttemptOver{});
+
+  EXPECT_EQ(story.hear(start_of(1)), "start workers of 1");
+  EXPECT_TRUE(story.start->ports.empty());
+}
+
+TEST(Participant, ForgetsThePortsOfALeaderThatWasLostBeforeTheStart) {
+  ParticipantStory story;
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{NodeRank{1}, 8});
+  (void)story.hear(Ports{0, {{"10.0.0.1", {5'000}}}});
+  (void)story.happen(LinkDown{"closed the connection"});
+  (void)story.wait(seconds(2));
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{NodeRank{1}, 8});
+
+  EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
+  EXPECT_TRUE(story.start->ports.empty());
+}
+
 }  // namespace
 }  // namespace muster::gang

@@ -17,7 +17,7 @@ Member member(const std::string& host, std::optional<int> rank = std::nullopt) {
 }
 
 std::string missing(const Roster& roster) {
-  return roster.describe_missing({}, {});
+  return roster.describe_missing({}, {}, roster.seats());
 }
 
 TEST(Roster, KeepsTheOrderOfSeatsAndNotOfArrivals) {
@@ -110,7 +110,7 @@ TEST(Roster, NamesManyThatNeverCameAsRanges) {
 
 TEST(Roster, NamesHostsOfAFew) {
   const Roster roster(2);
-  EXPECT_EQ(roster.describe_missing({"x-0", "x-1"}, {"x-1"}),
+  EXPECT_EQ(roster.describe_missing({"x-0", "x-1"}, {"x-1"}, roster.seats()),
             "node 0 (x-0) never connected; "
             "node 1 (x-1, a name that does not resolve) never connected");
 }

@@ -43,6 +43,16 @@ namespace muster::gang {
       return (refused.may_retry ? "refused for now: " : "refused: ") + refused.reason;
     }
     std::string operator()(const Waiting&) const { return "waiting"; }
+    std::string operator()(const Ports& ports) const {
+      std::string nodes;
+      for (const NodePorts& node : ports.nodes) {
+        nodes += " " + node.host;
+        for (const std::uint16_t port : node.ports) {
+          nodes += ":" + std::to_string(port);
+        }
+      }
+      return "ports of " + std::to_string(ports.attempt) + nodes;
+    }
     std::string operator()(const Start& start) const {
       return "start " + std::to_string(start.attempt) + " as node " + to_string(start.node_rank) +
              " of " + std::to_string(start.nodes) + ", slots " +

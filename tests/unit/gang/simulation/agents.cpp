@@ -27,8 +27,11 @@ void World::start_agent(std::size_t index) {
   policy.join.least_nodes = scenario_.policy.least_nodes;
   policy.join.most_nodes = scenario_.policy.most_nodes;
   policy.join.host = "host-" + std::to_string(index);
-  policy.join.slots = static_cast<int>(pick(1, 3));
-  if (scenario_.is_ranked && static_cast<int>(index) < scenario_.policy.most_nodes) {
+  policy.join.total_slots = scenario_.policy.total_slots.value_or(0);
+  policy.join.slots =
+      scenario_.slots.empty() ? static_cast<int>(pick(1, 3)) : scenario_.slots.at(index);
+  policy.join.ports = ports_of(index);
+  if (static_cast<int>(index) < scenario_.ranked) {
     policy.join.node_rank = NodeRank{static_cast<int>(index)};
   }
   host.agent.emplace(std::move(policy), now_);
@@ -241,6 +244,10 @@ void World::check_starts(const LeaderActions& actions) {
       violate("odd start: " + words_of(*starts[i]));
     }
     slots += slots_.at(link);
+  }
+  if (const auto& total = scenario_.policy.total_slots;
+      total && !starts.empty() && slots != *total) {
+    violate("attempt starts with " + std::to_string(slots) + " workers");
   }
   for (const SendTo* const sent : starts) {
     if (std::get<Start>(sent->message).slots_total != slots) {

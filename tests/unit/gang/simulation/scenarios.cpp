@@ -2,6 +2,7 @@
 #include "gang/simulation/simulation.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 namespace muster::gang::simulation {
@@ -40,6 +41,18 @@ class Draw {
   std::mt19937_64 random_;
 };
 
+/// The job is complete with the workers of the first `nodes` hosts, or of others that have as many.
+void count_workers(Scenario& scenario, Draw& draw, int nodes, int hosts) {
+  const bool is_even = draw.chance(0.5);
+  for (int host = 0; host < hosts; ++host) {
+    scenario.slots.push_back(is_even ? 2 : static_cast<int>(draw.pick(1, 3)));
+  }
+  scenario.policy.total_slots =
+      std::accumulate(scenario.slots.begin(), scenario.slots.begin() + nodes, 0);
+  scenario.policy.least_nodes = 1;
+  scenario.policy.most_nodes = std::max(hosts, *scenario.policy.total_slots);
+}
+
 }  // namespace
 
 Scenario random_scenario(std::uint64_t seed) {
@@ -63,7 +76,11 @@ Scenario random_scenario(std::uint64_t seed) {
   if (draw.chance(0.2)) {
     policy.options.early_exit_timeout = draw.between(milliseconds(100), seconds(20));
   }
-  scenario.is_ranked = draw.chance(0.6);
+  scenario.ranked = draw.chance(0.6) ? most : 0;
+  scenario.has_ports = draw.chance(0.3);
+  if (draw.chance(0.25)) {
+    count_workers(scenario, draw, most, hosts);
+  }
   for (int host = 0; host < hosts; ++host) {
     const bool is_never = draw.chance(0.03);
     scenario.starts.push_back(
@@ -107,7 +124,7 @@ Scenario large_scenario(std::uint64_t seed, int hosts) {
   policy.options.timeout = seconds(60);
   policy.options.last_call = seconds(10);
   policy.options.restarts.max_restarts = 3;
-  scenario.is_ranked = draw.chance(0.5);
+  scenario.ranked = draw.chance(0.5) ? policy.most_nodes : 0;
   for (int host = 0; host < hosts; ++host) {
     scenario.starts.emplace_back(
         draw.between(milliseconds(0), draw.chance(0.99) ? seconds(2) : seconds(20)));

@@ -40,7 +40,9 @@ struct Fault {
 struct Scenario {
   std::uint64_t seed = 0;
   Policy policy;
-  bool is_ranked = true;  ///< agents know their node ranks; those beyond the job's nodes have none
+  int ranked = 0;          ///< agents of so many hosts know their node ranks
+  std::vector<int> slots;  ///< by host; empty: by chance
+  bool has_ports = false;  ///< every second host reserves one, which tells it from all others
   std::vector<std::optional<milliseconds>> starts;  ///< of the agents, by host; empty: never
   std::vector<Fault> faults;
   milliseconds grace{10'000};     ///< between asking workers to end and killing them

@@ -5,6 +5,40 @@
 
 namespace muster::gang::simulation {
 
+std::vector<std::uint16_t> World::ports_of(std::size_t index) const {
+  constexpr std::uint16_t kFirst = 5'000;
+  return scenario_.has_ports && index % 2 == 1
+             ? std::vector{static_cast<std::uint16_t>(kFirst + index)}
+             : std::vector<std::uint16_t>{};
+}
+
+/// Every node is told the ports of those who take part, its own at its place, and none of another
+/// attempt.
+void World::check_ports(std::size_t index, const Start& start) {
+  std::set<std::uint16_t> seen;
+  for (const NodePorts& node : start.ports) {
+    for (const std::uint16_t port : node.ports) {
+      if (!seen.insert(port).second) {
+        violate("two nodes have the port " + std::to_string(port));
+      }
+    }
+  }
+  const auto rank = static_cast<std::size_t>(start.node_rank.value);
+  const bool is_whole = start.ports.size() == static_cast<std::size_t>(start.nodes);
+  const bool is_own = is_whole && start.ports[rank].ports == ports_of(index);
+  if (start.ports.empty() ? !ports_of(index).empty() : !is_own) {
+    violate(name(index) + " is told wrong ports in attempt " + std::to_string(start.attempt));
+  }
+  for (const std::size_t other : alive_) {
+    const Group& group = groups_[other];
+    if (group.generation == generation_ && group.start.attempt == start.attempt &&
+        group.start.ports != start.ports) {
+      violate(name(index) + " is told other ports than " +
+              name(static_cast<std::size_t>(group.host)));
+    }
+  }
+}
+
 void World::start_group(std::size_t index, const Start& start) {
   for (const std::size_t other : alive_) {
     const Group& group = groups_[other];
@@ -18,6 +52,7 @@ void World::start_group(std::size_t index, const Start& start) {
       break;  // they are in the order of their start
     }
   }
+  check_ports(index, start);
   const std::size_t id = groups_.size();
   Group& group = groups_.emplace_back();
   group.host = static_cast<int>(index);

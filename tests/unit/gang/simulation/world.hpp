@@ -166,6 +166,8 @@ class World {
 
   // Workers.
   void start_group(std::size_t index, const Start& start);
+  [[nodiscard]] std::vector<std::uint16_t> ports_of(std::size_t index) const;
+  void check_ports(std::size_t index, const Start& start);
   void fail(std::size_t id);
   void succeed(std::size_t id, bool is_last);
   void stop_group(std::size_t id, milliseconds grace);
