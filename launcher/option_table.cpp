@@ -118,6 +118,12 @@ constexpr auto kTable = std::to_array<Option>({
      "SECONDS",
      "Stopping",
      "Time between asking workers to end (SIGTERM) and killing them. Default: 30."},
+    {"signals-to-handle",
+     '\0',
+     "NAMES",
+     "Stopping",
+     "Signals that ask the job to end, besides SIGTERM, SIGINT, SIGHUP and SIGQUIT, such as "
+     "SIGUSR1,SIGUSR2."},
     {"on-early-exit",
      '\0',
      "WHAT",

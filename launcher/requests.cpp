@@ -75,6 +75,11 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   if (auto read = read_file_name(report, settings, "report"); !read) {
     return read.error();
   }
+  const auto stop_signals = StopSignals::read(settings);
+  if (!stop_signals) {
+    return stop_signals.error();
+  }
+  options.stop_signals = *stop_signals;
   if (auto read = read_stdin_rank(options, settings); !read) {
     return read.error();
   }

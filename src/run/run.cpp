@@ -97,7 +97,7 @@ Result<int> run(const JobPlan& job,
     return acquired.error();
   }
   const std::string marker = make_marker();
-  return run_guarded(marker, [&](GuardLink link) {
+  return run_guarded(marker, options.stop_signals.all(), [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;
     {

@@ -6,6 +6,7 @@
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/run/outcome.hpp>
+#include <muster/supervise/stop_signals.hpp>
 
 #include <chrono>
 #include <functional>
@@ -24,6 +25,7 @@ enum class When {
 /// How to run a plan; nothing here changes what the workers see.
 struct RunOptions {
   std::chrono::milliseconds grace{30'000};         ///< between asking to end and KILL
+  StopSignals stop_signals;                        ///< that ask the job to end
   std::chrono::milliseconds console_stall{5'000};  ///< a console that takes no byte for so long
   Selection selection;                             ///< what goes to the console and to files
   std::string log_dir;                             ///< empty, and files are wanted: a temporary one
