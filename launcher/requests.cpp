@@ -8,18 +8,6 @@
 namespace muster {
 namespace {
 
-Result<> read_when(When& target, const Settings& settings, std::string_view name) {
-  const auto setting = settings.find(name);
-  if (!setting || setting->value == "auto") {
-    return {};
-  }
-  if (setting->value != "always" && setting->value != "never") {
-    return wrong_value(*setting, "auto, always or never");
-  }
-  target = setting->value == "always" ? When::Always : When::Never;
-  return {};
-}
-
 Result<> read_stdin_rank(RunOptions& options, const Settings& settings) {
   const auto setting = settings.find("stdin");
   if (!setting) {
@@ -89,26 +77,20 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
       return read.error();
     }
   }
-  for (const auto& [name, target] :
-       {std::pair("prefix", &options.prefix), std::pair("color", &options.colour)}) {
-    if (auto read = read_when(*target, settings, name); !read) {
-      return read.error();
-    }
-  }
   std::string report;  // written by the launcher, which reads the setting itself
   if (auto read = read_file_name(report, settings, "report"); !read) {
     return read.error();
   }
+  const auto stop_signals = StopSignals::read(settings);
+  if (!stop_signals) {
+    return stop_signals.error();
+  }
+  options.stop_signals = *stop_signals;
   if (auto read = read_stdin_rank(options, settings); !read) {
     return read.error();
   }
-  auto selection = Selection::read(settings);
-  if (!selection) {
-    return selection.error();
-  }
-  options.selection = std::move(*selection);
-  if (const auto folder = settings.find("log-dir")) {
-    options.log_dir = folder->value;
+  if (auto read = read_log_options(options, settings, snapshot); !read) {
+    return read.error();
   }
   options.host_name = snapshot.host_name;
   return options;

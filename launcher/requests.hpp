@@ -18,6 +18,11 @@ namespace muster {
 [[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings,
                                                   const Snapshot& snapshot);
 
+/// The part of it that says which lines go where, and what they begin with.
+[[nodiscard]] Result<> read_log_options(RunOptions& options,
+                                        const Settings& settings,
+                                        const Snapshot& snapshot);
+
 /// How the nodes of a job meet, restart and end together. Fails when an option is wrong, or when both
 /// MUSTER_TOKEN, which is the token itself, and --token-file are given.
 [[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings,

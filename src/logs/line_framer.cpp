@@ -57,7 +57,6 @@ void LineFramer::feed(std::string_view bytes, std::string& out) {
   if (partial_.size() > kLongestLine) {
     const std::size_t cut = whole_characters(partial_);
     append_line(std::string_view(partial_).substr(0, cut), out);
-    out += '\n';
     partial_.erase(0, cut);
   }
 }
@@ -65,7 +64,6 @@ void LineFramer::feed(std::string_view bytes, std::string& out) {
 void LineFramer::finish(std::string& out) {
   if (!partial_.empty()) {
     append_line(partial_, out);
-    out += '\n';
   }
   partial_ = {};
 }
@@ -91,11 +89,21 @@ void LineFramer::flush_progress(std::string& out) {
     return;  // a bar that starts with a return shows nothing before its next step
   }
   append_line(std::string_view(partial_).substr(0, last), out);
-  out += '\n';
   partial_.erase(0, last);
 }
 
+/// Gives a line out if it is wanted; one without a line end gets it.
 void LineFramer::append_line(std::string_view line, std::string& out) const {
+  if (filter_ != nullptr && !filter_->matches(line)) {
+    return;
+  }
+  append_framed(line, out);
+  if (!line.ends_with('\n')) {
+    out += '\n';
+  }
+}
+
+void LineFramer::append_framed(std::string_view line, std::string& out) const {
   out += prefix_;
   if (prefix_.empty()) {
     out += line;

@@ -80,7 +80,7 @@ int Agent::run() {
   for (const std::string& remark : input_.job.plan.remarks) {
     say_info(remark);
   }
-  const sigset_t signals = handled_signals();
+  const sigset_t signals = handled_signals(input_.options.stop_signals.all());
   signals_.assign(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
@@ -136,24 +136,16 @@ void Agent::on_guard_lost(const ErrorCode& error) {
 }
 
 void Agent::take_signal(int signal) {
-  switch (signal) {
-    case SIGCHLD:
-      if (attempt_) {
-        attempt_->look_for_stops();
-      } else {
-        (void)Reaper().collect();  // orphans that we adopt as a container's first process
-      }
-      break;
-    case SIGHUP:
-    case SIGINT:
-    case SIGQUIT:
-    case SIGTERM:
-      request_stop(signal);
-      break;
-    default:
-      if (attempt_) {
-        attempt_->pass_on(signal);
-      }
+  if (input_.options.stop_signals.contains(signal)) {
+    request_stop(signal);
+  } else if (signal != SIGCHLD) {
+    if (attempt_) {
+      attempt_->pass_on(signal);
+    }
+  } else if (attempt_) {
+    attempt_->look_for_stops();
+  } else {
+    (void)Reaper().collect();  // orphans that we adopt as a container's first process
   }
 }
 

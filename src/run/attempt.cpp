@@ -388,12 +388,16 @@ Result<> Attempt::start_worker(std::size_t worker) {
     }
   }
   const bool reads_input = reader_of_input() == worker;
-  return workers_.start(worker,
-                        reads_input ? STDIN_FILENO : null_input_.get(),
-                        reads_input ? terminal_.fd() : -1,
-                        [this, worker](UniqueFd out, UniqueFd err) {
-                          return streams_.connect(worker, std::move(out), std::move(err));
-                        });
+  auto started = workers_.start(worker,
+                                reads_input ? STDIN_FILENO : null_input_.get(),
+                                reads_input ? terminal_.fd() : -1,
+                                [this, worker](UniqueFd out, UniqueFd err) {
+                                  return streams_.connect(worker, std::move(out), std::move(err));
+                                });
+  if (started) {
+    streams_.note_start(worker, workers_.pid(worker));
+  }
+  return started;
 }
 
 /// What a worker of an older attempt wrote must not be taken for the word of a new one.

@@ -54,8 +54,7 @@ std::optional<int> bury_until(pid_t agent) {
 }
 
 /// Waits until the agent has ended, passing signals on. Buries orphans on the way.
-int wait_for_agent(pid_t agent) {
-  const sigset_t signals = handled_signals();
+int wait_for_agent(pid_t agent, const sigset_t& signals) {
   while (true) {
     if (const auto status = bury_until(agent)) {
       return *status;
@@ -112,8 +111,11 @@ void take_terminal_back() {
   }
 }
 
-int guard(pid_t agent, const std::set<pid_t>& had_before, const std::string& marker) {
-  const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent));
+int guard(pid_t agent,
+          const sigset_t& signals,
+          const std::set<pid_t>& had_before,
+          const std::string& marker) {
+  const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent, signals));
   if (status.code()) {
     (void)sweep(had_before, marker);  // looks at nothing when no child is left, the usual case
     return *status.code();
@@ -143,7 +145,10 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
 
 }  // namespace
 
-Result<int> run_guarded(const std::string& marker, const std::function<int(GuardLink)>& work) {
+Result<int> run_guarded(const std::string& marker,
+                        const std::set<int>& stop_signals,
+                        const std::function<int(GuardLink)>& work) {
+  take_over_signals(stop_signals);
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return system_error("cannot make a pipe", errno);
@@ -166,7 +171,7 @@ Result<int> run_guarded(const std::string& marker, const std::function<int(Guard
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
-  return guard(agent, had_before, marker);
+  return guard(agent, handled_signals(stop_signals), had_before, marker);
 }
 
 }  // namespace muster

@@ -58,14 +58,22 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
-sigset_t handled_signals() {
+sigset_t handled_signals(const std::set<int>& more) {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal :
        {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGCHLD}) {
     sigaddset(&set, signal);
   }
+  for (const int signal : more) {
+    sigaddset(&set, signal);
+  }
   return set;
+}
+
+void take_over_signals(const std::set<int>& more) {
+  const sigset_t set = handled_signals(more);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
 Inherited take_over_process() {

@@ -1,6 +1,6 @@
 #pragma once
 
-// One log file of one stream of one worker. Private to run/.
+// One log file: of one stream of one worker, or of several streams. Private to run/.
 
 #include <muster/base/result.hpp>
 #include <muster/base/unique_fd.hpp>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Holds the exact bytes of a stream. A full disk does not end the job: it is said once, writing is
+/// Holds exactly what is written to it. A full disk does not end the job: it is said once, writing is
 /// tried again with each piece, and the bytes that are missing are counted.
 class LogFile {
  public:

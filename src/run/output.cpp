@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <set>
 
 namespace muster {
 namespace {
@@ -27,6 +28,14 @@ class Output::Stream {
  public:
   Stream(boost::asio::io_context& io, UniqueFd read_end, StreamRoute stream_route)
       : route(std::move(stream_route)), pipe(io, read_end.release()), progress_timer(io) {}
+
+  [[nodiscard]] bool has_progress() const {
+    const auto& shared = route.shared_files;
+    return route.framer.has_progress() ||
+           std::any_of(shared.begin(), shared.end(), [](const LineRoute& line_route) {
+             return line_route.framer.has_progress();
+           });
+  }
 
   StreamRoute route;
   boost::asio::posix::stream_descriptor pipe;
@@ -52,6 +61,15 @@ void Output::add(UniqueFd read_end, StreamRoute route) {
   ++open_of_worker_[route.worker];
   streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route)));
   wait_for(*streams_.back());
+}
+
+/// Those that were added last are those of a worker that has just been started.
+void Output::change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change) {
+  for (auto stream = streams_.rbegin();
+       stream != streams_.rend() && (*stream)->route.worker == worker;
+       ++stream) {
+    change((*stream)->route);
+  }
 }
 
 void Output::wait_for(Stream& stream) {
@@ -106,28 +124,43 @@ void Output::deliver(Stream& stream, std::string_view bytes) {
     stream.tail.feed(bytes);
   }
   if (route.file) {
-    if (const std::string problem = route.file->write(bytes); !problem.empty()) {
-      on_remark(problem);
-    }
+    write(*route.file, bytes);
+  }
+  frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
+  watch_progress(stream);
+}
+
+/// Carries out one step of each framer of a stream, and passes on the lines that it gives out.
+void Output::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
+  StreamRoute& route = stream.route;
+  for (LineRoute& shared : route.shared_files) {
+    step(shared.framer);
+    write(*shared.file, shown_);
+    empty_shown();
   }
   if (route.console != nullptr) {
-    route.framer.feed(bytes, shown_);
-    show(stream);
-    watch_progress(stream);
+    step(route.framer);
+    route.console->write(shown_);
+    empty_shown();
   }
 }
 
-void Output::show(Stream& stream) {
-  stream.route.console->write(shown_);
+void Output::write(LogFile& file, std::string_view bytes) const {
+  if (const std::string problem = file.write(bytes); !problem.empty()) {
+    on_remark(problem);
+  }
+}
+
+void Output::empty_shown() {
   shown_.clear();
   if (shown_.capacity() > 4 * kBufferBytes) {
     shown_.shrink_to_fit();
   }
 }
 
-/// A progress bar has no line end until it is done: show its steps from time to time.
+/// A progress bar has no line end until it is done: give out its steps from time to time.
 void Output::watch_progress(Stream& stream) {
-  if (stream.timer_runs || !stream.route.framer.has_progress()) {
+  if (stream.timer_runs || !stream.has_progress()) {
     return;
   }
   stream.timer_runs = true;
@@ -138,8 +171,7 @@ void Output::watch_progress(Stream& stream) {
     }
     stream.timer_runs = false;
     if (stream.is_open) {
-      stream.route.framer.flush_progress(shown_);
-      show(stream);
+      frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
     }
   });
 }
@@ -150,10 +182,7 @@ void Output::end(Stream& stream) {
   stream.progress_timer.cancel();
   boost::system::error_code ignored;  // nothing is written, so nothing can be lost in closing
   stream.pipe.close(ignored);
-  if (stream.route.console != nullptr) {
-    stream.route.framer.finish(shown_);
-    show(stream);
-  }
+  frame(stream, [this](LineFramer& framer) { framer.finish(shown_); });
   if (on_end) {
     on_end(stream.route.worker);
   }
@@ -209,11 +238,19 @@ std::vector<std::string> Output::last_lines(std::size_t worker) const {
 
 std::vector<std::string> Output::describe_missing() const {
   std::vector<std::string> sentences;
+  std::set<const LogFile*> seen;  // streams may share a file
+  const auto look_at = [&](const LogFile& file) {
+    if (file.missing_bytes() > 0 && seen.insert(&file).second) {
+      sentences.push_back("'" + file.path() + "' lacks " + count_of(file.missing_bytes(), "byte") +
+                          " that could not be written");
+    }
+  };
   for (const auto& stream : streams_) {
-    const auto& file = stream->route.file;
-    if (file && file->missing_bytes() > 0) {
-      sentences.push_back("'" + file->path() + "' lacks " +
-                          count_of(file->missing_bytes(), "byte") + " that could not be written");
+    if (stream->route.file) {
+      look_at(*stream->route.file);
+    }
+    for (const LineRoute& shared : stream->route.shared_files) {
+      look_at(*shared.file);
     }
   }
   return sentences;

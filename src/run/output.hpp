@@ -17,13 +17,20 @@
 
 namespace muster {
 
+/// Lines of one stream on their way to a file that takes those of others as well.
+struct LineRoute {
+  LineFramer framer{""};
+  std::shared_ptr<LogFile> file;
+};
+
 /// Where one stream of one worker goes.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;       ///< standard error: its last lines are remembered
-  Console* console = nullptr;  ///< not owned; empty: not shown
-  std::optional<LogFile> file;
-  LineFramer framer{""};
+  bool is_error = false;        ///< standard error: its last lines are remembered
+  Console* console = nullptr;   ///< not owned; empty: not shown
+  LineFramer framer{""};        ///< for the console
+  std::optional<LogFile> file;  ///< of this stream alone: the exact bytes
+  std::vector<LineRoute> shared_files;
 };
 
 /// All streams of all workers. Memory is bounded: a worker whose console is congested is not read
@@ -42,6 +49,9 @@ class Output {
 
   /// From here on reads `read_end`, a pipe that is not shared with anybody.
   void add(UniqueFd read_end, StreamRoute route);
+
+  /// Changes the routes of a worker, of which nothing has been read yet.
+  void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
 
   /// To be called when a console takes bytes again.
   void resume();
@@ -74,15 +84,17 @@ class Output {
   void wait_for(Stream& stream);
   ReadResult read_once(Stream& stream);
   void deliver(Stream& stream, std::string_view bytes);
+  void write(LogFile& file, std::string_view bytes) const;
   void end(Stream& stream);
-  void show(Stream& stream);
+  void frame(Stream& stream, const std::function<void(LineFramer&)>& step);
+  void empty_shown();
   void watch_progress(Stream& stream);
 
   boost::asio::io_context& io_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< open streams, by worker
   std::unique_ptr<char[]> buffer_;   ///< one for all: a read is delivered before the next
-  std::string shown_;                ///< lines on their way to a console
+  std::string shown_;                ///< lines on their way to a console or a file
 };
 
 }  // namespace muster

@@ -22,7 +22,9 @@ Result<> check_descriptors(const JobPlan& job, const RunOptions& options) {
   const rlim_t links = job.gang.lead != gang::Lead::Never && nodes > 1 ? nodes : 0;
   const rlim_t per_worker =
       options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
-  const rlim_t needed = kForMuster + links + per_worker * plan.workers.size();
+  const rlim_t filtered =
+      (options.duplicate_out.is_empty() ? 0U : 1U) + (options.duplicate_err.is_empty() ? 0U : 1U);
+  const rlim_t needed = kForMuster + links + filtered + per_worker * plan.workers.size();
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
     return {};
@@ -46,7 +48,7 @@ std::string temporary_folder(const std::map<std::string, std::string>& variables
 
 /// Where log files go when they are wanted and no folder was named; empty in all other cases.
 Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
-  if (!options.selection.needs_files() || !options.log_dir.empty()) {
+  if (!options.needs_files() || !options.log_dir.empty()) {
     return std::string();
   }
   const std::string folder = make_temporary_folder(temporary, "muster_logs");
@@ -97,7 +99,7 @@ Result<int> run(const JobPlan& job,
     return acquired.error();
   }
   const std::string marker = make_marker();
-  return run_guarded(marker, [&](GuardLink link) {
+  return run_guarded(marker, options.stop_signals.all(), [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;
     {

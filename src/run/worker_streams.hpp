@@ -9,9 +9,12 @@
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/run.hpp>
 
+#include <sys/types.h>
+
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,9 @@ class WorkerStreams {
 
   /// From here on reads the pipes of a worker. Fails when a log file cannot be made.
   [[nodiscard]] Result<> connect(std::size_t worker, UniqueFd out, UniqueFd err);
+  /// To be called when a connected worker has been started, before anything is read from it: the
+  /// prefix of its lines may hold its pid.
+  void note_start(std::size_t worker, pid_t pid);
 
   [[nodiscard]] bool has_ended(std::size_t worker) const { return output_.has_ended(worker); }
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const {
@@ -50,8 +56,15 @@ class WorkerStreams {
   }
 
  private:
-  [[nodiscard]] Result<StreamRoute> make_route(std::size_t worker, bool is_error) const;
-  [[nodiscard]] std::string prefix_of(std::size_t worker, bool is_error) const;
+  [[nodiscard]] StreamRoute make_route(std::size_t worker, bool is_error) const;
+  [[nodiscard]] Result<> open_logs(StreamRoute& out, StreamRoute& err) const;
+  [[nodiscard]] Result<> open_filtered(StreamRoute& route);
+  [[nodiscard]] std::string log_path(std::size_t worker, const char* ending) const;
+  [[nodiscard]] bool has_prefix() const;
+  [[nodiscard]] std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;
+  [[nodiscard]] std::string console_prefix(std::size_t worker,
+                                           bool is_error,
+                                           std::optional<pid_t> pid) const;
 
   Consoles& consoles_;
   const LaunchPlan& plan_;
@@ -59,6 +72,8 @@ class WorkerStreams {
   const std::map<std::string, std::string>& variables_;
   const std::string& log_folder_;  ///< in front of the plan's paths; empty: they are whole
   Output output_;
+  std::shared_ptr<LogFile> filtered_out_;  ///< of all workers together, made when it is needed
+  std::shared_ptr<LogFile> filtered_err_;
   bool knows_the_end_ = false;
   bool is_closed_ = false;
 };

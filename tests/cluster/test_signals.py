@@ -191,6 +191,21 @@ def test_while_workers_run_a_signal_to_one_agent_reaches_those_of_all_at_once(ga
 
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
+def test_a_signal_that_one_agent_was_told_to_handle_ends_all_with_it(gang, whom):
+    save = "trap 'echo got USR1; exit 0' USR1; echo ready; while :; do sleep 0.05; done"
+    job = gang(2, command=["bash", "-c", save], workers=2)
+    for node in (0, 1):
+        job.start(node, *(["--signals-to-handle=SIGUSR1"] if node == whom else []))
+    for agent in job.jobs.values():
+        agent.out.wait_for("ready", times=2)
+
+    job.jobs[whom].signal(signal.SIGUSR1)
+
+    job.assert_codes(128 + signal.SIGUSR1)
+    assert [agent.out.text.count("got USR1") for agent in job.jobs.values()] == [2, 2]
+
+
+@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
 def test_a_signal_in_the_moment_of_the_start_leaves_nothing_behind(gang, whom):
     job = gang(2, workers=4)
     leader, _ = job.start_all()

@@ -125,7 +125,8 @@ def test_every_path_that_is_named_exists(path):
 # Options of other programs that the pages name.
 OTHERS = {
     "--api-token", "--frameworks", "--install", "--its-own-options", "--local-rank", "--lr",
-    "--mount-proc", "--name", "--no-tests", "--pid", "--sanitize", "--shm-size", "--ulimit",
+    "--mount-proc", "--name", "--no-tests", "--pid", "--sanitize", "--shm-size",
+    "--signal", "--ulimit",
     "--werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
     "--task-index", "--worker-hosts", "--world-size",
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -63,6 +64,66 @@ def test_the_prefix_is_as_chosen(muster, prefix, count, expected):
     job = muster.run(f"--nproc-per-node={count}", f"--prefix={prefix}", "--", "echo", "hi")
 
     assert sorted(job.out.lines) == expected
+
+
+TEMPLATE_OF_TORCHRUN = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"
+
+
+def test_the_prefix_can_be_written_as_torchrun_knows_it(muster):
+    template = "--prefix-template=[${role_name}${local_rank}/${rank}/${attempt}]:"
+    job = muster.run("--nproc-per-node=2", template, "--", "echo", "hi")
+
+    assert sorted(job.out.lines) == ["[default0/0/0]:hi", "[default1/1/0]:hi"]
+
+
+def test_a_prefix_of_ones_own_is_shown_for_a_single_worker_and_may_hold_its_pid(muster):
+    job = muster.run(
+        "--prefix-template", "${pid}@${hostname} ", "--", "sh", "-c", "echo $$; echo e >&2"
+    )
+
+    pid = job.out.text.split()[-1]
+    assert job.out.lines == [f"{pid}@{socket.gethostname()} {pid}"]
+    assert f"{pid}@{socket.gethostname()} e" in job.err.lines
+
+
+def test_the_role_stands_for_the_name_of_the_role_where_workers_have_none(muster, tmp_path):
+    (tmp_path / "mode.yaml").write_text("mode: mine\nroles:\n  - name: trainer\n")
+    options = ["--template=mode.yaml", "--prefix-template=${role_name} ${role} $$ "]
+    job = muster.run(*options, "--", "echo", "hi")
+
+    assert job.out.lines == ["trainer trainer $ hi"]
+
+
+def test_torchruns_variable_gives_the_prefix_unless_the_option_does(muster):
+    env = {TEMPLATE_OF_TORCHRUN: "${rank}> "}
+
+    assert muster.run("--", "echo", "hi", env=env).out.lines == ["0> hi"]
+    assert muster.run("--prefix-template=a ", "--", "echo", "hi", env=env).out.lines == ["a hi"]
+    assert muster.run("--prefix-template", "", "--", "echo", "hi", env=env).out.lines == ["hi"]
+    assert muster.run("--prefix=never", "--", "echo", "hi", env=env).out.lines == ["hi"]
+
+
+def test_a_worker_of_another_launcher_adds_no_prefix_of_torchruns_variable(muster):
+    env = {TEMPLATE_OF_TORCHRUN: "${rank}> ", "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 2}
+
+    assert muster.run("--", "echo", "hi", env=env).out.lines == ["hi"]
+
+
+def test_a_prefix_of_ones_own_is_coloured_as_any_other(muster):
+    job = muster.run("--color=always", "--prefix-template=<${rank}> ", "--", "echo", "hi")
+
+    assert job.out.text == "\x1b[31m<0>\x1b[0m hi\n"
+
+
+@pytest.mark.parametrize("template", ["${ranks}", "$ranks", "${rank"])
+def test_a_name_that_no_prefix_has_is_refused_with_the_names_that_it_may_have(muster, template):
+    job = muster.run("--prefix-template", template, "--", "true")
+    assert job.code == 64
+    assert job.said_about(f"--prefix-template is '{template}'", "${local_rank}", "${pid}")
+
+    job = muster.run("--", "true", env={TEMPLATE_OF_TORCHRUN: template})
+    assert job.code == 78
+    assert job.said_about(f"{TEMPLATE_OF_TORCHRUN} is '{template}'")
 
 
 def test_without_a_prefix_the_lines_of_several_workers_are_whole_too(muster, worker):

@@ -230,6 +230,122 @@ class TestRedirectsAndTees:
         assert job.said_about(option, f"'{value}'" if value else "value")
 
 
+ROLES = """mode: with a scheduler
+roles:
+  - name: scheduler
+    count: per job
+  - name: worker
+    count: per device
+    environment: {RANK: "{global_rank}"}
+"""
+
+
+class TestSeveralRoles:
+    """Local ranks count all processes of the node: here the scheduler is 0, the workers follow."""
+
+    @pytest.fixture
+    def run(self, muster, logs, tmp_path):
+        (tmp_path / "roles.yaml").write_text(ROLES)
+
+        def run(*arguments, count=2):
+            script = "echo out of ${RANK:-scheduler}; echo err of ${RANK:-scheduler} >&2"
+            options = ["--template=roles.yaml", f"--nproc-per-node={count}", "--log-dir", logs]
+            job = muster.run(*options, *arguments, "--", "sh", "-c", script)
+            assert job.code == 0, job.words()
+            return sorted(job.out.lines)
+
+        return run
+
+    def test_the_first_role_can_be_redirected(self, run, logs):
+        out = run("--redirects=0:1")
+
+        assert out == ["[1] out of 1", "[2] out of 2"]
+        assert names(logs) == ["scheduler_0.out"]
+        assert text(logs, "scheduler_0.out") == "out of scheduler\n"
+
+    def test_a_worker_of_the_second_role_can_be_redirected(self, run, logs):
+        out = run("-r", "2:3")
+
+        assert out == ["[0] out of scheduler", "[1] out of 1"]
+        assert text(logs, "worker_2.out") == "out of 2\n"
+        assert text(logs, "worker_2.err") == "err of 2\n"
+
+    def test_local_ranks_of_two_digits_are_the_second_roles_too(self, run, logs):
+        out = run("-t", "0:2,11:1", "--local-ranks-filter=0,12", count=12)
+
+        assert out == ["[0] out of scheduler", "[12] out of 12"]
+        assert names(logs) == ["scheduler_0.err", "worker_11.out"]
+        assert text(logs, "worker_11.out") == "out of 11\n"
+
+
+class TestChosenLines:
+    """torchrun's filters: lines with one of some texts are written a second time."""
+
+    def run(self, muster, *arguments, **options):
+        script = "echo loss 1 of $RANK; echo lr,2; echo step; echo loss 3 >&2; echo oh >&2"
+        job = muster.run(*arguments, "--", "sh", "-c", script, **options)
+        assert job.code == 0, job.words()
+        return job
+
+    def test_they_are_in_one_file_with_their_prefix(self, muster, logs):
+        filters = ["--duplicate-stdout-filters=loss,r,,2", "--duplicate_stderr_filters", "oh"]
+        job = self.run(muster, "--nproc-per-node=2", "--log-dir", logs, "--tee=0", *filters)
+
+        assert names(logs) == ["filtered_stderr.log", "filtered_stdout.log"]
+        assert sorted(text(logs, "filtered_stdout.log").splitlines()) == [
+            "[0] loss 1 of 0",
+            "[0] lr,2",
+            "[1] loss 1 of 1",
+            "[1] lr,2",
+        ]
+        assert sorted(text(logs, "filtered_stderr.log").splitlines()) == ["[0] oh", "[1] oh"]
+        assert len(job.out.lines) == 6
+
+    def test_they_are_those_of_every_worker_whatever_the_console_shows(self, muster, logs):
+        hide = ["--redirects=3", "--local-ranks-filter=1"]
+        job = self.run(
+            muster,
+            "--nproc-per-node=2",
+            "--log-dir",
+            logs,
+            *hide,
+            env={"MUSTER_DUPLICATE_STDOUT_FILTERS": "loss"},
+        )
+
+        assert job.out.text == ""
+        assert sorted(text(logs, "filtered_stdout.log").splitlines()) == [
+            "[0] loss 1 of 0",
+            "[1] loss 1 of 1",
+        ]
+
+    def test_they_have_no_colour(self, muster, logs):
+        filters = "--duplicate-stdout-filters=loss"
+        job = self.run(muster, "--prefix=always", "--color=always", "--log-dir", logs, filters)
+
+        assert "\x1b[" in job.out.text
+        assert text(logs, "filtered_stdout.log") == "[0] loss 1 of 0\n"
+
+    def test_without_a_log_directory_a_temporary_one_is_made_and_named(self, muster):
+        job = self.run(muster, "--duplicate-stdout-filters=loss")
+
+        folder = job.said_about("log files are in").split()[-1]
+        with open(f"{folder}/attempt_0/filtered_stdout.log") as file:
+            assert file.read() == "loss 1 of 0\n"
+        assert os.listdir(f"{folder}/attempt_0") == ["filtered_stdout.log"]
+
+    def test_an_empty_filter_chooses_nothing_and_makes_no_file(self, muster):
+        job = self.run(muster, "--duplicate-stdout-filters", "", env={"TMPDIR": "/nosuch"})
+
+        assert not any("log files" in line for line in job.said)
+
+    @pytest.mark.parametrize("value", [",", "loss,", ",loss"])
+    def test_a_text_of_nothing_is_refused(self, muster, value):
+        job = muster.run(f"--duplicate-stderr-filters={value}", "--", "true")
+
+        assert job.code == 64
+        assert job.said_about(f"--duplicate-stderr-filters is '{value}'", "separated by commas")
+
+
 class TestBrokenLogDirectories:
     @pytest.fixture
     def small_disk(self, tmp_path):

@@ -69,6 +69,113 @@ def test_a_signal_that_only_informs_passes_through_and_the_job_goes_on(muster, w
     assert job.end(2) == 143
 
 
+class TestSignalsToHandle:
+    """Schedulers that give notice with a signal of their own: Slurm's --signal=USR1@120."""
+
+    # It ends as a program does that saves its state when it is told to.
+    SAVE = """trap 'echo got %s; exit 0' %s; echo ready; while :; do sleep 0.05; done"""
+
+    def start(self, muster, *arguments, name="USR1", count=2, **options):
+        script = self.SAVE % (name, name)
+        options_of_muster = [f"--nproc-per-node={count}", *arguments]
+        job = muster.start(*options_of_muster, "--", "bash", "-c", script, **options)
+        job.out.wait_for("ready", times=count)
+        return job
+
+    @pytest.mark.parametrize(
+        ("names", "number"),
+        [
+            ("SIGUSR1,SIGUSR2", signal.SIGUSR1),
+            ("USR2", signal.SIGUSR2),
+            ("SIGTERM,sigxcpu", signal.SIGXCPU),
+            ("SIGALRM", signal.SIGALRM),
+        ],
+    )
+    def test_a_signal_of_the_list_asks_the_job_to_end(self, muster, names, number):
+        name = short_name(number)
+        job = self.start(muster, f"--signals-to-handle={names}", name=name)
+
+        job.signal(number)
+
+        assert job.end(2) == 128 + number
+        assert job.out.text.count(f"got {name}") == 2
+        assert job.said_about(f"SIG{name} received: asking 2 workers to end (SIG{name})")
+        assert job.said_about(f"stopped by SIG{name}")
+
+    def test_the_list_can_be_a_variable(self, muster):
+        job = self.start(muster, env={"MUSTER_SIGNALS_TO_HANDLE": "SIGUSR1"})
+
+        job.signal(signal.SIGUSR1)
+
+        assert job.end(2) == 128 + signal.SIGUSR1
+
+    def test_who_does_not_end_is_killed_after_the_grace(self, muster, worker):
+        job = muster.start(
+            "--signals-to-handle=SIGUSR1", "--grace=0.3", "--", worker("echo_signals"), 0
+        )
+        job.out.wait_for("ready")
+
+        job.signal(signal.SIGUSR1)
+
+        assert job.end(2) == 128 + signal.SIGUSR1
+        assert "got USR1" in job.out.text
+        assert job.said_about("did not end within 0.30 s of SIGUSR1")
+
+    def test_a_second_signal_kills_at_once(self, muster, worker):
+        job = muster.start("--signals-to-handle=SIGUSR1", "--", worker("echo_signals"))
+        job.out.wait_for("ready")
+        job.signal(signal.SIGUSR1)
+        job.out.wait_for("got USR1")
+        time.sleep(LATER)
+
+        job.signal(signal.SIGTERM)
+
+        assert job.end(1) in (128 + signal.SIGUSR1, 143)
+
+    @pytest.mark.parametrize("number", ENDING, ids=ids)
+    def test_the_four_end_the_job_whatever_the_list_says(self, muster, worker, number):
+        job = muster.start("--signals-to-handle=SIGUSR1", "--", worker("echo_signals"), 0)
+        job.out.wait_for("ready")
+
+        job.signal(number)
+
+        assert job.end(2) == 128 + number
+        assert f"got {short_name(number)}" in job.out.text
+
+    def test_others_pass_through_as_before(self, muster, worker):
+        job = muster.start("--signals-to-handle=SIGUSR1", "--", worker("echo_signals"), 0)
+        job.out.wait_for("ready")
+
+        job.signal(signal.SIGUSR2)
+        job.out.wait_for("got USR2")
+        job.signal(signal.SIGTERM)
+
+        assert job.end(2) == 143
+
+    def test_it_works_as_the_first_process_too(self, muster):
+        job = self.start(muster, "--signals-to-handle=ALRM", name="ALRM", through=AS_FIRST_PROCESS)
+
+        os.kill(job.guard(), signal.SIGALRM)
+
+        assert job.end(2) == 128 + signal.SIGALRM
+        assert job.out.text.count("got ALRM") == 2
+
+    def test_workers_find_no_signal_blocked(self, muster):
+        blocked = ["--", "grep", "SigBlk", "/proc/self/status"]
+        lists = [[], ["--signals-to-handle=SIGALRM,SIGUSR1,RTMIN+3"]]
+
+        assert len({muster.run(*names, *blocked).out.text for names in lists}) == 1
+
+    @pytest.mark.parametrize(
+        "value", ["", "SIGFOO", "SIGUSR1,", "10", "SIGKILL", "USR1,STOP", "SIGCHLD", "SIGPIPE"]
+    )
+    def test_a_list_that_makes_no_sense_is_refused(self, muster, value):
+        job = muster.run(f"--signals-to-handle={value}", "--", "true")
+
+        assert job.code == 64
+        assert job.said_about("--signals-to-handle", f"'{value}'" if value else "value")
+
+
 @pytest.mark.soak
 def test_a_worker_that_saves_after_term_is_given_the_time(muster, worker):
     seconds = default_or_soak(2, 25)

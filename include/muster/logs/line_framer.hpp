@@ -1,12 +1,14 @@
 #pragma once
 
+#include <muster/logs/line_filter.hpp>
+
 #include <string>
 #include <string_view>
 
 namespace muster {
 
-/// Turns the bytes of one stream of one worker into whole lines for the console, each with a
-/// prefix.
+/// Turns the bytes of one stream of one worker into whole lines, each with a prefix, for a console
+/// or a file that takes lines of others as well.
 ///
 /// Nothing is changed or lost: a line that arrives in pieces waits for its end, of whatever length
 /// up to `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write
@@ -19,6 +21,12 @@ class LineFramer {
   /// With `prefix` empty and `whole_lines` false, bytes pass through as they come.
   explicit LineFramer(std::string prefix, bool whole_lines = true)
       : prefix_(std::move(prefix)), whole_lines_(whole_lines) {}
+  /// Gives out only those lines that `filter` wants, which outlives the framer.
+  LineFramer(std::string prefix, const LineFilter& filter)
+      : prefix_(std::move(prefix)), filter_(&filter) {}
+
+  /// For what is known only after the start. To be called before the first byte.
+  void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   /// Appends to `out` the whole lines that `bytes` complete.
   void feed(std::string_view bytes, std::string& out);
@@ -34,14 +42,15 @@ class LineFramer {
 
  private:
   void append_line(std::string_view line, std::string& out) const;
-
-  std::string prefix_;
-  bool whole_lines_ = true;
+  void append_framed(std::string_view line, std::string& out) const;
   void keep(std::string_view bytes);
   void forget();
 
-  std::string partial_;      ///< bytes since the last line end
-  bool has_return_ = false;  ///< a carriage return is among them
+  std::string prefix_;
+  bool whole_lines_ = true;
+  const LineFilter* filter_ = nullptr;  ///< not owned; empty: every line
+  std::string partial_;                 ///< bytes since the last line end
+  bool has_return_ = false;             ///< a carriage return is among them
 };
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace muster {
@@ -27,8 +28,11 @@ struct GuardLink {
 /// had before (a shell that used `exec`), and those that it adopts as a container's first process,
 /// unless they carry `marker`.
 ///
+/// `stop_signals` are passed on besides those that muster always handles.
+///
 /// Returns the exit code in the guard. The agent does not return.
 [[nodiscard]] Result<int> run_guarded(const std::string& marker,
+                                      const std::set<int>& stop_signals,
                                       const std::function<int(GuardLink)>& work);
 
 }  // namespace muster

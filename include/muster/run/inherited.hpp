@@ -28,7 +28,10 @@ void release_signals(const Inherited& inherited);
 /// True when descriptor 0, 1 or 2 was closed and is /dev/null now.
 [[nodiscard]] bool was_closed(int standard_fd);
 
-/// The signals that muster acts on or passes on.
-[[nodiscard]] sigset_t handled_signals();
+/// The signals that muster acts on or passes on: those that it always handles, and `more`.
+[[nodiscard]] sigset_t handled_signals(const std::set<int>& more = {});
+
+/// Blocks also those signals that an option names. What arrives before is not handled.
+void take_over_signals(const std::set<int>& more);
 
 }  // namespace muster

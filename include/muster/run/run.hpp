@@ -2,10 +2,13 @@
 
 #include <muster/base/result.hpp>
 #include <muster/gang/gang.hpp>
+#include <muster/logs/line_filter.hpp>
+#include <muster/logs/prefix_template.hpp>
 #include <muster/logs/selection.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/run/outcome.hpp>
+#include <muster/supervise/stop_signals.hpp>
 
 #include <chrono>
 #include <functional>
@@ -24,13 +27,22 @@ enum class When {
 /// How to run a plan; nothing here changes what the workers see.
 struct RunOptions {
   std::chrono::milliseconds grace{30'000};         ///< between asking to end and KILL
+  StopSignals stop_signals;                        ///< that ask the job to end
   std::chrono::milliseconds console_stall{5'000};  ///< a console that takes no byte for so long
   Selection selection;                             ///< what goes to the console and to files
   std::string log_dir;                             ///< empty, and files are wanted: a temporary one
-  When prefix = When::Auto;                        ///< Auto: unless the job has exactly one worker
-  When colour = When::Auto;                        ///< Auto: on a terminal, unless NO_COLOR is set
+  LineFilter duplicate_out;  ///< lines that also go to the node's filtered_stdout.log
+  LineFilter duplicate_err;
+  When prefix = When::Auto;             ///< Auto: unless the job has exactly one worker
+  PrefixTemplate prefix_template;       ///< empty: the rank
+  When colour = When::Auto;             ///< Auto: on a terminal, unless NO_COLOR is set
   std::optional<LocalRank> stdin_rank;  ///< who inherits standard input; by default a single worker
   std::string host_name;
+
+  /// True when something is written to files.
+  [[nodiscard]] bool needs_files() const {
+    return selection.needs_files() || !duplicate_out.is_empty() || !duplicate_err.is_empty();
+  }
 };
 
 /// The part of a job that this node has.

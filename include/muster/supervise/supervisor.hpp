@@ -22,7 +22,7 @@ struct WorkerNotStarted {
   std::size_t worker = 0;
   int exit_code = 71;
 };
-/// Somebody outside wants the job to end: TERM, INT, HUP or QUIT reached muster.
+/// Somebody outside wants the job to end: a signal that asks for it reached muster.
 struct StopRequested {
   int signal = 0;
 };

@@ -260,5 +260,30 @@ TEST(LineFramer, LosesNoByteOfABarThatIsFlushedAnyTime) {
   }
 }
 
+TEST(LineFramer, GivesOutOnlyTheLinesThatAFilterWants) {
+  const LineFilter filter = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  LineFramer framer(kPrefix, filter);
+  std::string out;
+
+  framer.feed("step\nlo", out);
+  EXPECT_EQ(out, "");
+  framer.feed("ss 1\nno\n\nloss 2\rloss 3\rno", out);
+  EXPECT_EQ(out, "[3] loss 1\n");
+  framer.flush_progress(out);
+  EXPECT_EQ(out, "[3] loss 1\n[3] loss 2\r[3] loss 3\n");
+  framer.finish(out);
+  EXPECT_EQ(out, "[3] loss 1\n[3] loss 2\r[3] loss 3\n") << "the rest is not wanted";
+}
+
+TEST(LineFramer, TakesAPrefixThatIsKnownLater) {
+  LineFramer framer("");
+  std::string out;
+
+  framer.set_prefix("<4711> ");
+  framer.feed("one\n", out);
+
+  EXPECT_EQ(out, "<4711> one\n");
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <muster/base/result.hpp>
+#include <muster/environment/settings.hpp>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+/// The signals that ask the job to end. TERM, INT, HUP and QUIT always do: without being asked for,
+/// they would end muster alone.
+class StopSignals {
+ public:
+  /// Reads --signals-to-handle: names such as "SIGUSR1,SIGUSR2", with or without SIG. Fails for a name
+  /// that is unknown, and for a signal that cannot be a request.
+  [[nodiscard]] static Result<StopSignals> read(const Settings& settings);
+
+  [[nodiscard]] bool contains(int signal) const { return all_.contains(signal); }
+  [[nodiscard]] const std::set<int>& all() const { return all_; }
+  /// What was asked for, as torchrun's workers find it: "SIGUSR1,SIGUSR2".
+  [[nodiscard]] std::string to_text() const;
+
+  StopSignals();
+
+ private:
+  std::vector<int> asked_for_;  ///< in the order in which they were given
+  std::set<int> all_;
+};
+
+/// The number of a signal: "SIGUSR1", "usr1", "SIGRTMIN+3".
+[[nodiscard]] std::optional<int> parse_signal(std::string_view name);
+
+}  // namespace muster

@@ -1,0 +1,333 @@
+// What reaches the log files: real pipes and files, no worker.
+#include "run/worker_streams.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+Pipe make_pipe() {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// The streams of one node's workers, which go to files only.
+class WorkerStreamsTest : public testing::Test {
+ protected:
+  WorkerStreamsTest() {
+    std::string folder = fs::temp_directory_path() / "muster_streams_XXXXXX";
+    EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+    folder_ = folder;
+    set("redirects", "3");
+  }
+
+  ~WorkerStreamsTest() override { fs::remove_all(folder_); }
+
+  void set(const std::string& name, const std::string& value) {
+    settings_.set(name, {value, "--" + name});
+    options_.selection = *Selection::read(settings_);
+  }
+
+  WorkerPlan& add_worker(const std::string& name) {
+    WorkerPlan worker;
+    const int rank = static_cast<int>(plan_.workers.size());
+    worker.role = name;
+    worker.global_rank = GlobalRank{rank};
+    worker.local_rank = LocalRank{rank};
+    worker.log = folder_ / "attempt_0" / name;
+    plan_.workers.push_back(worker);
+    plan_.world_size = rank + 1;
+    return plan_.workers.back();
+  }
+
+  void start() {
+    streams_.emplace(io_, consoles_, plan_, options_, variables_, log_folder_);
+    for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
+      Pipe out = make_pipe();
+      Pipe err = make_pipe();
+      ASSERT_TRUE(streams_->connect(worker, std::move(out.read_end), std::move(err.read_end)));
+      streams_->note_start(worker, 4711);
+      out_.push_back(std::move(out.write_end));
+      err_.push_back(std::move(err.write_end));
+    }
+  }
+
+  /// Writes as a worker does, and waits until it has been read.
+  void write(const UniqueFd& pipe, std::string_view text) {
+    ASSERT_EQ(::write(pipe.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    wait_until("the text to be read", [&] {
+      int waiting = 0;
+      (void)::ioctl(pipe.get(), FIONREAD, &waiting);
+      return waiting == 0;
+    });
+  }
+
+  void wait_until(const std::string& what, const std::function<bool()>& is_so) {
+    const auto deadline = std::chrono::steady_clock::now() + 5s;
+    while (!is_so()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "waited for " << what;
+      io_.run_for(10ms);
+    }
+  }
+
+  void end() {
+    out_.clear();
+    err_.clear();
+    wait_until("the streams to end", [this] {
+      for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
+        if (!streams_->has_ended(worker)) {
+          return false;
+        }
+      }
+      return true;
+    });
+  }
+
+  [[nodiscard]] std::string text(const std::string& name) const {
+    std::ifstream file(folder_ / "attempt_0" / name);
+    std::ostringstream content;
+    content << file.rdbuf();
+    return content.str();
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / "attempt_0")) {
+      names.push_back(entry.path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  fs::path folder_;
+  Settings settings_;
+  RunOptions options_;
+  LaunchPlan plan_;
+  std::map<std::string, std::string> variables_;
+  std::string log_folder_;
+  boost::asio::io_context io_;
+  Consoles consoles_{io_, 5s};
+  std::optional<WorkerStreams> streams_;
+  std::vector<UniqueFd> out_;
+  std::vector<UniqueFd> err_;
+};
+
+using Names = std::vector<std::string>;
+
+// One file for both streams
+
+TEST_F(WorkerStreamsTest, JoinedStreamsAreOneFile) {
+  add_worker("scheduler").joins_streams = true;
+  add_worker("worker_0");
+  start();
+
+  write(out_[0], "one\n");
+  write(err_[0], "two\n");
+  write(out_[0], "three\n");
+  end();
+
+  EXPECT_EQ(names(), (Names{"scheduler.log", "worker_0.err", "worker_0.out"}));
+  EXPECT_EQ(text("scheduler.log"), "one\ntwo\nthree\n") << "in the order in which they were read";
+}
+
+TEST_F(WorkerStreamsTest, NoLineOfAJoinedFileTearsAnother) {
+  add_worker("worker_0").joins_streams = true;
+  start();
+
+  write(out_[0], "half a ");
+  write(err_[0], "an error\nand half ");
+  write(out_[0], "line\n");
+  write(err_[0], "of one\n");
+  end();
+
+  EXPECT_EQ(text("worker_0.log"), "an error\nhalf a line\nand half of one\n");
+}
+
+TEST_F(WorkerStreamsTest, ALastLineOfAJoinedFileIsEnded) {
+  add_worker("worker_0").joins_streams = true;
+  start();
+
+  write(out_[0], "no end");
+  write(err_[0], "none either");
+  end();
+
+  const std::string both = text("worker_0.log");
+  EXPECT_TRUE(both == "no end\nnone either\n" || both == "none either\nno end\n") << both;
+}
+
+TEST_F(WorkerStreamsTest, AJoinedFileHoldsBinaryBytesAndReturnsAsTheyAre) {
+  std::string bytes;
+  for (int byte = 0; byte < 256; ++byte) {
+    bytes += static_cast<char>(byte);
+  }
+  add_worker("worker_0").joins_streams = true;
+  start();
+
+  write(out_[0], bytes + "\n" + bytes + "\r\n");
+  end();
+
+  EXPECT_EQ(text("worker_0.log"), bytes + "\n" + bytes + "\r\n");
+}
+
+TEST_F(WorkerStreamsTest, TheStepsOfAProgressBarReachAJoinedFileBeforeItIsDone) {
+  add_worker("worker_0").joins_streams = true;
+  start();
+
+  write(err_[0], "10%\r20%\r30%");
+  wait_until("the steps to be written", [this] { return !text("worker_0.log").empty(); });
+
+  EXPECT_EQ(text("worker_0.log"), "10%\r20%\n");
+  end();
+  EXPECT_EQ(text("worker_0.log"), "10%\r20%\n\r30%\n");
+}
+
+TEST_F(WorkerStreamsTest, OnlyTheChosenStreamIsInAJoinedFile) {
+  set("redirects", "2");
+  add_worker("worker_0").joins_streams = true;
+  start();
+
+  write(err_[0], "an error\n");
+  end();
+
+  EXPECT_EQ(names(), Names{"worker_0.log"});
+  EXPECT_EQ(text("worker_0.log"), "an error\n");
+}
+
+TEST_F(WorkerStreamsTest, NoJoinedFileIsMadeWhenNothingGoesToFiles) {
+  set("redirects", "1:3");
+  add_worker("scheduler").joins_streams = true;
+  add_worker("worker_0").joins_streams = true;
+  start();
+  end();
+
+  EXPECT_EQ(names(), Names{"worker_0.log"});
+}
+
+TEST_F(WorkerStreamsTest, WhatAJoinedFileLacksIsSaidOnce) {
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 4;
+  add_worker("worker_0").joins_streams = true;
+  start();
+
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  write(out_[0], "123\n567\n");
+  write(err_[0], "90\n");
+  end();
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)::signal(SIGXFSZ, handler);
+
+  EXPECT_EQ(streams_->describe_missing(),
+            Names{"'" + plan_.workers[0].log + ".log' lacks 7 bytes that could not be written"});
+}
+
+// Lines that are written a second time
+
+TEST_F(WorkerStreamsTest, ChosenLinesOfAllWorkersAreInOneFileWithTheirPrefix) {
+  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  add_worker("worker_0");
+  add_worker("worker_1");
+  start();
+
+  write(out_[0], "step 1\nloss 3\nlo");
+  write(out_[1], "loss 4\n");
+  write(out_[0], "ss 2\n");
+  write(err_[0], "loss of an error\n");
+  end();
+
+  EXPECT_EQ(text("filtered_stdout.log"), "[0] loss 3\n[1] loss 4\n[0] loss 2\n");
+  EXPECT_EQ(text("worker_0.out"), "step 1\nloss 3\nloss 2\n");
+  EXPECT_FALSE(fs::exists(folder_ / "attempt_0/filtered_stderr.log"));
+}
+
+TEST_F(WorkerStreamsTest, ChosenLinesOfStandardErrorHaveAFileOfTheirOwn) {
+  options_.duplicate_err = *LineFilter::read({"loss", "--duplicate-stderr-filters"});
+  set("redirects", "0");
+  set("local-ranks-filter", "1");
+  add_worker("worker_0");
+  start();
+
+  write(out_[0], "loss\n");
+  write(err_[0], "gloss\nno end of loss");
+  end();
+
+  EXPECT_EQ(names(), Names{"filtered_stderr.log"});
+  EXPECT_EQ(text("filtered_stderr.log"), "gloss\nno end of loss\n") << "one worker has no prefix";
+}
+
+TEST_F(WorkerStreamsTest, EachOfSeveralNodesHasAFileOfChosenLines) {
+  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  plan_.nodes = 2;
+  plan_.node_rank = NodeRank{1};
+  add_worker("worker_0");
+  add_worker("scheduler").label = "scheduler";
+  start();
+
+  write(out_[0], "loss\n");
+  write(out_[1], "loss\n");
+  end();
+
+  EXPECT_EQ(text("filtered_stdout_1.log"), "[1:0] loss\n[1:scheduler] loss\n");
+}
+
+TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
+  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  options_.prefix_template = *PrefixTemplate::read(
+      {"<${role_name} ${role} ${role_rank} ${local_rank} ${rank} ${global_rank} ${node_rank} "
+       "${attempt} ${hostname} ${pid}>",
+       "--prefix-template"});
+  options_.host_name = "gpu-17";
+  plan_.attempt = 3;
+  add_worker("scheduler");
+  add_worker("ps").environment["ROLE_NAME"] = "default";
+  plan_.workers[1].role_rank = 8;
+  plan_.workers[1].global_rank = GlobalRank{9};
+  start();
+
+  write(out_[0], "loss\n");
+  write(out_[1], "loss\n");
+  end();
+
+  EXPECT_EQ(text("filtered_stdout.log"),
+            "<scheduler scheduler 0 0 0 0 0 3 gpu-17 4711>loss\n"
+            "<default ps 8 1 9 9 0 3 gpu-17 4711>loss\n");
+}
+
+TEST_F(WorkerStreamsTest, AFileOfChosenLinesHasNoPrefixWhereTheConsoleHasNone) {
+  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  options_.prefix = When::Never;
+  options_.prefix_template = *PrefixTemplate::read({"${pid}: ", "--prefix-template"});
+  add_worker("worker_0");
+  add_worker("worker_1");
+  start();
+
+  write(out_[0], "loss\n");
+  end();
+
+  EXPECT_EQ(text("filtered_stdout.log"), "loss\n");
+}
+
+}  // namespace
+}  // namespace muster
