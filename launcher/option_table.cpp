@@ -20,6 +20,12 @@ constexpr auto kTable = std::to_array<Option>({
      "N",
      "Job",
      "Nodes of the job, or MIN:MAX such as 2:4. Default: what the platform says, else 1."},
+    {"total-workers",
+     '\0',
+     "N",
+     "Job",
+     "The job is complete when its nodes have so many workers together, as with msrun's "
+     "--worker_num; instead of --nnodes."},
     {"node-rank",
      '\0',
      "R",
@@ -49,8 +55,9 @@ constexpr auto kTable = std::to_array<Option>({
      '\0',
      "NAME",
      "Job",
-     "Who describes the cluster: flags, hai, pet, volcano, bare or single. Default: detected.",
-     "flags hai pet volcano bare single"},
+     "Who describes the cluster: flags, hai, modelarts, pet, volcano, tfjob, bare or single. "
+     "Default: detected.",
+     "flags hai modelarts pet volcano tfjob bare single"},
     {"mode",
      '\0',
      "NAME",
@@ -59,6 +66,12 @@ constexpr auto kTable = std::to_array<Option>({
      "accelerate, paddle or oneflow.",
      "auto torchrun msrun msrun-simulation ps once jax deepspeed accelerate paddle oneflow"},
     {"template", '\0', "FILE", "Job", "A mode of your own, described in docs/templates.md."},
+    {"roles",
+     '\0',
+     "NUMBERS",
+     "Job",
+     "How many processes of each role the job has, such as chief=1,worker=2,ps=2, dealt to the "
+     "nodes in turn."},
     {"template-arguments",
      '\0',
      "WHEN",
@@ -76,8 +89,7 @@ constexpr auto kTable = std::to_array<Option>({
      "ROLES",
      "Job",
      "Roles that must end with 0 for the job to succeed, such as chief,evaluator. Default: what "
-     "the "
-     "mode says."},
+     "the mode says."},
     {"virtual-local-rank",
      '\0',
      nullptr,

@@ -1,11 +1,13 @@
 // Joins what the platform says with what flags and MUSTER_* variables say into one description,
 // and refuses what cannot be true.
+#include "choose_platform.hpp"
 #include "platform.hpp"
 #include "ports.hpp"
+#include "roles.hpp"
+#include "slots.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/cluster/cluster.hpp>
-#include <muster/environment/accelerators.hpp>
 
 #include <algorithm>
 
@@ -16,50 +18,6 @@ namespace {
 constexpr int kDefaultPort = 29'500;
 
 constexpr const char* kDefault = "default";
-
-/// More than any machine has, and few enough to be counted in an int for every role of a template.
-constexpr long long kMostWorkers = 10'000'000;
-
-struct Choice {
-  const Platform* platform = nullptr;  ///< empty: no platform speaks, only flags and defaults
-  std::string name;                    ///< what --platform asked for; empty when nobody did
-  std::string source;
-};
-
-Choice detect_platform(const Snapshot& snapshot) {
-  // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
-  if (is_already_worker(snapshot)) {
-    return {nullptr, "", "default"};
-  }
-  for (const Platform& platform : platforms()) {
-    if (const auto sign = platform.find_sign(snapshot)) {
-      return {&platform, "", *sign};
-    }
-  }
-  return {nullptr, "", "default"};
-}
-
-Result<Choice> choose_platform(const Snapshot& snapshot, const Settings& settings) {
-  const auto wanted = settings.find("platform");
-  if (!wanted) {
-    return detect_platform(snapshot);
-  }
-  if (wanted->value == "flags" || wanted->value == "single") {
-    return Choice{nullptr, wanted->value, wanted->source};
-  }
-  for (const Platform& platform : platforms()) {
-    if (wanted->value != platform.name) {
-      continue;
-    }
-    if (!platform.find_sign(snapshot)) {
-      return Error{
-          blame(wanted->source),
-          wanted->source + " is '" + wanted->value + "', but " + platform.signs + " is not set"};
-    }
-    return Choice{&platform, wanted->value, wanted->source};
-  }
-  return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
-}
 
 template <typename T>
 Result<> override_field(std::optional<Sourced<T>>& field,
@@ -107,18 +65,6 @@ Result<> apply_settings(Findings& findings, const Settings& settings) {
   return {};
 }
 
-bool is_setting(std::string_view source) {
-  return is_flag(source) || source.starts_with("MUSTER_");
-}
-
-/// "4" or "2:4", with its source.
-Sourced<std::string> nodes_as_written(const Findings& findings) {
-  const int most = findings.nodes->value;
-  const int least = findings.least_nodes.value_or(most);
-  return {(least < most ? std::to_string(least) + ":" : "") + std::to_string(most),
-          findings.nodes->source};
-}
-
 Error missing(const std::optional<Sourced<std::string>>& known,
               std::string_view what,
               const char* flag) {
@@ -136,6 +82,9 @@ std::optional<Sourced<std::string>> as_text(const std::optional<Sourced<int>>& n
 /// ranks may go by arrival; a platform that gives ranks and gives none to this node is broken.
 Result<> check_rank(const Findings& findings, const Platform* platform) {
   const bool may_lack_rank = platform == nullptr || platform->may_lack_rank;
+  if (!findings.node_rank && findings.no_rank) {
+    return *findings.no_rank;
+  }
   if (!findings.node_rank && !may_lack_rank) {
     return missing(nodes_as_written(findings), "which of the nodes this is", "--node-rank");
   }
@@ -147,7 +96,7 @@ Result<> check_rank(const Findings& findings, const Platform* platform) {
 }
 
 /// Fills what one node does not need to be told, and asks for what several nodes need.
-Result<> complete(Findings& findings, const Platform* platform) {
+Result<> complete(Findings& findings, const JobRoles& roles, const Platform* platform) {
   if (!findings.nodes && !findings.node_rank && platform == nullptr) {
     findings.nodes = {1, "default"};
   }
@@ -171,16 +120,27 @@ Result<> complete(Findings& findings, const Platform* platform) {
     return missing(nodes_as_written(findings), "where the leader is", "--master-addr");
   }
   if (!findings.master_port && !is_single) {
-    findings.master_port = {kDefaultPort, "default"};
+    findings.master_port = {kDefaultPort, kDefault};
   }
+  avoid_listeners(findings, roles);
   return {};
+}
+
+/// True when the platform lists this node under that very name.
+bool is_own_host(const Findings& findings, const std::string& name) {
+  if (!findings.hosts || !findings.node_rank) {
+    return false;
+  }
+  const auto rank = static_cast<std::size_t>(findings.node_rank->value);
+  return rank < findings.hosts->value.size() && findings.hosts->value[rank] == name;
 }
 
 /// On a node that is not the leader, "localhost" leads to itself. A user who gives that name tests
 /// several agents on one machine.
 Result<> check_leader_address(const Findings& findings) {
   const std::string& address = findings.master_address->value;
-  const bool is_local = address == "localhost" && !is_setting(findings.master_address->source);
+  const bool is_local = address == "localhost" && !is_setting(findings.master_address->source) &&
+                        !is_own_host(findings, address);
   if (findings.node_rank && findings.node_rank->value > 0 && is_local) {
     return contradiction(
         Sourced<std::string>{address, findings.master_address->source},
@@ -198,26 +158,6 @@ void add_hosts(Cluster& cluster, const Findings& findings) {
   } else {
     cluster.hosts.front() = cluster.master_address;
   }
-}
-
-Result<> add_slots(Cluster& cluster, const Findings& findings, const Snapshot& snapshot) {
-  const auto wanted = findings.slots.value_or(Sourced<std::string>{"auto", "default"});
-  const auto slots = count_slots(wanted, snapshot);
-  if (!slots) {
-    return slots.error();
-  }
-  if (static_cast<long long>(cluster.nodes) * slots->value > kMostWorkers) {
-    return contradiction(nodes_as_written(findings),
-                         Sourced<std::string>{std::to_string(slots->value), slots->source},
-                         "together more workers than muster can count");
-  }
-  cluster.slots.assign(static_cast<std::size_t>(cluster.nodes), slots->value);
-  cluster.decisions.push_back({"nodes.slots", std::to_string(slots->value), slots->source});
-  if (cluster.nodes > 1) {
-    cluster.decisions.push_back(
-        {"nodes.slots of the others", std::to_string(slots->value), "assumed equal to ours"});
-  }
-  return {};
 }
 
 /// Which platform speaks, and by what: a count of nodes that the user gives makes it "flags".
@@ -275,10 +215,46 @@ Result<> add_job(Cluster& cluster,
   return {};
 }
 
-Result<Cluster> to_cluster(const Choice& choice,
-                           const Findings& findings,
-                           const Snapshot& snapshot,
-                           const Settings& settings) {
+/// What the platform says, then the task lists, then the user: each replaces what is before it.
+Result<Findings> gather(const Choice& choice,
+                        const JobRoles& roles,
+                        const Snapshot& snapshot,
+                        const Settings& settings) {
+  Findings findings;
+  if (choice.platform != nullptr) {
+    auto read = choice.platform->read(snapshot);
+    if (!read) {
+      return read.error();
+    }
+    findings = std::move(*read);
+  }
+  if (!findings.slots) {  // torchrun takes it wherever it runs, and images set it for that
+    findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  }
+  apply_tasks(findings, roles);
+  if (auto applied = apply_settings(findings, settings); !applied) {
+    return applied.error();
+  }
+  if (auto checked = check_against_tasks(findings, roles); !checked) {
+    return checked.error();
+  }
+  return findings;
+}
+
+Result<> check(const Choice& choice, const Findings& findings) {
+  if (choice.name == "single" && findings.nodes->value > 1) {
+    return contradiction(Sourced<std::string>{choice.name, choice.source},
+                         nodes_as_written(findings),
+                         "a single node has no others");
+  }
+  return check_leader_address(findings);
+}
+
+/// What does not depend on the roles and slots.
+Result<Cluster> start_cluster(const Choice& choice,
+                              const Findings& findings,
+                              const Snapshot& snapshot,
+                              const Settings& settings) {
   Cluster cluster;
   cluster.decisions = {decide_platform(choice, findings)};
   cluster.platform = cluster.decisions.front().value;
@@ -293,9 +269,6 @@ Result<Cluster> to_cluster(const Choice& choice,
     return added.error();
   }
   add_hosts(cluster, findings);
-  if (auto added = add_slots(cluster, findings, snapshot); !added) {
-    return added.error();
-  }
   return cluster;
 }
 
@@ -304,37 +277,43 @@ Result<Cluster> to_cluster(const Choice& choice,
 Result<Cluster> describe_cluster(const Snapshot& snapshot,
                                  const Settings& settings,
                                  const std::vector<std::string>& roles) {
-  (void)roles;
-  const auto choice = choose_platform(snapshot, settings);
+  const auto choice = choose_platform(snapshot, settings, roles);
   if (!choice) {
     return choice.error();
   }
-  Findings findings;
-  if (choice->platform != nullptr) {
-    auto read = choice->platform->read(snapshot);
-    if (!read) {
-      return read.error();
-    }
-    findings = std::move(*read);
+  const auto job_roles = read_job_roles(*choice, snapshot, settings, roles);
+  if (!job_roles) {
+    return job_roles.error();
   }
-  if (!findings.slots) {  // torchrun takes it wherever it runs, and images set it for that
-    findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  auto findings = gather(*choice, *job_roles, snapshot, settings);
+  if (!findings) {
+    return findings.error();
   }
-  if (auto applied = apply_settings(findings, settings); !applied) {
+  const auto slots = find_slots(*findings, snapshot);
+  if (!slots) {
+    return slots.error();
+  }
+  if (auto applied = apply_total(*findings, settings, *slots); !applied) {
     return applied.error();
   }
-  if (auto completed = complete(findings, choice->platform); !completed) {
+  if (auto completed = complete(*findings, *job_roles, choice->platform); !completed) {
     return completed.error();
   }
-  if (choice->name == "single" && findings.nodes->value > 1) {
-    return contradiction(Sourced<std::string>{choice->name, choice->source},
-                         nodes_as_written(findings),
-                         "a single node has no others");
-  }
-  if (auto checked = check_leader_address(findings); !checked) {
+  if (auto checked = check(*choice, *findings); !checked) {
     return checked.error();
   }
-  return to_cluster(*choice, findings, snapshot, settings);
+  auto cluster = start_cluster(*choice, *findings, snapshot, settings);
+  if (!cluster) {
+    return cluster.error();
+  }
+  if (auto added = add_slots(*cluster, *findings, *slots); !added) {
+    return added.error();
+  }
+  if (auto checked = check_ports(*cluster, *job_roles); !checked) {
+    return checked.error();
+  }
+  add_roles(*cluster, *job_roles);
+  return cluster;
 }
 
 Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings& settings) {

@@ -1,33 +1,13 @@
 // PET_*: torchrun's own options as variables, which Kubeflow's Trainer v2 and PyTorchJob set.
 // Where PyTorchJob sets RANK and WORLD_SIZE beside them, their unit depends on its version, so
 // only PET_* is read.
+#include "hosts.hpp"
 #include "platform.hpp"
 
 #include <optional>
 
 namespace muster {
 namespace {
-
-struct Endpoint {
-  std::string host;
-  std::optional<std::string> port;
-};
-
-/// "host", "host:port", "[address]:port", or the address of a version 6 host without a port.
-Endpoint split_endpoint(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const bool is_bracketed = text.starts_with('[') && text.find(']') != std::string::npos;
-  const bool has_port = colon != std::string::npos &&
-                        (is_bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
-  Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
-  if (has_port) {
-    endpoint.port = text.substr(colon + 1);
-  }
-  if (is_bracketed && endpoint.host.ends_with(']')) {
-    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
-  }
-  return endpoint;
-}
 
 /// PET_RDZV_ENDPOINT is another way to say PET_MASTER_ADDR and PET_MASTER_PORT.
 Result<> read_endpoint(Findings& findings, const Snapshot& snapshot) {

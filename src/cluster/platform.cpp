@@ -11,10 +11,12 @@ namespace muster {
 
 std::span<const Platform> platforms() {
   // Most specific first: HAI and the operators set the bare names too, with meanings of their own.
-  static constexpr std::array<Platform, 4> kPlatforms = {{
+  static constexpr std::array<Platform, 6> kPlatforms = {{
       {"hai", "MARSV2_* or MASTER_IP", find_hai, read_hai},
+      {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_modelarts, read_modelarts},
       {"pet", "PET_NNODES", find_pet, read_pet, true},
       {"volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_volcano, read_volcano},
+      {"tfjob", "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS", find_tfjob, read_tfjob, false, true},
       {"bare", "RANK or WORLD_SIZE", find_bare, read_bare},
   }};
   return kPlatforms;
@@ -90,6 +92,22 @@ Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {
     return wrong_value(text, "a node rank such as 0 or 3");
   }
   return Sourced<int>{*rank, text.source};
+}
+
+Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot,
+                                                    std::initializer_list<const char*> names) {
+  std::optional<Sourced<int>> index;
+  for (const char* const name : names) {
+    std::optional<Sourced<int>> given;
+    if (auto read = read_into(given, snapshot, name, read_node_rank); !read) {
+      return read.error();
+    }
+    if (index && given && index->value != given->value) {
+      return contradiction(*index, *given, "both are the index of this pod in its task");
+    }
+    index = index ? index : given;
+  }
+  return index;
 }
 
 Result<Sourced<int>> read_port(const Sourced<std::string>& text) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
@@ -19,7 +20,9 @@ struct Findings {
   std::optional<Sourced<int>> nodes;  ///< the most that take part
   std::optional<int> least_nodes;     ///< empty: as `nodes`
   std::optional<Sourced<int>> node_rank;
+  std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
+  std::optional<Sourced<int>> workers;        ///< of the whole job
   std::optional<Sourced<std::string>> master_address;
   std::optional<Sourced<int>> master_port;
   std::optional<Sourced<std::vector<std::string>>> hosts;  ///< in order of node rank
@@ -34,7 +37,8 @@ struct Platform {
   /// The variable that gives it away here; empty when this is not the platform.
   std::optional<std::string> (*find_sign)(const Snapshot& snapshot);
   Result<Findings> (*read)(const Snapshot& snapshot);
-  bool may_lack_rank = false;  ///< node ranks may go by order of arrival
+  bool may_lack_rank = false;     ///< node ranks may go by order of arrival
+  bool is_list_of_tasks = false;  ///< all of it is in the task lists, see tasks.hpp
 };
 
 /// All platforms, most specific first.
@@ -45,12 +49,24 @@ struct Platform {
 [[nodiscard]] Result<Findings> read_hai(const Snapshot& snapshot);
 [[nodiscard]] std::optional<std::string> find_pet(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_pet(const Snapshot& snapshot);
+[[nodiscard]] std::optional<std::string> find_modelarts(const Snapshot& snapshot);
+[[nodiscard]] Result<Findings> read_modelarts(const Snapshot& snapshot);
+[[nodiscard]] std::optional<std::string> find_tfjob(const Snapshot& snapshot);
+[[nodiscard]] Result<Findings> read_tfjob(const Snapshot& snapshot);
 [[nodiscard]] std::optional<std::string> find_volcano(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_volcano(const Snapshot& snapshot);
 [[nodiscard]] std::optional<std::string> find_bare(const Snapshot& snapshot);
 [[nodiscard]] Result<Findings> read_bare(const Snapshot& snapshot);
 
 constexpr int kMostNodes = 1'000'000;
+
+/// More than any job has, and few enough to be counted in an int for every role of a template.
+constexpr int kMostWorkers = 10'000'000;
+
+/// True for what the user says, as a flag or as a MUSTER_* variable.
+[[nodiscard]] inline bool is_setting(std::string_view source) {
+  return is_flag(source) || source.starts_with("MUSTER_");
+}
 
 /// The first of these variables that is set, as a platform's sign.
 [[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot,
@@ -64,6 +80,11 @@ constexpr int kMostNodes = 1'000'000;
 /// devices and gives itself away by LOCAL_WORLD_SIZE beside a LOCAL_RANK that is a list: there the
 /// slots are filled as well.
 [[nodiscard]] Result<> read_world_size(Findings& findings, const Snapshot& snapshot);
+
+/// The index of this pod within its task, from the first of these variables that is set; the others
+/// must say the same. Empty when none is set.
+[[nodiscard]] Result<std::optional<Sourced<int>>> read_task_index(
+    const Snapshot& snapshot, std::initializer_list<const char*> names);
 
 /// "4" or "2:4" as the most and the least number of nodes.
 [[nodiscard]] Result<> read_node_range(Findings& findings, const Sourced<std::string>& text);

@@ -2,13 +2,13 @@
 // the task*; the svc plugin gives VC_<TASK>_HOSTS, VC_<TASK>_NUM and /etc/volcano/<task>.host; the
 // pytorch plugin adds RANK, WORLD_SIZE (both count pods), MASTER_ADDR and MASTER_PORT.
 // Source: volcano-sh/volcano, pkg/controllers/job/plugins.
+#include "hosts.hpp"
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
 namespace muster {
@@ -18,17 +18,10 @@ namespace {
 struct Task {
   std::string name;  ///< upper case, as in VC_<TASK>_HOSTS
   Sourced<int> count;
-  Sourced<std::vector<std::string>> hosts;  ///< none when only the number is known
+  HostList hosts;  ///< none when only the number is known
 };
 
 using Tasks = std::vector<Task>;
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::toupper(c));
-  });
-  return text;
-}
 
 /// Tasks that hold the leader come first; the pytorch plugin counts its master before its workers.
 bool is_leading(const std::string& task) {
@@ -49,32 +42,13 @@ std::string task_of(const std::string& variable, std::string_view ending) {
 /// Adds hosts to a task; two lists of one task must be the same.
 Result<> add_hosts(std::map<std::string, Task>& tasks,
                    const std::string& name,
-                   const Sourced<std::vector<std::string>>& hosts) {
+                   const HostList& hosts) {
   Task& task = tasks[name];
   if (task.hosts.value.empty()) {
     task = {name, {static_cast<int>(hosts.value.size()), hosts.source}, hosts};
     return {};
   }
-  if (task.hosts.value != hosts.value) {
-    return contradiction(Sourced<std::string>{join(task.hosts.value, ","), task.hosts.source},
-                         Sourced<std::string>{join(hosts.value, ","), hosts.source},
-                         "both list the hosts of one task");
-  }
-  return {};
-}
-
-bool are_host_names(const std::vector<std::string>& hosts) {
-  return !hosts.empty() && std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
-    return read_address({host, ""}).has_value();
-  });
-}
-
-Result<Sourced<std::vector<std::string>>> read_hosts(const Sourced<std::string>& text) {
-  const std::vector<std::string> hosts = split(text.value, ',');
-  if (!are_host_names(hosts)) {
-    return wrong_value(text, "host names separated by commas");
-  }
-  return Sourced<std::vector<std::string>>{hosts, text.source};
+  return check_same_hosts(task.hosts, hosts);
 }
 
 Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
@@ -83,7 +57,7 @@ Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot&
     if (name.empty()) {
       continue;
     }
-    const auto hosts = read_hosts({value, variable});
+    const auto hosts = read_host_list({value, variable});
     if (!hosts) {
       return hosts.error();
     }
@@ -95,12 +69,12 @@ Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot&
 }
 
 Result<> read_host_files(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
-  for (const auto& [file, hosts] : snapshot.volcano_hosts) {
-    const std::string path = "/etc/volcano/" + file + ".host";
-    if (!are_host_names(hosts)) {
-      return wrong_value({join(hosts, ","), path}, "one host name on each line");
+  for (const auto& [file, lines] : snapshot.volcano_hosts) {
+    const auto hosts = read_host_file(snapshot, file);
+    if (!hosts) {
+      return hosts.error();
     }
-    if (auto added = add_hosts(tasks, upper(file), {hosts, path}); !added) {
+    if (auto added = add_hosts(tasks, task_in_variable(file), **hosts); !added) {
       return added;
     }
   }
@@ -152,21 +126,6 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
   return tasks;
 }
 
-Result<Sourced<int>> read_index(const Snapshot& snapshot) {
-  std::optional<Sourced<int>> index;
-  std::optional<Sourced<int>> old_index;
-  if (auto read = read_into(index, snapshot, "VC_TASK_INDEX", read_node_rank); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(old_index, snapshot, "VK_TASK_INDEX", read_node_rank); !read) {
-    return read.error();
-  }
-  if (index && old_index && index->value != old_index->value) {
-    return contradiction(*index, *old_index, "both are the index of this pod in its task");
-  }
-  return index ? *index : *old_index;  // one is set, or this is not Volcano
-}
-
 /// The pod's host name is the first label of its entry in the list.
 bool is_entry_of(const std::string& entry, const std::string& host_name) {
   const std::string own = host_name.substr(0, host_name.find('.'));
@@ -211,29 +170,31 @@ Result<Sourced<int>> rank_from_index(const Tasks& tasks,
 
 /// RANK of the pytorch plugin, when it is there, must be the rank that the lists give.
 Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
-  const auto index = read_index(snapshot);
-  if (!index) {
-    return index.error();
+  const auto read_index = read_task_index(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"});
+  if (!read_index) {
+    return read_index.error();
   }
+  const Sourced<int> index = **read_index;  // one is set, or this is not Volcano
   std::optional<Sourced<int>> given;
   if (auto read = read_into(given, snapshot, "RANK", read_node_rank); !read) {
     return read;
   }
-  const Task* const own = find_own_task(tasks, index->value, snapshot.host_name);
+  const Task* const own = find_own_task(tasks, index.value, snapshot.host_name);
   if (own == nullptr) {
     if (!given && !tasks.empty()) {
-      return unknown_task(tasks, *index, snapshot);
+      findings.no_rank = unknown_task(tasks, index, snapshot);
+      return {};
     }
-    findings.node_rank = given ? given : std::optional(*index);
+    findings.node_rank = given ? given : std::optional(index);
     return {};
   }
-  const auto listed = rank_from_index(tasks, own, *index);
+  const auto listed = rank_from_index(tasks, own, index);
   if (!listed) {
     return listed.error();
   }
   if (given && listed->value != given->value) {
     return contradiction(*given,
-                         *index,
+                         index,
                          "an index within the task " + own->name + ", which makes " + "this node " +
                              std::to_string(listed->value));
   }

@@ -270,7 +270,29 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   plan.master_port = cluster.master_port;
   plan.gang_port = cluster.gang_port;
   plan.decisions = cluster.decisions;
+  if (cluster.total_slots) {  // there may be as many nodes as workers, and there will not be
+    plan.hosts.resize(static_cast<std::size_t>(placement.nodes));
+    plan.slots.resize(static_cast<std::size_t>(placement.nodes));
+  }
   return plan;
+}
+
+/// Nodes that are like this one, until they have all workers together.
+Placement assume_by_total(const Cluster& cluster, int total) {
+  Placement placement;
+  const int here = cluster.local_slots();
+  const int rank = cluster.node_rank.value;
+  placement.max_restarts = cluster.max_restarts;
+  const int alike = (total + here - 1) / here;
+  placement.nodes = std::clamp(std::max(rank + 1, alike), cluster.least_nodes, cluster.nodes);
+  placement.node_rank = cluster.node_rank;
+  placement.slots_here = here;
+  placement.slots_before = static_cast<int>(std::min<long long>(
+      static_cast<long long>(rank) * here, static_cast<long long>(total) - here));
+  placement.slots_total = total;
+  placement.master_address = cluster.master_address;
+  placement.worker_port = cluster.worker_port;
+  return placement;
 }
 
 /// Scripts that read the platform's TF_CONFIG need not know the arguments.
@@ -308,6 +330,9 @@ void decide_by_all_if_none_does(LaunchPlan& plan,
 }  // namespace
 
 Placement assume_placement(const Cluster& cluster) {
+  if (cluster.total_slots) {
+    return assume_by_total(cluster, *cluster.total_slots);
+  }
   const auto here = cluster.slots.begin() + cluster.node_rank.value;
   Placement placement;
   placement.max_restarts = cluster.max_restarts;

@@ -131,7 +131,7 @@ def test_the_platforms_are_those_of_the_program(desk):
     assert rows == [list(pair) for pair in listed], "names, signs and order"
 
 
-@pytest.mark.parametrize("name", ["hai", "pet", "volcano", "bare"])
+@pytest.mark.parametrize("name", ["hai", "modelarts", "pet", "volcano", "tfjob", "bare"])
 def test_the_variables_of_a_platform_are_those_that_are_read(name):
     """A list of some kind, such as VC_<TASK>_HOSTS, is read by its ending."""
     (rows,) = tables(section(page("platforms.md"), name))

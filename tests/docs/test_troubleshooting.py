@@ -22,6 +22,7 @@ OTHER_TEXTS = {
     "the gang, at start": "a source",
     "assumed equal to ours": "a source",
     "default of hai": "a source",
+    "default of modelarts": "a source",
     "nodes.slots of the others": "a field",
     "all workers succeeded": "a reason in the report",
     "worker not started": "a reason in the report",

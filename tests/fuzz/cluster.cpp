@@ -1,11 +1,15 @@
 // Any environment: lines NAME=value are variables, --name=value are flags, "@task host" is a line
-// of a Volcano host file. The golden cases are its first inputs.
+// of a Volcano host file. The golden cases are its first inputs. Each is read twice: for a mode that
+// does not count its roles, and for one that does and so reads TF_CONFIG and TF_*_HOSTS.
 #include "fuzz.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/base/yaml.hpp>
 #include <muster/cluster/cluster.hpp>
 #include <muster/plan/launch_plan.hpp>
+
+#include <set>
+#include <string>
 
 namespace muster::fuzz {
 namespace {
@@ -46,9 +50,42 @@ void check(const Cluster& cluster) {
   require(cluster.local_slots() >= 1, "a node has a slot");
   require(!cluster.master_address.empty(), "workers meet somewhere");
   require(cluster.nodes == 1 || cluster.master_port, "several nodes know their port");
+  require(!cluster.total_slots || *cluster.total_slots >= cluster.local_slots(),
+          "one node has no more workers than the job");
   for (const Decision& decision : cluster.decisions) {
     require(!decision.source.empty(), "every value has a source");
   }
+}
+
+/// Listed tasks are nodes, each with an address of its own.
+void check_roles(const Cluster& cluster) {
+  int processes = 0;
+  for (const RoleSize& size : cluster.roles) {
+    require(size.count > 0, "a role that is counted has processes");
+    processes += size.count;
+  }
+  std::set<std::string> seen;
+  for (const RoleEndpoints& list : cluster.endpoints) {
+    for (const std::string& endpoint : list.endpoints) {
+      require(seen.insert(endpoint).second, "each task listens at a place of its own");
+    }
+  }
+  if (!cluster.endpoints.empty()) {
+    require(processes == cluster.nodes, "each task is a node");
+    require(cluster.local_slots() == 1, "each task is one process");
+  }
+}
+
+/// A description that holds; false for an error, which must be one that the user can act on.
+bool is_sound(const Result<Cluster>& cluster) {
+  if (!cluster) {
+    const int code = cluster.error().exit_code();
+    require(code == 64 || code == 78, "64 or 78");
+    require(!cluster.error().message.empty(), "an error says something");
+    return false;
+  }
+  check(*cluster);
+  return true;
 }
 
 void check(const LaunchPlan& plan) {
@@ -77,14 +114,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (is_already_worker(given.snapshot)) {
     fuzz::check(make_worker_plan(job, given.snapshot));
   }
+  const auto counted =
+      describe_cluster(given.snapshot, given.settings, {"chief", "worker", "ps", "evaluator"});
+  if (fuzz::is_sound(counted)) {
+    fuzz::check_roles(*counted);
+  }
   const auto cluster = describe_cluster(given.snapshot, given.settings);
-  if (!cluster) {
-    fuzz::require(cluster.error().exit_code() == 64 || cluster.error().exit_code() == 78,
-                  "64 or 78");
-    fuzz::require(!cluster.error().message.empty(), "an error says something");
+  if (!fuzz::is_sound(cluster)) {
     return 0;
   }
-  fuzz::check(*cluster);
   if (cluster->nodes < 10 && cluster->local_slots() < 10) {
     static const ChosenMode mode = *choose_mode({});
     fuzz::check(make_plan(*cluster, mode, job, given.snapshot));

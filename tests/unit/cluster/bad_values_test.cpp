@@ -8,7 +8,9 @@ enum class Kind {
   Count,
   Range,  ///< a count or MIN:MAX
   Rank,
-  Port
+  Port,
+  Devices,  ///< may be 0
+  Workers
 };
 
 struct Number {
@@ -57,6 +59,32 @@ const std::vector<PlatformCase>& platform_cases() {
         {"RANK", Kind::Rank},
         {"WORLD_SIZE", Kind::Count},
         {"MASTER_PORT", Kind::Port}}},
+      {"modelarts",
+       {{"MA_NUM_HOSTS", "2"},
+        {"MA_NUM_GPUS", "8"},
+        {"MA_TASK_INDEX", "1"},
+        {"VC_TASK_INDEX", "1"},
+        {"VK_TASK_INDEX", "1"},
+        {"MA_VJ_NAME", "job"},
+        {"VC_WORKER_NUM", "2"},
+        {"MA_RUN_METHOD", "msrun"},
+        {"MSRUN_WORKER_NUM", "16"},
+        {"MSRUN_MASTER_PORT", "8118"}},
+       {{"MA_NUM_HOSTS", Kind::Count},
+        {"MA_NUM_GPUS", Kind::Devices},
+        {"MA_TASK_INDEX", Kind::Rank},
+        {"VC_TASK_INDEX", Kind::Rank},
+        {"VK_TASK_INDEX", Kind::Rank},
+        {"VC_WORKER_NUM", Kind::Count},
+        {"MSRUN_WORKER_NUM", Kind::Workers},
+        {"MSRUN_MASTER_PORT", Kind::Port}}},
+      {"modelarts",
+       {{"MA_NUM_HOSTS", "2"},
+        {"VC_TASK_INDEX", "1"},
+        {"MA_VJ_NAME", "job"},
+        {"MA_RUN_METHOD", "torchrun"},
+        {"MA_TORCHRUN_MASTER_PORT", "18888"}},
+       {{"VC_TASK_INDEX", Kind::Rank}, {"MA_TORCHRUN_MASTER_PORT", Kind::Port}}},
       {"bare",
        {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "23456"}},
        {{"WORLD_SIZE", Kind::Count}, {"RANK", Kind::Rank}, {"MASTER_PORT", Kind::Port}}},
@@ -67,10 +95,16 @@ const std::vector<PlatformCase>& platform_cases() {
 /// Texts that are no number of this kind.
 std::vector<std::string> bad_texts(Kind kind) {
   std::vector<std::string> texts = {
-      "",    " ",  "x",   "-1",          "+1",      " 1", "1 ",    "1\n", "01",  "1.0", "1e0",
-      "0x1", "1,", "one", "99999999999", "1000001", "{}", "$RANK", "--",  "1 2", "\xFF"};
-  if (kind != Kind::Rank) {
+      "",    " ",  "x",   "-1",          "+1",       " 1", "1 ",    "1\n", "01",  "1.0", "1e0",
+      "0x1", "1,", "one", "99999999999", "10000001", "{}", "$RANK", "--",  "1 2", "\xFF"};
+  if (kind != Kind::Rank && kind != Kind::Devices) {
     texts.emplace_back("0");
+  }
+  if (kind == Kind::Devices) {
+    texts.emplace_back("65537");
+  }
+  if (kind == Kind::Count || kind == Kind::Rank) {
+    texts.emplace_back("1000001");
   }
   if (kind == Kind::Range) {
     texts.insert(
@@ -171,6 +205,37 @@ TEST(DescribeCluster, RefusesAddressesThatCannotBe) {
     const std::string error = described(node_with(variables));
     EXPECT_TRUE(error.starts_with("78: MASTER_ADDR is '" + address + "', expected a host name"))
         << error;
+  }
+}
+
+TEST(DescribeCluster, RefusesNamesAndAddressesOfModelArtsThatCannotBe) {
+  const Texts good = {{"MA_NUM_HOSTS", "2"},
+                      {"MA_VJ_NAME", "job"},
+                      {"MA_TASK_NAME", "worker"},
+                      {"MA_TASK_INDEX", "1"},
+                      {"MA_JOB_ID", "4711"},
+                      {"MA_CURRENT_IP", "10.0.0.2"},
+                      {"MA_CURRENT_HOST_IP", "10.1.0.2"},
+                      {"MA_CURRENT_INSTANCE_NAME", "job-worker-1"},
+                      {"VC_WORKER_HOSTS", "a,b"},
+                      {"MA_RUN_METHOD", "msrun"},
+                      {"MSRUN_MASTER_ADDR", "10.0.0.1"}};
+  ASSERT_EQ(described(node_with(good)), "node 1 of 2, 8 slots, 10.0.0.1:29500, modelarts");
+  for (const auto& [name, value] : good) {
+    if (name == "MA_NUM_HOSTS" || name == "MA_TASK_INDEX" || name == "MA_RUN_METHOD") {
+      continue;  // a number, or for the mode to say
+    }
+    for (const std::string& text : {std::string(),
+                                    std::string(" "),
+                                    value + " ",
+                                    " " + value,
+                                    value + "/",
+                                    "[" + value + "]"}) {
+      Texts variables = good;
+      variables[name] = text;
+      const std::string error = described(node_with(variables));
+      EXPECT_TRUE(error.starts_with("78: " + name + " is '" + text + "', expected ")) << error;
+    }
   }
 }
 

@@ -39,6 +39,10 @@ TEST(DescribeCluster, AsksTheMostSpecificPlatformFirst) {
   variables.insert({{"PET_NNODES", "2"}, {"PET_NODE_RANK", "1"}, {"PET_MASTER_ADDR", "p"}});
   EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, p:29500, pet");
 
+  variables.insert({{"MA_NUM_HOSTS", "2"}, {"MA_VJ_NAME", "job"}});
+  EXPECT_EQ(described(node_with(variables)),
+            "node 1 of 2, 8 slots, job-worker-0.job:29500, modelarts");
+
   variables.insert({{"MARSV2_RANK", "1"}, {"MASTER_IP", "10.0.0.1"}});
   EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, 10.0.0.1:2222, hai");
 }
@@ -75,8 +79,10 @@ TEST(DescribeCluster, RefusesAPlatformThatIsNotThere) {
 }
 
 TEST(DescribeCluster, RefusesAPlatformThatNobodyKnows) {
-  EXPECT_EQ(described(node_with({}), flags({{"platform", "slurmm"}})),
-            "64: --platform is 'slurmm', expected one of flags, single, hai, pet, volcano, bare");
+  EXPECT_EQ(
+      described(node_with({}), flags({{"platform", "slurmm"}})),
+      "64: --platform is 'slurmm', expected one of flags, single, hai, modelarts, pet, volcano, "
+      "tfjob, bare");
 }
 
 TEST(DescribeCluster, RefusesSeveralNodesOfASingleOne) {
@@ -92,7 +98,9 @@ TEST(PlatformNames, AreThoseOfTheDesign) {
   std::vector<std::string> names = platform_names();
   std::sort(names.begin(), names.end());
 
-  EXPECT_EQ(names, (std::vector<std::string>{"bare", "flags", "hai", "pet", "single", "volcano"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "bare", "flags", "hai", "modelarts", "pet", "single", "tfjob", "volcano"}));
 }
 
 // Flags and MUSTER_* variables

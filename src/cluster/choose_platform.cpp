@@ -1,0 +1,61 @@
+// Asks each platform for its sign, the most specific one first, unless the user names one.
+#include "choose_platform.hpp"
+
+#include "tfjob.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/cluster/cluster.hpp>
+
+namespace muster {
+namespace {
+
+constexpr const char* kDefault = "default";
+
+/// A mode that counts its roles wants task lists. Another one needs them only if they tell of other
+/// nodes and nothing else does.
+bool are_lists_wanted(const Snapshot& snapshot, const Settings& settings, const Roles& roles) {
+  const bool is_described = settings.has("nnodes") || find_bare(snapshot);
+  return !roles.empty() || (!is_described && are_several_tasks(snapshot));
+}
+
+Choice detect_platform(const Snapshot& snapshot, const Settings& settings, const Roles& roles) {
+  // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
+  if (is_already_worker(snapshot)) {
+    return {nullptr, "", kDefault};
+  }
+  for (const Platform& platform : platforms()) {
+    const auto sign = platform.find_sign(snapshot);
+    if (sign && (!platform.is_list_of_tasks || are_lists_wanted(snapshot, settings, roles))) {
+      return {&platform, "", *sign};
+    }
+  }
+  return {nullptr, "", kDefault};
+}
+
+}  // namespace
+
+Result<Choice> choose_platform(const Snapshot& snapshot,
+                               const Settings& settings,
+                               const Roles& roles) {
+  const auto wanted = settings.find("platform");
+  if (!wanted) {
+    return detect_platform(snapshot, settings, roles);
+  }
+  if (wanted->value == "flags" || wanted->value == "single") {
+    return Choice{nullptr, wanted->value, wanted->source};
+  }
+  for (const Platform& platform : platforms()) {
+    if (wanted->value != platform.name) {
+      continue;
+    }
+    if (!platform.find_sign(snapshot)) {
+      return Error{
+          blame(wanted->source),
+          wanted->source + " is '" + wanted->value + "', but " + platform.signs + " is not set"};
+    }
+    return Choice{&platform, wanted->value, wanted->source};
+  }
+  return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+#pragma once
+
+// Which platform describes the cluster. Private to cluster/.
+
+#include "platform.hpp"
+#include "tasks.hpp"
+
+#include <string>
+
+namespace muster {
+
+/// The platform, and what made it the one.
+struct Choice {
+  const Platform* platform = nullptr;  ///< empty: no platform speaks, only flags and defaults
+  std::string name;                    ///< what --platform asked for; empty when nobody did
+  std::string source;
+};
+
+/// --platform, else the most specific platform whose sign is there. `roles` as for describe_cluster.
+[[nodiscard]] Result<Choice> choose_platform(const Snapshot& snapshot,
+                                             const Settings& settings,
+                                             const Roles& roles);
+
+}  // namespace muster

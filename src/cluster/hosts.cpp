@@ -1,0 +1,78 @@
+// Reads names of hosts. Nothing is looked up.
+#include "hosts.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+bool are_host_names(const std::vector<std::string>& hosts) {
+  return !hosts.empty() && std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+    return read_address({host, ""}).has_value();
+  });
+}
+
+Sourced<std::string> as_text(const HostList& hosts) {
+  return {shortened(join(hosts.value, ",")), hosts.source};
+}
+
+}  // namespace
+
+Endpoint split_endpoint(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const bool is_bracketed = text.starts_with('[') && text.find(']') != std::string::npos;
+  const bool has_port = colon != std::string::npos &&
+                        (is_bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
+  Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
+  if (has_port) {
+    endpoint.port = text.substr(colon + 1);
+  }
+  if (is_bracketed && endpoint.host.ends_with(']')) {
+    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  }
+  return endpoint;
+}
+
+Result<HostList> read_host_list(const Sourced<std::string>& text) {
+  const std::vector<std::string> hosts = split(text.value, ',');
+  if (!are_host_names(hosts)) {
+    return wrong_value({shortened(text.value), text.source}, "host names separated by commas");
+  }
+  return HostList{hosts, text.source};
+}
+
+Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const std::string& task) {
+  const auto hosts = snapshot.volcano_hosts.find(task);
+  if (hosts == snapshot.volcano_hosts.end()) {
+    return std::optional<HostList>();
+  }
+  const HostList list{hosts->second, "/etc/volcano/" + task + ".host"};
+  if (!are_host_names(list.value)) {
+    return wrong_value(as_text(list), "one host name on each line");
+  }
+  return std::optional(list);
+}
+
+Result<> check_same_hosts(const HostList& one, const HostList& other) {
+  if (one.value == other.value) {
+    return {};
+  }
+  return contradiction(as_text(one), as_text(other), "both list the hosts of one task");
+}
+
+std::string task_in_variable(std::string task) {
+  std::transform(task.begin(), task.end(), task.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
+  return task;
+}
+
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 400;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+}  // namespace muster

@@ -1,0 +1,39 @@
+#pragma once
+
+// Names of hosts, alone, in lists and with ports, as platforms write them. Private to cluster/.
+
+#include "platform.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+using HostList = Sourced<std::vector<std::string>>;
+
+/// "host", "host:port", "[address]:port", or the address of a version 6 host without a port.
+struct Endpoint {
+  std::string host;  ///< without brackets
+  std::optional<std::string> port;
+};
+
+[[nodiscard]] Endpoint split_endpoint(const std::string& text);
+
+/// "a,b,c", as Volcano's svc plugin writes it.
+[[nodiscard]] Result<HostList> read_host_list(const Sourced<std::string>& text);
+
+/// The host file that Volcano mounts for a task; empty when there is none.
+[[nodiscard]] Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot,
+                                                             const std::string& task);
+
+/// Two lists of one task must be the same.
+[[nodiscard]] Result<> check_same_hosts(const HostList& one, const HostList& other);
+
+/// A task's name as in VC_<TASK>_HOSTS.
+[[nodiscard]] std::string task_in_variable(std::string task);
+
+/// The beginning of a text that may be very long, for messages.
+[[nodiscard]] std::string shortened(const std::string& text);
+
+}  // namespace muster

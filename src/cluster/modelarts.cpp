@@ -1,0 +1,304 @@
+// ModelArts: instances of a job are nodes, MA_NUM_HOSTS counts them. It runs on Volcano, so that
+// Volcano's index and host lists are there too. The bare RANK and WORLD_SIZE are not read: they are
+// nobody's here. Of its own ways of starting, torchrun and msrun have ports of their own.
+// Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
+#include "hosts.hpp"
+#include "platform.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+constexpr int kTorchrunPort = 18'888;
+constexpr const char* kDefault = "default of modelarts";
+
+Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
+  const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  });
+  if (text.value.empty() || text.value.size() > most || !is_name) {
+    return wrong_value({shortened(text.value), text.source},
+                       "a name of at most " + std::to_string(most) + " letters, digits and dashes");
+  }
+  return text;
+}
+
+/// What becomes a part of host names between two dots.
+Result<Sourced<std::string>> read_label(const Sourced<std::string>& text) {
+  return read_letters(text, 63);
+}
+
+Result<Sourced<std::string>> read_name(const Sourced<std::string>& text) {
+  return read_letters(text, 253);
+}
+
+Result<Sourced<int>> read_device_count(const Sourced<std::string>& text) {
+  constexpr int kMost = 65'536;
+  const auto count = parse_integer(text.value, 0, kMost);
+  if (!count) {
+    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMost));
+  }
+  return Sourced<int>{*count, text.source};
+}
+
+Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
+  const auto count = parse_integer(text.value, 1, kMostWorkers);
+  if (!count) {
+    return wrong_value(text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
+  }
+  return Sourced<int>{*count, text.source};
+}
+
+/// "modelarts-job-4711-worker-3" is the instance with index 3.
+Result<Sourced<int>> read_instance_index(const Sourced<std::string>& text) {
+  const std::size_t dash = text.value.rfind('-');
+  const auto index = dash == std::string::npos
+                         ? std::nullopt
+                         : parse_integer(text.value.substr(dash + 1), 0, kMostNodes - 1);
+  if (!read_name(text) || !index) {
+    return wrong_value(text, "a name that ends with an index, such as job-worker-0");
+  }
+  return Sourced<int>{*index, text.source};
+}
+
+Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
+  const auto index = read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"});
+  if (!index) {
+    return index.error();
+  }
+  std::optional<Sourced<int>> named;
+  if (auto read = read_into(named, snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index);
+      !read) {
+    return read;
+  }
+  if (*index && named && (*index)->value != named->value) {
+    return contradiction({std::to_string((*index)->value), (*index)->source},
+                         *sourced_variable(snapshot, named->source),
+                         "a name ends with the index of its instance");
+  }
+  findings.node_rank = *index ? *index : named;
+  return {};
+}
+
+/// Volcano's lists of the hosts of our task, by variable and by file.
+Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot,
+                                                  const std::string& task) {
+  const auto text = sourced_variable(snapshot, "VC_" + task_in_variable(task) + "_HOSTS");
+  std::string file_name = task;
+  std::replace(file_name.begin(), file_name.end(), '-', '_');
+  const auto in_file = read_host_file(snapshot, file_name);
+  if (!text || !in_file) {
+    return in_file;
+  }
+  const auto hosts = read_host_list(*text);
+  if (!hosts) {
+    return hosts.error();
+  }
+  if (*in_file) {
+    if (auto checked = check_same_hosts(*hosts, **in_file); !checked) {
+      return checked.error();
+    }
+  }
+  return std::optional(*hosts);
+}
+
+/// Names that are not listed follow a pattern: <job>-<task>-<index>.<job>.
+HostList make_host_names(const Sourced<std::string>& job, const std::string& task, int count) {
+  HostList hosts{{}, job.source};
+  for (int i = 0; i < count; ++i) {
+    hosts.value.push_back(job.value + "-" + task + "-" + std::to_string(i) + "." + job.value);
+  }
+  return hosts;
+}
+
+/// Numbers and the list that say how many nodes there are must say the same.
+Result<std::optional<Sourced<int>>> count_nodes(const std::optional<Sourced<int>>& given,
+                                                const std::optional<Sourced<int>>& of_task,
+                                                const std::optional<HostList>& hosts) {
+  if (given && of_task && given->value != of_task->value) {
+    return contradiction(*given, *of_task, "both give the number of nodes");
+  }
+  const auto& count = given ? given : of_task;
+  if (!hosts) {
+    return count;
+  }
+  const auto listed = static_cast<int>(hosts->value.size());
+  if (count && count->value != listed) {
+    return contradiction({std::to_string(count->value), count->source},
+                         {shortened(join(hosts->value, ",")), hosts->source},
+                         "one is the number of hosts that the other lists");
+  }
+  return count ? count : std::optional(Sourced<int>{listed, hosts->source});
+}
+
+/// What the job and our task in it are called.
+struct Names {
+  std::optional<Sourced<std::string>> job;
+  std::optional<Sourced<std::string>> task;
+};
+
+Result<Names> read_names(const Snapshot& snapshot) {
+  Names names;
+  if (auto read = read_into(names.job, snapshot, "MA_VJ_NAME", read_label); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(names.task, snapshot, "MA_TASK_NAME", read_label); !read) {
+    return read.error();
+  }
+  return names;
+}
+
+Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snapshot) {
+  const std::string task = names.task ? names.task->value : "worker";
+  std::optional<Sourced<int>> given;
+  std::optional<Sourced<int>> of_task;
+  if (auto read = read_into(given, snapshot, "MA_NUM_HOSTS", read_node_count); !read) {
+    return read;
+  }
+  const std::string number = "VC_" + task_in_variable(task) + "_NUM";
+  if (auto read = read_into(of_task, snapshot, number, read_node_count); !read) {
+    return read;
+  }
+  const auto hosts = read_listed_hosts(snapshot, task);
+  if (!hosts) {
+    return hosts.error();
+  }
+  const auto count = count_nodes(given, of_task, *hosts);
+  if (!count) {
+    return count.error();
+  }
+  findings.nodes = count->value_or(Sourced<int>{1, kDefault});
+  if (*hosts) {
+    findings.hosts = **hosts;
+  } else if (names.job && findings.nodes->value > 1) {
+    findings.hosts = make_host_names(*names.job, task, findings.nodes->value);
+  }
+  return {};
+}
+
+/// What only MA_RUN_METHOD=msrun gives: the scheduler's place, and how many workers there are.
+Result<> read_msrun(Findings& findings, const Snapshot& snapshot) {
+  if (auto read = read_into(findings.master_address, snapshot, "MSRUN_MASTER_ADDR", read_address);
+      !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.master_port, snapshot, "MSRUN_MASTER_PORT", read_port);
+      !read) {
+    return read;
+  }
+  return read_into(findings.workers, snapshot, "MSRUN_WORKER_NUM", read_worker_count);
+}
+
+/// torchrun's own port. One node meets at a port of its own, as with --standalone.
+Result<> read_torchrun(Findings& findings, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> port;
+  if (auto read = read_into(port, snapshot, "MA_TORCHRUN_MASTER_PORT", read_port); !read) {
+    return read;
+  }
+  if (findings.nodes->value > 1) {
+    findings.master_port = port.value_or(Sourced<int>{kTorchrunPort, kDefault});
+  }
+  return {};
+}
+
+Result<> read_method(Findings& findings, const Snapshot& snapshot) {
+  const std::string method = snapshot.variable("MA_RUN_METHOD").value_or("");
+  if (method == "msrun") {
+    return read_msrun(findings, snapshot);
+  }
+  return method == "torchrun" ? read_torchrun(findings, snapshot) : Result<>();
+}
+
+/// The leader is the first host. An address that is known to be another node's cannot be its own.
+Result<> check_leader(Findings& findings, const Snapshot& snapshot) {
+  std::optional<Sourced<std::string>> own;
+  std::optional<Sourced<std::string>> machine;
+  if (auto read = read_into(own, snapshot, "MA_CURRENT_IP", read_address); !read) {
+    return read;
+  }
+  if (auto read = read_into(machine, snapshot, "MA_CURRENT_HOST_IP", read_address); !read) {
+    return read;
+  }
+  const auto& hosts = findings.hosts;
+  if (!findings.master_address) {
+    if (hosts && findings.nodes->value > 1) {
+      findings.master_address = {hosts->value.front(), hosts->source};
+    }
+    return {};
+  }
+  const auto& leader = *findings.master_address;
+  const bool is_follower = findings.node_rank && findings.node_rank->value > 0;
+  if (is_follower && own && own->value == leader.value) {
+    return contradiction(leader, *own, "this instance is not the first one, which leads");
+  }
+  const bool is_listed =
+      hosts &&
+      std::find(hosts->value.begin(), hosts->value.end(), leader.value) != hosts->value.end();
+  if (is_listed && leader.value != hosts->value.front()) {
+    return contradiction(leader,
+                         {hosts->value.front(), "the first of " + hosts->source},
+                         "the first instance leads");
+  }
+  return {};
+}
+
+Result<> read_job(Findings& findings, const Names& names, const Snapshot& snapshot) {
+  if (auto read = read_into(findings.job_id, snapshot, "MA_JOB_ID", read_name); !read) {
+    return read;
+  }
+  if (!findings.job_id) {
+    findings.job_id = names.job;
+  }
+  return {};
+}
+
+Result<> read_slots(Findings& findings, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> devices;
+  if (auto read = read_into(devices, snapshot, "MA_NUM_GPUS", read_device_count); !read) {
+    return read;
+  }
+  if (devices && devices->value > 0) {  // 0 says that there are none, or that nobody counted
+    findings.slots = {std::to_string(devices->value), devices->source};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> find_modelarts(const Snapshot& snapshot) {
+  return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
+}
+
+Result<Findings> read_modelarts(const Snapshot& snapshot) {
+  Findings findings;
+  const auto names = read_names(snapshot);
+  if (!names) {
+    return names.error();
+  }
+  if (auto read = read_nodes(findings, *names, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_rank(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_slots(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_method(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = check_leader(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_job(findings, *names, snapshot); !read) {
+    return read.error();
+  }
+  findings.secret_file = snapshot.volcano_ssh_key;
+  return findings;
+}
+
+}  // namespace muster

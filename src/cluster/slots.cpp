@@ -1,0 +1,125 @@
+// Slots of this node and of the job. Others are assumed to have as many as we have; how many they
+// really have is known when all have met.
+#include "slots.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr const char* kDefault = "default";
+
+/// The number of workers that a platform gives is what its nodes have together, unless the user
+/// changes one of the two.
+Result<> check_total_of_platform(const Findings& findings, const Sourced<int>& slots) {
+  if (!findings.workers || is_setting(slots.source) || !findings.nodes ||
+      is_setting(findings.nodes->source)) {
+    return {};
+  }
+  const long long together = static_cast<long long>(findings.nodes->value) * slots.value;
+  if (together == findings.workers->value) {
+    return {};
+  }
+  return contradiction({std::to_string(findings.workers->value), findings.workers->source},
+                       {std::to_string(findings.nodes->value) + " x " + std::to_string(slots.value),
+                        findings.nodes->source + " x " + slots.source},
+                       "both are the number of all workers");
+}
+
+/// As many nodes as there may be; one if this node has all workers.
+void take_nodes_from_total(Findings& findings, const Sourced<int>& total, int slots) {
+  const bool is_single = total.value == slots;
+  findings.nodes = {is_single ? 1 : std::min(total.value, kMostNodes), total.source};
+  findings.least_nodes = 1;
+  if (is_single) {
+    findings.node_rank = {0, total.source};  // whatever it was called: it has no others
+  }
+}
+
+/// Nodes that are given have one worker each at least, and one node alone has them all.
+Result<> check_nodes_of_total(const Findings& findings,
+                              const Sourced<int>& total,
+                              const Sourced<int>& slots) {
+  const int least = findings.least_nodes.value_or(findings.nodes->value);
+  if (least > total.value - slots.value + 1) {
+    return contradiction(
+        nodes_as_written(findings),
+        {std::to_string(total.value), total.source},
+        "each node has one worker at least, and this one has " + std::to_string(slots.value));
+  }
+  if (findings.nodes->value == 1 && slots.value != total.value) {
+    return contradiction(slots, total, "one node has all workers of the job");
+  }
+  return {};
+}
+
+}  // namespace
+
+Sourced<std::string> nodes_as_written(const Findings& findings) {
+  const int most = findings.nodes->value;
+  const int least = findings.least_nodes.value_or(most);
+  if (findings.workers && findings.workers->source == findings.nodes->source) {
+    return {std::to_string(findings.workers->value), findings.workers->source};
+  }
+  return {(least < most ? std::to_string(least) + ":" : "") + std::to_string(most),
+          findings.nodes->source};
+}
+
+Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot) {
+  const auto slots =
+      count_slots(findings.slots.value_or(Sourced<std::string>{"auto", kDefault}), snapshot);
+  const bool is_unknown = slots && slots->source == kDefault;
+  if (!is_unknown || !findings.workers || !findings.nodes ||
+      findings.workers->value % findings.nodes->value != 0) {
+    return slots;
+  }
+  return Sourced<int>{findings.workers->value / findings.nodes->value, findings.workers->source};
+}
+
+Result<> apply_total(Findings& findings, const Settings& settings, const Sourced<int>& slots) {
+  const auto text = settings.find("total-workers");
+  if (!text) {
+    return check_total_of_platform(findings, slots);
+  }
+  const auto number = parse_integer(text->value, 1, kMostWorkers);
+  if (!number) {
+    return wrong_value(*text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
+  }
+  const Sourced<int> total{*number, text->source};
+  if (slots.value > total.value) {
+    return contradiction(slots, total, "one node has no more workers than the job");
+  }
+  findings.workers = total;
+  if (findings.nodes) {
+    return check_nodes_of_total(findings, total, slots);
+  }
+  take_nodes_from_total(findings, total, slots.value);
+  return {};
+}
+
+Result<> add_slots(Cluster& cluster, const Findings& findings, const Sourced<int>& slots) {
+  const bool is_total = findings.workers && is_setting(findings.workers->source);
+  if (!is_total && static_cast<long long>(cluster.nodes) * slots.value > kMostWorkers) {
+    return contradiction(nodes_as_written(findings),
+                         {std::to_string(slots.value), slots.source},
+                         "together more workers than muster can count");
+  }
+  cluster.slots.assign(static_cast<std::size_t>(cluster.nodes), slots.value);
+  cluster.decisions.push_back({"nodes.slots", std::to_string(slots.value), slots.source});
+  if (cluster.nodes == 1) {
+    return {};
+  }
+  cluster.decisions.push_back(
+      {"nodes.slots of the others", std::to_string(slots.value), "assumed equal to ours"});
+  if (is_total) {
+    cluster.total_slots = findings.workers->value;
+    cluster.decisions.push_back(
+        {"slots.total", std::to_string(findings.workers->value), findings.workers->source});
+  }
+  return {};
+}
+
+}  // namespace muster

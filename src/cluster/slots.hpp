@@ -1,0 +1,29 @@
+#pragma once
+
+// How many workers this node and the whole job have. Private to cluster/.
+
+#include "platform.hpp"
+
+#include <muster/cluster/cluster.hpp>
+
+namespace muster {
+
+/// "4", or "2:4" for a range, with its source; the number of all workers if that stands for it.
+[[nodiscard]] Sourced<std::string> nodes_as_written(const Findings& findings);
+
+/// Workers of this node: --nproc-per-node, the platform, or counted devices. Where only the
+/// platform's number of all workers is known, it is dealt to the nodes evenly.
+[[nodiscard]] Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot);
+
+/// --total-workers: the number of all workers, and the number of nodes where nobody gives that. A
+/// platform's number must be what its nodes have together.
+[[nodiscard]] Result<> apply_total(Findings& findings,
+                                   const Settings& settings,
+                                   const Sourced<int>& slots);
+
+/// Slots of each node, and how they were found.
+[[nodiscard]] Result<> add_slots(Cluster& cluster,
+                                 const Findings& findings,
+                                 const Sourced<int>& slots);
+
+}  // namespace muster

@@ -1,0 +1,177 @@
+// TF_CONFIG, the variable in which TensorFlow's processes find each other. Pure.
+#include "hosts.hpp"
+#include "tasks.hpp"
+
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// A member for messages; of JSON as it stands there, of text without quotes.
+std::string shown(const json::value* value) {
+  if (value == nullptr) {
+    return "";
+  }
+  const json::string* const text = value->if_string();
+  return shortened(text != nullptr ? std::string(*text) : json::serialize(*value));
+}
+
+Error wrong_member(const std::string& place, const json::value* value, std::string_view expected) {
+  return wrong_value({shown(value), place}, expected);
+}
+
+/// "master" is an old name of "chief".
+std::string role_of(std::string_view name, const Roles& roles) {
+  const bool is_old =
+      name == "master" && std::find(roles.begin(), roles.end(), name) == roles.end();
+  return is_old ? "chief" : std::string(name);
+}
+
+bool has(const Roles& roles, const std::string& role) {
+  return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+Result<RoleEndpoints> read_role(const std::string& source,
+                                std::string_view name,
+                                const std::string& role,
+                                const json::value& value) {
+  const std::string place = source + " cluster." + std::string(name);
+  const json::array* const entries = value.if_array();
+  if (entries == nullptr) {
+    return wrong_member(place, &value, "a list of host:port with each task at its index");
+  }
+  RoleEndpoints list{role, {}};
+  for (std::size_t i = 0; i < entries->size(); ++i) {
+    const json::string* const entry = (*entries)[i].if_string();
+    const Sourced<std::string> text{entry != nullptr ? std::string(*entry) : shown(&(*entries)[i]),
+                                    place + "[" + std::to_string(i) + "]"};
+    if (auto checked = check_endpoint(text); !checked) {
+      return checked.error();
+    }
+    list.endpoints.push_back(text.value);
+  }
+  return list;
+}
+
+/// All lists of the cluster in the order of the document, also of roles that the mode lacks.
+Result<std::vector<RoleEndpoints>> read_lists(const std::string& source,
+                                              const json::value* cluster,
+                                              const Roles& roles) {
+  const json::object* const members = cluster == nullptr ? nullptr : cluster->if_object();
+  if (members == nullptr) {
+    return wrong_member(source + " cluster", cluster, "an object with a list for each role");
+  }
+  std::vector<RoleEndpoints> lists;
+  for (const auto& member : *members) {
+    const std::string name(member.key());
+    const std::string role = role_of(name, roles);
+    if (!has(tensorflow_roles(), role) && !has(roles, role)) {
+      return wrong_value({name, source + " cluster"}, "roles of " + join(tensorflow_roles(), ", "));
+    }
+    if (find_role(lists, role) != nullptr) {
+      return wrong_value({name, source + " cluster"}, "chief or master, not both");
+    }
+    auto list = read_role(source, name, role, member.value());
+    if (!list) {
+      return list.error();
+    }
+    lists.push_back(std::move(*list));
+  }
+  if (auto checked = check_endpoints_differ(lists, source + " cluster"); !checked) {
+    return checked.error();
+  }
+  return lists;
+}
+
+std::vector<RoleEndpoints> in_order_of(const Roles& roles,
+                                       const std::vector<RoleEndpoints>& lists) {
+  std::vector<RoleEndpoints> ordered;
+  for (const std::string& role : roles) {
+    const RoleEndpoints* const list = find_role(lists, role);
+    if (list != nullptr && !list->endpoints.empty()) {
+      ordered.push_back(*list);
+    }
+  }
+  return ordered;
+}
+
+/// Which of the tasks this is.
+Result<> read_task(TaskLists& tasks,
+                   const json::value* task,
+                   const std::string& source,
+                   const Roles& roles) {
+  const std::string place = source + " task";
+  const json::object* const members = task == nullptr ? nullptr : task->if_object();
+  if (members == nullptr) {
+    return wrong_member(place, task, "an object with type and index");
+  }
+  const json::value* const type = members->if_contains("type");
+  const json::value* const index = members->if_contains("index");
+  if (type == nullptr || !type->is_string()) {
+    return wrong_member(place + ".type", type, "the role of this task, such as worker");
+  }
+  const bool is_number = index != nullptr && (index->is_int64() || index->is_uint64());
+  const bool is_text = index != nullptr && index->is_string();  // some platforms quote it
+  const auto number =
+      is_number || is_text ? parse_integer(shown(index), 0, kMostNodes - 1) : std::optional<int>();
+  if (!number) {
+    return wrong_member(place + ".index", index, "the index of this task, such as 0");
+  }
+  tasks.role = role_of(shown(type), roles);
+  tasks.index = *number;
+  return {};
+}
+
+/// The lists must have a place for this task. An evaluator is no member of the cluster that it
+/// evaluates, so it may be missing there.
+Result<> find_own_place(TaskLists& tasks, const std::string& source, const Roles& roles) {
+  if (!has(roles, tasks.role)) {
+    return wrong_value({tasks.role, source + " task.type"},
+                       "a role of this mode: " + join(roles, ", "));
+  }
+  const RoleEndpoints* const list = find_role(tasks.roles, tasks.role);
+  if (list == nullptr && tasks.role == "evaluator") {
+    tasks.is_alone = true;
+    return {};
+  }
+  const std::size_t count = list == nullptr ? 0 : list->endpoints.size();
+  if (static_cast<std::size_t>(tasks.index) >= count) {
+    return contradiction(
+        Sourced<std::string>{std::to_string(tasks.index), source + " task.index"},
+        Sourced<std::string>{count_of(count, "task"), source + " cluster." + tasks.role},
+        "the cluster does not list this task");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles& roles) {
+  boost::system::error_code error;
+  const json::value document = json::parse(text.value, error);
+  const json::object* const members = error ? nullptr : document.if_object();
+  if (members == nullptr) {
+    return wrong_value({shortened(text.value), text.source}, "a JSON object with cluster and task");
+  }
+  const auto lists = read_lists(text.source, members->if_contains("cluster"), roles);
+  if (!lists) {
+    return lists.error();
+  }
+  TaskLists tasks;
+  tasks.roles = in_order_of(roles, *lists);
+  tasks.is_task_config = true;
+  tasks.source = text.source;
+  tasks.own_source = text.source;
+  if (auto read = read_task(tasks, members->if_contains("task"), text.source, roles); !read) {
+    return read.error();
+  }
+  if (auto found = find_own_place(tasks, text.source, roles); !found) {
+    return found.error();
+  }
+  return tasks;
+}
+
+}  // namespace muster
