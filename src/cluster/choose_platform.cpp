@@ -14,7 +14,8 @@ constexpr const char* kDefault = "default";
 /// A mode that counts its roles wants task lists. Another one needs them only if they tell of other
 /// nodes and nothing else does.
 bool are_lists_wanted(const Snapshot& snapshot, const Settings& settings, const Roles& roles) {
-  const bool is_described = settings.has("nnodes") || find_bare(snapshot);
+  const bool is_described =
+      settings.has("nnodes") || settings.has("total-workers") || find_bare(snapshot);
   return !roles.empty() || (!is_described && are_several_tasks(snapshot));
 }
 

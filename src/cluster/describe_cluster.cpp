@@ -40,6 +40,9 @@ Result<> apply_settings(Findings& findings, const Settings& settings) {
   if (auto read = nodes ? read_node_range(findings, *nodes) : Result<>(); !read) {
     return read;
   }
+  if (nodes) {
+    findings.workers.reset();  // those of the platform's nodes
+  }
   // A job of one node has only one rank, whatever the platform calls this machine, and nothing
   // that is meant for several nodes applies to it.
   if (nodes && findings.nodes->value == 1) {

@@ -37,7 +37,7 @@ struct RoleEndpoints {
 
 /// Who the nodes of the job are, and which of them this is.
 struct Cluster {
-  std::string platform;                           ///< flags, hai, pet, volcano, bare or single
+  std::string platform;                           ///< one of platform_names()
   int nodes = 1;                                  ///< the most that take part, at least 1
   int least_nodes = 1;                            ///< with fewer the job does not start
   NodeRank node_rank;                             ///< below `nodes`

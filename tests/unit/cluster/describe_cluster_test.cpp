@@ -85,6 +85,27 @@ TEST(DescribeCluster, RefusesAPlatformThatNobodyKnows) {
       "tfjob, bare");
 }
 
+TEST(DescribeCluster, TakesARankThatThePlatformCannotFind) {
+  const Texts two_tasks = {
+      {"VC_TASK_INDEX", "0"}, {"VC_A_HOSTS", "a-0,a-1"}, {"VC_B_HOSTS", "b-0,b-1"}};
+  EXPECT_TRUE(described(node_with(two_tasks)).ends_with("is unknown; give --node-rank"));
+  EXPECT_EQ(described(node_with(two_tasks), flags({{"node-rank", "2"}})),
+            "node 2 of 4, 8 slots, a-0:29500, volcano");
+}
+
+TEST(DescribeCluster, LeavesOutThePlatformsNumberOfWorkersForOtherNodes) {
+  const Texts job = {{"MA_NUM_HOSTS", "2"},
+                     {"VC_TASK_INDEX", "1"},
+                     {"MA_VJ_NAME", "job"},
+                     {"MA_RUN_METHOD", "msrun"},
+                     {"MSRUN_WORKER_NUM", "4"}};
+  Snapshot snapshot = node_with(job);
+  snapshot.devices = {};
+  EXPECT_EQ(described(snapshot), "node 1 of 2, 2 slots, job-worker-0.job:29500, modelarts");
+  EXPECT_EQ(described(snapshot, flags({{"nnodes", "1"}})),
+            "node 0 of 1, 1 slots, 127.0.0.1:fresh, flags");
+}
+
 TEST(DescribeCluster, RefusesSeveralNodesOfASingleOne) {
   EXPECT_EQ(
       described(
