@@ -7,6 +7,7 @@
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
+#include <muster/plan/binding.hpp>
 
 #include <map>
 #include <optional>
@@ -20,6 +21,7 @@ struct JobRequest {
   std::vector<std::string> program;  ///< argv as it will be executed, python3 included
   std::string script;   ///< what an interpreter in `program` is to read, if one was added
   std::string log_dir;  ///< empty: no log files
+  std::optional<NodeBinding> binding;  ///< decided for this node; empty: nobody asked for any
 };
 
 /// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
@@ -56,6 +58,7 @@ struct WorkerPlan {
   std::size_t template_arguments = 0;  ///< so many at the end of argv come from the template
   std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited
   std::vector<std::string> unset;                  ///< inherited variables that are removed
+  std::optional<CpuBinding> binding;               ///< empty: all that this process may use
   std::string working_directory;
   std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
   std::string log;  ///< path without its ending; relative to the log directory if it has none
