@@ -7,6 +7,7 @@
 #include <muster/base/yaml.hpp>
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/environment/topology.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/mode/mode_template.hpp>
 #include <muster/plan/launch_plan.hpp>
@@ -20,8 +21,16 @@ namespace {
 
 /// Another launcher has placed this worker: what the user says about places has no effect.
 void remark_ignored(LaunchPlan& plan, const Settings& settings) {
-  for (const char* const name :
-       {"nnodes", "node-rank", "master-addr", "master-port", "platform", "mode", "template"}) {
+  for (const char* const name : {"nnodes",
+                                 "node-rank",
+                                 "master-addr",
+                                 "master-port",
+                                 "platform",
+                                 "mode",
+                                 "template",
+                                 "numa-binding",
+                                 "bind-core",
+                                 "bind-numa"}) {
     if (const auto setting = settings.find(name)) {
       plan.remarks.push_back("ignoring " + setting->source + ": this is a worker already");
     }
@@ -35,7 +44,29 @@ struct Planned {
   std::optional<ChosenMode> mode;
 };
 
-Result<Planned> plan_job(const CommandLine& line, const JobRequest& job, const Snapshot& snapshot) {
+/// Reads where CPUs and accelerators are, but only for a job that is to be bound to them.
+Result<> bind_job(JobRequest& job,
+                  const Settings& settings,
+                  const std::string& mode,
+                  const Snapshot& snapshot,
+                  int workers) {
+  const auto request = read_binding_request(settings, mode);
+  if (!request || !*request) {
+    return request ? Result<>() : request.error();
+  }
+  const auto topology = read_topology();
+  if (!topology) {
+    return topology.error();
+  }
+  auto binding = decide_binding(**request, *topology, snapshot, workers);
+  if (!binding) {
+    return binding.error();
+  }
+  job.binding = std::move(*binding);
+  return {};
+}
+
+Result<Planned> plan_job(const CommandLine& line, JobRequest& job, const Snapshot& snapshot) {
   if (is_already_worker(snapshot) && !line.settings.has("nproc-per-node")) {
     Planned planned{make_worker_plan(job, snapshot), std::nullopt, std::nullopt};
     remark_ignored(planned.plan, line.settings);
@@ -51,6 +82,10 @@ Result<Planned> plan_job(const CommandLine& line, const JobRequest& job, const S
   }
   if (auto checked = check_job(job, *cluster, *mode, snapshot); !checked) {
     return checked.error();
+  }
+  if (auto bound = bind_job(job, line.settings, mode->mode.name, snapshot, cluster->local_slots());
+      !bound) {
+    return bound.error();
   }
   return Planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
 }
@@ -137,7 +172,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     const auto plan = plan_job(*line, any, snapshot);
     return plan ? explain(plan->plan) : plan.error();
   }
-  const auto job = read_job(*line, snapshot);
+  auto job = read_job(*line, snapshot);
   if (!job) {
     return job.error();
   }

@@ -95,6 +95,28 @@ constexpr auto kTable = std::to_array<Option>({
      nullptr,
      "Job",
      "Show each worker its own device alone, and tell it LOCAL_RANK 0."},
+    {"numa-binding",
+     '\0',
+     "FORM",
+     "Binding",
+     "CPUs near the worker's accelerator: those of its NUMA node (node) or socket, a share of "
+     "that node for each worker (exclusive), or the cores of one last-level cache "
+     "(core-complex).",
+     "node socket exclusive core-complex"},
+    {"bind-core",
+     '\0',
+     "WHAT",
+     "Binding",
+     "CPUs of each worker: True (as exclusive), False, or JSON by device such as "
+     "{\"device0\":[\"0-9\"]}, or a file of it that ends in .json.",
+     "True False"},
+    {"bind-numa",
+     '\0',
+     "WHAT",
+     "Binding",
+     "CPUs and memory of each worker by NUMA node: True (those of its accelerator), False, or "
+     "JSON such as {\"device0\":[\"0\"]}, or a file that ends in .json.",
+     "True False"},
     {"worker-port",
      '\0',
      "PORT",

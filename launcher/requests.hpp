@@ -5,6 +5,7 @@
 #include "options.hpp"
 
 #include <muster/gang/options.hpp>
+#include <muster/plan/binding.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/run.hpp>
 
@@ -27,6 +28,12 @@ namespace muster {
 /// MUSTER_TOKEN, which is the token itself, and --token-file are given.
 [[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings,
                                                           const Snapshot& snapshot);
+
+/// How the processes are to be bound to CPUs and memory; empty: nobody asked for it. Reads the file
+/// that an option names. Fails when an option is wrong, or when two contradict each other. `mode` is
+/// the name of the chosen mode: msrun's workers are told what they are bound to.
+[[nodiscard]] Result<std::optional<BindingRequest>> read_binding_request(const Settings& settings,
+                                                                         const std::string& mode);
 
 /// Fails when --stdin names a worker that this node does not have.
 [[nodiscard]] Result<> check_stdin_rank(const Settings& settings,

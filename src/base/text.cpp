@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
+#include <set>
 
 namespace muster {
 namespace {
@@ -199,6 +200,29 @@ std::string describe_ranges(std::span<const int> sorted) {
     i = last + 1;
   }
   return text;
+}
+
+std::optional<std::vector<int>> parse_ranges(std::string_view text) {
+  constexpr int kMost = 65'535;
+  std::set<int> numbers;
+  for (const std::string& piece : split(text, ',')) {
+    const std::string_view range = trim(piece);
+    const std::size_t dash = range.find('-');
+    const auto first = parse_integer(trim(range.substr(0, dash)), 0, kMost);
+    const auto last = dash == std::string_view::npos
+                          ? first
+                          : parse_integer(trim(range.substr(dash + 1)), 0, kMost);
+    if (!first || !last || *last < *first) {
+      return std::nullopt;
+    }
+    for (int number = *first; number <= *last; ++number) {
+      numbers.insert(number);
+    }
+  }
+  if (numbers.empty()) {
+    return std::nullopt;
+  }
+  return std::vector<int>(numbers.begin(), numbers.end());
 }
 
 std::string count_of(std::size_t count, std::string_view noun) {

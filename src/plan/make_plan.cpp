@@ -92,6 +92,7 @@ struct RolePlan {
   const Snapshot& snapshot;
   const std::vector<RoleEndpoints>& endpoints;
   int attempt = 0;
+  int cores_per_worker = 1;
   bool gives_arguments = true;
   bool reserves_ports = true;
   bool has_several_nodes = false;
@@ -144,6 +145,36 @@ std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& va
   return argv;
 }
 
+/// How the process is bound that is number `place` of its role on this node.
+std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) {
+  if (!shared.job.binding) {
+    return std::nullopt;
+  }
+  const NodeBinding& node = *shared.job.binding;
+  if (const auto role = node.roles.find(shared.role.name); role != node.roles.end()) {
+    return role->second;
+  }
+  const bool has_device = shared.role.count == RoleCount::PerDevice && place < node.devices.size();
+  return has_device ? node.devices[place] : std::nullopt;
+}
+
+/// More threads than CPUs would only wait for each other.
+int cores_for(const RolePlan& shared, const std::optional<CpuBinding>& binding) {
+  const auto bound = binding ? static_cast<int>(binding->cpus.size()) : 0;
+  return bound > 0 ? std::min(bound, shared.cores_per_worker) : shared.cores_per_worker;
+}
+
+void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> binding) {
+  if (shared.job.binding) {
+    worker.environment.insert(shared.job.binding->variables.begin(),
+                              shared.job.binding->variables.end());
+  }
+  if (binding) {
+    worker.environment.insert(binding->variables.begin(), binding->variables.end());
+  }
+  worker.binding = std::move(binding);
+}
+
 WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   const RoleTemplate& role = shared.role;
   WorkerPlan worker;
@@ -193,7 +224,8 @@ void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values) {
   values["role"] = shared.role.name;
   values["role_world_size"] = std::to_string(place.total);
-  for (const int role_rank : place.here) {
+  for (std::size_t i = 0; i < place.here.size(); ++i) {
+    const int role_rank = place.here[i];
     const int global_rank = plan.world_size + role_rank;
     const int local_rank = static_cast<int>(plan.workers.size());
     values["role_rank"] = std::to_string(role_rank);
@@ -201,7 +233,10 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["local_rank"] = std::to_string(local_rank);
     values["visible_local_rank"] = shared.job.masks_devices ? "0" : values["local_rank"];
     add_own_values(values, shared, role_rank);
+    std::optional<CpuBinding> binding = binding_of(shared, i);
+    values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);
+    bind(worker, shared, std::move(binding));
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
     worker.role_rank = role_rank;
@@ -221,6 +256,10 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot) {
   }
   const std::string count = readable(threads->second);
   plan.decisions.push_back({"OMP_NUM_THREADS", count, snapshot.cores.source});
+  const auto& binding = plan.workers.front().binding;
+  if (binding && std::to_string(binding->cpus.size()) == count) {
+    return ", OMP_NUM_THREADS=" + count + " (the CPUs that each is bound to)";
+  }
   return ", OMP_NUM_THREADS=" + count + " (" +
          count_of(static_cast<std::size_t>(snapshot.cores.count), "allowed core") + " / " +
          count_of(plan.workers.size(), "worker") + ")";
@@ -244,6 +283,29 @@ void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
   plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
                          count_of(plan.workers.size(), "worker") + " here" + others +
                          describe_threads(plan, snapshot));
+}
+
+/// What is odd about the binding, and a binding that no process of this node has.
+void remark_binding(LaunchPlan& plan, const JobRequest& job) {
+  if (!job.binding) {
+    return;
+  }
+  plan.remarks.insert(plan.remarks.end(), job.binding->remarks.begin(), job.binding->remarks.end());
+  for (const WorkerPlan& worker : plan.workers) {
+    if (worker.binding) {
+      plan.decisions.push_back({"binding[" + to_string(worker.local_rank) + "]",
+                                describe_ranges(worker.binding->cpus),
+                                worker.binding->how});
+    }
+  }
+  const bool is_bound =
+      std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
+        return worker.binding.has_value();
+      });
+  if (!is_bound) {
+    plan.remarks.emplace_back(
+        "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
+  }
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
@@ -371,6 +433,7 @@ LaunchPlan make_plan(const Cluster& cluster,
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
     RolePlan shared{role, chosen, job, snapshot, endpoints, placement.attempt};
+    shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
     shared.gives_arguments = gives_arguments(job, cluster);
     shared.reserves_ports = cluster.endpoints.empty();  // else the platform has chosen them
     shared.has_several_nodes = placement.nodes > 1;
@@ -383,6 +446,7 @@ LaunchPlan make_plan(const Cluster& cluster,
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
   plan.files = plan_files(chosen.mode, values);
   remark_start(plan, snapshot);
+  remark_binding(plan, job);
   return plan;
 }
 

@@ -45,19 +45,33 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
   return arguments;
 }
 
+json::object binding_document(const CpuBinding& binding) {
+  return {{"cpus", describe_ranges(binding.cpus)},
+          {"memory_nodes", describe_ranges(binding.memory_nodes)},
+          {"memory",
+           binding.memory_nodes.empty() ? "first touch"
+           : binding.is_memory_strict   ? "bound"
+                                        : "preferred"},
+          {"how", binding.how}};
+}
+
 json::object process_document(const WorkerPlan& worker) {
   json::object environment;
   for (const auto& [name, value] : worker.environment) {
     environment[name] = masked(name, readable(value));
   }
-  return {{"role", worker.role},
-          {"global_rank", worker.global_rank.value},
-          {"local_rank", worker.local_rank.value},
-          {"argv", masked_arguments(worker.argv)},
-          {"env", std::move(environment)},
-          {"unset", json::array(worker.unset.begin(), worker.unset.end())},
-          {"cwd", worker.working_directory},
-          {"log", readable(worker.log)}};
+  json::object process{{"role", worker.role},
+                       {"global_rank", worker.global_rank.value},
+                       {"local_rank", worker.local_rank.value},
+                       {"argv", masked_arguments(worker.argv)},
+                       {"env", std::move(environment)},
+                       {"unset", json::array(worker.unset.begin(), worker.unset.end())},
+                       {"cwd", worker.working_directory},
+                       {"log", readable(worker.log)}};
+  if (worker.binding) {
+    process["binding"] = binding_document(*worker.binding);
+  }
+  return process;
 }
 
 json::object nodes_document(const LaunchPlan& plan) {

@@ -225,6 +225,7 @@ void Attempt::on_start_turn() {
     process();
     return;
   }
+  say_memory_refusal();
   if (is_said(Level::Debug)) {
     say_debug(describe_worker(worker) + " started: " + plan_.workers[worker].argv.front());
   }

@@ -134,6 +134,7 @@ class Attempt {
   [[nodiscard]] std::string describe_failure(std::size_t worker) const;
   void say_why_it_stops() const;
   void say_death(const Death& death) const;
+  void say_memory_refusal();
   void say_what_is_left(const std::vector<Process>& left);
   void say_who_was_stopped();
   void say_who_is_overdue() const;
@@ -168,6 +169,7 @@ class Attempt {
   std::string order_;         ///< why they were ordered to end
   std::optional<std::size_t> unstartable_;
   std::string start_error_;
+  bool said_memory_refusal_ = false;
   std::set<std::size_t> said_closed_pipes_;
 };
 

@@ -72,6 +72,18 @@ void Attempt::say_who_is_awaited() const {
       " to end, " + format_seconds(left) + " s left");
 }
 
+/// Once, however many workers it concerns: containers forbid the call for all of them.
+void Attempt::say_memory_refusal() {
+  if (workers_.memory_refusal() == 0 || said_memory_refusal_) {
+    return;
+  }
+  said_memory_refusal_ = true;
+  say_warning(system_error("the workers are bound to their CPUs but not to their memory, which is "
+                           "taken where it is first touched: set_mempolicy",
+                           workers_.memory_refusal())
+                  .message);
+}
+
 void Attempt::say_what_is_left(const std::vector<Process>& left) {
   const bool is_success = supervisor_.conclusion().verdict == Verdict::Succeeded && order_.empty();
   if (left.empty() || !is_success || leftovers_were_said_) {

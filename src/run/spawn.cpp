@@ -5,6 +5,7 @@
 #include <muster/base/text.hpp>
 
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,10 +13,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 
 namespace muster {
 namespace {
+
+/// A set of CPUs or nodes as the kernel takes it.
+using BitMask = std::vector<unsigned long>;
+
+constexpr std::size_t kBits = sizeof(unsigned long) * CHAR_BIT;
 
 /// Shared with the child, which runs in our memory: where it stops is seen here.
 struct ChildTask {
@@ -25,13 +33,37 @@ struct ChildTask {
   const SpawnRequest* request = nullptr;
   const Inherited* inherited = nullptr;
   pid_t parent = -1;
+  const BitMask* cpus = nullptr;
+  const BitMask* memory_nodes = nullptr;
+  volatile int memory_refusal = 0;
   const char* volatile failed_step = nullptr;
   volatile int error_number = 0;
 };
 
+/// In the child. Returns the step that failed, or nothing. Containers often forbid set_mempolicy: the
+/// worker runs without it, and we are told.
+__attribute__((no_sanitize("address"))) const char* bind_child(ChildTask& task) {
+  // Raw calls: the wrapper of the first wants a cpu_set_t, and glibc has none for the second.
+  if (!task.cpus->empty() && ::syscall(SYS_sched_setaffinity,
+                                       0,
+                                       task.cpus->size() * sizeof(unsigned long),
+                                       task.cpus->data()) < 0) {
+    return "binding it to its CPUs";
+  }
+  const int policy = task.request->is_memory_strict ? MPOL_BIND : MPOL_PREFERRED;
+  if (!task.memory_nodes->empty() && ::syscall(SYS_set_mempolicy,
+                                               policy,
+                                               task.memory_nodes->data(),
+                                               task.memory_nodes->size() * kBits + 1) != 0) {
+    task.memory_refusal = errno;
+    return errno == EPERM || errno == ENOSYS ? nullptr : "binding it to its memory";
+  }
+  return nullptr;
+}
+
 /// In the child. Returns the step that failed, or nothing. It never returns from its stack, which
 /// the address sanitizer would take for a stack still in use by the next child.
-__attribute__((no_sanitize("address"))) const char* prepare_child(const ChildTask& task) {
+__attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& task) {
   const SpawnRequest& request = *task.request;
   if (::setpgid(0, 0) != 0) {
     return "making a process group";
@@ -62,7 +94,7 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(const ChildTas
   }
   // It can only fail for an argument that is not one of ours.
   (void)::pthread_sigmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr);
-  return nullptr;
+  return bind_child(task);
 }
 
 __attribute__((no_sanitize("address"))) int run_child(void* argument) {
@@ -75,6 +107,16 @@ __attribute__((no_sanitize("address"))) int run_child(void* argument) {
   task.error_number = errno;
   task.failed_step = step;
   ::_exit(127);
+}
+
+BitMask mask_of(const std::vector<int>& numbers) {
+  BitMask mask;
+  for (const int number : numbers) {
+    const auto bit = static_cast<std::size_t>(number);
+    mask.resize(std::max(mask.size(), bit / kBits + 1));
+    mask[bit / kBits] |= 1UL << (bit % kBits);
+  }
+  return mask;
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
@@ -178,7 +220,11 @@ Spawner::Spawner(const Inherited& inherited)
 Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   const std::vector<char*> argv = pointers(request.argv);
   const std::vector<char*> environment = pointers(request.environment);
+  const BitMask cpus = mask_of(request.cpus);
+  const BitMask memory_nodes = mask_of(request.memory_nodes);
   ChildTask task;
+  task.cpus = &cpus;
+  task.memory_nodes = &memory_nodes;
   task.executable = request.executable.c_str();
   task.argv = argv.data();
   task.environment = environment.data();
@@ -198,6 +244,7 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   }
   Spawned spawned;
   spawned.pid = pid;
+  spawned.memory_refusal = task.memory_refusal;
   spawned.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return spawned;
 }

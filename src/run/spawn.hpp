@@ -22,12 +22,17 @@ struct SpawnRequest {
   int standard_input = -1;               ///< descriptors of ours; the child gets copies
   int standard_output = -1;
   int standard_error = -1;
-  int terminal = -1;  ///< if given, the child's group becomes its foreground group
+  int terminal = -1;              ///< if given, the child's group becomes its foreground group
+  std::vector<int> cpus;          ///< the only ones it may use; empty: ours
+  std::vector<int> memory_nodes;  ///< where its memory is; empty: our policy
+  bool is_memory_strict = false;  ///< false: other nodes help out when these are full
 };
 
 struct Spawned {
   pid_t pid = -1;
   UniqueFd pidfd;  ///< empty where the kernel has none, or no descriptor is free
+  int memory_refusal =
+      0;  ///< errno where the system lets nobody choose memory nodes; it runs all the same
 };
 
 /// Starts processes at the cost of posix_spawn: the child shares our memory until it executes, so

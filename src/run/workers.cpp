@@ -75,6 +75,11 @@ Result<> Workers::start(std::size_t worker,
   request.standard_output = out->write_end.get();
   request.standard_error = err->write_end.get();
   request.terminal = terminal;
+  if (planned.binding) {
+    request.cpus = planned.binding->cpus;
+    request.memory_nodes = planned.binding->memory_nodes;
+    request.is_memory_strict = planned.binding->is_memory_strict;
+  }
   // Connected first: when a log file cannot be made there is no process to take back.
   if (auto connected = connect(std::move(out->read_end), std::move(err->read_end)); !connected) {
     return connected;
@@ -83,6 +88,7 @@ Result<> Workers::start(std::size_t worker,
   if (!spawned) {
     return spawned.error();
   }
+  memory_refusal_ = spawned->memory_refusal != 0 ? spawned->memory_refusal : memory_refusal_;
   State& state = states_[worker];
   state = {.pid = spawned->pid, .is_alive = true, .started = Clock::now(), .ended = {}};
   reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));

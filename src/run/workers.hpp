@@ -46,6 +46,8 @@ class Workers {
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
+  /// The errno with which the system refused to bind a worker to memory; 0: it never did.
+  [[nodiscard]] int memory_refusal() const { return memory_refusal_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -64,6 +66,7 @@ class Workers {
   Spawner spawner_;
   Reaper reaper_;
   std::vector<State> states_;
+  int memory_refusal_ = 0;
   std::map<std::string, std::string> executables_;  ///< by name: looked up once
 };
 

@@ -234,7 +234,9 @@ def test_the_fields_of_the_report_are_those_of_a_report(desk):
 
 
 def test_the_fields_of_the_plan_are_those_of_a_plan(desk):
-    seen = desk.run("muster plan --json --template templates/modes/torchrun.yaml -- true")
+    seen = desk.run(
+        "muster plan --json --template templates/modes/torchrun.yaml --numa-binding node -- true"
+    )
 
     leaves = ("files", "processes[].env", "rendezvous", "nodes")
     plan = json.loads(seen.stdout)

@@ -1,15 +1,17 @@
 // Says what it was given at its start, one "name value" to a line: ids, limits, signals, file
-// descriptors, arguments and environment. With a directory as ARG1 it writes to the file of its
+// descriptors, CPUs, memory policy, arguments and environment. With a directory as ARG1 it writes to the file of its
 // global rank there, else to standard output.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 extern char** environ;
@@ -66,6 +68,22 @@ static void describe_signals(void) {
   }
 }
 
+// The policy is that of set_mempolicy(2): 0 default, 1 preferred, 2 bound; then a mask of 64 nodes.
+static void describe_binding(void) {
+  cpu_set_t cpus;
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &cpus)) {
+      SAY("cpu %d\n", cpu);
+    }
+  }
+  int policy = -1;
+  unsigned long nodes[128] = {0};
+  if (syscall(SYS_get_mempolicy, &policy, nodes, sizeof nodes * 8, NULL, 0UL) == 0) {
+    SAY("memory_policy %d %lu\n", policy, nodes[0]);
+  }
+}
+
 static void describe_words(char** argv) {
   for (int i = 0; argv[i] != NULL; ++i) {
     SAY("argument %s\n", argv[i]);
@@ -79,6 +97,7 @@ int main(int argc, char** argv) {
   describe_descriptors();
   describe_ids();
   describe_signals();
+  describe_binding();
   describe_words(argv);
   int output = STDOUT_FILENO;
   const char* rank = getenv("RANK");

@@ -32,6 +32,10 @@ namespace muster {
 /// "0-3, 7, 9-10" for a sorted list of numbers.
 [[nodiscard]] std::string describe_ranges(std::span<const int> sorted);
 
+/// The reverse of `describe_ranges`, with or without blanks: numbers from 0 to 65535, sorted, each
+/// once. Empty for anything else, such as "3-1", "0-" or a text without a number.
+[[nodiscard]] std::optional<std::vector<int>> parse_ranges(std::string_view text);
+
 /// "1 worker", "4 workers".
 [[nodiscard]] std::string count_of(std::size_t count, std::string_view noun);
 

@@ -7,6 +7,7 @@
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
+#include <muster/plan/binding.hpp>
 
 #include <map>
 #include <optional>
@@ -31,6 +32,7 @@ struct JobRequest {
   bool fills_arguments = false;            ///< {placeholders} in the program's own arguments, too
   bool masks_devices = false;              ///< each worker sees its own device alone, as number 0
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
+  std::optional<NodeBinding> binding;  ///< decided for this node; empty: nobody asked for any
 };
 
 /// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
@@ -66,6 +68,7 @@ struct WorkerPlan {
   std::string script;  ///< must be readable before anything starts; empty: argv names no script
   std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited
   std::vector<std::string> unset;                  ///< inherited variables that are removed
+  std::optional<CpuBinding> binding;               ///< empty: all that this process may use
   std::string working_directory;
   std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
   std::string log;  ///< path without its ending; relative to the log directory if it has none

@@ -146,6 +146,14 @@ TEST(DescribeRanges, JoinsNeighbours) {
   EXPECT_EQ(describe_ranges(std::vector<int>{0, 1, 2, 3, 7, 9, 10}), "0-3, 7, 9-10");
 }
 
+TEST(ParseRanges, ReadsWhatDescribeRangesWrites) {
+  EXPECT_EQ(parse_ranges("0-3, 7, 9-10"), (std::vector<int>{0, 1, 2, 3, 7, 9, 10}));
+  EXPECT_EQ(parse_ranges("9,0-1,1"), (std::vector<int>{0, 1, 9}));
+  for (const char* const bad : {"", "-", "3-1", "0-", "-1", "a", "1,,2", "0-70000"}) {
+    EXPECT_EQ(parse_ranges(bad), std::nullopt) << bad;
+  }
+}
+
 TEST(CountOf, KnowsThePlural) {
   EXPECT_EQ(count_of(0, "worker"), "0 workers");
   EXPECT_EQ(count_of(1, "worker"), "1 worker");

@@ -1,0 +1,315 @@
+// Reads --numa-binding, --bind-core and --bind-numa: torchrun's forms, and what msrun takes.
+// Source: mindspore/parallel/cluster/run.py and process_entity/_bind.py.
+#include "requests.hpp"
+
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+using Setting = Sourced<std::string>;
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  return text;
+}
+
+/// A part of a JSON value, named as "--bind-core device0".
+Error wrong_part(const Setting& setting,
+                 const std::string& part,
+                 const json::value& value,
+                 std::string_view expected) {
+  return wrong_value({json::serialize(value), setting.source + " " + part}, expected);
+}
+
+// --- Values --------------------------------------------------------------------------------------
+
+/// What an option of msrun says: off, on, or a JSON object.
+struct Given {
+  bool is_on = false;
+  json::object places;  ///< empty: it is only switched on
+  std::string file;     ///< where the object was read
+  Setting setting;
+};
+
+Result<std::string> read_file(const Setting& setting) {
+  std::ifstream file(setting.value);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || std::filesystem::is_directory(setting.value)) {
+    return wrong_value(setting, "a JSON file that can be read");
+  }
+  return text.str();
+}
+
+Result<Given> read_given(const Settings& settings, std::string_view name) {
+  Given given;
+  const auto setting = settings.find(name);
+  const std::string word = setting ? lower_case(setting->value) : "false";
+  if (word == "false") {
+    return given;
+  }
+  given.is_on = true;
+  given.setting = *setting;
+  if (word == "true") {
+    return given;
+  }
+  std::string text = setting->value;
+  if (word.ends_with(".json")) {
+    auto content = read_file(*setting);
+    if (!content) {
+      return content.error();
+    }
+    text = std::move(*content);
+    given.file = std::filesystem::absolute(setting->value).lexically_normal();
+  }
+  boost::system::error_code error;
+  const json::value document = json::parse(text, error);
+  if (error || !document.is_object() || document.as_object().empty()) {
+    return wrong_value(
+        *setting, "True, False, a JSON object such as {\"device0\":[\"0-9\"]}, or a file .json");
+  }
+  given.places = document.as_object();
+  return given;
+}
+
+/// Numbers in a list of texts such as ["0-3", "8,9"], in one text, or alone.
+std::optional<std::vector<int>> numbers_of(const json::value& value) {
+  std::vector<std::string> pieces;
+  const json::array alone = {value};
+  for (const json::value& piece : value.is_array() ? value.as_array() : alone) {
+    if (piece.is_int64()) {
+      pieces.push_back(std::to_string(piece.as_int64()));
+    } else if (piece.is_string()) {
+      pieces.emplace_back(piece.as_string());
+    } else {
+      return std::nullopt;
+    }
+  }
+  return parse_ranges(join(pieces, ","));
+}
+
+// --- Places --------------------------------------------------------------------------------------
+
+constexpr const char* kScheduler = "scheduler";
+
+/// The place that a key names: "device3", "device_3" or "scheduler"; nullptr for anything else.
+GivenPlace* place_of(BindingRequest& request, std::string_view key) {
+  if (key == kScheduler) {
+    return &request.roles[kScheduler];
+  }
+  if (!key.starts_with("device")) {
+    return nullptr;
+  }
+  key.remove_prefix(std::string_view("device").size());
+  key.remove_prefix(key.starts_with('_') ? 1 : 0);
+  const auto number = parse_integer(key, 0, 65'535);
+  return number ? &request.devices[*number] : nullptr;
+}
+
+/// Reads an object of device -> numbers into one or two fields of the places.
+Result<> read_places(BindingRequest& request,
+                     const Setting& setting,
+                     const json::object& places,
+                     const std::vector<std::vector<int> GivenPlace::*>& fields) {
+  for (const auto& [key, value] : places) {
+    GivenPlace* const place = place_of(request, key);
+    if (place == nullptr) {
+      return wrong_value({std::string(key), setting.source + " key"},
+                         "device<number> or scheduler");
+    }
+    if (value.is_null()) {
+      continue;  // named, and left alone
+    }
+    const auto numbers = numbers_of(value);
+    if (!numbers) {
+      return wrong_part(setting, std::string(key), value, "a list such as [\"0-9\", \"12,13\"]");
+    }
+    for (auto GivenPlace::*const field : fields) {
+      place->*field = *numbers;
+    }
+  }
+  return {};
+}
+
+// --- The file with "bind_config" -----------------------------------------------------------------
+
+bool is_configuration(const json::object& object) {
+  constexpr std::array kKeys = {"bind_config", "bind_cpu", "bind_memory"};
+  return std::any_of(
+      kKeys.begin(), kKeys.end(), [&](const char* key) { return object.contains(key); });
+}
+
+/// "cpu", "numa" or "none", in small letters.
+std::string mode_of(const json::object& configuration, const char* name) {
+  const json::value* const config = configuration.if_contains("bind_config");
+  const json::value* const mode =
+      config != nullptr && config->is_object() ? config->as_object().if_contains(name) : nullptr;
+  return mode != nullptr && mode->is_string() ? lower_case(std::string(mode->as_string())) : "none";
+}
+
+json::object object_of(const json::object& configuration, const char* name) {
+  const json::value* const value = configuration.if_contains(name);
+  return value != nullptr && value->is_object() ? value->as_object() : json::object();
+}
+
+/// Of the CPUs for the threads of MindSpore only "main" are the process's; the threads bind themselves.
+json::object main_cpus_of(const json::object& places) {
+  json::object cpus;
+  for (const auto& [key, value] : places) {
+    const json::value* const main =
+        value.is_object() ? value.as_object().if_contains("main") : nullptr;
+    cpus[key] = main != nullptr ? *main : json::value();
+  }
+  return cpus;
+}
+
+Result<> read_configuration(BindingRequest& request, const Given& numa) {
+  const std::string cpus = mode_of(numa.places, "bind_cpu_mode");
+  const std::string memory = mode_of(numa.places, "bind_memory_mode");
+  if (cpus != "cpu" && cpus != "numa" && cpus != "none") {
+    return wrong_value({cpus, numa.setting.source + " bind_cpu_mode"}, "cpu, numa or none");
+  }
+  if (memory != "numa" && memory != "none") {
+    return wrong_value({memory, numa.setting.source + " bind_memory_mode"}, "numa or none");
+  }
+  const json::object places = object_of(numa.places, "bind_cpu");
+  if (cpus != "none") {
+    const bool is_by_cpu = cpus == "cpu";
+    if (auto read = read_places(request,
+                                numa.setting,
+                                is_by_cpu ? main_cpus_of(places) : places,
+                                {is_by_cpu ? &GivenPlace::cpus : &GivenPlace::cpu_nodes});
+        !read) {
+      return read;
+    }
+  }
+  if (memory == "numa") {
+    return read_places(
+        request, numa.setting, object_of(numa.places, "bind_memory"), {&GivenPlace::memory_nodes});
+  }
+  return {};
+}
+
+// --- What the options mean together --------------------------------------------------------------
+
+Result<> read_core(BindingRequest& request, const Given& core) {
+  if (!core.is_on) {
+    return {};
+  }
+  if (core.places.empty()) {
+    request.form = NumaForm::Exclusive;
+    return {};
+  }
+  if (is_configuration(core.places)) {
+    return wrong_value(core.setting,
+                       "an object by device; one with bind_config is for --bind-numa");
+  }
+  return read_places(request, core.setting, core.places, {&GivenPlace::cpus});
+}
+
+Result<> read_numa(BindingRequest& request, const Given& numa, const Given& core) {
+  if (!numa.is_on) {
+    return {};
+  }
+  if (numa.places.empty()) {
+    request.form = request.form.value_or(NumaForm::Node);
+    request.binds_memory = true;
+    return {};
+  }
+  if (is_configuration(numa.places)) {
+    if (core.is_on) {
+      return wrong_value(core.setting, "False beside the configuration of --bind-numa");
+    }
+    return read_configuration(request, numa);
+  }
+  // As with msrun, --bind-core decides about the CPUs if it is on.
+  return core.is_on ? read_places(request, numa.setting, numa.places, {&GivenPlace::memory_nodes})
+                    : read_places(request,
+                                  numa.setting,
+                                  numa.places,
+                                  {&GivenPlace::cpu_nodes, &GivenPlace::memory_nodes});
+}
+
+Result<BindingRequest> read_msrun(const Given& core, const Given& numa, const std::string& mode) {
+  BindingRequest request;
+  request.source = core.is_on && numa.is_on ? core.setting.source + " and " + numa.setting.source
+                   : core.is_on             ? core.setting.source
+                                            : numa.setting.source;
+  if (auto read = read_core(request, core); !read) {
+    return read.error();
+  }
+  const std::size_t devices = request.devices.size();
+  if (auto read = read_numa(request, numa, core); !read) {
+    return read.error();
+  }
+  if (!core.places.empty() && !numa.places.empty() && request.devices.size() != devices) {
+    return wrong_value(numa.setting, "the devices that " + core.setting.source + " names");
+  }
+  if (mode == "msrun") {
+    request.cpu_list_variable = "MSRUN_CPU_LIST";  // read by mindspore.runtime.set_cpu_affinity
+    if (!numa.file.empty() && is_configuration(numa.places)) {
+      request.variables["MSRUN_BIND_FILE"] = numa.file;
+    }
+  }
+  return request;
+}
+
+Result<NumaForm> read_form(const Setting& setting) {
+  constexpr std::array kForms = {std::pair("node", NumaForm::Node),
+                                 std::pair("socket", NumaForm::Socket),
+                                 std::pair("exclusive", NumaForm::Exclusive),
+                                 std::pair("core-complex", NumaForm::CoreComplex)};
+  for (const auto& [name, form] : kForms) {
+    if (setting.value == name) {
+      return form;
+    }
+  }
+  return wrong_value(setting, "node, socket, exclusive or core-complex");
+}
+
+}  // namespace
+
+Result<std::optional<BindingRequest>> read_binding_request(const Settings& settings,
+                                                           const std::string& mode) {
+  const auto core = read_given(settings, "bind-core");
+  if (!core) {
+    return core.error();
+  }
+  const auto numa = read_given(settings, "bind-numa");
+  if (!numa) {
+    return numa.error();
+  }
+  const auto form = settings.find("numa-binding");
+  if (!form && !core->is_on && !numa->is_on) {
+    return std::optional<BindingRequest>();
+  }
+  if (!form) {
+    auto request = read_msrun(*core, *numa, mode);
+    return request ? Result<std::optional<BindingRequest>>(std::move(*request)) : request.error();
+  }
+  if (core->is_on || numa->is_on) {
+    return wrong_value(core->is_on ? core->setting : numa->setting,
+                       "False beside " + form->source + ", which binds the workers already");
+  }
+  const auto read = read_form(*form);
+  if (!read) {
+    return read.error();
+  }
+  BindingRequest request;
+  request.source = form->source;
+  request.form = *read;
+  return std::optional(std::move(request));
+}
+
+}  // namespace muster

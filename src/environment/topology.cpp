@@ -1,0 +1,129 @@
+// Reads where the CPUs of this host sit, and which of them this process may use.
+#include "accelerator_places.hpp"
+#include "files.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/environment/topology.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace muster {
+namespace {
+
+/// The numbers of a list such as "0-3,8" in a file of the kernel; none when it cannot be read.
+std::vector<int> read_list(const std::string& path) {
+  return parse_ranges(first_line(path)).value_or(std::vector<int>());
+}
+
+std::vector<int> common_of(const std::vector<int>& left, const std::vector<int>& right) {
+  std::vector<int> both;
+  std::set_intersection(
+      left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
+  return both;
+}
+
+/// Names each group of CPUs by its lowest one. A list is read once for all that stand in it: with
+/// hundreds of CPUs that is most of the time. A CPU without a list is a group of its own.
+void name_groups(std::map<int, CpuPlace>& cpus,
+                 int CpuPlace::*group,
+                 const std::function<std::vector<int>(int cpu)>& members_of) {
+  std::map<int, int> names;
+  for (auto& [cpu, place] : cpus) {
+    if (!names.contains(cpu)) {
+      const std::vector<int> members = members_of(cpu);
+      for (const int member : members) {
+        names.emplace(member, members.front());
+      }
+      names.emplace(cpu, cpu);
+    }
+    place.*group = names.at(cpu);
+  }
+}
+
+/// The CPUs that share the last cache of one; instruction caches do not count.
+std::vector<int> sharers_of_last_cache(const std::string& folder) {
+  int last_level = 0;
+  std::vector<int> sharers;
+  for (const int index : numbered_entries(folder, "index")) {
+    const std::string cache = folder + "/index" + std::to_string(index);
+    const int level = parse_integer(first_line(cache + "/level"), 1, 9).value_or(0);
+    if (level > last_level && first_line(cache + "/type") != "Instruction") {
+      last_level = level;
+      sharers = read_list(cache + "/shared_cpu_list");
+    }
+  }
+  return sharers;
+}
+
+/// Without a folder of nodes (a kernel without NUMA) all CPUs stay on node 0.
+void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
+  for (const int node : numbered_entries(folder, "node")) {
+    for (const int cpu : read_list(folder + "/node" + std::to_string(node) + "/cpulist")) {
+      if (const auto at = cpus.find(cpu); at != cpus.end()) {
+        at->second.numa_node = node;
+      }
+    }
+  }
+}
+
+void read_packages(std::map<int, CpuPlace>& cpus, const std::string& folder) {
+  for (auto& [cpu, place] : cpus) {
+    const std::string package =
+        first_line(folder + "/cpu" + std::to_string(cpu) + "/topology/physical_package_id");
+    place.package = parse_integer(package, 0, 1'000'000).value_or(0);  // some ARM hosts say -1
+  }
+}
+
+/// Virtual machines often show no caches: then a NUMA node is what comes nearest.
+std::vector<int> sharers_of_cache_or_node(const std::string& system, int cpu, int node) {
+  std::vector<int> sharers =
+      sharers_of_last_cache(system + "/cpu/cpu" + std::to_string(cpu) + "/cache");
+  return sharers.empty() ? read_list(system + "/node/node" + std::to_string(node) + "/cpulist")
+                         : sharers;
+}
+
+void read_cpus(std::map<int, CpuPlace>& cpus, const std::string& system) {
+  read_nodes(cpus, system + "/node");
+  read_packages(cpus, system + "/cpu");
+  name_groups(cpus, &CpuPlace::core, [&](int cpu) {
+    return read_list(system + "/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+  });
+  name_groups(cpus, &CpuPlace::cache, [&](int cpu) {
+    return sharers_of_cache_or_node(system, cpu, cpus.at(cpu).numa_node);
+  });
+}
+
+}  // namespace
+
+Result<Topology> read_topology(const std::string& root) {
+  Topology topology;
+  const std::string system = root + "/sys/devices/system";
+  const auto status = read_fields(root + "/proc/self/status");
+  const auto allowed = status.find("Cpus_allowed_list");
+  if (allowed == status.end()) {
+    return Error{ErrorKind::System,
+                 "cannot find out which CPUs this process may use: '" + root +
+                     "/proc/self/status' has no Cpus_allowed_list"};
+  }
+  topology.allowed_cpus = parse_ranges(allowed->second).value_or(std::vector<int>());
+  std::vector<int> online = read_list(system + "/cpu/online");
+  if (online.empty()) {
+    online = topology.allowed_cpus;
+  }
+  topology.allowed_cpus = common_of(topology.allowed_cpus, online);
+  for (const int cpu : online) {
+    topology.cpus[cpu];
+  }
+  read_cpus(topology.cpus, system);
+
+  const auto memory = status.find("Mems_allowed_list");
+  topology.memory_nodes =
+      common_of(read_list(system + "/node/has_memory"),
+                memory == status.end() ? std::vector<int>()
+                                       : parse_ranges(memory->second).value_or(std::vector<int>()));
+  place_accelerators(topology, root);
+  return topology;
+}
+
+}  // namespace muster

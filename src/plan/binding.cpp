@@ -1,0 +1,255 @@
+// Decides which CPUs and which memory each process of this node gets. Pure: what the host has is in
+// the topology, and what it lacks is an error here, not a surprise in the worker.
+#include "localities.hpp"
+#include "numa_forms.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/plan/binding.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace muster {
+namespace {
+
+/// What all processes of a node are bound by.
+struct Desk {
+  const BindingRequest& request;
+  const Topology& topology;
+  const std::vector<Locality>& localities;
+};
+
+std::vector<int> missing_from(const std::vector<int>& there, const std::vector<int>& wanted) {
+  std::vector<int> missing;
+  std::set_difference(
+      wanted.begin(), wanted.end(), there.begin(), there.end(), std::back_inserter(missing));
+  return missing;
+}
+
+Error refused(const Desk& desk, const std::string& why) {
+  return Error{blame(desk.request.source), desk.request.source + " " + why};
+}
+
+/// The CPUs that are written down for `who`; none where only memory is.
+Result<std::vector<int>> given_cpus(const Desk& desk,
+                                    const GivenPlace& place,
+                                    const std::string& who) {
+  const std::vector<int>& allowed = desk.topology.allowed_cpus;
+  if (const auto missing = missing_from(allowed, place.cpus); !missing.empty()) {
+    return refused(desk,
+                   "gives " + who + " the CPUs " + describe_ranges(missing) +
+                       ", but this process may use only " + describe_ranges(allowed));
+  }
+  if (!place.cpus.empty() || place.cpu_nodes.empty()) {
+    return place.cpus;
+  }
+  for (const int node : place.cpu_nodes) {
+    if (allowed_cpus_of(desk.topology, {node}).empty()) {
+      return refused(desk,
+                     "gives " + who + " the NUMA node " + std::to_string(node) +
+                         ", of which this process may use no CPU");
+    }
+  }
+  return allowed_cpus_of(desk.topology, place.cpu_nodes);
+}
+
+Result<> check_memory(const Desk& desk, const std::vector<int>& nodes, const std::string& who) {
+  const std::vector<int>& there = desk.topology.memory_nodes;
+  const auto missing = missing_from(there, nodes);
+  if (missing.empty()) {
+    return {};
+  }
+  return refused(desk,
+                 "gives " + who + " the memory of NUMA node " + describe_ranges(missing) +
+                     ", but this process may use only that of " +
+                     (there.empty() ? "none that is known" : describe_ranges(there)));
+}
+
+/// What is written down for one process, on top of what its form says.
+Result<> add_given(CpuBinding& binding,
+                   const Desk& desk,
+                   const GivenPlace& place,
+                   const std::string& who) {
+  auto cpus = given_cpus(desk, place, who);
+  if (!cpus) {
+    return cpus.error();
+  }
+  if (auto checked = check_memory(desk, place.memory_nodes, who); !checked) {
+    return checked;
+  }
+  if (!cpus->empty()) {
+    binding.cpus = std::move(*cpus);
+    binding.variables.clear();  // the list of the form is not true any more
+  }
+  if (!place.memory_nodes.empty()) {
+    binding.memory_nodes = place.memory_nodes;
+    binding.is_memory_strict = true;
+  }
+  binding.how = desk.request.source + ": " + who;
+  return {};
+}
+
+/// The memory that goes with a form. A single node is preferred; of several, the one where memory is
+/// first touched is the best, which is what the kernel does without being told.
+Result<> add_memory_of_form(CpuBinding& binding, const Desk& desk, const Locality& locality) {
+  const std::vector<int> nodes = nodes_of_form(*desk.request.form, desk.topology, locality.nodes);
+  if (desk.request.binds_memory) {
+    binding.memory_nodes = nodes;
+    binding.is_memory_strict = true;
+    return check_memory(desk, nodes, locality.name);
+  }
+  if (nodes.size() == 1 && missing_from(desk.topology.memory_nodes, nodes).empty()) {
+    binding.memory_nodes = nodes;
+  }
+  return {};
+}
+
+/// As Python prints a list, which is how MindSpore reads it.
+std::string as_list(const std::vector<int>& values) {
+  std::string text;
+  for (const int value : values) {
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  }
+  return "[" + text + "]";
+}
+
+Result<> add_form(CpuBinding& binding, const Desk& desk, std::size_t place) {
+  const Locality& locality = desk.localities[place];
+  const BindingRequest& request = desk.request;
+  if (!locality.unknown.empty()) {
+    return refused(desk, "cannot be followed: " + locality.unknown);
+  }
+  auto cpus =
+      cpus_of_locality(*request.form, desk.topology, desk.localities, place, request.source);
+  if (!cpus) {
+    return cpus.error();
+  }
+  binding.cpus = std::move(*cpus);
+  binding.how = request.source + ": " + name_of(*request.form) + ", " + locality.name +
+                " on NUMA node " + describe_ranges(locality.nodes);
+  if (!request.cpu_list_variable.empty()) {
+    binding.variables[request.cpu_list_variable] = as_list(binding.cpus);
+  }
+  return add_memory_of_form(binding, desk, locality);
+}
+
+Result<std::optional<CpuBinding>> bind_device(const Desk& desk, std::size_t place) {
+  const BindingRequest& request = desk.request;
+  const int device = desk.localities[place].device;
+  const std::string who = "device" + std::to_string(device);
+  const auto given = request.devices.find(device);
+  if (given == request.devices.end() && !request.devices.empty()) {
+    return refused(
+        desk,
+        "says nothing of " + who + ", the accelerator of local rank " + std::to_string(place));
+  }
+  if (given == request.devices.end() && !request.form) {
+    return std::optional<CpuBinding>();
+  }
+  CpuBinding binding;
+  const bool is_all_given = given != request.devices.end() && !given->second.cpus.empty() &&
+                            !given->second.memory_nodes.empty();
+  if (request.form && !is_all_given) {
+    if (auto added = add_form(binding, desk, place); !added) {
+      return added.error();
+    }
+  }
+  if (given != request.devices.end()) {
+    if (auto added = add_given(binding, desk, given->second, who); !added) {
+      return added.error();
+    }
+  }
+  const bool is_bound = !binding.cpus.empty() || !binding.memory_nodes.empty();
+  return is_bound ? std::optional(std::move(binding)) : std::nullopt;
+}
+
+std::map<std::string, std::vector<int>> given_by_name(const BindingRequest& request) {
+  std::map<std::string, std::vector<int>> given;
+  for (const auto& [device, place] : request.devices) {
+    given["device" + std::to_string(device)] = place.cpus;
+  }
+  for (const auto& [role, place] : request.roles) {
+    given[role] = place.cpus;
+  }
+  return given;
+}
+
+/// CPUs that the user gives to two processes: allowed, and seldom meant.
+std::vector<std::string> remarks_on_overlaps(const BindingRequest& request) {
+  std::map<int, std::string> owners;
+  std::map<std::pair<std::string, std::string>, std::vector<int>> shared;
+  for (const auto& [name, cpus] : given_by_name(request)) {
+    for (const int cpu : cpus) {
+      const auto [owner, is_first] = owners.emplace(cpu, name);
+      if (!is_first) {
+        shared[{owner->second, name}].push_back(cpu);
+      }
+    }
+  }
+  std::vector<std::string> remarks;
+  for (const auto& [names, cpus] : shared) {
+    remarks.push_back(request.source + " gives the CPUs " + describe_ranges(cpus) + " to both " +
+                      names.first + " and " + names.second);
+  }
+  return remarks;
+}
+
+std::vector<std::string> remarks_on_form(const Desk& desk, const Snapshot& snapshot) {
+  std::vector<std::string> remarks;
+  if (!desk.request.form) {
+    return remarks;
+  }
+  if (std::string doubt = doubt_about_order(desk.topology, snapshot); !doubt.empty()) {
+    remarks.push_back(std::move(doubt));
+  }
+  const auto assumed = std::find_if(desk.localities.begin(),
+                                    desk.localities.end(),
+                                    [](const Locality& locality) { return locality.is_assumed; });
+  if (assumed != desk.localities.end()) {
+    remarks.push_back("the kernel does not know on which NUMA node " + assumed->name +
+                      " is (numa_node is -1): it counts as node 0");
+  }
+  return remarks;
+}
+
+Result<> bind_roles(NodeBinding& node, const Desk& desk) {
+  for (const auto& [role, place] : desk.request.roles) {
+    CpuBinding binding;
+    if (auto added = add_given(binding, desk, place, role); !added) {
+      return added;
+    }
+    if (!binding.cpus.empty() || !binding.memory_nodes.empty()) {
+      node.roles[role] = std::move(binding);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<NodeBinding> decide_binding(const BindingRequest& request,
+                                   const Topology& topology,
+                                   const Snapshot& snapshot,
+                                   int workers) {
+  const std::vector<Locality> localities = find_localities(topology, snapshot, workers);
+  const Desk desk{request, topology, localities};
+  NodeBinding node;
+  node.variables = request.variables;
+  for (int i = 0; i < workers; ++i) {
+    auto binding = bind_device(desk, static_cast<std::size_t>(i));
+    if (!binding) {
+      return binding.error();
+    }
+    node.devices.push_back(std::move(*binding));
+  }
+  if (auto bound = bind_roles(node, desk); !bound) {
+    return bound.error();
+  }
+  node.remarks = remarks_on_overlaps(request);
+  for (std::string& remark : remarks_on_form(desk, snapshot)) {
+    node.remarks.push_back(std::move(remark));
+  }
+  return node;
+}
+
+}  // namespace muster
