@@ -3,31 +3,10 @@
 // only PET_* is read.
 #include "platform.hpp"
 
-#include <optional>
+#include <muster/base/endpoint.hpp>
 
 namespace muster {
 namespace {
-
-struct Endpoint {
-  std::string host;
-  std::optional<std::string> port;
-};
-
-/// "host", "host:port", "[address]:port", or the address of a version 6 host without a port.
-Endpoint split_endpoint(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const bool is_bracketed = text.starts_with('[') && text.find(']') != std::string::npos;
-  const bool has_port = colon != std::string::npos &&
-                        (is_bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
-  Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
-  if (has_port) {
-    endpoint.port = text.substr(colon + 1);
-  }
-  if (is_bracketed && endpoint.host.ends_with(']')) {
-    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
-  }
-  return endpoint;
-}
 
 /// PET_RDZV_ENDPOINT is another way to say PET_MASTER_ADDR and PET_MASTER_PORT.
 Result<> read_endpoint(Findings& findings, const Snapshot& snapshot) {
