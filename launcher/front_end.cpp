@@ -62,10 +62,9 @@ std::string dashed(std::string_view name) {
   return result;
 }
 
-/// What muster has of its own beside the options of a front end. How workers are started is
-/// decided by the front end's name.
+/// What muster has of its own beside the options of a front end, which says what the program is.
 const Option* find_own(const std::string& name) {
-  static constexpr std::array<std::string_view, 3> kDecided = {"mode", "module", "no-python"};
+  static constexpr std::array<std::string_view, 2> kDecided = {"module", "no-python"};
   const bool is_decided = std::find(kDecided.begin(), kDecided.end(), name) != kDecided.end();
   return is_decided ? nullptr : find_option(name);
 }
@@ -132,7 +131,15 @@ std::optional<Typed> find_short(const FrontEnd& front_end, const std::string& to
   return typed;
 }
 
-std::optional<std::string> nearest_of(const FrontEnd& front_end, const std::string& typed) {
+/// Whether options of muster stand among those of a front end.
+enum class Own {
+  Allowed,
+  Unknown
+};
+
+std::optional<std::string> nearest_of(const FrontEnd& front_end,
+                                      const std::string& typed,
+                                      Own own) {
   const std::size_t start = typed.find_first_not_of('-');
   const std::string bare =
       start == std::string::npos ? "" : dashed(typed.substr(start, typed.find('=') - start));
@@ -142,15 +149,16 @@ std::optional<std::string> nearest_of(const FrontEnd& front_end, const std::stri
   }
   const auto nearest = nearest_name(bare, names);
   if (!nearest) {
-    return nearest_option(bare);
+    const auto of_muster = own == Own::Allowed ? nearest_option(bare) : std::nullopt;
+    return of_muster && find_own(*of_muster) != nullptr ? of_muster : std::nullopt;
   }
   const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
   return front_end.options()[static_cast<std::size_t>(at)].name;
 }
 
-Error unknown_token(const FrontEnd& front_end, const std::string& token) {
+Error unknown_token(const FrontEnd& front_end, const std::string& token, Own own) {
   return unknown_option(token,
-                        nearest_of(front_end, token),
+                        nearest_of(front_end, token, own),
                         std::string("'muster ") + front_end.name +
                             " --help' lists them, and a script that begins with a dash goes "
                             "behind '--'");
@@ -181,12 +189,24 @@ Result<std::string> value_of(const Typed& typed,
   return tokens[++i];
 }
 
-Result<Tokens> read_tokens(const FrontEnd& front_end, std::span<const std::string> tokens) {
+/// The originals take the first "--" away wherever it is, so that scripts are started with
+/// "torchrun script.py -- --its-own-option".
+void drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
+  if (!has_dashes_before && program.size() > 1 && program[1] == "--") {
+    program.erase(program.begin() + 1);
+  }
+}
+
+Result<Tokens> read_tokens(const FrontEnd& front_end,
+                           std::span<const std::string> tokens,
+                           Own own) {
   Tokens result;
   std::size_t i = 0;
+  bool has_dashes = false;
   for (; i < tokens.size(); ++i) {
     const std::string& token = tokens[i];
     if (token == "--") {
+      has_dashes = true;
       ++i;
       break;
     }
@@ -195,8 +215,8 @@ Result<Tokens> read_tokens(const FrontEnd& front_end, std::span<const std::strin
     }
     const auto typed =
         token.starts_with("--") ? find_long(front_end, token) : find_short(front_end, token);
-    if (!typed) {
-      return unknown_token(front_end, token);
+    if (!typed || (typed->is_own && own == Own::Unknown)) {
+      return unknown_token(front_end, token, own);
     }
     const auto value = value_of(*typed, tokens, i);
     if (!value) {
@@ -209,6 +229,7 @@ Result<Tokens> read_tokens(const FrontEnd& front_end, std::span<const std::strin
     }
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
+  drop_dashes(result.program, has_dashes);
   return result;
 }
 
@@ -369,7 +390,7 @@ Result<> read_front_end(CommandLine& line,
                         const std::string& called,
                         std::span<const std::string> tokens,
                         const Snapshot& snapshot) {
-  auto read = read_tokens(front_end, tokens);
+  auto read = read_tokens(front_end, tokens, Own::Allowed);
   if (!read) {
     return read.error();
   }
@@ -414,7 +435,7 @@ Result<> read_extra_options(CommandLine& line,
       tokens.emplace_back(word);
     }
   }
-  auto read = read_tokens(front_end, tokens);
+  auto read = read_tokens(front_end, tokens, Own::Unknown);
   if (!read) {
     return Error{ErrorKind::BadEnvironment, words.source + ": " + read.error().message};
   }

@@ -8,6 +8,7 @@ namespace muster {
 namespace {
 
 constexpr const char* kDefault = "default of torchrun";
+constexpr const char* kDefaultNodes = "torchrun's default of --nnodes";
 
 /// c10d's, where the endpoint names none.
 constexpr const char* kDynamicPort = "29400";
@@ -59,7 +60,7 @@ void default_nodes(Translation& t) {
   }
   for (const char* const name : {"rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr"}) {
     if (t.find(name)) {
-      t.set("nnodes", {"1", kDefault});
+      t.set("nnodes", {"1", kDefaultNodes});
       return;
     }
   }
