@@ -5,80 +5,20 @@
 #include <muster/base/text.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace muster {
 namespace {
 
-// Options that are used with no etcd have one reason.
-constexpr const char* kNoEtcd = "muster needs no etcd";
-
-constexpr auto kKeys = std::to_array<FrontOption>({
-    {"timeout",
-     '\0',
-     "SECONDS",
-     Fate::Better,
-     "How long all nodes are waited for, with c10d too, where join_timeout wins.",
-     "gang-timeout"},
-    {"join_timeout",
-     '\0',
-     "SECONDS",
-     Fate::Better,
-     "The same, with static too, where timeout wins.",
-     "gang-timeout"},
-    {"last_call_timeout",
-     '\0',
-     "SECONDS",
-     Fate::Same,
-     "How long more nodes are waited for once the fewest are here.",
-     "last-call"},
-    {"keep_alive_interval",
-     '\0',
-     "SECONDS",
-     Fate::Better,
-     "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is "
-     "lost; "
-     "the others end at once then.",
-     "heartbeat-timeout"},
-    {"keep_alive_max_attempt", '\0', "N", Fate::Better, "See above.", "heartbeat-timeout"},
-    {"close_timeout", '\0', "SECONDS", Fate::Ignored, "a gang is closed at once"},
-    {"heartbeat_timeout",
-     '\0',
-     "SECONDS",
-     Fate::Ignored,
-     "a heartbeat is a message and no call that could take long"},
-    {"read_timeout",
-     '\0',
-     "SECONDS",
-     Fate::Ignored,
-     "a node tries to reach the leader for as long as all nodes are waited for"},
-    {"is_host",
-     '\0',
-     "WHETHER",
-     Fate::Ignored,
-     "who owns the endpoint's address and port leads, which is found out and not guessed"},
-    {"store_type", '\0', "tcp", Fate::Ignored, "the agents meet without a store"},
-    {"use_libuv", '\0', "WHETHER", Fate::Ignored, "the agents meet without a store"},
-    {"rank", '\0', "R", Fate::Ignored, "torchrun overwrites it by --node-rank"},
-    {"protocol", '\0', "NAME", Fate::Ignored, kNoEtcd},
-    {"ssl_cert", '\0', "FILE", Fate::Ignored, kNoEtcd},
-    {"ssl_cert_key", '\0', "FILE", Fate::Ignored, kNoEtcd},
-    {"ca_cert", '\0', "FILE", Fate::Ignored, kNoEtcd},
-    {"cert", '\0', "FILE", Fate::Ignored, kNoEtcd},
-    {"key", '\0', "FILE", Fate::Ignored, kNoEtcd},
-    {"cacert", '\0', "FILE", Fate::Ignored, kNoEtcd},
-    {"etcd_prefix", '\0', "PATH", Fate::Ignored, kNoEtcd},
-});
-
 const FrontOption* find_key(std::string_view name) {
+  const auto keys = rendezvous_keys();
   const auto at = std::find_if(
-      kKeys.begin(), kKeys.end(), [&](const FrontOption& key) { return name == key.name; });
-  return at == kKeys.end() ? nullptr : &*at;
+      keys.begin(), keys.end(), [&](const FrontOption& key) { return name == key.name; });
+  return at == keys.end() ? nullptr : &*at;
 }
 
 std::string unknown_key(const std::string& source, const std::string& name) {
   std::vector<std::string> names;
-  for (const FrontOption& key : kKeys) {
+  for (const FrontOption& key : rendezvous_keys()) {
     names.emplace_back(key.name);
   }
   const auto nearest = nearest_name(name, names);
@@ -139,10 +79,6 @@ Result<> translate_keep_alive(Translation& t, const Values& values) {
 }
 
 }  // namespace
-
-std::span<const FrontOption> rendezvous_keys() {
-  return kKeys;
-}
 
 Result<> translate_rendezvous_conf(Translation& t, const Sourced<std::string>& text) {
   const auto values = read_values(t, text);

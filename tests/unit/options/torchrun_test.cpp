@@ -254,7 +254,7 @@ TEST(Torchrun, LetsThePlatformCountTheNodesUnlessTheyAreDescribed) {
   EXPECT_EQ(setting_of("torchrun --nproc-per-node 8 --master-port 1 --rdzv-id 1 a", "nnodes"), "");
   for (const std::string option :
        {"--rdzv-backend static", "--rdzv-endpoint h:1", "--master-addr h", "--node-rank 0"}) {
-    EXPECT_EQ(setting_of("torchrun " + option + " a", "nnodes"), "1 (default of torchrun)")
+    EXPECT_EQ(setting_of("torchrun " + option + " a", "nnodes"), "1 (torchrun's default of --nnodes)")
         << option;
   }
   EXPECT_EQ(setting_of("torchrun --master-addr h a", "nnodes", {{"MUSTER_NNODES", "3"}}),
