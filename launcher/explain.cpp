@@ -1,6 +1,8 @@
 // Everything that answers a question instead of running a job.
 #include "explain.hpp"
 
+#include "front_end.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,9 +33,13 @@ std::string table_of(const std::vector<Decision>& decisions) {
 
 }  // namespace
 
-std::optional<Result<std::string>> asked_for_text(const Settings& settings) {
+std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
+  const Settings& settings = line.settings;
+  if (line.front_end != nullptr && settings.has(kPrintOptions)) {
+    return front_end_table(*line.front_end);
+  }
   if (is_on(settings, "help")) {
-    return help_text();
+    return line.front_end != nullptr ? front_end_help(*line.front_end) : help_text();
   }
   if (is_on(settings, "version")) {
     return std::string("muster " MUSTER_VERSION "\n");
@@ -42,7 +48,8 @@ std::optional<Result<std::string>> asked_for_text(const Settings& settings) {
     return man_page();
   }
   if (const auto shell = settings.find("print-completion")) {
-    return completion_script(*shell);
+    return line.front_end != nullptr ? front_end_completion(*line.front_end, *shell)
+                                     : completion_script(*shell);
   }
   return std::nullopt;
 }

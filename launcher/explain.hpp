@@ -11,7 +11,7 @@
 namespace muster {
 
 /// The text of --help, --version, --print-man or --print-completion; nothing if none is asked for.
-[[nodiscard]] std::optional<Result<std::string>> asked_for_text(const Settings& settings);
+[[nodiscard]] std::optional<Result<std::string>> asked_for_text(const CommandLine& line);
 
 /// Writes to standard output. Returns the exit code 0, or an error when it cannot be written.
 [[nodiscard]] Result<int> print(const Result<std::string>& text);

@@ -1,5 +1,6 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
 #include "explain.hpp"
+#include "front_end.hpp"
 #include "gang_setup.hpp"
 #include "options.hpp"
 #include "requests.hpp"
@@ -72,10 +73,11 @@ Result<Planned> plan_job(const CommandLine& line, JobRequest& job, const Snapsho
     remark_ignored(planned.plan, line.settings);
     return planned;
   }
-  const auto mode = choose_mode(line.settings, snapshot);
+  auto mode = choose_mode(line.settings, snapshot);
   if (!mode) {
     return mode.error();
   }
+  add_worker_arguments(mode->mode, line);
   const auto cluster = describe_cluster(snapshot, line.settings, roles_to_be_given(mode->mode));
   if (!cluster) {
     return cluster.error();
@@ -87,7 +89,11 @@ Result<Planned> plan_job(const CommandLine& line, JobRequest& job, const Snapsho
       !bound) {
     return bound.error();
   }
-  return Planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
+  Planned planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
+  for (std::string& remark : front_end_remarks(line, *cluster)) {
+    planned.plan.remarks.push_back(std::move(remark));
+  }
+  return planned;
 }
 
 /// The last words of the job: on the console, and in the file that --report names.
@@ -159,12 +165,17 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (!line) {
     return line.error();
   }
-  const auto text = asked_for_text(line->settings);
+  const auto text = asked_for_text(*line);
   if (text || line->command != Command::Run) {
     release_signals(inherited);  // nothing will be started that would have to be ended in order
   }
   if (text) {
     return print(*text);
+  }
+  if (line->command != Command::Run) {
+    for (const std::string& notice : line->notices) {  // a job says them when it starts
+      say_info(notice);
+    }
   }
   if (line->command == Command::Explain) {
     JobRequest any;

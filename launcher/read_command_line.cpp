@@ -1,53 +1,14 @@
 // Reads options with Boost.Program_options. It would look for options behind the program too, so
 // the command line is cut there first.
-#include "options.hpp"
-
-#include <muster/base/text.hpp>
-#include <muster/environment/marker.hpp>
+#include "front_end.hpp"
+#include "option_syntax.hpp"
 
 #include <boost/program_options.hpp>
-
-#include <algorithm>
-#include <cctype>
 
 namespace muster {
 namespace {
 
 namespace po = boost::program_options;
-
-constexpr std::string_view kVariableStart = "MUSTER_";
-
-/// Names are compared without what they all begin with: it would make each look like each.
-std::optional<std::string> nearest_option(std::string_view typed) {
-  std::vector<std::string> names;
-  for (const Option& option : option_table()) {
-    names.emplace_back(option.name);
-  }
-  return nearest_name(typed, names);
-}
-
-const Option* find_option(std::string_view name) {
-  const auto table = option_table();
-  const auto at = std::find_if(
-      table.begin(), table.end(), [&](const Option& option) { return name == option.name; });
-  return at == table.end() ? nullptr : &*at;
-}
-
-const Option* find_letter(char letter) {
-  const auto table = option_table();
-  const auto at = std::find_if(
-      table.begin(), table.end(), [&](const Option& option) { return letter == option.letter; });
-  return at == table.end() ? nullptr : &*at;
-}
-
-/// "--nproc_per_node=4" becomes "--nproc-per-node=4"; the value is left alone.
-std::string with_dashes(const std::string& token) {
-  std::string result = token;
-  const auto end =
-      result.begin() + static_cast<std::ptrdiff_t>(std::min(result.find('='), result.size()));
-  std::replace(result.begin(), end, '_', '-');
-  return result;
-}
 
 /// True when the option's value is the next token.
 bool takes_next(const std::string& token) {
@@ -67,6 +28,7 @@ bool is_module_option(const std::string& token) {
 struct Cut {
   std::vector<std::string> options;
   std::vector<std::string> program;
+  bool may_be_front_end = true;  ///< false: the program was set apart, or is a module's arguments
 };
 
 Cut cut(std::span<const std::string> tokens) {
@@ -75,6 +37,7 @@ Cut cut(std::span<const std::string> tokens) {
   for (bool is_done = false; i < tokens.size() && !is_done; ++i) {
     if (tokens[i] == "--") {
       ++i;
+      result.may_be_front_end = false;
       break;
     }
     if (tokens[i].size() < 2 || tokens[i].front() != '-') {
@@ -86,6 +49,7 @@ Cut cut(std::span<const std::string> tokens) {
       result.options.push_back(tokens[++i]);
     }
     is_done = is_module_option(token);  // what follows are the module's arguments
+    result.may_be_front_end = !is_done;
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
   return result;
@@ -105,16 +69,12 @@ po::options_description describe_options() {
   return all;
 }
 
-Error unknown_option(const std::string& typed) {
-  const std::string shown =
-      typed.starts_with('-') ? typed.substr(0, typed.find('=')) : "--" + typed;
-  const auto nearest =
-      nearest_option(shown.substr(std::min(shown.find_first_not_of('-'), shown.size())));
-  return Error{ErrorKind::BadUsage,
-               "unknown option '" + shown + "'" +
-                   (nearest ? "; did you mean '--" + *nearest + "'?"
-                            : "; 'muster --help' lists them, and a program that begins with a dash "
-                              "goes behind '--'")};
+Error unknown_own_option(const std::string& typed) {
+  const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
+  return unknown_option(typed.starts_with('-') ? typed : "--" + typed,
+                        nearest_option(bare.substr(0, bare.find('='))),
+                        "'muster --help' lists them, and a program that begins with a dash goes "
+                        "behind '--'");
 }
 
 Error syntax_error(const po::invalid_command_line_syntax& error) {
@@ -140,10 +100,13 @@ Result<> read_flags(const std::vector<std::string>& tokens, Settings& settings) 
     const auto parsed = po::command_line_parser(tokens).options(all).style(kStyle).run();
     for (const auto& option : parsed.options) {
       const std::string name = "--" + option.string_key;
-      settings.set(option.string_key, {option.value.empty() ? "1" : option.value.front(), name});
+      const std::string value = option.value.empty() ? "1" : option.value.front();
+      if (auto set = set_option(settings, option.string_key, {value, name}); !set) {
+        return set;
+      }
     }
   } catch (const po::unknown_option& error) {
-    return unknown_option(error.get_option_name());
+    return unknown_own_option(error.get_option_name());
   } catch (const po::invalid_command_line_syntax& error) {
     return syntax_error(error);
   } catch (const po::error& error) {
@@ -152,77 +115,11 @@ Result<> read_flags(const std::vector<std::string>& tokens, Settings& settings) 
   return {};
 }
 
-std::string variable_name(std::string option) {
-  std::transform(option.begin(), option.end(), option.begin(), [](unsigned char c) {
-    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-  });
-  return std::string(kVariableStart) + option;
-}
-
-Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
-  return Error{ErrorKind::BadEnvironment,
-               "unknown variable '" + name + "'" +
-                   (nearest ? "; did you mean '" + variable_name(*nearest) + "'?"
-                            : "; names that begin with MUSTER_ are options of muster")};
-}
-
-/// Kubernetes sets these in every pod beside a Service called "muster" or "muster-anything": its
-/// host, its ports, and links such as tcp://10.0.0.1:80.
-/// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
-bool is_of_a_service(const std::string& name, const std::string& value) {
-  const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
-  return name.ends_with("_SERVICE_HOST") || name.find("_SERVICE_PORT") != std::string::npos ||
-         name.find("_PORT_") != std::string::npos || is_link;
-}
-
-/// Our marker; the token, for which there is no flag since command lines are public; and what others
-/// mean by a name of ours: images say which version they hold.
-bool is_no_option(const std::string& name, const std::string& value) {
-  return name == kMarkerVariable || name == "MUSTER_TOKEN" || name == "MUSTER_VERSION" ||
-         is_of_a_service(name, value);
-}
-
-/// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
-Result<> read_own_variable(const std::string& variable,
-                           const std::string& value,
-                           Settings& settings) {
-  std::string name = variable.substr(kVariableStart.size());
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
-  });
-  const Option* const option = find_option(name);
-  if (option == nullptr) {
-    return unknown_variable(variable, nearest_option(name));
-  }
-  if (option->argument == nullptr && value != "0" && value != "1") {
-    return wrong_value({value, variable}, "0 or 1");
-  }
-  if (!settings.has(name)) {
-    settings.set(name, {value, variable});
-  }
-  return {};
-}
-
-Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
-  for (const auto& [variable, value] : snapshot.variables) {
-    if (!variable.starts_with(kVariableStart) || is_no_option(variable, value)) {
-      continue;
-    }
-    if (auto read = read_own_variable(variable, value, settings); !read) {
-      return read;
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot) {
-  CommandLine line;
-  std::vector<std::string> tokens;
-  for (std::size_t i = 1; i < argv.size(); ++i) {
-    tokens.emplace_back(argv[i]);
-  }
+/// `muster [plan|explain|run] [options] program ...`, where the program may be another launcher's
+/// name with its command line.
+Result<> read_own_command_line(CommandLine& line,
+                               const std::vector<std::string>& tokens,
+                               const Snapshot& snapshot) {
   std::span<const std::string> rest(tokens);
   if (!tokens.empty()) {
     const std::string& first = tokens.front();
@@ -233,12 +130,38 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   }
   Cut parts = cut(rest);
   if (auto read = read_flags(parts.options, line.settings); !read) {
-    return read.error();
+    return read;
   }
-  if (auto read = read_own_variables(snapshot, line.settings); !read) {
-    return read.error();
+  const FrontEnd* const front_end = parts.may_be_front_end && !parts.program.empty()
+                                        ? find_front_end(parts.program.front())
+                                        : nullptr;
+  if (front_end != nullptr) {
+    const std::string called = std::string("muster ") + front_end->name;
+    return read_front_end(line, *front_end, called, std::span(parts.program).subspan(1), snapshot);
   }
   line.program = std::move(parts.program);
+  return read_own_variables(snapshot, line.settings);
+}
+
+}  // namespace
+
+Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot) {
+  CommandLine line;
+  const std::vector<std::string> tokens(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
+  const std::string name = argv.empty() ? "" : argv.front();
+  const auto front_end = front_end_of(name);
+  if (!front_end) {
+    return front_end.error();
+  }
+  const auto read = *front_end != nullptr
+                        ? read_front_end(line, **front_end, (*front_end)->name, tokens, snapshot)
+                        : read_own_command_line(line, tokens, snapshot);
+  if (!read) {
+    return read.error();
+  }
+  if (auto extra = read_run_method(line, snapshot); !extra) {
+    return extra.error();
+  }
   return line;
 }
 

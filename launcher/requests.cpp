@@ -52,7 +52,8 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   } else if (line.program.empty() || line.program.front().empty()) {
     return Error{ErrorKind::BadUsage,
                  "no program to run; try 'muster train.py' or 'muster --help'"};
-  } else if (line.program.front().ends_with(".py") && !is_on(line.settings, "no-python")) {
+  } else if ((line.is_python_script || line.program.front().ends_with(".py")) &&
+             !is_on(line.settings, "no-python")) {
     job.program = {python};
     job.script = line.program.front();
   }

@@ -1,5 +1,5 @@
 // --help, the manual page and the completions, from the table of options.
-#include "options.hpp"
+#include "front_end.hpp"
 
 #include <muster/base/text.hpp>
 
@@ -13,6 +13,7 @@ constexpr const char* kIntroduction =
        muster [options] train.py [arguments...]
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
+       muster torchrun|msrun ...            that launcher's own command line (--help behind it)
 
 Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
 process per accelerator the way the framework expects, watches them, and says what happened.
@@ -73,18 +74,6 @@ std::vector<Option> options_of(const std::string& section) {
   return options;
 }
 
-/// Breaks text between words into lines of at most `width`.
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  for (const std::string& word : split(text, ' ')) {
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
-      lines.emplace_back();
-    }
-    lines.back() += (lines.back().empty() ? "" : " ") + word;
-  }
-  return lines;
-}
-
 /// Text as roff wants it: "-" would become a hyphen, a leading "." or "'" a request.
 std::string roff(std::string_view text) {
   std::string escaped;
@@ -108,19 +97,28 @@ std::string bash_choices(const Option& option) {
          "' -- \"$current\")); return ;;\n";
 }
 
-std::string bash_completion() {
+/// The name of the shell function that completes a command.
+std::string function_of(std::string command) {
+  std::replace(command.begin(), command.end(), '.', '_');
+  return "_" + command;
+}
+
+std::string bash_completion(const std::string& command,
+                            std::span<const Option> options,
+                            const std::string& first_words) {
+  const std::string function = function_of(command);
   std::string words;
   std::string with_choices;
   std::string with_value;
-  for (const Option& option : option_table()) {
+  for (const Option& option : options) {
     words += " --" + std::string(option.name);
     with_choices += bash_choices(option);
     if (option.argument != nullptr) {
       with_value += (with_value.empty() ? "--" : "|--") + std::string(option.name);
     }
   }
-  return "# bash completion for muster\n"
-         "_muster() {\n"
+  return "# bash completion for " + command + "\n" + function +
+         "() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
          "  case $previous in\n" +
          with_choices +
@@ -134,13 +132,16 @@ std::string bash_completion() {
          words.substr(1) +
          "' -- \"$current\"))\n"
          "  elif ((COMP_CWORD == 1)); then\n"
-         "    COMPREPLY=($(compgen -W 'run plan explain' -- \"$current\") $(compgen -f -- "
+         "    COMPREPLY=($(compgen -W '" +
+         first_words +
+         "' -- \"$current\") $(compgen -f -- "
          "\"$current\"))\n"
          "  else\n"
          "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
          "  fi\n"
          "}\n"
-         "complete -o filenames -F _muster muster\n";
+         "complete -o filenames -F " +
+         function + " " + command + "\n";
 }
 
 /// How zsh completes the value of an option.
@@ -152,9 +153,9 @@ std::string zsh_action(const Option& option) {
   return argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
 }
 
-std::string zsh_completion() {
-  std::string text = "#compdef muster\n_arguments -s -S \\\n";
-  for (const Option& option : option_table()) {
+std::string zsh_completion(const std::string& command, std::span<const Option> options) {
+  std::string text = "#compdef " + command + "\n_arguments -s -S \\\n";
+  for (const Option& option : options) {
     std::string help = option.help;
     help.erase(std::remove_if(help.begin(),
                               help.end(),
@@ -172,17 +173,33 @@ std::string zsh_completion() {
   return text + "  '1:program:_files' '*::arguments:_normal'\n";
 }
 
-/// An option in --help: its spelling on the left, its text wrapped on the right.
-std::string help_of(const Option& option) {
+std::string man_entry(const Option& option) {
+  return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
+}
+
+}  // namespace
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (const std::string& word : split(text, ' ')) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
+      lines.emplace_back();
+    }
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
+}
+
+std::string help_entry(const std::string& spelled, std::string_view help) {
   constexpr std::size_t kColumn = 30;
   constexpr std::size_t kWidth = 98;
   std::string text;
-  std::string line = "  " + spelled(option);
+  std::string line = "  " + spelled;
   if (line.size() + 2 > kColumn) {
     text = line + "\n";
     line.clear();
   }
-  for (const std::string& part : wrap(option.help, kWidth - kColumn)) {
+  for (const std::string& part : wrap(help, kWidth - kColumn)) {
     line.resize(kColumn, ' ');
     text += line;
     text += part;
@@ -192,12 +209,6 @@ std::string help_of(const Option& option) {
   return text;
 }
 
-std::string man_entry(const Option& option) {
-  return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
-}
-
-}  // namespace
-
 std::string help_text() {
   std::string text = kIntroduction;
   for (const std::string& section : sections()) {
@@ -205,7 +216,7 @@ std::string help_text() {
     text += section;
     text += ":\n";
     for (const Option& option : options_of(section)) {
-      text += help_of(option);
+      text += help_entry(spelled(option), option.help);
     }
   }
   return text + kClosing;
@@ -234,14 +245,25 @@ std::string man_page() {
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
 
-Result<std::string> completion_script(const Sourced<std::string>& shell) {
+Result<std::string> completion_script(const Sourced<std::string>& shell,
+                                      const std::string& command,
+                                      std::span<const Option> options,
+                                      const std::string& words) {
   if (shell.value == "bash") {
-    return bash_completion();
+    return bash_completion(command, options, words);
   }
   if (shell.value == "zsh") {
-    return zsh_completion();
+    return zsh_completion(command, options);
   }
   return wrong_value(shell, "bash or zsh");
+}
+
+Result<std::string> completion_script(const Sourced<std::string>& shell) {
+  std::string words = "run plan explain";
+  for (const FrontEnd& front_end : front_ends()) {
+    words += std::string(" ") + front_end.name;
+  }
+  return completion_script(shell, "muster", option_table(), words);
 }
 
 }  // namespace muster

@@ -65,6 +65,9 @@ Result<> apply_settings(Findings& findings, const Settings& settings) {
   if (const auto slots = settings.find("nproc-per-node")) {
     findings.slots = slots;
   }
+  if (const auto job_id = settings.find("job-id")) {
+    findings.job_id = job_id;
+  }
   return {};
 }
 

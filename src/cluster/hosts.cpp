@@ -21,21 +21,6 @@ Sourced<std::string> as_text(const HostList& hosts) {
 
 }  // namespace
 
-Endpoint split_endpoint(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const bool is_bracketed = text.starts_with('[') && text.find(']') != std::string::npos;
-  const bool has_port = colon != std::string::npos &&
-                        (is_bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
-  Endpoint endpoint{has_port ? text.substr(0, colon) : text, std::nullopt};
-  if (has_port) {
-    endpoint.port = text.substr(colon + 1);
-  }
-  if (is_bracketed && endpoint.host.ends_with(']')) {
-    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
-  }
-  return endpoint;
-}
-
 Result<HostList> read_host_list(const Sourced<std::string>& text) {
   const std::vector<std::string> hosts = split(text.value, ',');
   if (!are_host_names(hosts)) {

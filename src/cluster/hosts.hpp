@@ -4,6 +4,8 @@
 
 #include "platform.hpp"
 
+#include <muster/base/endpoint.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,14 +13,6 @@
 namespace muster {
 
 using HostList = Sourced<std::vector<std::string>>;
-
-/// "host", "host:port", "[address]:port", or the address of a version 6 host without a port.
-struct Endpoint {
-  std::string host;  ///< without brackets
-  std::optional<std::string> port;
-};
-
-[[nodiscard]] Endpoint split_endpoint(const std::string& text);
 
 /// "a,b,c", as Volcano's svc plugin writes it.
 [[nodiscard]] Result<HostList> read_host_list(const Sourced<std::string>& text);

@@ -4,7 +4,7 @@
 #include "hosts.hpp"
 #include "platform.hpp"
 
-#include <optional>
+#include <muster/base/endpoint.hpp>
 
 namespace muster {
 namespace {

@@ -60,7 +60,7 @@ def options_of_help(text):
     options = {}
     current = None
     for line in text[text.index("\nJob:") :].splitlines():
-        match = re.match(r"  (?:-(\w), |    )--([a-z-]+)(?: ([A-Z]+))?(?: {2,}(.*))?$", line)
+        match = re.match(r"  (?:-(\w), |    )--([a-z-]+)(?: ([A-Z=]+))?(?: {2,}(.*))?$", line)
         if match:
             letter, name, argument, words = match.groups()
             current = name
@@ -86,6 +86,23 @@ def test_the_options_are_those_of_help(desk):
     assert table(page("options.md"), "Option") == [
         row_of(name, *values) for name, values in options.items()
     ]
+
+
+@pytest.mark.parametrize("name", ["torchrun", "msrun"])
+def test_the_tables_of_another_launcher_are_those_of_the_program(name, desk):
+    printed = tables(desk.run(f"muster {name} --print-options").stdout)
+    described = tables(section(page("command-lines.md"), name))
+
+    assert len(printed[0]) > 10
+    assert described == printed
+
+
+def test_what_torch_distributed_launch_has_more_is_the_last_of_its_options(desk):
+    printed = tables(desk.run("muster torch.distributed.launch --print-options").stdout)[0]
+    described = tables(section(page("command-lines.md"), "torch.distributed.launch"))[0]
+
+    assert described == [printed[0], printed[-1]]
+    assert printed[1:-1] == tables(desk.run("muster torchrun --print-options").stdout)[0][1:]
 
 
 # --- Exit codes ----------------------------------------------------------------------------------

@@ -13,7 +13,16 @@ SOURCES = [
     ROOT / "include/muster/environment/settings.hpp",
 ]
 # Help, manual page and a build tool: what they say is no message.
-WITHOUT_MESSAGES = ("embed_templates.cpp", "texts.cpp", "option_table.cpp")
+WITHOUT_MESSAGES = (
+    "embed_templates.cpp",
+    "front_end_table.cpp",
+    "front_end_texts.cpp",
+    "msrun_options.cpp",
+    "option_table.cpp",
+    "rendezvous_keys.cpp",
+    "texts.cpp",
+    "torchrun_options.cpp",
+)
 
 # Texts of several words that are no part of a message that wants an explanation.
 OTHER_TEXTS = {
@@ -21,6 +30,9 @@ OTHER_TEXTS = {
     "a free port, at start": "a source",
     "the gang, at start": "a source",
     "assumed equal to ours": "a source",
+    "default of torchrun": "a source",
+    "default of msrun": "a source",
+    "torchrun's default of --nnodes": "a source",
     "default of hai": "a source",
     "default of modelarts": "a source",
     "nodes.slots of the others": "a field",

@@ -1,6 +1,9 @@
 // Reads golden cases and makes what they expect.
 #include "case.hpp"
 
+#include "front_end.hpp"
+#include "requests.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/base/yaml.hpp>
 #include <muster/cluster/cluster.hpp>
@@ -62,6 +65,10 @@ Result<> read_environment(Case& given, const fs::path& file) {
 
 Result<> read_arguments(Case& given, const fs::path& file) {
   const std::vector<std::string> lines = lines_of(file);
+  if (!lines.empty() && (lines.front() == "muster" || find_front_end(lines.front()) != nullptr)) {
+    given.command_line = lines;
+    return {};
+  }
   const auto dashes = std::find(lines.begin(), lines.end(), "--");
   if (dashes == lines.end()) {
     return bad_case(file, "no '--' before the program");
@@ -135,21 +142,54 @@ Result<> check_names(const fs::path& folder) {
   return {};
 }
 
-Result<LaunchPlan> plan_of(const Case& given) {
+/// A case has a command line, or settings and a program that is run as it is.
+Result<CommandLine> line_of(const Case& given) {
+  if (given.command_line.empty()) {
+    CommandLine line;
+    line.settings = given.settings;
+    line.program = given.program;
+    return line;
+  }
+  std::vector<std::string> tokens = given.command_line;
+  std::vector<char*> argv;
+  for (std::string& token : tokens) {
+    argv.push_back(token.data());
+  }
+  return read_command_line(argv, given.snapshot);
+}
+
+Result<JobRequest> job_of(const Case& given, const CommandLine& line) {
+  if (!given.command_line.empty()) {
+    return read_job(line, given.snapshot);
+  }
   JobRequest job;
   job.program = given.program;
   if (const auto log_dir = given.settings.find("log-dir")) {
     job.log_dir = log_dir->value;
   }
-  if (is_already_worker(given.snapshot) && !given.settings.has("nproc-per-node")) {
+  return job;
+}
+
+Result<LaunchPlan> plan_of(const Case& given) {
+  const auto line = line_of(given);
+  if (!line) {
+    return line.error();
+  }
+  const auto requested = job_of(given, *line);
+  if (!requested) {
+    return requested.error();
+  }
+  const JobRequest& job = *requested;
+  if (is_already_worker(given.snapshot) && !line->settings.has("nproc-per-node")) {
     return make_worker_plan(job, given.snapshot);
   }
-  const auto mode = choose_mode(given.settings, given.snapshot);
+  auto mode = choose_mode(line->settings, given.snapshot);
   if (!mode) {
     return mode.error();
   }
+  add_worker_arguments(mode->mode, *line);
   const auto cluster =
-      describe_cluster(given.snapshot, given.settings, roles_to_be_given(mode->mode));
+      describe_cluster(given.snapshot, line->settings, roles_to_be_given(mode->mode));
   if (!cluster) {
     return cluster.error();
   }

@@ -18,6 +18,7 @@ struct Case {
   Snapshot snapshot;
   Settings settings;
   std::vector<std::string> program;
+  std::vector<std::string> command_line;  ///< instead: argv, read as the program reads it
 };
 
 /// The case in `folder`. A file that no case has, or a line that says nothing, is an error: a

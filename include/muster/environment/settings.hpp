@@ -56,6 +56,13 @@ class Settings {
     return found;
   }
   [[nodiscard]] bool has(std::string_view name) const { return find(name).has_value(); }
+  /// Calls `visit` with each name and its value, in the order of the names.
+  template <typename Visitor>
+  void for_each(const Visitor& visit) const {
+    for (const auto& [name, value] : values_) {
+      visit(name, value);
+    }
+  }
 
  private:
   std::map<std::string, Sourced<std::string>, std::less<>> values_;

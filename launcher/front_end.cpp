@@ -1,0 +1,221 @@
+// Reads the command line of another launcher: options up to the script, its variables, and what
+// muster adds of its own. Then the options become settings.
+#include "front_end.hpp"
+
+#include "front_end_tokens.hpp"
+#include "option_syntax.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+namespace muster {
+namespace {
+
+bool is_choice(const FrontOption& option, const std::string& value) {
+  const std::vector<std::string> choices = split(option.choices, ' ');
+  return std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
+/// What the table says of each option that is given, and then what only the front end knows.
+Result<> translate(const FrontEnd& front_end, Translation& translation) {
+  for (const FrontOption& option : front_end.options()) {
+    const std::string name = dashed(option.name);
+    if (!translation.has(name)) {
+      continue;
+    }
+    const Sourced<std::string>& value = translation.given.at(name);
+    if (option.is_strict && !is_choice(option, value.value)) {
+      return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
+    }
+    if (option.fate == Fate::Ignored) {
+      translation.notices.push_back("ignoring " + value.source + ": " + option.note);
+    } else if (option.setting != nullptr) {
+      translation.set(option.setting, value);
+    }
+  }
+  return front_end.translate(translation);
+}
+
+bool asks_for_text(const Settings& settings) {
+  for (const char* const name :
+       {"help", "version", "print-man", "print-completion", kPrintOptions}) {
+    if (settings.has(name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void take_over(CommandLine& line, Translation& translation) {
+  line.program = std::move(translation.program);
+  line.worker_arguments = std::move(translation.worker_arguments);
+  line.is_python_script = translation.is_python_script;
+  line.notices.insert(line.notices.end(), translation.notices.begin(), translation.notices.end());
+}
+
+/// The name decides how workers are started. Before the options, --mode can be given all the same.
+Result<> check_mode(const Settings& settings,
+                    const FrontEnd& front_end,
+                    const std::string& called) {
+  const auto mode = settings.find("mode");
+  if (mode && mode->value != front_end.mode && mode->value != "auto") {
+    return Error{ErrorKind::BadUsage,
+                 mode->source + " is '" + mode->value + "' but '" + called +
+                     "' starts workers by '" + front_end.mode + "'; leave one of them out"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Sourced<std::string>> Translation::find(const std::string& name) const {
+  const auto at = given.find(name);
+  return at == given.end() || at->second.value.empty() ? std::nullopt : std::optional(at->second);
+}
+
+bool Translation::is_on(const std::string& name) const {
+  return has(name);  // a switch that is off is not given
+}
+
+void Translation::set(const std::string& setting, Sourced<std::string> value) {
+  settings.insert_or_assign(setting, std::move(value));
+}
+
+void Translation::ignore(const std::string& name,
+                         const std::string& setting,
+                         const std::string& why) {
+  const auto at = given.find(name);
+  if (at != given.end() && !at->second.value.empty()) {
+    notices.push_back("ignoring " + at->second.source + ": " + why);
+  }
+  settings.erase(setting);
+}
+
+Result<const FrontEnd*> front_end_of(std::string_view argv0) {
+  std::string name = std::filesystem::path(argv0).filename();
+  if (name.starts_with('-')) {  // a login shell's
+    name.erase(0, 1);
+  }
+  if (name.empty() || name.starts_with("muster")) {
+    return nullptr;
+  }
+  if (const FrontEnd* const front_end = find_front_end(name)) {
+    return front_end;
+  }
+  std::vector<std::string> known = {"muster"};
+  for (const FrontEnd& front_end : front_ends()) {
+    known.emplace_back(front_end.name);
+  }
+  return Error{ErrorKind::BadUsage,
+               "this program was started as '" + name + "', expected a name that begins with " +
+                   "muster, or one of " + join(std::span(known).subspan(1), ", ")};
+}
+
+Result<> read_front_end(CommandLine& line,
+                        const FrontEnd& front_end,
+                        const std::string& called,
+                        std::span<const std::string> tokens,
+                        const Snapshot& snapshot) {
+  auto read = read_tokens(front_end, tokens, Own::Allowed);
+  if (!read) {
+    return read.error();
+  }
+  line.front_end = &front_end;
+  read->own.for_each([&](const std::string& name, const Sourced<std::string>& value) {
+    line.settings.set(name, value);
+  });
+  if (auto checked = check_mode(line.settings, front_end, called); !checked) {
+    return checked;
+  }
+  line.settings.set("mode", {front_end.mode, called});
+  if (auto own = read_own_variables(snapshot, line.settings);
+      !own || asks_for_text(line.settings)) {
+    return own;
+  }
+  if (auto variables = read_variables(front_end, snapshot, read->given); !variables) {
+    return variables;
+  }
+  Translation translation{
+      snapshot, true, line.settings, std::move(read->given), {}, {}, {}, false, {}};
+  translation.program = std::move(read->program);
+  if (auto translated = translate(front_end, translation); !translated) {
+    return translated;
+  }
+  for (const auto& [name, value] : translation.settings) {
+    const auto own = line.settings.find(name);
+    if (!own || is_flag(value.source) || name == "mode") {
+      line.settings.set(name, value);
+    }
+  }
+  take_over(line, translation);
+  return {};
+}
+
+Result<> read_extra_options(CommandLine& line,
+                            const FrontEnd& front_end,
+                            const Sourced<std::string>& words,
+                            const Snapshot& snapshot) {
+  std::vector<std::string> tokens;
+  for (const std::string& piece : split(words.value, ' ')) {
+    if (const std::string_view word = trim(piece); !word.empty()) {
+      tokens.emplace_back(word);
+    }
+  }
+  auto read = read_tokens(front_end, tokens, Own::Unknown);
+  if (!read) {
+    return Error{ErrorKind::BadEnvironment, words.source + ": " + read.error().message};
+  }
+  if (!read->program.empty()) {
+    return wrong_value(words, std::string("options of ") + front_end.name + " and no program");
+  }
+  for (auto& [name, value] : read->given) {
+    value.source = words.source;
+  }
+  Translation translation{snapshot,
+                          false,
+                          line.settings,
+                          std::move(read->given),
+                          {},
+                          {},
+                          {},
+                          line.is_python_script,
+                          {}};
+  translation.program = std::move(line.program);
+  translation.worker_arguments = std::move(line.worker_arguments);
+  if (auto translated = translate(front_end, translation); !translated) {
+    return translated;
+  }
+  for (const auto& [name, value] : translation.settings) {
+    line.settings.set(name, value);
+  }
+  take_over(line, translation);
+  return {};
+}
+
+void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {
+  for (RoleTemplate& role : mode.roles) {
+    role.arguments.insert(
+        role.arguments.end(), line.worker_arguments.begin(), line.worker_arguments.end());
+  }
+}
+
+std::vector<std::string> front_end_remarks(const CommandLine& line, const Cluster& cluster) {
+  std::vector<std::string> remarks = line.notices;
+  if (line.front_end == nullptr || line.settings.has("nnodes") || cluster.nodes == 1) {
+    return remarks;
+  }
+  for (const Decision& decision : cluster.decisions) {
+    if (decision.field == "nodes.count") {
+      remarks.push_back(std::string(line.front_end->name) +
+                        " alone would run on one node: taking " + decision.value + " from " +
+                        decision.source);
+    }
+  }
+  return remarks;
+}
+
+}  // namespace muster

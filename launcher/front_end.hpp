@@ -1,0 +1,125 @@
+#pragma once
+
+// The command lines of other launchers: one table of options for each, from which parsing, --help,
+// the completions and the tables in docs/command-lines.md are made.
+
+#include "options.hpp"
+
+#include <muster/cluster/cluster.hpp>
+#include <muster/mode/mode_template.hpp>
+
+#include <map>
+
+namespace muster {
+
+/// What becomes of an option of another launcher.
+enum class Fate {
+  Same,
+  Better,  ///< the note says how
+  Ignored  ///< the note says why
+};
+
+/// One option of another launcher.
+struct FrontOption {
+  const char* name;      ///< as the original spells it, without the dashes in front
+  char letter;           ///< short form, or '\0'
+  const char* argument;  ///< what its value is called; nullptr: a switch
+  Fate fate;
+  const char* note;               ///< for users: what it does here
+  const char* setting = nullptr;  ///< gets what is given; nullptr: `translate` knows, or nobody
+  const char* choices = nullptr;  ///< for completions, separated by blanks
+  bool is_strict = false;         ///< anything else than the choices is an error
+  bool may_be_variable = true;    ///< false: the original reads no variable for it
+};
+
+/// Between the options of another launcher and muster's settings.
+struct Translation {
+  const Snapshot& snapshot;
+  bool is_whole = true;  ///< false: options beside a description of the job, which have no defaults
+  /// Does a MUSTER_* variable name this setting? It is weaker than what is given as a flag.
+  const Settings& own;
+  std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes
+  std::map<std::string, Sourced<std::string>> settings;  ///< what comes out
+  std::vector<std::string> program;
+  std::vector<std::string> worker_arguments;  ///< as CommandLine's
+  bool is_python_script = false;              ///< as CommandLine's
+  std::vector<std::string> notices;           ///< for users: what is done otherwise than asked for
+
+  [[nodiscard]] bool has(const std::string& name) const { return given.contains(name); }
+  /// What is given, if it is given and not empty.
+  [[nodiscard]] std::optional<Sourced<std::string>> find(const std::string& name) const;
+  /// True for a switch that is given.
+  [[nodiscard]] bool is_on(const std::string& name) const;
+  void set(const std::string& setting, Sourced<std::string> value);
+  /// Leaves out what an option would have set, and says why.
+  void ignore(const std::string& name, const std::string& setting, const std::string& why);
+};
+
+/// Another launcher whose command line muster reads.
+struct FrontEnd {
+  const char* name;       ///< as a command of muster and as the name of a symlink
+  const char* mode;       ///< which template starts the workers
+  const char* program;    ///< for --help: what stands behind the options
+  const char* summary;    ///< for --help: what is better as a whole, in sentences
+  const char* variables;  ///< options are read from variables that begin so; nullptr: from none
+  char separator;         ///< between the words of an option, as the original writes them
+  std::span<const FrontOption> (*options)();
+  Result<> (*translate)(Translation& translation);  ///< what the table cannot say
+};
+
+[[nodiscard]] std::span<const FrontEnd> front_ends();
+
+/// The front end of that name; nullptr if there is none.
+[[nodiscard]] const FrontEnd* find_front_end(std::string_view name);
+
+/// The front end that the program's own name asks for: nullptr for "muster" and for all names that
+/// begin so. Fails for a name that means nothing.
+[[nodiscard]] Result<const FrontEnd*> front_end_of(std::string_view argv0);
+
+/// Reads the tokens behind the front end's name, its variables, and MUSTER_*, into `line`, whose
+/// settings are what muster's own flags in front have said. `called` is how the user named it.
+[[nodiscard]] Result<> read_front_end(CommandLine& line,
+                                      const FrontEnd& front_end,
+                                      const std::string& called,
+                                      std::span<const std::string> tokens,
+                                      const Snapshot& snapshot);
+
+/// Options of a front end that a variable of the platform holds. They win over everything.
+[[nodiscard]] Result<> read_extra_options(CommandLine& line,
+                                          const FrontEnd& front_end,
+                                          const Sourced<std::string>& words,
+                                          const Snapshot& snapshot);
+
+/// What a platform says about how to run, beside who the nodes are: ModelArts' variables for its
+/// MA_RUN_METHOD.
+[[nodiscard]] Result<> read_run_method(CommandLine& line, const Snapshot& snapshot);
+
+/// Gives the workers of the mode the arguments that the original would give them.
+void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
+
+/// What the user should know where the original would have done otherwise, for the start.
+[[nodiscard]] std::vector<std::string> front_end_remarks(const CommandLine& line,
+                                                         const Cluster& cluster);
+
+// The tables
+[[nodiscard]] std::span<const FrontOption> torchrun_options();
+[[nodiscard]] std::span<const FrontOption> torch_launch_options();
+[[nodiscard]] std::span<const FrontOption> msrun_options();
+[[nodiscard]] Result<> translate_torchrun(Translation& translation);
+[[nodiscard]] Result<> translate_torch_launch(Translation& translation);
+[[nodiscard]] Result<> translate_msrun(Translation& translation);
+
+/// The keys of torchrun's --rdzv-conf, as options without dashes.
+[[nodiscard]] std::span<const FrontOption> rendezvous_keys();
+
+/// torchrun's --rdzv-conf: each key becomes a setting, or is said to be ignored.
+[[nodiscard]] Result<> translate_rendezvous_conf(Translation& translation,
+                                                 const Sourced<std::string>& text);
+
+// Texts for users, made from a table.
+[[nodiscard]] std::string front_end_help(const FrontEnd& front_end);
+[[nodiscard]] std::string front_end_table(const FrontEnd& front_end);
+[[nodiscard]] Result<std::string> front_end_completion(const FrontEnd& front_end,
+                                                       const Sourced<std::string>& shell);
+
+}  // namespace muster

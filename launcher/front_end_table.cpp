@@ -1,0 +1,62 @@
+// The other launchers whose command lines muster reads.
+#include "front_end.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr auto kFrontEnds = std::to_array<FrontEnd>({
+    {"torchrun",
+     "torchrun",
+     "script.py [arguments...]",
+     "Nodes meet before anything starts, fail and restart together; the first failure is named, "
+     "and "
+     "its exit code is the job's.",
+     "PET_",
+     '-',
+     torchrun_options,
+     translate_torchrun},
+    {"torch.distributed.run",
+     "torchrun",
+     "script.py [arguments...]",
+     "The same as torchrun, for lines that begin with 'python -m torch.distributed.run'.",
+     "PET_",
+     '-',
+     torchrun_options,
+     translate_torchrun},
+    {"torch.distributed.launch",
+     "torchrun",
+     "script.py [arguments...]",
+     "torchrun for scripts that read --local-rank, for lines that begin with 'python -m "
+     "torch.distributed.launch'.",
+     "PET_",
+     '-',
+     torch_launch_options,
+     translate_torch_launch},
+    {"msrun",
+     "msrun",
+     "script.py [arguments...]",
+     "Nodes may have different numbers of workers; the first failure is named, and its exit code "
+     "is "
+     "the job's; no process outlives the job.",
+     nullptr,
+     '_',
+     msrun_options,
+     translate_msrun},
+});
+
+}  // namespace
+
+std::span<const FrontEnd> front_ends() {
+  return kFrontEnds;
+}
+
+const FrontEnd* find_front_end(std::string_view name) {
+  const auto at = std::find_if(
+      kFrontEnds.begin(), kFrontEnds.end(), [&](const FrontEnd& one) { return name == one.name; });
+  return at == kFrontEnds.end() ? nullptr : &*at;
+}
+
+}  // namespace muster

@@ -1,0 +1,113 @@
+// --help, the completions and the table for the documentation, from the options of a front end.
+#include "front_end.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr const char* kOwnOptions =
+    R"(
+muster's own options can be given here as well, such as --report FILE, --gang-timeout SECONDS or
+--verbose; 'muster --help' lists them. 'muster plan' in front prints what would be started, and
+'muster explain' what was detected. Nothing behind the script is read as an option, and an option
+cannot be abbreviated.
+)";
+
+std::string spelled(const FrontOption& option) {
+  std::string text = "--" + std::string(option.name);
+  if (option.letter != '\0') {
+    text = std::string("-") + option.letter + ", " + text;
+  }
+  return option.argument == nullptr ? text : text + " " + option.argument;
+}
+
+const char* heading_of(Fate fate) {
+  switch (fate) {
+    case Fate::Same:
+      return "The same:";
+    case Fate::Better:
+      return "Better, and how:";
+    default:
+      return "Ignored, and why:";
+  }
+}
+
+const char* word_of(Fate fate) {
+  switch (fate) {
+    case Fate::Same:
+      return "same";
+    case Fate::Better:
+      return "better";
+    default:
+      return "ignored";
+  }
+}
+
+std::string row_of(const std::string& option, const FrontOption& row) {
+  std::string setting;
+  if (row.setting != nullptr) {
+    const std::string name(row.setting);
+    const bool is_parameter = name.starts_with(kParameterPrefix);
+    setting = is_parameter ? "`--set " + name.substr(4) + "`" : "`--" + name + "`";
+  }
+  return "| `" + option + "` | " + word_of(row.fate) + " | " + row.note + " | " + setting + " |\n";
+}
+
+/// The options as the completions and others of muster's texts take them.
+std::vector<Option> as_options(const FrontEnd& front_end) {
+  std::vector<Option> options;
+  for (const FrontOption& option : front_end.options()) {
+    options.push_back(
+        {option.name, option.letter, option.argument, "", option.note, option.choices});
+  }
+  return options;
+}
+
+}  // namespace
+
+std::string front_end_help(const FrontEnd& front_end) {
+  const std::string name = front_end.name;
+  std::string text = "Usage: muster " + name + " [options] " + front_end.program + "\n       " +
+                     name + " [options] " + front_end.program + "   (a symlink to muster)\n\n";
+  for (const std::string& line : wrap(front_end.summary, 98)) {
+    text += line + "\n";
+  }
+  for (const Fate fate : {Fate::Same, Fate::Better, Fate::Ignored}) {
+    text += std::string("\n") + heading_of(fate) + "\n";
+    for (const FrontOption& option : front_end.options()) {
+      if (option.fate == fate) {
+        text += help_entry(spelled(option), option.note);
+      }
+    }
+  }
+  if (front_end.variables != nullptr) {
+    text += std::string("\nEach option can be given as a variable: --log-dir is ") +
+            front_end.variables + "LOG_DIR. A flag wins, and so does a\nMUSTER_* variable.\n";
+  }
+  return text + kOwnOptions;
+}
+
+std::string front_end_table(const FrontEnd& front_end) {
+  constexpr const char* kRule = "|---|---|---|---|\n";
+  std::string text = "| Option of " + std::string(front_end.name) +
+                     " | muster | How, or why not | muster's own |\n" + kRule;
+  for (const FrontOption& option : front_end.options()) {
+    text += row_of(spelled(option), option);
+  }
+  if (front_end.translate == translate_torchrun) {
+    text += "\n| Key of `--rdzv-conf` | muster | How, or why not | muster's own |\n";
+    text += kRule;
+    for (const FrontOption& key : rendezvous_keys()) {
+      text += row_of(std::string(key.name) + "=" + key.argument, key);
+    }
+  }
+  return text;
+}
+
+Result<std::string> front_end_completion(const FrontEnd& front_end,
+                                         const Sourced<std::string>& shell) {
+  return completion_script(shell, front_end.name, as_options(front_end), "");
+}
+
+}  // namespace muster

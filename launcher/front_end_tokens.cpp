@@ -1,0 +1,222 @@
+// Reads the words of another launcher's command line, and its variables.
+#include "front_end_tokens.hpp"
+
+#include "option_syntax.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+/// What muster has of its own beside the options of a front end, which says what the program is.
+const Option* find_own(const std::string& name) {
+  static constexpr std::array<std::string_view, 2> kDecided = {"module", "no-python"};
+  const bool is_decided = std::find(kDecided.begin(), kDecided.end(), name) != kDecided.end();
+  return is_decided ? nullptr : find_option(name);
+}
+
+/// One option as it was typed, found in one of the two tables.
+struct Typed {
+  std::string name;  ///< with dashes
+  std::string source;
+  bool takes_value = false;
+  bool is_own = false;
+  std::optional<std::string> inline_value;
+};
+
+std::optional<Typed> find_long(const FrontEnd& front_end, const std::string& token) {
+  const std::size_t equals = token.find('=');
+  Typed typed;
+  typed.source = token.substr(0, equals);
+  typed.name = dashed(typed.source.substr(2));
+  if (equals != std::string::npos) {
+    typed.inline_value = token.substr(equals + 1);
+  }
+  if (typed.name == kPrintOptions) {
+    typed.is_own = true;
+    return typed;
+  }
+  for (const FrontOption& option : front_end.options()) {
+    if (typed.name == dashed(option.name)) {
+      typed.takes_value = option.argument != nullptr;
+      return typed;
+    }
+  }
+  const Option* const own = find_own(typed.name);
+  if (own == nullptr) {
+    return std::nullopt;
+  }
+  typed.is_own = true;
+  typed.takes_value = own->argument != nullptr;
+  return typed;
+}
+
+/// "-r", "-r3" and "-r=3".
+std::optional<Typed> find_short(const FrontEnd& front_end, const std::string& token) {
+  Typed typed;
+  for (const FrontOption& option : front_end.options()) {
+    if (token[1] == option.letter) {
+      typed.name = dashed(option.name);
+      typed.takes_value = option.argument != nullptr;
+    }
+  }
+  if (typed.name.empty()) {
+    const Option* const letter = find_letter(token[1]);
+    const Option* const own = letter == nullptr ? nullptr : find_own(letter->name);
+    if (own == nullptr) {
+      return std::nullopt;
+    }
+    typed.name = own->name;
+    typed.takes_value = own->argument != nullptr;
+    typed.is_own = true;
+  }
+  typed.source = "--" + typed.name;
+  if (token.size() > 2) {
+    typed.inline_value = token.substr(token[2] == '=' ? 3 : 2);
+  }
+  return typed;
+}
+
+std::optional<std::string> nearest_of(const FrontEnd& front_end,
+                                      const std::string& typed,
+                                      Own own) {
+  const std::size_t start = typed.find_first_not_of('-');
+  const std::string bare =
+      start == std::string::npos ? "" : dashed(typed.substr(start, typed.find('=') - start));
+  std::vector<std::string> names;
+  for (const FrontOption& option : front_end.options()) {
+    names.push_back(dashed(option.name));
+  }
+  const auto nearest = nearest_name(bare, names);
+  if (!nearest) {
+    const auto of_muster = own == Own::Allowed ? nearest_option(bare) : std::nullopt;
+    return of_muster && find_own(*of_muster) != nullptr ? of_muster : std::nullopt;
+  }
+  const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
+  return front_end.options()[static_cast<std::size_t>(at)].name;
+}
+
+Error unknown_token(const FrontEnd& front_end, const std::string& token, Own own) {
+  return unknown_option(token,
+                        nearest_of(front_end, token, own),
+                        std::string("'muster ") + front_end.name +
+                            " --help' lists them, and a script that begins with a dash goes "
+                            "behind '--'");
+}
+
+Result<std::string> value_of(const Typed& typed,
+                             std::span<const std::string> tokens,
+                             std::size_t& i) {
+  if (!typed.takes_value) {
+    return typed.inline_value
+               ? Result<std::string>(
+                     Error{ErrorKind::BadUsage, typed.source + " is a switch and takes no value"})
+               : std::string("1");
+  }
+  if (typed.inline_value) {
+    return *typed.inline_value;
+  }
+  if (i + 1 >= tokens.size()) {
+    return Error{ErrorKind::BadUsage, typed.source + " needs a value"};
+  }
+  return tokens[++i];
+}
+
+/// The originals take the first "--" away wherever it is, so that scripts are started with
+/// "torchrun script.py -- --its-own-option".
+void drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
+  if (!has_dashes_before && program.size() > 1 && program[1] == "--") {
+    program.erase(program.begin() + 1);
+  }
+}
+
+/// A switch by variable: a number, as torchrun reads it, or a word.
+Result<bool> read_switch(const Sourced<std::string>& variable) {
+  if (variable.value == "true" || variable.value == "True") {
+    return true;
+  }
+  if (variable.value == "false" || variable.value == "False") {
+    return false;
+  }
+  const auto number = parse_integer(variable.value, 0, 1);
+  return number ? Result<bool>(*number == 1) : wrong_value(variable, "0, 1, true or false");
+}
+
+}  // namespace
+
+std::string dashed(std::string_view name) {
+  std::string result(name);
+  std::replace(result.begin(), result.end(), '_', '-');
+  return result;
+}
+
+Result<Tokens> read_tokens(const FrontEnd& front_end,
+                           std::span<const std::string> tokens,
+                           Own own) {
+  Tokens result;
+  std::size_t i = 0;
+  bool has_dashes = false;
+  for (; i < tokens.size(); ++i) {
+    const std::string& token = tokens[i];
+    if (token == "--") {
+      has_dashes = true;
+      ++i;
+      break;
+    }
+    if (token.size() < 2 || token.front() != '-') {
+      break;
+    }
+    const auto typed =
+        token.starts_with("--") ? find_long(front_end, token) : find_short(front_end, token);
+    if (!typed || (typed->is_own && own == Own::Unknown)) {
+      return unknown_token(front_end, token, own);
+    }
+    const auto value = value_of(*typed, tokens, i);
+    if (!value) {
+      return value.error();
+    }
+    if (!typed->is_own) {
+      result.given[typed->name] = {*value, typed->source};
+    } else if (auto set = set_option(result.own, typed->name, {*value, typed->source}); !set) {
+      return set.error();
+    }
+  }
+  result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
+  drop_dashes(result.program, has_dashes);
+  return result;
+}
+
+Result<> read_variables(const FrontEnd& front_end, const Snapshot& snapshot, Given& given) {
+  if (front_end.variables == nullptr) {
+    return {};
+  }
+  for (const FrontOption& option : front_end.options()) {
+    const std::string name = dashed(option.name);
+    std::string variable = front_end.variables;
+    for (const char c : name) {
+      variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    const auto value = snapshot.variable(variable);
+    if (!value || !option.may_be_variable || given.contains(name)) {
+      continue;
+    }
+    if (option.argument != nullptr) {
+      given[name] = {*value, variable};
+      continue;
+    }
+    const auto is_on = read_switch({*value, variable});
+    if (!is_on) {
+      return is_on.error();
+    }
+    if (*is_on) {
+      given[name] = {"1", variable};
+    }
+  }
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+#pragma once
+
+// The words of another launcher's command line, before anything is made of them.
+
+#include "front_end.hpp"
+
+namespace muster {
+
+/// What is given, by name of the option, with dashes.
+using Given = std::map<std::string, Sourced<std::string>>;
+
+/// The options in front of the script, and what begins with the script.
+struct Tokens {
+  Given given;
+  Settings own;  ///< options of muster among them
+  std::vector<std::string> program;
+};
+
+/// Whether options of muster may stand among those of a front end.
+enum class Own {
+  Allowed,
+  Unknown
+};
+
+/// "worker_num" is "worker-num".
+[[nodiscard]] std::string dashed(std::string_view name);
+
+/// Reads options up to the script. Fails with `BadUsage`.
+[[nodiscard]] Result<Tokens> read_tokens(const FrontEnd& front_end,
+                                         std::span<const std::string> tokens,
+                                         Own own);
+
+/// PET_NPROC_PER_NODE is --nproc-per-node where the flag is not given.
+[[nodiscard]] Result<> read_variables(const FrontEnd& front_end,
+                                      const Snapshot& snapshot,
+                                      Given& given);
+
+}  // namespace muster

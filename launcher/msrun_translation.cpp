@@ -1,0 +1,202 @@
+// What msrun's options mean together: how many workers, on which nodes, and what the script is.
+// Facts: mindspore/parallel/cluster/process_entity/_api.py.
+#include "front_end.hpp"
+#include "own_address.hpp"
+
+#include <muster/base/text.hpp>
+
+namespace muster {
+namespace {
+
+constexpr const char* kDefault = "default of msrun";
+constexpr const char* kDefaultWorkers = "8";
+constexpr const char* kDefaultPort = "8118";
+
+/// "Wait infinitely". The gang knows no such time, but no job waits for a year.
+constexpr const char* kYear = "31536000";
+
+/// Starting more than this many at once is msrun's idea of too much.
+constexpr int kMostSimulated = 128;
+
+Sourced<std::string> or_default(const Translation& t, const std::string& name, const char* value) {
+  return t.find(name).value_or(Sourced<std::string>{value, kDefault});
+}
+
+Result<int> read_count(const Sourced<std::string>& text) {
+  const auto count = parse_integer(text.value, 1, 10'000'000);
+  return count ? Result<int>(*count) : wrong_value(text, "a number of workers of at least 1");
+}
+
+/// -1 is "not given" for several options of msrun.
+std::optional<Sourced<std::string>> find_set(const Translation& t, const std::string& name) {
+  const auto value = t.find(name);
+  return value && value->value == "-1" ? std::nullopt : value;
+}
+
+struct Workers {
+  int total = 0;
+  int local = 0;
+};
+
+Result<Workers> read_workers(const Translation& t) {
+  const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
+  const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
+  const auto all = read_count(total);
+  const auto here = read_count(local);
+  if (!all || !here) {
+    return all ? here.error() : all.error();
+  }
+  return Workers{*all, *here};
+}
+
+/// As many workers here as in the job: one node.
+Result<> translate_nodes(Translation& t, const Workers& workers) {
+  const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
+  const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
+  if (workers.local > workers.total) {
+    return Error{is_flag(local.source) || is_flag(total.source) ? ErrorKind::BadUsage
+                                                                : ErrorKind::BadEnvironment,
+                 "--local_worker_num is '" + local.value + "' but --worker_num is '" + total.value +
+                     "': there are no more workers here than in the job"};
+  }
+  t.set("nproc-per-node", local);
+  t.set("total-workers", total);
+  if (const auto address = t.find("master-addr")) {
+    const bool is_bracketed = address->value.starts_with('[') && address->value.ends_with(']');
+    t.set("master-addr",
+          {is_bracketed ? address->value.substr(1, address->value.size() - 2) : address->value,
+           address->source});
+  }
+  const auto port = t.find("master-port");
+  if (port) {
+    t.set("worker-port", *port);
+    t.set("master-port", *port);
+  }
+  const auto rank = find_set(t, "node-rank");
+  if (workers.local == workers.total) {
+    t.set("nnodes", {"1", local.source});
+    if (rank && rank->value != "0") {
+      t.ignore("node-rank", "node-rank", "all workers of the job are on this node");
+    }
+    return {};
+  }
+  if (rank) {
+    t.set("node-rank", *rank);
+  }
+  if (!port) {
+    t.set("master-port", {kDefaultPort, kDefault});
+  }
+  return {};
+}
+
+/// A dry run: processes that know how large the job would be, and meet nobody.
+Result<> translate_simulation(Translation& t,
+                              const Sourced<std::string>& level,
+                              const Workers& workers) {
+  t.set("mode", {"msrun-simulation", level.source});
+  t.set("set:sim_level", level);
+  t.set("set:worker_num", or_default(t, "worker-num", kDefaultWorkers));
+  t.settings.erase("total-workers");
+  t.set("nnodes", {"1", level.source});
+  t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
+  auto rank = find_set(t, "sim-rank-id");
+  if (const auto inherited = t.snapshot.variable("RANK_ID"); !rank && inherited) {
+    rank = Sourced<std::string>{*inherited, "RANK_ID"};
+  }
+  if (!rank && workers.local > kMostSimulated) {
+    t.notices.push_back(
+        "starting one process for rank 0, as msrun does: --local_worker_num is above " +
+        std::to_string(kMostSimulated));
+    rank = Sourced<std::string>{"0", "--local_worker_num"};
+  }
+  if (!rank) {
+    return {};
+  }
+  if (!parse_integer(rank->value, 0, 10'000'000)) {
+    return wrong_value(*rank, "a rank such as 0, or -1 for all of this node");
+  }
+  t.set("set:sim_rank_id", *rank);
+  t.set("nproc-per-node", {"1", rank->source});
+  return {};
+}
+
+void translate_time_out(Translation& t) {
+  if (const auto seconds = t.find("cluster-time-out")) {
+    const bool is_endless = seconds->value.starts_with('-');
+    t.set("gang-timeout", {is_endless ? kYear : seconds->value, seconds->source});
+  }
+}
+
+std::string replaced(std::string text, std::string_view what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), by);
+    at += by.size();
+  }
+  return text;
+}
+
+/// Both streams of a worker in one file, and on the console what is asked for.
+void translate_logs(Translation& t) {
+  if (!t.find("log-dir")) {
+    t.set("log-dir", {".", kDefault});
+  }
+  t.set("tee", {"3", kDefault});
+  if (const auto ranks = find_set(t, "tail-worker-log")) {
+    t.set("local-ranks-filter", *ranks);
+  }
+  if (const auto name = t.find("worker-log-name")) {
+    std::string text = replaced(name->value, "{hostname}", t.snapshot.host_name);
+    if (text.find("{ip}") != std::string::npos) {
+      text = replaced(
+          text, "{ip}", own_address_towards(or_default(t, "master-addr", "127.0.0.1").value));
+    }
+    t.set("set:worker_log_name", {text, name->source});
+  }
+  if (const auto table = t.find("rank-table-file")) {
+    t.set("set:rank_table_file", *table);
+  }
+}
+
+/// msrun returns at once unless it is told otherwise.
+void translate_join(Translation& t) {
+  const auto join = t.find("join");
+  if (!join) {
+    t.notices.emplace_back("waiting for the workers, where msrun without --join=True would not");
+  } else if (join->value == "False" || join->value == "false") {
+    t.notices.push_back("waiting for the workers in spite of " + join->source + "=" + join->value +
+                        ": somebody must see when one fails");
+  }
+}
+
+/// "python", "python3" and "pytest" are programs; everything else is a script for Python.
+void translate_script(Translation& t) {
+  const std::string first = t.program.empty() ? "" : t.program.front();
+  t.is_python_script = first != "python" && first != "python3" && first != "pytest";
+}
+
+}  // namespace
+
+Result<> translate_msrun(Translation& t) {
+  const auto workers = read_workers(t);
+  if (!workers) {
+    return workers.error();
+  }
+  auto level = find_set(t, "sim-level");
+  if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL");
+      !level && inherited && !inherited->empty()) {
+    level = Sourced<std::string>{*inherited, "MS_SIMULATION_LEVEL"};
+  }
+  t.settings.erase("set:sim_level");  // -1 is none
+  if (const auto translated =
+          level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers);
+      !translated) {
+    return translated;
+  }
+  translate_time_out(t);
+  translate_logs(t);
+  translate_join(t);
+  translate_script(t);
+  return {};
+}
+
+}  // namespace muster

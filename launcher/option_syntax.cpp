@@ -1,0 +1,153 @@
+// What every reader of options needs, and the MUSTER_* variables.
+#include "option_syntax.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/environment/marker.hpp>
+#include <muster/mode/mode_template.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kVariableStart = "MUSTER_";
+
+/// The option that holds values of the mode's parameters.
+constexpr std::string_view kParameterOption = "set";
+
+std::string variable_name(std::string option) {
+  std::transform(option.begin(), option.end(), option.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
+  return std::string(kVariableStart) + option;
+}
+
+Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
+  return Error{ErrorKind::BadEnvironment,
+               "unknown variable '" + name + "'" +
+                   (nearest ? "; did you mean '" + variable_name(*nearest) + "'?"
+                            : "; names that begin with MUSTER_ are options of muster")};
+}
+
+/// Kubernetes sets these in every pod beside a Service called "muster" or "muster-anything": its
+/// host, its ports, and links such as tcp://10.0.0.1:80.
+/// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
+bool is_of_a_service(const std::string& name, const std::string& value) {
+  const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
+  return name.ends_with("_SERVICE_HOST") || name.find("_SERVICE_PORT") != std::string::npos ||
+         name.find("_PORT_") != std::string::npos || is_link;
+}
+
+/// Our marker; the token, for which there is no flag since command lines are public; and what others
+/// mean by a name of ours: images say which version they hold.
+bool is_no_option(const std::string& name, const std::string& value) {
+  return name == kMarkerVariable || name == "MUSTER_TOKEN" || name == "MUSTER_VERSION" ||
+         is_of_a_service(name, value);
+}
+
+/// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
+Result<> read_own_variable(const std::string& variable,
+                           const std::string& value,
+                           Settings& settings) {
+  std::string name = variable.substr(kVariableStart.size());
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  const Option* const option = find_option(name);
+  if (option == nullptr) {
+    return unknown_variable(variable, nearest_option(name));
+  }
+  if (option->argument == nullptr && value != "0" && value != "1") {
+    return wrong_value({value, variable}, "0 or 1");
+  }
+  return settings.has(name) ? Result<>() : set_option(settings, name, {value, variable});
+}
+
+/// "NAME=VALUE" as the parameter NAME of the mode.
+Result<> set_parameter(Settings& settings,
+                       std::string_view text,
+                       const Sourced<std::string>& whole) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return wrong_value(whole, "NAME=VALUE");
+  }
+  const std::string key = kParameterPrefix + std::string(text.substr(0, equals));
+  if (is_flag(whole.source) || !settings.has(key)) {
+    settings.set(key, {std::string(text.substr(equals + 1)), whole.source});
+  }
+  return {};
+}
+
+}  // namespace
+
+const Option* find_option(std::string_view name) {
+  const auto table = option_table();
+  const auto at = std::find_if(
+      table.begin(), table.end(), [&](const Option& option) { return name == option.name; });
+  return at == table.end() ? nullptr : &*at;
+}
+
+const Option* find_letter(char letter) {
+  const auto table = option_table();
+  const auto at = std::find_if(
+      table.begin(), table.end(), [&](const Option& option) { return letter == option.letter; });
+  return at == table.end() ? nullptr : &*at;
+}
+
+std::optional<std::string> nearest_option(std::string_view typed) {
+  std::vector<std::string> names;
+  for (const Option& option : option_table()) {
+    names.emplace_back(option.name);
+  }
+  return nearest_name(typed, names);
+}
+
+std::string with_dashes(const std::string& token) {
+  std::string result = token;
+  const auto end =
+      result.begin() + static_cast<std::ptrdiff_t>(std::min(result.find('='), result.size()));
+  std::replace(result.begin(), end, '_', '-');
+  return result;
+}
+
+Error unknown_option(const std::string& typed,
+                     const std::optional<std::string>& nearest,
+                     const std::string& help) {
+  const std::string shown = typed.substr(0, typed.find('='));
+  return Error{ErrorKind::BadUsage,
+               "unknown option '" + shown + "'" +
+                   (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
+}
+
+Result<> set_option(Settings& settings,
+                    const std::string& name,
+                    const Sourced<std::string>& value) {
+  if (name != kParameterOption) {
+    settings.set(name, value);
+    return {};
+  }
+  if (is_flag(value.source)) {
+    return set_parameter(settings, value.value, value);
+  }
+  for (const std::string& piece : split(value.value, ' ')) {
+    if (auto set = piece.empty() ? Result<>() : set_parameter(settings, piece, value); !set) {
+      return set;
+    }
+  }
+  return {};
+}
+
+Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
+  for (const auto& [variable, value] : snapshot.variables) {
+    if (!variable.starts_with(kVariableStart) || is_no_option(variable, value)) {
+      continue;
+    }
+    if (auto read = read_own_variable(variable, value, settings); !read) {
+      return read;
+    }
+  }
+  return {};
+}
+
+}  // namespace muster

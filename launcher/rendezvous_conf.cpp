@@ -1,0 +1,100 @@
+// The keys of torchrun's --rdzv-conf. Each backend of torchrun reads some of them and is silent about
+// the others: c10d ignores the `timeout` that many pass. Here each means what its name says.
+#include "front_end.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+const FrontOption* find_key(std::string_view name) {
+  const auto keys = rendezvous_keys();
+  const auto at = std::find_if(
+      keys.begin(), keys.end(), [&](const FrontOption& key) { return name == key.name; });
+  return at == keys.end() ? nullptr : &*at;
+}
+
+std::string unknown_key(const std::string& source, const std::string& name) {
+  std::vector<std::string> names;
+  for (const FrontOption& key : rendezvous_keys()) {
+    names.emplace_back(key.name);
+  }
+  const auto nearest = nearest_name(name, names);
+  return "ignoring " + name + " in " + source + ": torchrun knows no such key" +
+         (nearest ? "; did you mean " + *nearest + "?" : "");
+}
+
+/// The name of the variable stays as it is; a flag says which key it is about.
+std::string source_of(const std::string& source, const std::string& key) {
+  return is_flag(source) ? source + " " + key : source;
+}
+
+using Values = std::map<std::string, Sourced<std::string>>;
+
+Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
+  Values values;
+  for (const std::string& piece : split(text.value, ',')) {
+    const std::size_t equals = piece.find('=');
+    const std::string name(trim(std::string_view(piece).substr(0, equals)));
+    const std::string value(
+        equals == std::string::npos ? "" : trim(std::string_view(piece).substr(equals + 1)));
+    if (name.empty() || value.empty()) {
+      return wrong_value(text, "KEY=VALUE,KEY=VALUE such as timeout=1800");
+    }
+    const FrontOption* const key = find_key(name);
+    if (key == nullptr) {
+      t.notices.push_back(unknown_key(text.source, name));
+    } else if (key->fate == Fate::Ignored) {
+      t.notices.push_back("ignoring " + name + " in " + text.source + ": " + key->note);
+    } else {
+      values[name] = {value, source_of(text.source, name)};
+    }
+  }
+  return values;
+}
+
+/// Interval times attempts, within what --heartbeat-timeout takes.
+Result<> translate_keep_alive(Translation& t, const Values& values) {
+  constexpr int kMostSeconds = 3600;
+  long long product = 1;
+  std::string source;
+  for (const auto& [name, otherwise] :
+       {std::pair("keep_alive_interval", 5), std::pair("keep_alive_max_attempt", 3)}) {
+    const auto value = values.find(name);
+    const auto number = value == values.end() ? std::optional(otherwise)
+                                              : parse_integer(value->second.value, 1, kMostSeconds);
+    if (!number) {
+      return wrong_value(value->second, "a number from 1 to " + std::to_string(kMostSeconds));
+    }
+    product *= *number;
+    source = value == values.end() ? source : value->second.source;
+  }
+  if (!source.empty()) {
+    const long long most = kMostSeconds;
+    t.set("heartbeat-timeout", {std::to_string(std::min(product, most)), source});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> translate_rendezvous_conf(Translation& t, const Sourced<std::string>& text) {
+  const auto values = read_values(t, text);
+  if (!values) {
+    return values.error();
+  }
+  const auto backend = t.find("rdzv-backend");
+  const bool is_dynamic = backend && backend->value == "c10d";
+  for (const char* const name : {is_dynamic ? "timeout" : "join_timeout",
+                                 is_dynamic ? "join_timeout" : "timeout",
+                                 "last_call_timeout"}) {  // the stronger one comes last
+    if (const auto value = values->find(name); value != values->end()) {
+      t.set(find_key(name)->setting, value->second);
+    }
+  }
+  return translate_keep_alive(t, *values);
+}
+
+}  // namespace muster

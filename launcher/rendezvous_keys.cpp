@@ -1,0 +1,75 @@
+// The keys of torchrun's --rdzv-conf, for all its backends, and what becomes of each.
+#include "front_end.hpp"
+
+#include <array>
+
+namespace muster {
+namespace {
+
+// Options that are used with no etcd have one reason.
+constexpr const char* kNoEtcd = "muster needs no etcd";
+
+constexpr auto kKeys = std::to_array<FrontOption>({
+    {"timeout",
+     '\0',
+     "SECONDS",
+     Fate::Better,
+     "How long all nodes are waited for, with c10d too, where join_timeout wins.",
+     "gang-timeout"},
+    {"join_timeout",
+     '\0',
+     "SECONDS",
+     Fate::Better,
+     "The same, with static too, where timeout wins.",
+     "gang-timeout"},
+    {"last_call_timeout",
+     '\0',
+     "SECONDS",
+     Fate::Same,
+     "How long more nodes are waited for once the fewest are here.",
+     "last-call"},
+    {"keep_alive_interval",
+     '\0',
+     "SECONDS",
+     Fate::Better,
+     "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is "
+     "lost; "
+     "the others end at once then.",
+     "heartbeat-timeout"},
+    {"keep_alive_max_attempt", '\0', "N", Fate::Better, "See above.", "heartbeat-timeout"},
+    {"close_timeout", '\0', "SECONDS", Fate::Ignored, "a gang is closed at once"},
+    {"heartbeat_timeout",
+     '\0',
+     "SECONDS",
+     Fate::Ignored,
+     "a heartbeat is a message and no call that could take long"},
+    {"read_timeout",
+     '\0',
+     "SECONDS",
+     Fate::Ignored,
+     "a node tries to reach the leader for as long as all nodes are waited for"},
+    {"is_host",
+     '\0',
+     "WHETHER",
+     Fate::Ignored,
+     "who owns the endpoint's address and port leads, which is found out and not guessed"},
+    {"store_type", '\0', "tcp", Fate::Ignored, "the agents meet without a store"},
+    {"use_libuv", '\0', "WHETHER", Fate::Ignored, "the agents meet without a store"},
+    {"rank", '\0', "R", Fate::Ignored, "torchrun overwrites it by --node-rank"},
+    {"protocol", '\0', "NAME", Fate::Ignored, kNoEtcd},
+    {"ssl_cert", '\0', "FILE", Fate::Ignored, kNoEtcd},
+    {"ssl_cert_key", '\0', "FILE", Fate::Ignored, kNoEtcd},
+    {"ca_cert", '\0', "FILE", Fate::Ignored, kNoEtcd},
+    {"cert", '\0', "FILE", Fate::Ignored, kNoEtcd},
+    {"key", '\0', "FILE", Fate::Ignored, kNoEtcd},
+    {"cacert", '\0', "FILE", Fate::Ignored, kNoEtcd},
+    {"etcd_prefix", '\0', "PATH", Fate::Ignored, kNoEtcd},
+});
+
+}  // namespace
+
+std::span<const FrontOption> rendezvous_keys() {
+  return kKeys;
+}
+
+}  // namespace muster

@@ -1,0 +1,222 @@
+// What torchrun's options mean together: who the nodes are and where they meet, and what the script
+// is. Facts: torch/distributed/run.py of torch 2.13.
+#include "front_end.hpp"
+
+#include <muster/base/endpoint.hpp>
+
+namespace muster {
+namespace {
+
+constexpr const char* kDefault = "default of torchrun";
+constexpr const char* kDefaultNodes = "torchrun's default of --nnodes";
+
+/// c10d's, where the endpoint names none.
+constexpr const char* kDynamicPort = "29400";
+
+bool is_one(const std::string& nodes) {
+  return nodes == "1" || nodes == "1:1";
+}
+
+/// "auto" without accelerators is one worker for each core.
+Result<> translate_workers(Translation& t) {
+  const auto wanted = t.find("nproc-per-node");
+  if (!wanted) {
+    if (t.is_whole) {
+      t.set("nproc-per-node", {"1", kDefault});
+    }
+    return {};
+  }
+  const HostDevices& devices = t.snapshot.devices;
+  const bool has_accelerators = devices.nvidia + devices.ascend + devices.amd > 0;
+  if (wanted->value == "auto" && !has_accelerators) {
+    t.set("nproc-per-node", {"cpu", wanted->source});
+  }
+  return {};
+}
+
+void translate_standalone(Translation& t) {
+  const Sourced<std::string> flag = t.given.at("standalone");
+  const auto nodes = t.find("nnodes");
+  if (nodes && !is_one(nodes->value)) {
+    t.ignore("nnodes", "nnodes", "--standalone is one node");
+  }
+  constexpr const char* kWhy = "--standalone is one node with a free port";
+  for (const auto& [name, setting] : {std::pair("rdzv-backend", "master-addr"),
+                                      std::pair("rdzv-endpoint", "master-addr"),
+                                      std::pair("rdzv-id", "job-id"),
+                                      std::pair("node-rank", "node-rank"),
+                                      std::pair("master-addr", "master-addr"),
+                                      std::pair("master-port", "master-port")}) {
+    t.ignore(name, setting, kWhy);
+  }
+  t.set("nnodes", {"1", flag.source});
+  t.set("platform", {"single", flag.source});
+}
+
+/// torchrun's one node is what is meant where some option describes the nodes and none counts them.
+void default_nodes(Translation& t) {
+  if (!t.is_whole || t.find("nnodes") || t.own.has("nnodes")) {
+    return;
+  }
+  for (const char* const name : {"rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr"}) {
+    if (t.find(name)) {
+      t.set("nnodes", {"1", kDefaultNodes});
+      return;
+    }
+  }
+}
+
+std::string nodes_of(const Translation& t) {
+  if (const auto given = t.settings.find("nnodes"); given != t.settings.end()) {
+    return given->second.value;
+  }
+  const auto own = t.own.find("nnodes");
+  return own ? own->value : "";
+}
+
+/// Port 0 is a free port, which muster takes where none is given.
+void set_port(Translation& t, const Sourced<std::string>& port) {
+  if (port.value == "0" && is_one(nodes_of(t))) {
+    t.settings.erase("master-port");
+  } else {
+    t.set("master-port", port);
+  }
+}
+
+void translate_master(Translation& t) {
+  if (const auto address = t.find("master-addr")) {
+    const bool is_bracketed = address->value.starts_with('[') && address->value.ends_with(']');
+    t.set("master-addr",
+          {is_bracketed ? address->value.substr(1, address->value.size() - 2) : address->value,
+           address->source});
+  }
+  if (const auto port = t.find("master-port")) {
+    set_port(t, *port);
+  }
+}
+
+void set_endpoint(Translation& t, const Sourced<std::string>& text, const char* default_port) {
+  const Endpoint endpoint = split_endpoint(text.value);
+  t.set("master-addr", {endpoint.host, text.source});
+  if (endpoint.port || default_port != nullptr) {
+    set_port(t, {endpoint.port.value_or(default_port == nullptr ? "" : default_port), text.source});
+  }
+}
+
+/// Nodes come as they are, and the endpoint counts alone. One node meets nobody.
+void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
+  constexpr const char* kWhy =
+      "with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
+  for (const char* const name : {"master-addr", "master-port", "node-rank"}) {
+    t.ignore(name, name, kWhy);
+  }
+  if (is_one(nodes_of(t))) {
+    return;
+  }
+  set_endpoint(t, endpoint, kDynamicPort);
+  if (t.is_whole) {
+    t.set("platform", {"flags", t.given.at("rdzv-backend").source});
+  }
+}
+
+Result<> translate_rendezvous(Translation& t) {
+  const auto backend = t.find("rdzv-backend").value_or(Sourced<std::string>{"static", kDefault});
+  const bool is_etcd = backend.value == "etcd" || backend.value == "etcd-v2";
+  if (!is_etcd && backend.value != "static" && backend.value != "c10d") {
+    return wrong_value(backend, "static, c10d, etcd or etcd-v2");
+  }
+  default_nodes(t);
+  const auto endpoint = t.find("rdzv-endpoint");
+  if (endpoint && backend.value == "c10d") {
+    translate_dynamic(t, *endpoint);
+    return {};
+  }
+  translate_master(t);
+  if (endpoint && is_etcd) {
+    t.notices.push_back("ignoring " + endpoint->source +
+                        ": it names an etcd server, and muster needs none");
+  } else if (endpoint) {
+    set_endpoint(t, *endpoint, nullptr);
+  }
+  return {};
+}
+
+/// Other variables of torchrun, behind its flags and PET_*.
+void translate_variables(Translation& t) {
+  for (const auto& [variable, setting] :
+       {std::pair("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "grace"),
+        std::pair("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "prefix-template")}) {
+    const auto value = t.snapshot.variable(variable);
+    if (value && !t.settings.contains(setting)) {
+      t.set(setting, {*value, variable});
+    }
+  }
+}
+
+/// Options whose empty value means that nothing is given.
+void translate_texts(Translation& t) {
+  for (const auto& [name, setting] :
+       {std::pair("local-ranks-filter", "local-ranks-filter"),
+        std::pair("duplicate-stdout-filters", "duplicate-stdout-filters"),
+        std::pair("duplicate-stderr-filters", "duplicate-stderr-filters"),
+        std::pair("log-line-prefix-template", "prefix-template")}) {
+    if (const auto text = t.find(name)) {
+      t.set(setting, *text);
+    }
+  }
+}
+
+Result<> translate_script(Translation& t) {
+  if (t.is_on("run-path")) {
+    t.settings.erase("no-python");
+    t.is_python_script = true;
+    return {};
+  }
+  if (t.is_on("module") && t.is_on("no-python")) {
+    return Error{blame(t.given.at("module").source),
+                 t.given.at("module").source + " and " + t.given.at("no-python").source +
+                     " contradict each other: a module is run by Python"};
+  }
+  if (t.is_on("module") && !t.program.empty()) {
+    t.set("module", {t.program.front(), t.given.at("module").source});
+    t.program.erase(t.program.begin());
+  }
+  t.is_python_script = t.is_python_script || (t.is_whole && !t.is_on("no-python"));
+  return {};
+}
+
+}  // namespace
+
+Result<> translate_torchrun(Translation& t) {
+  if (auto workers = translate_workers(t); !workers) {
+    return workers;
+  }
+  if (t.is_on("standalone")) {
+    translate_standalone(t);
+  } else if (auto rendezvous = translate_rendezvous(t); !rendezvous) {
+    return rendezvous;
+  }
+  if (const auto conf = t.find("rdzv-conf")) {
+    if (auto translated = translate_rendezvous_conf(t, *conf); !translated) {
+      return translated;
+    }
+  }
+  translate_texts(t);
+  if (t.is_whole) {
+    translate_variables(t);
+  }
+  return translate_script(t);
+}
+
+Result<> translate_torch_launch(Translation& t) {
+  if (t.is_on("no-python") && !t.is_on("use-env")) {
+    return Error{blame(t.given.at("no-python").source),
+                 t.given.at("no-python").source + " needs --use-env as well"};
+  }
+  if (!t.is_on("use-env")) {
+    t.worker_arguments.emplace_back("--local-rank={local_rank}");
+  }
+  return translate_torchrun(t);
+}
+
+}  // namespace muster

@@ -1,0 +1,274 @@
+"""The command lines of other launchers, as a command of muster and under a name of their own."""
+
+import shlex
+import subprocess
+
+import pytest
+
+from support.gang import free_port
+from support.muster import binary
+
+SHOW = "import os, sys; print(os.environ['RANK'], os.environ['WORLD_SIZE'], sys.argv[1:])"
+
+
+@pytest.fixture
+def script(tmp_path):
+    """A Python script that says its rank, the number of ranks, and its arguments."""
+    (tmp_path / "train.py").write_text(SHOW + "\n")
+    return "train.py"
+
+
+def shown(job):
+    assert job.code == 0, job.words()
+    return sorted(line.split("] ")[-1] for line in job.out.lines)
+
+
+def under(name):
+    """Runs muster through a symlink of this name in the test's folder."""
+    link = f'ln -sf "$1" {shlex.quote(name)}; shift; exec ./{shlex.quote(name)} "$@"'
+    return {"through": ["sh", "-c", link, "sh"]}
+
+
+# --- Names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "how"),
+    [
+        (["torchrun"], {}),
+        (["run", "torchrun"], {}),
+        (["--verbose", "torchrun"], {}),
+        (["torch.distributed.run"], {}),
+        ([], under("torchrun")),
+        ([], under("torch.distributed.run")),
+        (["torchrun"], under("muster-1.2")),
+    ],
+)
+def test_a_line_of_torchrun_is_run(muster, script, words, how):
+    job = muster.run(*words, "--nproc_per_node", "2", script, "a", **how)
+
+    assert shown(job) == ["0 2 ['a']", "1 2 ['a']"]
+
+
+def test_a_symlink_of_another_name_is_refused(muster):
+    job = muster.run("train.py", **under("mpirun"))
+
+    assert job.code == 64
+    assert job.said_about("mpirun") == (
+        "this program was started as 'mpirun', expected a name that begins with muster, or one of "
+        "torchrun, torch.distributed.run, torch.distributed.launch, msrun"
+    )
+
+
+def test_a_program_of_such_a_name_can_be_run(muster, tmp_path):
+    (tmp_path / "torchrun").write_text("#!/bin/sh\necho the other one $*\n")
+    (tmp_path / "torchrun").chmod(0o755)
+
+    for words in (["--", "./torchrun"], ["./torchrun"]):
+        assert muster.run(*words, "--standalone").out.text == "the other one --standalone\n"
+
+
+# --- Where options end ---------------------------------------------------------------------------
+
+ARGUMENTS = ["--nnodes", "3", "--d", "--master_port", "1", "-m", "--help", "-r", "--nproc=2"]
+
+
+@pytest.mark.parametrize("how", [{}, under("torchrun")])
+def test_the_scripts_own_arguments_reach_it_untouched(muster, script, how):
+    words = [] if how else ["torchrun"]
+
+    job = muster.run(*words, "--nproc-per-node=1", script, *ARGUMENTS, **how)
+
+    assert shown(job) == [f"0 1 {ARGUMENTS}"]
+
+
+def test_a_modules_own_arguments_reach_it_untouched(muster, tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "train.py").write_text(SHOW + "\n")
+
+    job = muster.run("torchrun", "--standalone", "-m", "package.train", "--", *ARGUMENTS)
+
+    assert shown(job) == [f"0 1 {ARGUMENTS}"]
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_known_one(muster, script):
+    job = muster.run("torchrun", "--nnode", "1", script)
+
+    assert job.code == 64
+    assert job.said == ["unknown option '--nnode'; did you mean '--nnodes'?"]
+
+
+# --- What it does --------------------------------------------------------------------------------
+
+
+def test_a_script_is_pythons_whatever_its_name(muster, tmp_path):
+    (tmp_path / "train").write_text(SHOW + "\n")
+
+    assert shown(muster.run("torchrun", "train", "a")) == ["0 1 ['a']"]
+    assert shown(muster.run("torchrun", "--no-python", "sh", "-c", "echo $RANK")) == ["0"]
+
+
+def test_the_local_rank_is_an_argument_of_the_script(muster, script):
+    launch = ["torch.distributed.launch", "--nproc_per_node=2"]
+
+    assert shown(muster.run(*launch, script, "--eval")) == [
+        "0 2 ['--eval', '--local-rank=0']",
+        "1 2 ['--eval', '--local-rank=1']",
+    ]
+    assert shown(muster.run(*launch, "--use_env", script)) == ["0 2 []", "1 2 []"]
+
+
+def test_the_exit_code_is_the_workers(muster):
+    assert muster.run("torchrun", "--no-python", "sh", "-c", "exit 7").code == 7
+
+
+def test_what_is_ignored_is_said_once_with_its_reason(muster, script):
+    job = muster.run(
+        "torchrun", "--monitor-interval=5", "--standalone", "--rdzv-id=7", "--nproc-per-node=2", script
+    )
+
+    assert len(shown(job)) == 2
+    assert [line for line in job.said if line.startswith("ignoring")] == [
+        "ignoring --monitor-interval: nothing is polled, the end of a worker is seen at once",
+        "ignoring --rdzv-id: --standalone is one node with a free port",
+    ]
+
+
+def test_a_plan_says_what_is_ignored_as_well(muster, script):
+    job = muster.run("plan", "torchrun", "--local-addr", "a", script)
+
+    assert job.code == 0
+    assert "python3" in job.out.text
+    assert job.said_about("ignoring --local-addr")
+
+
+def test_explain_needs_no_script(muster):
+    job = muster.run("explain", "torchrun", "--nnodes", "2", "--master-addr", "a", "--node_rank=1")
+
+    assert job.code == 0
+    assert ["nodes.rank", "1", "--node_rank"] in [line.split() for line in job.out.lines]
+    assert ["mode", "torchrun", "muster", "torchrun"] in [line.split() for line in job.out.lines]
+
+
+def test_streams_of_single_ranks_go_to_files(muster, tmp_path):
+    line = ["torchrun", "--nproc-per-node=2", "--log-dir=logs", "-r", "1:1", "-t0:1", "--no-python"]
+
+    job = muster.run(*line, "sh", "-c", "echo hi $RANK")
+
+    assert job.out.lines == ["[0] hi 0"]
+    written = sorted(path.name for path in (tmp_path / "logs").rglob("*.out") if path.stat().st_size)
+    assert written == ["worker_0.out", "worker_1.out"]
+
+
+def test_options_of_muster_stand_beside_those_of_torchrun(muster, script):
+    job = muster.run("torchrun", "--nproc-per-node=2", script, report=True)
+
+    assert len(shown(job)) == 2
+    assert job.report["verdict"] == "succeeded"
+
+
+# --- Nodes ---------------------------------------------------------------------------------------
+
+
+def run_two(muster, lines):
+    jobs = [muster.start("torchrun", *line, "--no-python", "sh", "-c", ECHO) for line in lines]
+    return [(job.end(), job) for job in jobs]
+
+
+ECHO = "echo rank $RANK of $WORLD_SIZE, node $GROUP_RANK, job $TORCHELASTIC_RUN_ID"
+
+
+def lines_of(ended):
+    assert [code for code, _ in ended] == [0, 0], "\n".join(job.words() for _, job in ended)
+    return sorted(line.split("] ")[-1] for _, job in ended for line in job.out.lines)
+
+
+def test_two_nodes_meet_at_a_c10d_endpoint_by_arrival(muster):
+    line = ["--nnodes=2", "--rdzv_id=7", "--rdzv_backend=c10d"]
+    line += [f"--rdzv_endpoint=127.0.0.1:{free_port()}", "--rdzv_conf=timeout=60,is_host=1"]
+
+    assert lines_of(run_two(muster, [line, line])) == [
+        "rank 0 of 2, node 0, job 7",
+        "rank 1 of 2, node 1, job 7",
+    ]
+
+
+def test_two_nodes_meet_at_a_static_master(muster):
+    line = ["--nnodes=2", "--nproc_per_node=1", "--master_addr=127.0.0.1"]
+    line += [f"--master_port={free_port()}"]
+
+    assert lines_of(run_two(muster, [[*line, "--node_rank=1"], [*line, "--node_rank=0"]])) == [
+        "rank 0 of 2, node 0, job none",
+        "rank 1 of 2, node 1, job none",
+    ]
+
+
+def test_the_platform_counts_the_nodes_where_nothing_else_does(muster):
+    port = free_port()
+    hai = {"MARSV2_TASK_ID": 1, "WORLD_SIZE": 2, "MASTER_IP": "127.0.0.1", "MASTER_PORT": port}
+    words = ["torchrun", "--no-python", "sh", "-c", ECHO]
+
+    jobs = [muster.start(*words, env={**hai, "RANK": rank}) for rank in (0, 1)]
+
+    assert len(lines_of([(job.end(), job) for job in jobs])) == 2
+    for job in jobs:
+        assert job.said_about("alone") == (
+            "torchrun alone would run on one node: taking 2 from WORLD_SIZE"
+        )
+
+
+def test_standalone_is_one_node_on_every_platform(muster, script):
+    hai = {"MARSV2_TASK_ID": 1, "WORLD_SIZE": 2, "RANK": 1, "MASTER_IP": "10.0.0.1"}
+
+    assert shown(muster.run("torchrun", "--standalone", script, env=hai)) == ["0 1 []"]
+
+
+def test_variables_of_torchrun_are_read(muster, script):
+    job = muster.run("torchrun", script, env={"PET_STANDALONE": "true", "PET_NPROC_PER_NODE": 2})
+
+    assert shown(job) == ["0 2 []", "1 2 []"]
+
+
+def test_extra_parameters_of_the_platform_win(muster, script):
+    extra = {"MA_RUN_METHOD": "torchrun", "MA_EXTRA_TORCHRUN_PARAMS": "--nproc_per_node=2"}
+
+    assert shown(muster.run("--nproc-per-node=1", script, env=extra)) == ["0 2 []", "1 2 []"]
+    assert muster.run(script, env={**extra, "MA_EXTRA_TORCHRUN_PARAMS": "--x"}).code == 78
+
+
+# --- Texts ---------------------------------------------------------------------------------------
+
+LAUNCHERS = ["torchrun", "torch.distributed.launch", "msrun"]
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_help_says_what_becomes_of_each_option(muster, name):
+    for words, how in (([name], {}), ([], under(name))):
+        text = muster.run(*words, "--help", **how).out.text
+
+        assert text.startswith(f"Usage: muster {name}")
+        for heading in ("The same:", "Better, and how:"):
+            assert f"\n{heading}\n" in text
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_shell_completes_the_options(muster, tmp_path, name):
+    (tmp_path / "completion").write_text(muster.run(name, "--print-completion=bash").out.text)
+    option = "--log_d" if name == "msrun" else "--log-d"
+    complete = f"""
+        . ./completion
+        function_name=$(complete -p {name} | sed 's/.*-F *\\([^ ]*\\).*/\\1/')
+        COMP_WORDS=({name} {option}) COMP_CWORD=1
+        "$function_name" {name} {option} {name}
+        echo "${{COMPREPLY[@]}}"
+    """
+
+    done = subprocess.run(
+        ["bash", "-c", complete], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == option.replace("_d", "_dir").replace("-d", "-dir")
+
+
+def test_the_program_itself_is_no_symlink():
+    assert binary().name == "muster", "names that begin otherwise would be refused"

@@ -1,0 +1,33 @@
+// Host and port, with and without brackets.
+#include <muster/base/endpoint.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(SplitEndpoint, TakesHostAndPortApart) {
+  struct Row {
+    const char* text;
+    const char* host;
+    std::optional<std::string> port;
+  };
+  for (const Row& row : {Row{"host", "host", std::nullopt},
+                         {"host:29500", "host", "29500"},
+                         {"10.0.0.1:", "10.0.0.1", ""},
+                         {"[fd00::1]:29500", "fd00::1", "29500"},
+                         {"[fd00::1]", "fd00::1", std::nullopt},
+                         {"fd00::1", "fd00::1", std::nullopt},
+                         {"::1", "::1", std::nullopt},
+                         {"", "", std::nullopt},
+                         {":80", "", "80"},
+                         {"[", "[", std::nullopt},
+                         {"]:1", "]", "1"}}) {
+    const Endpoint endpoint = split_endpoint(row.text);
+    EXPECT_EQ(endpoint.host, row.host) << row.text;
+    EXPECT_EQ(endpoint.port, row.port) << row.text;
+  }
+}
+
+}  // namespace
+}  // namespace muster

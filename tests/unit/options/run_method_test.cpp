@@ -1,0 +1,98 @@
+// MA_RUN_METHOD's variables, and --set.
+#include "lines.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+Variables with_torchrun(const std::string& words) {
+  return {{"MA_RUN_METHOD", "torchrun"}, {"MA_EXTRA_TORCHRUN_PARAMS", words}};
+}
+
+const std::string kSource = " (MA_EXTRA_TORCHRUN_PARAMS)";
+
+TEST(ExtraTorchrunParams, WinOverEverything) {
+  Variables variables = with_torchrun("--nproc_per_node=4  --max_restarts 3");
+  variables["MUSTER_MAX_RESTARTS"] = "1";
+  EXPECT_EQ(settings_of("muster --nproc-per-node 2 a.py", variables),
+            "max-restarts=3" + kSource + "; nproc-per-node=4" + kSource);
+  EXPECT_EQ(setting_of("torchrun --nproc-per-node 2 a.py", "nproc-per-node", variables),
+            "4" + kSource);
+}
+
+TEST(ExtraTorchrunParams, AreUnderstood) {
+  EXPECT_EQ(settings_of("muster a.py", with_torchrun("--rdzv_conf=timeout=7200")),
+            "gang-timeout=7200" + kSource);
+  EXPECT_EQ(settings_of("muster a.py", with_torchrun("-t 3 --log_dir /l --rdzv_backend=static")),
+            "log-dir=/l" + kSource + "; tee=3" + kSource);
+  EXPECT_EQ(settings_of("muster a.py", with_torchrun("--master_addr=h --master_port=1")),
+            "master-addr=h" + kSource + "; master-port=1" + kSource);
+  EXPECT_EQ(settings_of("muster a.py", with_torchrun("  ")), "");
+  EXPECT_EQ(
+      notices_of("muster a.py", with_torchrun("--monitor_interval=5")),
+      "ignoring MA_EXTRA_TORCHRUN_PARAMS: nothing is polled, the end of a worker is seen at once");
+}
+
+TEST(ExtraTorchrunParams, AreRefusedByName) {
+  EXPECT_EQ(
+      error_of("muster a.py", with_torchrun("--rdvz_conf=x=1")),
+      "78: MA_EXTRA_TORCHRUN_PARAMS: unknown option '--rdvz_conf'; did you mean '--rdzv-conf'?");
+  EXPECT_EQ(error_of("muster a.py", with_torchrun("--nnodes")),
+            "78: MA_EXTRA_TORCHRUN_PARAMS: --nnodes needs a value");
+  EXPECT_EQ(
+      error_of("muster a.py", with_torchrun("--report r")),
+      "78: MA_EXTRA_TORCHRUN_PARAMS: unknown option '--report'; 'muster torchrun --help' lists "
+      "them, and a script that begins with a dash goes behind '--'");
+  EXPECT_EQ(error_of("muster a.py", with_torchrun("--tee 3 b.py")),
+            "78: MA_EXTRA_TORCHRUN_PARAMS is '--tee 3 b.py', expected options of torchrun and no "
+            "program");
+  EXPECT_EQ(error_of("muster a.py", with_torchrun("--rdzv_conf=timeout")),
+            "78: MA_EXTRA_TORCHRUN_PARAMS is 'timeout', expected KEY=VALUE,KEY=VALUE such as "
+            "timeout=1800");
+}
+
+TEST(ExtraTorchrunParams, AreReadForTorchrunAlone) {
+  EXPECT_EQ(settings_of("muster a.py", {{"MA_EXTRA_TORCHRUN_PARAMS", "--tee 3"}}), "");
+  EXPECT_EQ(setting_of("muster --mode msrun a.py", "tee", with_torchrun("--tee 3")), "");
+  EXPECT_EQ(setting_of("muster --template t a.py", "tee", with_torchrun("--tee 3")), "");
+  EXPECT_EQ(setting_of("muster --mode auto a.py", "tee", with_torchrun("--tee 3")), "3" + kSource);
+}
+
+TEST(MsrunVariables, AreWeakerThanFlagsAndMustersOwn) {
+  const Variables variables = {
+      {"MA_RUN_METHOD", "msrun"}, {"MSRUN_LOG_DIR", "/logs"}, {"MSRUN_CLUSTER_TIME_OUT", "1200"}};
+  EXPECT_EQ(settings_of("muster a.py", variables),
+            "gang-timeout=1200 (MSRUN_CLUSTER_TIME_OUT); log-dir=/logs (MSRUN_LOG_DIR); "
+            "set:cluster_time_out=1200 (MSRUN_CLUSTER_TIME_OUT)");
+  EXPECT_EQ(setting_of("muster --log-dir mine a.py", "log-dir", variables), "mine (--log-dir)");
+  EXPECT_EQ(setting_of("muster --set cluster_time_out=3 a.py", "set:cluster_time_out", variables),
+            "3 (--set)");
+  EXPECT_EQ(settings_of("muster a.py", {{"MSRUN_LOG_DIR", "/logs"}}), "");
+}
+
+TEST(MsrunVariables, NameARankTableWhenItIsWanted) {
+  Variables variables = {{"MA_RUN_METHOD", "msrun"}, {"RANK_TABLE_FILE", "/user/table"}};
+  EXPECT_EQ(settings_of("muster a.py", variables), "");
+  variables["MS_RANKTABLE_ENABLE"] = "true";
+  EXPECT_EQ(settings_of("muster a.py", variables),
+            "set:rank_table_file=/user/table (RANK_TABLE_FILE)");
+  variables["MSRUN_RANK_TABLE_FILE"] = "/mine";
+  EXPECT_EQ(settings_of("muster a.py", variables),
+            "set:rank_table_file=/mine (MSRUN_RANK_TABLE_FILE)");
+}
+
+TEST(Set, NamesAParameterOfTheMode) {
+  EXPECT_EQ(settings_of("muster --set role_name=x --set a=b=c --set empty= a.py"),
+            "set:a=b=c (--set); set:empty= (--set); set:role_name=x (--set)");
+  EXPECT_EQ(settings_of("muster --set a=1 a.py", {{"MUSTER_SET", " a=2  b=3 "}}),
+            "set:a=1 (--set); set:b=3 (MUSTER_SET)");
+  EXPECT_EQ(setting_of("torchrun --set role_name=x a.py", "set:role_name"), "x (--set)");
+  EXPECT_EQ(error_of("muster --set a a.py"), "64: --set is 'a', expected NAME=VALUE");
+  EXPECT_EQ(error_of("muster --set =1 a.py"), "64: --set is '=1', expected NAME=VALUE");
+  EXPECT_EQ(error_of("muster a.py", {{"MUSTER_SET", "a=1 b"}}),
+            "78: MUSTER_SET is 'a=1 b', expected NAME=VALUE");
+}
+
+}  // namespace
+}  // namespace muster

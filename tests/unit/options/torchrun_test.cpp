@@ -1,0 +1,425 @@
+// torchrun's command line: what each option becomes, alone and beside others.
+#include "lines.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+const std::string kAlone = "mode=torchrun (torchrun); nproc-per-node=1 (default of torchrun)";
+
+std::string more_than_default(const std::string& options) {
+  return settings_of("torchrun " + options + " train.py");
+}
+
+// Names
+
+TEST(FrontEnds, AreChosenByTheirName) {
+  EXPECT_EQ(settings_of("torchrun train.py"), kAlone);
+  EXPECT_EQ(setting_of("/usr/bin/torchrun train.py", "mode"), "torchrun (torchrun)");
+  EXPECT_EQ(setting_of("muster torchrun train.py", "mode"), "torchrun (muster torchrun)");
+  EXPECT_EQ(setting_of("muster plan torchrun train.py", "mode"), "torchrun (muster torchrun)");
+  EXPECT_EQ(setting_of("muster --report r torchrun train.py", "report"), "r (--report)");
+  EXPECT_EQ(setting_of("muster torch.distributed.run train.py", "mode"),
+            "torchrun (muster torch.distributed.run)");
+  EXPECT_EQ(setting_of("msrun train.py", "mode"), "msrun (msrun)");
+}
+
+TEST(FrontEnds, AreNotChosenBehindDashesOrAsAModulesArgument) {
+  EXPECT_EQ(settings_of("muster -- torchrun train.py"), "");
+  EXPECT_EQ(program_of("muster -- torchrun train.py"), "torchrun train.py");
+  EXPECT_EQ(program_of("muster -m package torchrun"), "torchrun");
+  EXPECT_EQ(program_of("muster ./torchrun train.py"), "./torchrun train.py");
+}
+
+TEST(FrontEnds, LetEveryNameThatBeginsWithMusterBeMuster) {
+  for (const std::string name :
+       {"muster", "muster-1.2", "/opt/x/muster", "muster.old", "-muster"}) {
+    EXPECT_EQ(program_of(name + " a b"), "a b") << name;
+  }
+}
+
+TEST(FrontEnds, RefuseANameThatMeansNothing) {
+  EXPECT_EQ(
+      error_of("/usr/local/bin/mpirun -np 4 a.out"),
+      "64: this program was started as 'mpirun', expected a name that begins with muster, or one "
+      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun");
+}
+
+// Where options end
+
+TEST(Torchrun, LeavesTheScriptsArgumentsAlone) {
+  const std::string arguments = "train.py --nnodes 3 --d --master_port 1 -h -r 3 --help --nproc 2";
+  EXPECT_EQ(program_of("torchrun --nproc-per-node 2 " + arguments), arguments);
+  EXPECT_EQ(setting_of("torchrun --nproc-per-node 2 " + arguments, "nnodes"), "");
+}
+
+TEST(Torchrun, TakesOnePairOfDashesAway) {
+  EXPECT_EQ(program_of("torchrun -- train.py -- --depth 20"), "train.py -- --depth 20");
+  EXPECT_EQ(program_of("torchrun train.py -- --depth 20"), "train.py --depth 20");
+  EXPECT_EQ(program_of("torchrun train.py -- -- a"), "train.py -- a");
+  EXPECT_EQ(program_of("torchrun train.py a -- b"), "train.py a -- b");
+  EXPECT_EQ(program_of("torchrun -m package.train -- --depth 20"), "--depth 20");
+}
+
+TEST(Torchrun, ReadsEachFormOfAnOption) {
+  for (const std::string form :
+       {"--nproc-per-node 4", "--nproc_per_node 4", "--nproc-per-node=4", "--nproc_per_node=4"}) {
+    EXPECT_EQ(setting_of("torchrun " + form + " a.py", "nproc-per-node").substr(0, 2), "4 ")
+        << form;
+  }
+  EXPECT_EQ(setting_of("torchrun --nproc_per_node=4 a.py", "nproc-per-node"),
+            "4 (--nproc_per_node)");
+  for (const std::string form : {"-r 0:1,11:2", "-r0:1,11:2", "-r=0:1,11:2"}) {
+    EXPECT_EQ(setting_of("torchrun " + form + " a.py", "redirects"), "0:1,11:2 (--redirects)")
+        << form;
+  }
+}
+
+TEST(Torchrun, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(error_of("torchrun --nnode 1 a.py"),
+            "64: unknown option '--nnode'; did you mean '--nnodes'?");
+  EXPECT_EQ(error_of("torchrun --rdvz_backend=c10d a.py"),
+            "64: unknown option '--rdvz_backend'; did you mean '--rdzv-backend'?");
+  EXPECT_EQ(error_of("torchrun --reprot r a.py"),
+            "64: unknown option '--reprot'; did you mean '--report'?");
+  EXPECT_EQ(
+      error_of("torchrun -x a.py"),
+      "64: unknown option '-x'; 'muster torchrun --help' lists them, and a script that begins "
+      "with a dash goes behind '--'");
+  EXPECT_EQ(
+      error_of("torchrun --mode msrun a.py"),
+      "64: --mode is 'msrun' but 'torchrun' starts workers by 'torchrun'; leave one of them out");
+  EXPECT_EQ(error_of("torchrun --standalone=1 a.py"),
+            "64: --standalone is a switch and takes no value");
+  EXPECT_EQ(error_of("torchrun --nnodes"), "64: --nnodes needs a value");
+  EXPECT_EQ(error_of("torchrun --start-method thread a.py"),
+            "64: --start-method is 'thread', expected one of spawn, fork, forkserver");
+  EXPECT_EQ(error_of("torchrun --rdzv-backend zeus --nnodes 2 a.py"),
+            "64: --rdzv-backend is 'zeus', expected static, c10d, etcd or etcd-v2");
+  EXPECT_EQ(
+      error_of("muster --mode ps torchrun a.py"),
+      "64: --mode is 'ps' but 'muster torchrun' starts workers by 'torchrun'; leave one of them "
+      "out");
+}
+
+TEST(Torchrun, TakesOptionsOfMusterAsWell) {
+  EXPECT_EQ(
+      more_than_default("--report r.json --gang-timeout=60 -v"),
+      "gang-timeout=60 (--gang-timeout); mode=torchrun (torchrun); nproc-per-node=1 (default of "
+      "torchrun); report=r.json (--report); verbose=1 (--verbose)");
+}
+
+// Single options
+
+TEST(Torchrun, PassesTheseOn) {
+  struct Row {
+    const char* option;
+    const char* value;
+    const char* setting;
+  };
+  for (const Row& row : {Row{"nnodes", "1:4", "nnodes"},
+                         {"nproc-per-node", "gpu", "nproc-per-node"},
+                         {"rdzv-id", "job-7", "job-id"},
+                         {"max-restarts", "3", "max-restarts"},
+                         {"role", "trainer", "set:role_name"},
+                         {"log-dir", "logs", "log-dir"},
+                         {"redirects", "3", "redirects"},
+                         {"tee", "0:1,1:2", "tee"},
+                         {"local-ranks-filter", "0,1", "local-ranks-filter"},
+                         {"duplicate-stdout-filters", "loss,step", "duplicate-stdout-filters"},
+                         {"duplicate-stderr-filters", "Error", "duplicate-stderr-filters"},
+                         {"master-port", "6000", "master-port"},
+                         {"numa-binding", "core-complex", "numa-binding"},
+                         {"signals-to-handle", "SIGTERM,SIGUSR1", "signals-to-handle"},
+                         {"shutdown-timeout", "60", "grace"},
+                         {"log-line-prefix-template", "${hostname}", "prefix-template"}}) {
+    const std::string name = row.option;
+    EXPECT_EQ(setting_of("torchrun --" + name + " " + row.value + " a.py", row.setting),
+              std::string(row.value) + " (--" + name + ")");
+    EXPECT_EQ(notices_of("torchrun --" + name + " " + row.value + " a.py"), "");
+  }
+  EXPECT_EQ(setting_of("torchrun --virtual-local-rank a.py", "virtual-local-rank"),
+            "1 (--virtual-local-rank)");
+}
+
+TEST(Torchrun, SaysWhyItIgnoresTheOthers) {
+  struct Row {
+    const char* option;
+    const char* notice;
+  };
+  for (const Row& row :
+       {Row{"--monitor-interval 5",
+            "ignoring --monitor-interval: nothing is polled, the end of a worker is seen at once"},
+        {"--start-method fork", "ignoring --start-method: each worker is a program of its own"},
+        {"--event_log_handler console",
+         "ignoring --event_log_handler: it names Python code; --report FILE writes what happened"},
+        {"--local-addr 10.0.0.2",
+         "ignoring --local-addr: nodes are found by the connection that they make, none needs to "
+         "name "
+         "itself"}}) {
+    EXPECT_EQ(notices_of(std::string("torchrun ") + row.option + " a.py"), row.notice);
+    EXPECT_EQ(more_than_default(row.option), kAlone);
+  }
+}
+
+TEST(Torchrun, CountsCoresWhereAutoFindsNoAccelerator) {
+  EXPECT_EQ(setting_of("torchrun --nproc-per-node auto a.py", "nproc-per-node"),
+            "cpu (--nproc-per-node)");
+  Snapshot snapshot = snapshot_of({});
+  snapshot.devices.ascend = 8;
+  EXPECT_EQ(read_line("torchrun --nproc-per-node auto a.py", snapshot)
+                ->settings.find("nproc-per-node")
+                ->value,
+            "auto");
+}
+
+TEST(Torchrun, RunsTheScriptAsItIsTold) {
+  EXPECT_TRUE(read_line("torchrun train")->is_python_script);
+  EXPECT_FALSE(read_line("torchrun --no-python ./train")->is_python_script);
+  EXPECT_TRUE(read_line("torchrun --run-path --no-python ./train.py")->is_python_script);
+  EXPECT_FALSE(read_line("torchrun --run-path --no-python ./train.py")->settings.has("no-python"));
+  EXPECT_EQ(setting_of("torchrun -m package.train --lr 1", "module"), "package.train (--module)");
+  EXPECT_EQ(program_of("torchrun -m package.train --lr 1"), "--lr 1");
+  EXPECT_EQ(error_of("torchrun -m --no-python a"),
+            "64: --module and --no-python contradict each other: a module is run by Python");
+}
+
+// Who the nodes are
+
+TEST(Torchrun, IsOneNodeWhenItIsStandalone) {
+  const std::string settings =
+      "mode=torchrun (torchrun); nnodes=1 (--standalone); nproc-per-node=1 (default of torchrun); "
+      "platform=single (--standalone)";
+  EXPECT_EQ(more_than_default("--standalone"), settings);
+  EXPECT_EQ(more_than_default("--standalone --nnodes=1"), settings);
+  EXPECT_EQ(notices_of("torchrun --standalone --nnodes=1 a.py"), "");
+
+  const std::string more =
+      "--standalone --nnodes 2 --rdzv-id 7 --rdzv-backend static --rdzv-endpoint "
+      "h:1 --master-addr h --master-port 2 --node-rank 1";
+  EXPECT_EQ(more_than_default(more), settings);
+  EXPECT_EQ(read_line("torchrun " + more + " a.py")->notices.size(), 7U);
+}
+
+TEST(Torchrun, MeetsAtTheMasterOrAtAStaticEndpoint) {
+  const std::string start = "torchrun --nnodes 2 --node-rank 1 ";
+  EXPECT_EQ(setting_of(start + "--master-addr [fd00::1] a.py", "master-addr"),
+            "fd00::1 (--master-addr)");
+  EXPECT_EQ(setting_of(start + "--master-addr fd00::1 a.py", "master-addr"),
+            "fd00::1 (--master-addr)");
+  const std::string endpoint = start + "--master-addr a --master-port 1 --rdzv-endpoint b:2 a.py";
+  EXPECT_EQ(setting_of(endpoint, "master-addr"), "b (--rdzv-endpoint)");
+  EXPECT_EQ(setting_of(endpoint, "master-port"), "2 (--rdzv-endpoint)");
+  EXPECT_EQ(setting_of(endpoint, "node-rank"), "1 (--node-rank)");
+}
+
+TEST(Torchrun, MeetsAtTheEndpointByArrival) {
+  const std::string line =
+      "torchrun --nnodes 2:4 --rdzv-backend c10d --rdzv-id 7 --node-rank 1 "
+      "--master-addr a --master-port 1 --rdzv-endpoint ";
+  EXPECT_EQ(settings_of(line + "[fd00::1]:3 t.py"),
+            "job-id=7 (--rdzv-id); master-addr=fd00::1 (--rdzv-endpoint); master-port=3 "
+            "(--rdzv-endpoint); mode=torchrun (torchrun); nnodes=2:4 (--nnodes); nproc-per-node=1 "
+            "(default of torchrun); platform=flags (--rdzv-backend)");
+  EXPECT_EQ(setting_of(line + "host t.py", "master-port"), "29400 (--rdzv-endpoint)");
+  const std::string why = ": with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
+  EXPECT_EQ(notices_of(line + "host t.py"),
+            "ignoring --master-addr" + why + "; ignoring --master-port" + why +
+                "; ignoring --node-rank" + why);
+}
+
+TEST(Torchrun, TakesMasterAndRankWhereC10dHasNoEndpoint) {
+  EXPECT_EQ(more_than_default("--nnodes 2 --rdzv-backend c10d --master-addr a --node-rank 1"),
+            "master-addr=a (--master-addr); mode=torchrun (torchrun); nnodes=2 (--nnodes); "
+            "node-rank=1 (--node-rank); nproc-per-node=1 (default of torchrun)");
+}
+
+TEST(Torchrun, NeedsNoEndpointOnOneNode) {
+  for (const std::string nodes : {"", "--nnodes 1 ", "--nnodes=1:1 "}) {
+    const std::string line =
+        "torchrun " + nodes + "--rdzv-backend c10d --rdzv-endpoint localhost:0 a";
+    EXPECT_EQ(setting_of(line, "master-addr"), "") << nodes;
+    EXPECT_EQ(setting_of(line, "master-port"), "") << nodes;
+    EXPECT_EQ(setting_of(line, "platform"), "") << nodes;
+  }
+  EXPECT_EQ(setting_of("torchrun --rdzv-backend c10d --rdzv-endpoint localhost:0 a", "nnodes"),
+            "1 (torchrun's default of --nnodes)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 1 --master-port 0 a", "master-port"), "");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --master-port 0 a", "master-port"),
+            "0 (--master-port)");
+}
+
+TEST(Torchrun, LetsThePlatformCountTheNodesUnlessTheyAreDescribed) {
+  EXPECT_EQ(setting_of("torchrun --nproc-per-node 8 --master-port 1 --rdzv-id 1 a", "nnodes"), "");
+  for (const std::string option :
+       {"--rdzv-backend static", "--rdzv-endpoint h:1", "--master-addr h", "--node-rank 0"}) {
+    EXPECT_EQ(setting_of("torchrun " + option + " a", "nnodes"), "1 (torchrun's default of --nnodes)")
+        << option;
+  }
+  EXPECT_EQ(setting_of("torchrun --master-addr h a", "nnodes", {{"MUSTER_NNODES", "3"}}),
+            "3 (MUSTER_NNODES)");
+}
+
+TEST(Torchrun, NeedsNoEtcd) {
+  const std::string line =
+      "torchrun --nnodes 2 --node-rank 0 --master-addr a --rdzv-backend etcd-v2 "
+      "--rdzv-endpoint etcd:2379 t.py";
+  EXPECT_EQ(setting_of(line, "master-addr"), "a (--master-addr)");
+  EXPECT_EQ(notices_of(line),
+            "ignoring --rdzv-endpoint: it names an etcd server, and muster needs none");
+}
+
+// --rdzv-conf
+
+TEST(RendezvousConf, IsUnderstoodKeyByKey) {
+  const std::string start = "torchrun --nnodes 2 --rdzv-conf=";
+  EXPECT_EQ(setting_of(start + "timeout=7200 a.py", "gang-timeout"), "7200 (--rdzv-conf timeout)");
+  EXPECT_EQ(setting_of(start + "join_timeout=60 a.py", "gang-timeout"),
+            "60 (--rdzv-conf join_timeout)");
+  EXPECT_EQ(setting_of(start + "timeout=1,join_timeout=2 a.py", "gang-timeout"),
+            "1 (--rdzv-conf timeout)");
+  EXPECT_EQ(setting_of(start + "timeout=1,join_timeout=2 --rdzv-backend c10d a.py", "gang-timeout"),
+            "2 (--rdzv-conf join_timeout)");
+  EXPECT_EQ(setting_of(start + "last_call_timeout=5 a.py", "last-call"),
+            "5 (--rdzv-conf last_call_timeout)");
+  EXPECT_EQ(setting_of(start + "keep_alive_interval=10 a.py", "heartbeat-timeout"),
+            "30 (--rdzv-conf keep_alive_interval)");
+  EXPECT_EQ(setting_of(start + "keep_alive_interval=2,keep_alive_max_attempt=6 a.py",
+                       "heartbeat-timeout"),
+            "12 (--rdzv-conf keep_alive_max_attempt)");
+  EXPECT_EQ(setting_of(start + "keep_alive_interval=3600 a.py", "heartbeat-timeout").substr(0, 4),
+            "3600");
+  EXPECT_EQ(settings_of("torchrun --rdzv-conf= a.py"), kAlone);
+}
+
+TEST(RendezvousConf, SaysWhatIsIgnored) {
+  for (const FrontOption& key : rendezvous_keys()) {
+    const std::string name = key.name;
+    const std::string notice = notices_of("torchrun --rdzv-conf " + name + "=3 a.py");
+    EXPECT_EQ(notice,
+              key.fate == Fate::Ignored ? "ignoring " + name + " in --rdzv-conf: " + key.note : "");
+  }
+  EXPECT_EQ(notices_of("torchrun --rdzv-conf join_timout=3,zzz=1 a.py"),
+            "ignoring join_timout in --rdzv-conf: torchrun knows no such key; did you mean "
+            "join_timeout?; ignoring zzz in --rdzv-conf: torchrun knows no such key");
+}
+
+TEST(RendezvousConf, RefusesWhatIsNotWritten) {
+  for (const std::string text :
+       {"timeout", "timeout=", "=3", "timeout=3,", "timeout=3,,is_host=1"}) {
+    EXPECT_EQ(
+        error_of("torchrun --rdzv-conf " + text + " a.py"),
+        "64: --rdzv-conf is '" + text + "', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
+  }
+  EXPECT_EQ(error_of("torchrun --rdzv-conf keep_alive_interval=x a.py"),
+            "64: --rdzv-conf keep_alive_interval is 'x', expected a number from 1 to 3600");
+}
+
+// Variables
+
+TEST(TorchrunVariables, AreWeakerThanFlagsAndMustersOwn) {
+  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", "4"}}),
+            "4 (PET_NPROC_PER_NODE)");
+  EXPECT_EQ(
+      setting_of(
+          "torchrun --nproc-per-node 2 a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", "4"}}),
+      "2 (--nproc-per-node)");
+  EXPECT_EQ(setting_of("torchrun a.py",
+                       "nproc-per-node",
+                       {{"PET_NPROC_PER_NODE", "4"}, {"MUSTER_NPROC_PER_NODE", "3"}}),
+            "3 (MUSTER_NPROC_PER_NODE)");
+  EXPECT_EQ(
+      setting_of(
+          "torchrun --nproc-per-node 2 a.py", "nproc-per-node", {{"MUSTER_NPROC_PER_NODE", "3"}}),
+      "2 (--nproc-per-node)");
+  EXPECT_EQ(setting_of("muster a.py", "max-restarts", {{"PET_MAX_RESTARTS", "4"}}), "");
+}
+
+TEST(TorchrunVariables, AreThoseThatTorchrunReads) {
+  for (const FrontOption& option : torchrun_options()) {
+    std::string variable = std::string("PET_") + option.name;
+    for (char& c : variable) {
+      c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    const bool is_read = settings_of("torchrun a.py", {{variable, "@"}}) != kAlone ||
+                         !notices_of("torchrun a.py", {{variable, "@"}}).empty();
+    EXPECT_EQ(is_read, option.may_be_variable) << variable;
+  }
+}
+
+TEST(TorchrunVariables, SwitchOn) {
+  for (const std::string on : {"1", "true", "True"}) {
+    EXPECT_EQ(setting_of("torchrun a.py", "platform", {{"PET_STANDALONE", on}}),
+              "single (PET_STANDALONE)");
+  }
+  for (const std::string off : {"0", "false", "False"}) {
+    EXPECT_EQ(settings_of("torchrun a.py", {{"PET_STANDALONE", off}}), kAlone);
+    EXPECT_EQ(setting_of("torchrun --standalone a.py", "platform", {{"PET_STANDALONE", off}}),
+              "single (--standalone)");
+  }
+  EXPECT_EQ(error_of("torchrun a.py", {{"PET_STANDALONE", "yes"}}),
+            "78: PET_STANDALONE is 'yes', expected 0, 1, true or false");
+  EXPECT_EQ(setting_of("torchrun package", "module", {{"PET_MODULE", "1"}}),
+            "package (PET_MODULE)");
+}
+
+TEST(TorchrunVariables, MixWithFlags) {
+  EXPECT_EQ(
+      settings_of("torchrun --nnodes 2 a.py",
+                  {{"PET_RDZV_BACKEND", "c10d"}, {"PET_RDZV_ENDPOINT", "h"}}),
+      "master-addr=h (PET_RDZV_ENDPOINT); master-port=29400 (PET_RDZV_ENDPOINT); mode=torchrun "
+      "(torchrun); nnodes=2 (--nnodes); nproc-per-node=1 (default of torchrun); platform=flags "
+      "(PET_RDZV_BACKEND)");
+  EXPECT_EQ(error_of("torchrun a.py", {{"PET_RDZV_CONF", "x"}}),
+            "78: PET_RDZV_CONF is 'x', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
+}
+
+TEST(TorchrunVariables, HaveTwoWithoutTheUsualStart) {
+  EXPECT_EQ(setting_of("torchrun a.py", "grace", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}}),
+            "7 (TORCH_ELASTIC_SHUTDOWN_TIMEOUT)");
+  EXPECT_EQ(setting_of("torchrun a.py",
+                       "grace",
+                       {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}, {"PET_SHUTDOWN_TIMEOUT", "8"}}),
+            "8 (PET_SHUTDOWN_TIMEOUT)");
+  EXPECT_EQ(
+      setting_of(
+          "torchrun a.py", "prefix-template", {{"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "[x]"}}),
+      "[x] (TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE)");
+}
+
+// torch.distributed.launch
+
+TEST(TorchLaunch, GivesTheLocalRankToTheScript) {
+  const std::vector<std::string> rank = {"--local-rank={local_rank}"};
+  EXPECT_EQ(read_line("muster torch.distributed.launch a.py")->worker_arguments, rank);
+  EXPECT_TRUE(
+      read_line("muster torch.distributed.launch --use_env a.py")->worker_arguments.empty());
+  EXPECT_TRUE(read_line("muster torch.distributed.run a.py")->worker_arguments.empty());
+  EXPECT_EQ(error_of("muster torch.distributed.launch --no-python a"),
+            "64: --no-python needs --use-env as well");
+}
+
+// Texts
+
+TEST(FrontEnds, ShowInHelpWhatBecomesOfEachOption) {
+  for (const FrontEnd& front_end : front_ends()) {
+    const std::string help = front_end_help(front_end);
+    for (const FrontOption& option : front_end.options()) {
+      EXPECT_NE(help.find("--" + std::string(option.name)), std::string::npos) << option.name;
+    }
+    for (const char* const heading : {"Better, and how:", "The same:"}) {
+      EXPECT_NE(help.find(heading), std::string::npos);
+    }
+  }
+}
+
+TEST(FrontEnds, HaveCompletions) {
+  EXPECT_NE(front_end_completion(*find_front_end("torchrun"), {"bash", ""})
+                ->find("complete -o filenames -F _torchrun torchrun"),
+            std::string::npos);
+  EXPECT_NE(completion_script({"bash", ""})->find("run plan explain torchrun"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster
