@@ -56,7 +56,7 @@ std::string Leader::objection(const Join& join) const {
     return "it belongs to the job '" + join.job_id + "', and this is the job '" + policy_.job_id +
            "'";
   }
-  if (const std::string reason = objection_to_size(join); !reason.empty()) {
+  if (std::string reason = objection_to_size(join); !reason.empty()) {
     return reason;
   }
   if (join.mode != policy_.mode) {
