@@ -169,11 +169,15 @@ void Output::watch_progress(Stream& stream) {
     if (error) {
       return;  // the stream has ended, and may be gone
     }
-    stream.timer_runs = false;
-    if (stream.is_open) {
-      frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
-    }
+    show_progress(stream);
   });
+}
+
+void Output::show_progress(Stream& stream) {
+  stream.timer_runs = false;
+  if (stream.is_open) {
+    frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
+  }
 }
 
 void Output::end(Stream& stream) {

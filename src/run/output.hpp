@@ -21,6 +21,7 @@ namespace muster {
 struct LineRoute {
   LineFramer framer{""};
   std::shared_ptr<LogFile> file;
+  bool has_prefix = false;
 };
 
 /// Where one stream of one worker goes.
@@ -89,6 +90,7 @@ class Output {
   void frame(Stream& stream, const std::function<void(LineFramer&)>& step);
   void empty_shown();
   void watch_progress(Stream& stream);
+  void show_progress(Stream& stream);
 
   boost::asio::io_context& io_;
   std::vector<std::unique_ptr<Stream>> streams_;

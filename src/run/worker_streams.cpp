@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <tuple>
 
 namespace muster {
 
@@ -34,31 +33,34 @@ WorkerStreams::WorkerStreams(boost::asio::io_context& io,
 Result<> WorkerStreams::connect(std::size_t worker, UniqueFd out, UniqueFd err) {
   StreamRoute out_route = make_route(worker, /*is_error=*/false);
   StreamRoute err_route = make_route(worker, /*is_error=*/true);
-  if (auto opened = open_logs(out_route, err_route); !opened) {
-    return opened;
-  }
+  std::shared_ptr<LogFile> joined;
   for (StreamRoute* const route : {&out_route, &err_route}) {
+    if (auto opened = open_log(*route, joined); !opened) {
+      return opened;
+    }
     if (auto opened = open_filtered(*route); !opened) {
       return opened;
     }
+    set_prefixes(*route, std::nullopt);
   }
   output_.add(std::move(out), std::move(out_route));
   output_.add(std::move(err), std::move(err_route));
   return {};
 }
 
-StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
+Destination WorkerStreams::destination(std::size_t worker, bool is_error) const {
   const LocalRank rank = plan_.workers[worker].local_rank;
-  const Destination destination =
-      is_error ? options_.selection.err(rank) : options_.selection.out(rank);
+  return is_error ? options_.selection.err(rank) : options_.selection.out(rank);
+}
+
+StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   StreamRoute route;
   route.worker = worker;
   route.is_error = is_error;
-  if (destination.console) {
+  if (destination(worker, is_error).console) {
     route.console = is_error ? &consoles_.error() : &consoles_.out();
   }
-  route.framer = LineFramer(console_prefix(worker, is_error, std::nullopt),
-                            /*whole_lines=*/has_prefix() || plan_.workers.size() > 1);
+  route.framer = LineFramer("", /*whole_lines=*/has_prefix() || plan_.workers.size() > 1);
   return route;
 }
 
@@ -66,29 +68,26 @@ std::string WorkerStreams::log_path(std::size_t worker, const char* ending) cons
   return log_folder_ + plan_.workers[worker].log + ending;
 }
 
-/// The files of one worker: one for each stream, or one that takes the lines of both.
-Result<> WorkerStreams::open_logs(StreamRoute& out, StreamRoute& err) const {
-  const WorkerPlan& planned = plan_.workers[out.worker];
-  std::shared_ptr<LogFile> joined;
-  for (const auto& [route, is_wanted, ending] :
-       {std::tuple(&out, options_.selection.out(planned.local_rank).file, ".out"),
-        std::tuple(&err, options_.selection.err(planned.local_rank).file, ".err")}) {
-    if (!is_wanted) {
-      continue;
-    }
-    if (!joined) {
-      auto file = LogFile::create(log_path(route->worker, planned.joins_streams ? ".log" : ending));
-      if (!file) {
-        return file.error();
-      }
-      if (!planned.joins_streams) {
-        route->file = std::move(*file);
-        continue;
-      }
-      joined = std::make_shared<LogFile>(std::move(*file));
-    }
-    route->shared_files.push_back({LineFramer(""), joined});
+/// A file of this stream, or `joined`, which takes the lines of both streams and is made for the
+/// first one that needs it.
+Result<> WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) const {
+  if (!destination(route.worker, route.is_error).file) {
+    return {};
   }
+  if (!joined) {
+    const bool joins = plan_.workers[route.worker].joins_streams;
+    const char* const ending = joins ? ".log" : (route.is_error ? ".err" : ".out");
+    auto file = LogFile::create(log_path(route.worker, ending));
+    if (!file) {
+      return file.error();
+    }
+    if (!joins) {
+      route.file = std::move(*file);
+      return {};
+    }
+    joined = std::make_shared<LogFile>(std::move(*file));
+  }
+  route.shared_files.push_back({LineFramer(""), joined, /*has_prefix=*/false});
   return {};
 }
 
@@ -100,33 +99,31 @@ Result<> WorkerStreams::open_filtered(StreamRoute& route) {
   }
   std::shared_ptr<LogFile>& shared = route.is_error ? filtered_err_ : filtered_out_;
   if (!shared) {
-    const std::string folder =
-        std::filesystem::path(log_path(route.worker, "")).parent_path().string();
+    const std::filesystem::path log = log_path(route.worker, "");
+    const std::string name = route.is_error ? "/filtered_stderr" : "/filtered_stdout";
     const std::string node = plan_.nodes > 1 ? "_" + to_string(plan_.node_rank) : std::string();
-    auto file = LogFile::create(
-        folder + (route.is_error ? "/filtered_stderr" : "/filtered_stdout") + node + ".log");
+    auto file = LogFile::create(log.parent_path().string() + name + node + ".log");
     if (!file) {
       return file.error();
     }
     shared = std::make_shared<LogFile>(std::move(*file));
   }
-  route.shared_files.push_back(
-      {LineFramer(prefix_text(route.worker, std::nullopt), filter), shared});
+  route.shared_files.push_back({LineFramer("", filter), shared, /*has_prefix=*/true});
   return {};
 }
 
 void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
-  if (!options_.prefix_template.needs("pid")) {
-    return;
+  if (options_.prefix_template.needs("pid")) {
+    output_.change_routes(worker, [this, pid](StreamRoute& route) { set_prefixes(route, pid); });
   }
-  output_.change_routes(worker, [&](StreamRoute& route) {
-    route.framer.set_prefix(console_prefix(worker, route.is_error, pid));
-    for (LineRoute& shared : route.shared_files) {
-      if (shared.file == filtered_out_ || shared.file == filtered_err_) {
-        shared.framer.set_prefix(prefix_text(worker, pid));
-      }
-    }
-  });
+}
+
+void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const {
+  const std::string text = prefix_text(route.worker, pid);
+  route.framer.set_prefix(coloured(text, route));
+  for (LineRoute& shared : route.shared_files) {
+    shared.framer.set_prefix(shared.has_prefix ? text : "");
+  }
 }
 
 bool WorkerStreams::has_prefix() const {
@@ -160,16 +157,14 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
        {"pid", pid ? std::to_string(*pid) : ""}});
 }
 
-std::string WorkerStreams::console_prefix(std::size_t worker,
-                                          bool is_error,
-                                          std::optional<pid_t> pid) const {
-  const std::string text = prefix_text(worker, pid);
+/// The prefix as the stream's console shows it.
+std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& route) const {
   if (text.empty() ||
-      !may_colour(is_error ? STDERR_FILENO : STDOUT_FILENO, options_.colour, variables_)) {
+      !may_colour(route.is_error ? STDERR_FILENO : STDOUT_FILENO, options_.colour, variables_)) {
     return text;
   }
   constexpr int kColours = 6;  // red to cyan, without black and white
-  const int colour = 1 + plan_.workers[worker].global_rank.value % kColours;
+  const int colour = 1 + plan_.workers[route.worker].global_rank.value % kColours;
   const std::size_t end = text.find_last_not_of(' ') + 1;
   return "\x1b[3" + std::to_string(colour) + "m" + text.substr(0, end) + "\x1b[0m" +
          text.substr(end);

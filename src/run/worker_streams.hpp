@@ -56,15 +56,15 @@ class WorkerStreams {
   }
 
  private:
+  [[nodiscard]] Destination destination(std::size_t worker, bool is_error) const;
   [[nodiscard]] StreamRoute make_route(std::size_t worker, bool is_error) const;
-  [[nodiscard]] Result<> open_logs(StreamRoute& out, StreamRoute& err) const;
+  [[nodiscard]] Result<> open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) const;
   [[nodiscard]] Result<> open_filtered(StreamRoute& route);
   [[nodiscard]] std::string log_path(std::size_t worker, const char* ending) const;
   [[nodiscard]] bool has_prefix() const;
   [[nodiscard]] std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;
-  [[nodiscard]] std::string console_prefix(std::size_t worker,
-                                           bool is_error,
-                                           std::optional<pid_t> pid) const;
+  [[nodiscard]] std::string coloured(const std::string& text, const StreamRoute& route) const;
+  void set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const;
 
   Consoles& consoles_;
   const LaunchPlan& plan_;
