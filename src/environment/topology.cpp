@@ -23,6 +23,12 @@ std::vector<int> common_of(const std::vector<int>& left, const std::vector<int>&
   return both;
 }
 
+void add_names(std::map<int, int>& names, const std::vector<int>& members) {
+  for (const int member : members) {
+    names.emplace(member, members.front());
+  }
+}
+
 /// Names each group of CPUs by its lowest one. A list is read once for all that stand in it: with
 /// hundreds of CPUs that is most of the time. A CPU without a list is a group of its own.
 void name_groups(std::map<int, CpuPlace>& cpus,
@@ -31,10 +37,14 @@ void name_groups(std::map<int, CpuPlace>& cpus,
   std::map<int, int> names;
   for (auto& [cpu, place] : cpus) {
     if (!names.contains(cpu)) {
+<<<<<<< ours
       const std::vector<int> members = members_of(cpu);
       for (const int member : members) {
         names.emplace(member, members.front());
       }
+=======
+      add_names(names, members_of(cpu));
+>>>>>>> theirs
       names.emplace(cpu, cpu);
     }
     place.*group = names.at(cpu);
@@ -56,6 +66,7 @@ std::vector<int> sharers_of_last_cache(const std::string& folder) {
   return sharers;
 }
 
+<<<<<<< ours
 /// Without a folder of nodes (a kernel without NUMA) all CPUs stay on node 0.
 void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
   for (const int node : numbered_entries(folder, "node")) {
@@ -64,6 +75,20 @@ void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
         at->second.numa_node = node;
       }
     }
+=======
+void put_on_node(std::map<int, CpuPlace>& cpus, const std::vector<int>& members, int node) {
+  for (const int cpu : members) {
+    if (const auto at = cpus.find(cpu); at != cpus.end()) {
+      at->second.numa_node = node;
+    }
+  }
+}
+
+/// Without a folder of nodes (a kernel without NUMA) all CPUs stay on node 0.
+void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
+  for (const int node : numbered_entries(folder, "node")) {
+    put_on_node(cpus, read_list(folder + "/node" + std::to_string(node) + "/cpulist"), node);
+>>>>>>> theirs
   }
 }
 
