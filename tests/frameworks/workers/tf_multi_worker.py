@@ -24,9 +24,7 @@ def main():
             error = tf.matmul(inputs, weights) - tf.reduce_sum(inputs, 1, keepdims=True)
             loss = tf.reduce_mean(tf.square(error)) / strategy.num_replicas_in_sync
         context = tf.distribute.get_replica_context()
-        gradient = context.all_reduce(
-            tf.distribute.ReduceOp.SUM, tape.gradient(loss, weights)
-        )
+        gradient = context.all_reduce(tf.distribute.ReduceOp.SUM, tape.gradient(loss, weights))
         weights.assign_sub(0.1 * gradient)
         return loss
 

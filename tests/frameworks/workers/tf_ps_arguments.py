@@ -60,7 +60,10 @@ def train(cluster, server, index):
         first = session.run(loss)
         for _ in range(STEPS):
             last, _ = session.run([loss, update])
-    print(f"worker {index} of {cluster.num_tasks('worker')}: loss {first:.3f} -> {last:.3f}", flush=True)
+    print(
+        f"worker {index} of {cluster.num_tasks('worker')}: loss {first:.3f} -> {last:.3f}",
+        flush=True,
+    )
     assert last < 0.01, last
 
 
