@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import signal
 
@@ -132,7 +133,7 @@ class Faulty:
         """Kills the scheduler of a job that trains; the other faults are the program's own."""
         if self.fault == "scheduler":
             trains = [self.folder / f"trains-{rank}" for rank in (0, 1)]
-            jobs.wait_for(lambda: all(file.exists() for file in trains), f"training in {trains}")
+            jobs.wait_for(lambda: all(file.exists() for file in trains), f"training in {trains}", 90)
             os.kill(int((self.folder / "scheduler.pid").read_text()), signal.SIGKILL)
 
     def end(self):
@@ -143,31 +144,34 @@ class Faulty:
 def faults(muster, mindspore_venv, two_hosts, settings, tmp_path_factory):
     """{fault: (how msrun ended, how muster ended)}.
 
-    Those under msrun wait half a minute for a heartbeat: they do it all at the same time.
+    Those under msrun wait half a minute for a heartbeat. They do it all at the same time, and while
+    those under muster have their turn.
     """
     scratch = tmp_path_factory.mktemp("faults")
     settings = {**settings, "MUSTER_GRACE": "5"}
-    kinds = ["exit:1", "kill:1", "scheduler"]
+    ports = {"exit:1": 8141, "kill:1": 8142, "scheduler": 8143}
 
-    def start(name, host, launcher):
-        return [
-            Faulty(two_hosts, host, settings, launcher, scratch / f"{name}-{port}", fault, port)
-            for port, fault in enumerate(kinds, start=8141)
-        ]
+    def start(launcher, fault):
+        folder = scratch / f"{pathlib.Path(launcher[0]).name}-{ports[fault]}"
+        host = int(launcher[-1] == "msrun")  # what is left of one does not meet the other
+        return Faulty(two_hosts, host, settings, launcher, folder, fault, ports[fault])
 
-    originals = start("msrun", 0, [mindspore_venv / "msrun"])
-    jobs_of_muster = start("muster", 1, [muster, "msrun"])
+    originals = {fault: start([mindspore_venv / "msrun"], fault) for fault in ports}
+    ours = {}
     try:
-        for faulty in originals + jobs_of_muster:
-            faulty.harm()
-        ends = [
-            (original.end(), ours.end())
-            for original, ours in zip(originals, jobs_of_muster, strict=True)
-        ]
+        for original in originals.values():
+            original.harm()
+        for fault in ports:
+            faulty = start([muster, "msrun"], fault)
+            try:
+                faulty.harm()
+                ours[fault] = faulty.end()
+            finally:
+                faulty.job.end()
+        return {fault: (original.end(), ours[fault]) for fault, original in originals.items()}
     finally:
-        for faulty in originals + jobs_of_muster:
-            faulty.job.end()
-    return dict(zip(kinds, ends, strict=True))
+        for original in originals.values():
+            original.job.end()
 
 
 def beside_each_other(what, original, ours):
