@@ -133,7 +133,7 @@ class Faulty:
         """Kills the scheduler of a job that trains; the other faults are the program's own."""
         if self.fault == "scheduler":
             trains = [self.folder / f"trains-{rank}" for rank in (0, 1)]
-            jobs.wait_for(lambda: all(file.exists() for file in trains), f"training in {trains}", 90)
+            jobs.wait_for(lambda: all(file.exists() for file in trains), "both workers train", 90)
             os.kill(int((self.folder / "scheduler.pid").read_text()), signal.SIGKILL)
 
     def end(self):
@@ -176,7 +176,7 @@ def faults(muster, mindspore_venv, two_hosts, settings, tmp_path_factory):
 
 def beside_each_other(what, original, ours):
     """Prints both, for those who read the log, and returns muster's own lines."""
-    lines = [line for line in ours.err.splitlines() if line.startswith("muster:")]
+    lines = [line for line in ours.err.splitlines() if re.match("muster: (?!  \\|)", line)]
     jobs.note(what, "msrun", [original])
     for line in original.err.splitlines()[-1:]:
         print(f"    {line}")
