@@ -110,6 +110,15 @@ def test_the_variables_of_modelarts_and_a_program_that_takes_arguments(muster, t
         assert re.search(rf"worker {index} of 2: loss [0-9.]+ -> 0\.0", printed(agents))
 
 
+def test_a_server_and_a_worker_per_node_if_nothing_else_is_said(muster, two_hosts, settings):
+    agents = on_two_hosts(muster, two_hosts, settings, [], "python", BY_ARGUMENTS)
+
+    jobs.note("PS: 2 workers, 2 ps, 2 hosts", "muster --mode ps", agents)
+    assert [agent.code for agent in agents] == [0, 0]
+    for index in (0, 1):
+        assert re.search(rf"worker {index} of 2: loss [0-9.]+ -> 0\.0", printed(agents))
+
+
 def test_workers_that_mirror_on_two_hosts(muster, two_hosts, settings):
     cluster, tasks = tasks_on(two_hosts, 12230, ("worker", 0), ("worker", 1))
     originals = start_by_hand(two_hosts, settings, MIRRORED, cluster, tasks).finish()
@@ -132,4 +141,5 @@ def test_a_server_that_dies_before_the_chief_is_done_fails_the_job(muster, two_h
 
     jobs.note("PS: a server exits 7", "muster --mode ps", agents)
     assert [agent.code for agent in agents] == [7, 7]
-    assert re.search(r"^muster: .*\bps.1\b.*failed first", agents[1].err, re.MULTILINE)
+    # chief 0, workers 1 and 2, servers 3 and 4
+    assert re.search(r"^muster: .*(ps 1|rank 4).* failed first", agents[1].err, re.MULTILINE)
