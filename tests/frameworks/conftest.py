@@ -12,7 +12,7 @@ sys.path.insert(0, str(REPOSITORY / "tests" / "hosts"))
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "debian: runs with the packages of Debian 12 alone")
-    config.addinivalue_line("markers", "framework: needs the environment that TORCH_VENV names")
+    config.addinivalue_line("markers", "framework: needs a virtual environment of requirements/")
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +22,36 @@ def muster():
     return str(program)
 
 
+def venv_of(variable):
+    """The bin folder of the virtual environment that a variable names."""
+    assert variable in os.environ, f"{variable} is not set: run scripts/test --frameworks"
+    return pathlib.Path(os.environ[variable]) / "bin"
+
+
 @pytest.fixture(scope="session")
 def torch_venv():
-    """The bin folder of the environment with the torch that requirements/torch.txt pins."""
-    assert "TORCH_VENV" in os.environ, "TORCH_VENV is not set: run scripts/test --frameworks"
-    return pathlib.Path(os.environ["TORCH_VENV"]) / "bin"
+    """The torch that requirements/torch.txt pins; each of the next has a file there as well."""
+    return venv_of("TORCH_VENV")
+
+
+@pytest.fixture(scope="session")
+def mindspore_venv():
+    return venv_of("MINDSPORE_VENV")
+
+
+@pytest.fixture(scope="session")
+def tensorflow_venv():
+    return venv_of("TENSORFLOW_VENV")
+
+
+@pytest.fixture(scope="session")
+def jax_venv():
+    return venv_of("JAX_VENV")
+
+
+@pytest.fixture(scope="session")
+def torch_others_venv():
+    return venv_of("TORCH_OTHERS_VENV")
 
 
 @pytest.fixture(

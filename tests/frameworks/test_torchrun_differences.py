@@ -6,10 +6,11 @@ is not on the page fails, and so does a line of the page that describes none.
 
 import json
 import pathlib
-import re
 import subprocess
 
 import pytest
+
+import differences
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "torchrun-differences.md"
@@ -22,25 +23,6 @@ pytestmark = pytest.mark.framework
 ONE_NODE = [["--nproc-per-node", "1"], ["--nproc-per-node", "2"]]
 GIVEN_PORT = ["--nproc-per-node", "2", "--master-port", "29511"]
 TWO_NODES = ["--nnodes", "2", "--nproc-per-node", "2", "--master-port", "29512"]
-
-
-def listed_differences():
-    """Variable -> (torchrun's cell, muster's cell), from the table of the page."""
-    rows = {}
-    for line in PAGE.read_text().splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("| `") and len(cells) == 4:
-            rows[cells[0].strip("`")] = (cells[1], cells[2])
-    assert rows, f"{PAGE} has no table"
-    return rows
-
-
-def fits(cell, value):
-    """True if a value (None: not set) is what a cell of the table says."""
-    if cell == "not set":
-        return value is None
-    exact = re.fullmatch(r"`([^`]*)`", cell)
-    return value == exact[1] if exact else True
 
 
 class Launchers:
@@ -57,13 +39,7 @@ class Launchers:
         """{(rank, variable): (torchrun's value, muster's value)} for all that differ."""
         by_torchrun = self.environments("torchrun", options, nodes)
         by_muster = self.environments("muster", options, nodes)
-        assert sorted(by_torchrun) == sorted(by_muster), "not the same ranks"
-        return {
-            (rank, name): (theirs.get(name), by_muster[rank].get(name))
-            for rank, theirs in by_torchrun.items()
-            for name in sorted(theirs.keys() | by_muster[rank].keys())
-            if theirs.get(name) != by_muster[rank].get(name)
-        }
+        return differences.between(by_torchrun, by_muster)
 
     def environments(self, launcher, options, nodes):
         """The environment of each worker, by global rank."""
@@ -96,22 +72,13 @@ def all_differences(muster, torch_venv, two_hosts, tmp_path_factory):
 
 
 def test_every_difference_is_on_the_page(all_differences):
-    listed = listed_differences()
-
-    surprises = [
-        f"{job}: rank {rank}: {name} is {theirs!r} under torchrun and {ours!r} under muster"
-        for job, differences in all_differences.items()
-        for (rank, name), (theirs, ours) in differences.items()
-        if name not in listed or not (fits(listed[name][0], theirs) and fits(listed[name][1], ours))
-    ]
+    surprises = differences.surprises(PAGE, "torchrun", all_differences)
 
     assert not surprises, "\n".join(surprises)
 
 
 def test_every_line_of_the_page_describes_a_difference(all_differences):
-    occurring = {name for differences in all_differences.values() for _, name in differences}
-
-    assert sorted(listed_differences().keys() - occurring) == []
+    assert differences.not_occurring(PAGE, all_differences) == []
 
 
 def test_a_port_that_was_given_is_the_same_on_one_node_and_the_gangs_on_several(all_differences):

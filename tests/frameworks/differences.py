@@ -1,0 +1,54 @@
+"""Pages that list in which variables a worker under muster differs, read as what tests expect."""
+
+import pathlib
+import re
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def listed_differences(page):
+    """Variable -> (the other launcher's cell, muster's cell), from the table of a page."""
+    rows = {}
+    for line in page.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if re.match(r"\| `[A-Z_]+`", line) and len(cells) == 4:
+            for name in cells[0].split(", "):  # a row may be of several
+                rows[name.strip("`")] = (cells[1], cells[2])
+    assert rows, f"{page} has no table"
+    return rows
+
+
+def fits(cell, value):
+    """True if a value (None: not set) is what a cell of the table says."""
+    if cell == "not set":
+        return value is None
+    exact = re.fullmatch(r"`([^`]*)`", cell)
+    return value == exact[1] if exact else True
+
+
+def between(theirs, ours):
+    """{(process, variable): (their value, our value)} for all that differ; None is not set."""
+    assert sorted(theirs) == sorted(ours), "not the same processes"
+    return {
+        (process, name): (environment.get(name), ours[process].get(name))
+        for process, environment in theirs.items()
+        for name in sorted(environment.keys() | ours[process].keys())
+        if environment.get(name) != ours[process].get(name)
+    }
+
+
+def surprises(page, launcher, jobs):
+    """What differs in {job: differences} and is not on the page, a line each."""
+    listed = listed_differences(page)
+    return [
+        f"{job}: {process}: {name} is {theirs!r} under {launcher} and {ours!r} under muster"
+        for job, differences in jobs.items()
+        for (process, name), (theirs, ours) in differences.items()
+        if name not in listed or not (fits(listed[name][0], theirs) and fits(listed[name][1], ours))
+    ]
+
+
+def not_occurring(page, jobs):
+    """Variables of the page in which nothing differs."""
+    occurring = {name for differences in jobs.values() for _, name in differences}
+    return sorted(listed_differences(page).keys() - occurring)
