@@ -37,14 +37,7 @@ void name_groups(std::map<int, CpuPlace>& cpus,
   std::map<int, int> names;
   for (auto& [cpu, place] : cpus) {
     if (!names.contains(cpu)) {
-<<<<<<< ours
-      const std::vector<int> members = members_of(cpu);
-      for (const int member : members) {
-        names.emplace(member, members.front());
-      }
-=======
       add_names(names, members_of(cpu));
->>>>>>> theirs
       names.emplace(cpu, cpu);
     }
     place.*group = names.at(cpu);
@@ -66,16 +59,6 @@ std::vector<int> sharers_of_last_cache(const std::string& folder) {
   return sharers;
 }
 
-<<<<<<< ours
-/// Without a folder of nodes (a kernel without NUMA) all CPUs stay on node 0.
-void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
-  for (const int node : numbered_entries(folder, "node")) {
-    for (const int cpu : read_list(folder + "/node" + std::to_string(node) + "/cpulist")) {
-      if (const auto at = cpus.find(cpu); at != cpus.end()) {
-        at->second.numa_node = node;
-      }
-    }
-=======
 void put_on_node(std::map<int, CpuPlace>& cpus, const std::vector<int>& members, int node) {
   for (const int cpu : members) {
     if (const auto at = cpus.find(cpu); at != cpus.end()) {
@@ -88,7 +71,6 @@ void put_on_node(std::map<int, CpuPlace>& cpus, const std::vector<int>& members,
 void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
   for (const int node : numbered_entries(folder, "node")) {
     put_on_node(cpus, read_list(folder + "/node" + std::to_string(node) + "/cpulist"), node);
->>>>>>> theirs
   }
 }
 

@@ -170,10 +170,6 @@ std::map<std::string, std::vector<int>> given_by_name(const BindingRequest& requ
   }
   for (const auto& [role, place] : request.roles) {
     given[role] = place.cpus;
-<<<<<<< ours
-  }
-  return given;
-=======
   }
   return given;
 }
@@ -190,21 +186,11 @@ std::map<std::string, std::vector<int>> shared_with(std::map<int, std::string>& 
     }
   }
   return shared;
->>>>>>> theirs
 }
 
 /// CPUs that the user gives to two processes: allowed, and seldom meant.
 std::vector<std::string> remarks_on_overlaps(const BindingRequest& request) {
   std::map<int, std::string> owners;
-<<<<<<< ours
-  std::map<std::pair<std::string, std::string>, std::vector<int>> shared;
-  for (const auto& [name, cpus] : given_by_name(request)) {
-    for (const int cpu : cpus) {
-      const auto [owner, is_first] = owners.emplace(cpu, name);
-      if (!is_first) {
-        shared[{owner->second, name}].push_back(cpu);
-      }
-=======
   std::vector<std::string> remarks;
   for (const auto& [name, cpus] : given_by_name(request)) {
     for (const auto& [other, both] : shared_with(owners, name, cpus)) {
@@ -212,13 +198,7 @@ std::vector<std::string> remarks_on_overlaps(const BindingRequest& request) {
       remark += " to both " + other + " and ";
       remark += name;
       remarks.push_back(std::move(remark));
->>>>>>> theirs
     }
-  }
-  std::vector<std::string> remarks;
-  for (const auto& [names, cpus] : shared) {
-    remarks.push_back(request.source + " gives the CPUs " + describe_ranges(cpus) + " to both " +
-                      names.first + " and " + names.second);
   }
   return remarks;
 }
