@@ -90,7 +90,7 @@ Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot,
   const auto text = sourced_variable(snapshot, "VC_" + task_in_variable(task) + "_HOSTS");
   std::string file_name = task;
   std::replace(file_name.begin(), file_name.end(), '-', '_');
-  const auto in_file = read_host_file(snapshot, file_name);
+  auto in_file = read_host_file(snapshot, file_name);
   if (!text || !in_file) {
     return in_file;
   }

@@ -21,14 +21,19 @@ Error unknown_role(const std::string& name, const std::string& source, const Rol
                             : "; this mode has " + join(roles, ", "))};
 }
 
+const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string& role) {
+  const auto found = std::find_if(
+      sizes.begin(), sizes.end(), [&](const RoleSize& size) { return size.role == role; });
+  return found == sizes.end() ? nullptr : &*found;
+}
+
 /// In the order of numbering and without roles of no process.
 std::vector<RoleSize> in_order_of(const Roles& roles, const std::vector<RoleSize>& sizes) {
   std::vector<RoleSize> ordered;
   for (const std::string& role : roles) {
-    for (const RoleSize& size : sizes) {
-      if (size.role == role && size.count > 0) {
-        ordered.push_back(size);
-      }
+    const RoleSize* const size = find_size(sizes, role);
+    if (size != nullptr && size->count > 0) {
+      ordered.push_back(*size);
     }
   }
   return ordered;
@@ -100,10 +105,8 @@ Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,
     if (!size) {
       return size.error();
     }
-    for (const RoleSize& other : sizes) {
-      if (other.role == size->role) {
-        return wrong_value(text, "each role once, and " + size->role + " is there twice");
-      }
+    if (find_size(sizes, size->role) != nullptr) {
+      return wrong_value(text, "each role once, and " + size->role + " is there twice");
     }
     sizes.push_back(*size);
     total += size->count;

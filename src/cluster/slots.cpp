@@ -69,7 +69,7 @@ Sourced<std::string> nodes_as_written(const Findings& findings) {
 }
 
 Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot) {
-  const auto slots =
+  auto slots =
       count_slots(findings.slots.value_or(Sourced<std::string>{"auto", kDefault}), snapshot);
   const bool is_unknown = slots && slots->source == kDefault;
   if (!is_unknown || !findings.workers || !findings.nodes ||

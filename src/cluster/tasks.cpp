@@ -27,8 +27,8 @@ bool is_endpoint(const std::string& text) {
 }  // namespace
 
 const Roles& tensorflow_roles() {
-  static const Roles kRoles = {"chief", "worker", "ps", "evaluator"};
-  return kRoles;
+  static const Roles roles = {"chief", "worker", "ps", "evaluator"};
+  return roles;
 }
 
 Result<> check_endpoint(const Sourced<std::string>& text) {
@@ -59,11 +59,13 @@ Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists,
                                 const std::string& source) {
   std::set<std::string> seen;
   for (const RoleEndpoints& list : lists) {
-    for (const std::string& endpoint : list.endpoints) {
-      if (!seen.insert(endpoint).second) {
-        return wrong_value({endpoint, source + ", role " + list.role + ","},
-                           "a host:port that it lists once");
-      }
+    const auto repeated = std::find_if(
+        list.endpoints.begin(), list.endpoints.end(), [&](const std::string& endpoint) {
+          return !seen.insert(endpoint).second;
+        });
+    if (repeated != list.endpoints.end()) {
+      return wrong_value({*repeated, source + ", role " + list.role + ","},
+                         "a host:port that it lists once");
     }
   }
   return {};
@@ -112,15 +114,18 @@ std::vector<std::string> hosts_of(const TaskLists& tasks) {
 
 std::map<int, std::string> listeners_on_leader(const TaskLists& tasks) {
   std::map<int, std::string> listeners;
-  std::string leader;
-  for (const RoleEndpoints& list : tasks.is_alone ? std::vector<RoleEndpoints>() : tasks.roles) {
-    for (const std::string& text : list.endpoints) {
-      const Endpoint endpoint = split_endpoint(text);
-      leader = leader.empty() ? endpoint.host : leader;
-      if (endpoint.host == leader) {
-        listeners[parse_integer(*endpoint.port, 1, 65'535).value_or(0)] = text;
-      }
+  if (tasks.is_alone) {
+    return listeners;
+  }
+  const std::string leader = hosts_of(tasks).front();
+  const auto add = [&](const std::string& text) {
+    const Endpoint endpoint = split_endpoint(text);
+    if (endpoint.host == leader) {
+      listeners[parse_integer(*endpoint.port, 1, 65'535).value_or(0)] = text;
     }
+  };
+  for (const RoleEndpoints& list : tasks.roles) {
+    std::for_each(list.endpoints.begin(), list.endpoints.end(), add);
   }
   return listeners;
 }

@@ -88,16 +88,17 @@ Result<std::optional<TaskLists>> read_list_variables(const Snapshot& snapshot, c
   return std::optional(std::move(tasks));
 }
 
+std::string text_of(const RoleEndpoints* list) {
+  return list == nullptr ? "" : shortened(join(list->endpoints, ","));
+}
+
 /// Each role of the variables must be in TF_CONFIG as well, which may know more roles.
 Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
   for (const RoleEndpoints& list : lists.roles) {
     const RoleEndpoints* const other = find_role(config.roles, list.role);
     if (other == nullptr || other->endpoints != list.endpoints) {
-      const auto text = [](const RoleEndpoints* role) {
-        return role == nullptr ? "" : shortened(join(role->endpoints, ","));
-      };
-      return contradiction({text(&list), lists.source},
-                           {text(other), config.source},
+      return contradiction({text_of(&list), lists.source},
+                           {text_of(other), config.source},
                            "both list the tasks of the role " + list.role);
     }
   }
