@@ -31,6 +31,9 @@ Result<> translate(const FrontEnd& front_end, Translation& translation) {
     if (option.is_strict && !is_choice(option, value.value)) {
       return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
     }
+    if (option.fate == Fate::Refused && !value.value.empty()) {
+      return Error{blame(value.source), value.source + " is refused: " + option.note};
+    }
     if (option.fate == Fate::Ignored) {
       translation.notices.push_back("ignoring " + value.source + ": " + option.note);
     } else if (option.setting != nullptr) {

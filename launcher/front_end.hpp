@@ -15,8 +15,9 @@ namespace muster {
 /// What becomes of an option of another launcher.
 enum class Fate {
   Same,
-  Better,  ///< the note says how
-  Ignored  ///< the note says why
+  Better,   ///< the note says how
+  Ignored,  ///< the note says why
+  Refused   ///< the note says why: to ignore it would run something else than what is asked for
 };
 
 /// One option of another launcher.
@@ -62,7 +63,6 @@ struct FrontEnd {
   const char* program;    ///< for --help: what stands behind the options
   const char* summary;    ///< for --help: what is better as a whole, in sentences
   const char* variables;  ///< options are read from variables that begin so; nullptr: from none
-  char separator;         ///< between the words of an option, as the original writes them
   std::span<const FrontOption> (*options)();
   Result<> (*translate)(Translation& translation);  ///< what the table cannot say
 };
@@ -105,9 +105,11 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] std::span<const FrontOption> torchrun_options();
 [[nodiscard]] std::span<const FrontOption> torch_launch_options();
 [[nodiscard]] std::span<const FrontOption> msrun_options();
+[[nodiscard]] std::span<const FrontOption> deepspeed_options();
 [[nodiscard]] Result<> translate_torchrun(Translation& translation);
 [[nodiscard]] Result<> translate_torch_launch(Translation& translation);
 [[nodiscard]] Result<> translate_msrun(Translation& translation);
+[[nodiscard]] Result<> translate_deepspeed(Translation& translation);
 
 /// The keys of torchrun's --rdzv-conf, as options without dashes.
 [[nodiscard]] std::span<const FrontOption> rendezvous_keys();

@@ -15,7 +15,6 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      "and "
      "its exit code is the job's.",
      "PET_",
-     '-',
      torchrun_options,
      translate_torchrun},
     {"torch.distributed.run",
@@ -23,7 +22,6 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      "script.py [arguments...]",
      "The same as torchrun, for lines that begin with 'python -m torch.distributed.run'.",
      "PET_",
-     '-',
      torchrun_options,
      translate_torchrun},
     {"torch.distributed.launch",
@@ -32,7 +30,6 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      "torchrun for scripts that read --local-rank, for lines that begin with 'python -m "
      "torch.distributed.launch'.",
      "PET_",
-     '-',
      torch_launch_options,
      translate_torch_launch},
     {"msrun",
@@ -42,9 +39,17 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      "is "
      "the job's; no process outlives the job.",
      nullptr,
-     '_',
      msrun_options,
      translate_msrun},
+    {"deepspeed",
+     "deepspeed",
+     "script.py [arguments...]",
+     "Started on each node, by a scheduler or by hand: no ssh, no pdsh, no hostfile. The first "
+     "failure "
+     "is named, and its exit code is the job's.",
+     nullptr,
+     deepspeed_options,
+     translate_deepspeed},
 });
 
 }  // namespace

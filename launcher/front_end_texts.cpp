@@ -28,8 +28,10 @@ const char* heading_of(Fate fate) {
       return "The same:";
     case Fate::Better:
       return "Better, and how:";
-    default:
+    case Fate::Ignored:
       return "Ignored, and why:";
+    default:
+      return "Refused, and why:";
   }
 }
 
@@ -39,8 +41,10 @@ const char* word_of(Fate fate) {
       return "same";
     case Fate::Better:
       return "better";
-    default:
+    case Fate::Ignored:
       return "ignored";
+    default:
+      return "refused";
   }
 }
 
@@ -73,13 +77,12 @@ std::string front_end_help(const FrontEnd& front_end) {
   for (const std::string& line : wrap(front_end.summary, 98)) {
     text += line + "\n";
   }
-  for (const Fate fate : {Fate::Same, Fate::Better, Fate::Ignored}) {
-    text += std::string("\n") + heading_of(fate) + "\n";
+  for (const Fate fate : {Fate::Same, Fate::Better, Fate::Ignored, Fate::Refused}) {
+    std::string entries;
     for (const FrontOption& option : front_end.options()) {
-      if (option.fate == fate) {
-        text += help_entry(spelled(option), option.note);
-      }
+      entries += option.fate == fate ? help_entry(spelled(option), option.note) : "";
     }
+    text += entries.empty() ? "" : std::string("\n") + heading_of(fate) + "\n" + entries;
   }
   if (front_end.variables != nullptr) {
     text += std::string("\nEach option can be given as a variable: --log-dir is ") +

@@ -97,6 +97,7 @@ Result<> translate_simulation(Translation& t,
   t.set("set:sim_level", level);
   t.set("set:worker_num", or_default(t, "worker-num", kDefaultWorkers));
   t.settings.erase("total-workers");
+  t.settings.erase("set:cluster_time_out");  // there is no cluster
   t.set("nnodes", {"1", level.source});
   t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
   auto rank = find_set(t, "sim-rank-id");

@@ -148,7 +148,7 @@ def test_every_option_that_is_named_exists(path, desk):
     known = set(
         re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", desk.run("muster --help").stdout, re.MULTILINE)
     )
-    for launcher in ("torch.distributed.launch", "msrun"):
+    for launcher in ("torch.distributed.launch", "msrun", "deepspeed"):
         printed = desk.run(f"muster {launcher} --print-options").stdout
         known |= {name.replace("_", "-") for name in re.findall(r"`(?:-\w, )?(--[a-z_-]+)", printed)}
     known |= OTHERS | {name.split("*")[0] for name in options_of_torchrun_that_are_missing()}

@@ -14,6 +14,7 @@ SOURCES = [
 ]
 # Help, manual page and a build tool: what they say is no message.
 WITHOUT_MESSAGES = (
+    "deepspeed_options.cpp",
     "embed_templates.cpp",
     "front_end_table.cpp",
     "front_end_texts.cpp",
@@ -32,6 +33,7 @@ OTHER_TEXTS = {
     "assumed equal to ours": "a source",
     "default of torchrun": "a source",
     "default of msrun": "a source",
+    "default of deepspeed": "a source",
     "torchrun's default of --nnodes": "a source",
     "default of hai": "a source",
     "default of modelarts": "a source",

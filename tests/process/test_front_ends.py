@@ -56,7 +56,7 @@ def test_a_symlink_of_another_name_is_refused(muster):
     assert job.code == 64
     assert job.said_about("mpirun") == (
         "this program was started as 'mpirun', expected a name that begins with muster, or one of "
-        "torchrun, torch.distributed.run, torch.distributed.launch, msrun"
+        "torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed"
     )
 
 
@@ -238,7 +238,7 @@ def test_extra_parameters_of_the_platform_win(muster, script):
 
 # --- Texts ---------------------------------------------------------------------------------------
 
-LAUNCHERS = ["torchrun", "torch.distributed.launch", "msrun"]
+LAUNCHERS = ["torchrun", "torch.distributed.launch", "msrun", "deepspeed"]
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -254,7 +254,8 @@ def test_help_says_what_becomes_of_each_option(muster, name):
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_a_shell_completes_the_options(muster, tmp_path, name):
     (tmp_path / "completion").write_text(muster.run(name, "--print-completion=bash").out.text)
-    option = "--log_d" if name == "msrun" else "--log-d"
+    options = {"msrun": "--log_d", "deepspeed": "--master_a"}
+    option = options.get(name, "--log-d")
     complete = f"""
         . ./completion
         function_name=$(complete -p {name} | sed 's/.*-F *\\([^ ]*\\).*/\\1/')
@@ -267,7 +268,7 @@ def test_a_shell_completes_the_options(muster, tmp_path, name):
         ["bash", "-c", complete], cwd=tmp_path, capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.strip() == option.replace("_d", "_dir").replace("-d", "-dir")
+    assert done.stdout.strip() == option + ("ddr" if option.endswith("_a") else "ir")
 
 
 def test_the_program_itself_is_no_symlink():

@@ -32,7 +32,7 @@ struct JobRequest {
   bool fills_arguments = false;            ///< {placeholders} in the program's own arguments, too
   bool masks_devices = false;              ///< each worker sees its own device alone, as number 0
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
-  std::optional<NodeBinding> binding;  ///< decided for this node; empty: nobody asked for any
+  std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any
 };
 
 /// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when

@@ -289,6 +289,17 @@ struct Asked {
   bool is_python_script;
 };
 
+const std::vector<Asked>& deepspeed_lines() {
+  static const std::vector<Asked> kLines = {
+      {"haotian-liu/LLaVA scripts/v1_5/finetune.sh",
+       "muster deepspeed llava/train/train_mem.py --deepspeed ./scripts/zero3.json --bf16 True",
+       {{"nproc-per-node", "auto"}, {"mode", "deepspeed"}, {"nnodes", ""}},
+       "llava/train/train_mem.py --deepspeed ./scripts/zero3.json --bf16 True",
+       true},
+  };
+  return kLines;
+}
+
 const std::vector<Asked>& msrun_lines() {
   static const std::vector<Asked> kLines = {
       {"mindspore-lab/mindformers scripts/msrun_launcher.sh, one node",
@@ -381,8 +392,8 @@ const std::vector<Asked>& msrun_lines() {
   return kLines;
 }
 
-TEST(KnownLines, OfMsrunAreRead) {
-  for (const Asked& expected : msrun_lines()) {
+void expect_settings(const std::vector<Asked>& lines) {
+  for (const Asked& expected : lines) {
     const auto line = read_line(expected.line);
     ASSERT_TRUE(line) << expected.project << ": " << line.error().message;
     for (const auto& [name, value] : expected.settings) {
@@ -392,6 +403,14 @@ TEST(KnownLines, OfMsrunAreRead) {
     EXPECT_EQ(join(line->program, " "), expected.program) << expected.project;
     EXPECT_EQ(line->is_python_script, expected.is_python_script) << expected.project;
   }
+}
+
+TEST(KnownLines, OfMsrunAreRead) {
+  expect_settings(msrun_lines());
+}
+
+TEST(KnownLines, OfDeepSpeedAreRead) {
+  expect_settings(deepspeed_lines());
 }
 
 TEST(KnownLines, AreThirtyAtLeast) {

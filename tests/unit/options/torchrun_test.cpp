@@ -43,7 +43,7 @@ TEST(FrontEnds, RefuseANameThatMeansNothing) {
   EXPECT_EQ(
       error_of("/usr/local/bin/mpirun -np 4 a.out"),
       "64: this program was started as 'mpirun', expected a name that begins with muster, or one "
-      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun");
+      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed");
 }
 
 // Where options end
@@ -254,7 +254,8 @@ TEST(Torchrun, LetsThePlatformCountTheNodesUnlessTheyAreDescribed) {
   EXPECT_EQ(setting_of("torchrun --nproc-per-node 8 --master-port 1 --rdzv-id 1 a", "nnodes"), "");
   for (const std::string option :
        {"--rdzv-backend static", "--rdzv-endpoint h:1", "--master-addr h", "--node-rank 0"}) {
-    EXPECT_EQ(setting_of("torchrun " + option + " a", "nnodes"), "1 (torchrun's default of --nnodes)")
+    EXPECT_EQ(setting_of("torchrun " + option + " a", "nnodes"),
+              "1 (torchrun's default of --nnodes)")
         << option;
   }
   EXPECT_EQ(setting_of("torchrun --master-addr h a", "nnodes", {{"MUSTER_NNODES", "3"}}),
