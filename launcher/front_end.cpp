@@ -208,7 +208,8 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {
 
 std::vector<std::string> front_end_remarks(const CommandLine& line, const Cluster& cluster) {
   std::vector<std::string> remarks = line.notices;
-  if (line.front_end == nullptr || line.settings.has("nnodes") || cluster.nodes == 1) {
+  const bool is_counted = line.settings.has("nnodes") || line.settings.has("total-workers");
+  if (line.front_end == nullptr || is_counted || cluster.nodes == 1) {
     return remarks;
   }
   for (const Decision& decision : cluster.decisions) {

@@ -33,6 +33,15 @@ TEST(Msrun, MeetsAtItsDefaultPortWithSeveralNodes) {
   EXPECT_EQ(setting_of("msrun a.py", "master-port"), "");
 }
 
+TEST(Msrun, HasSaidHowManyNodesThereAre) {
+  const auto line = read_line("msrun --worker_num=16 --join=True a.py");
+  Cluster cluster;
+  cluster.nodes = 2;
+  cluster.decisions = {{"nodes.count", "2", "--worker_num"}};
+
+  EXPECT_TRUE(front_end_remarks(*line, cluster).empty());
+}
+
 TEST(Msrun, LeavesRanksToArrivalWithoutANodeRank) {
   EXPECT_EQ(setting_of("msrun --worker_num=16 --node_rank=-1 a.py", "node-rank"), "");
   EXPECT_EQ(setting_of("msrun --worker_num=16 --node_rank -1 a.py", "node-rank"), "");

@@ -262,6 +262,17 @@ TEST(Torchrun, LetsThePlatformCountTheNodesUnlessTheyAreDescribed) {
             "3 (MUSTER_NNODES)");
 }
 
+TEST(Torchrun, SaysWhenThePlatformHasCountedTheNodes) {
+  Cluster cluster;
+  cluster.nodes = 2;
+  cluster.decisions = {{"nodes.count", "2", "WORLD_SIZE"}};
+
+  EXPECT_EQ(join(front_end_remarks(*read_line("torchrun a.py"), cluster), ""),
+            "torchrun alone would run on one node: taking 2 from WORLD_SIZE");
+  EXPECT_TRUE(front_end_remarks(*read_line("torchrun --nnodes 2 a.py"), cluster).empty());
+  EXPECT_TRUE(front_end_remarks(*read_line("muster a.py"), cluster).empty());
+}
+
 TEST(Torchrun, NeedsNoEtcd) {
   const std::string line =
       "torchrun --nnodes 2 --node-rank 0 --master-addr a --rdzv-backend etcd-v2 "
