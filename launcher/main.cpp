@@ -3,14 +3,12 @@
 #include "front_end.hpp"
 #include "gang_setup.hpp"
 #include "options.hpp"
+#include "plan_job.hpp"
 #include "requests.hpp"
 
 #include <muster/base/yaml.hpp>
-#include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
-#include <muster/environment/topology.hpp>
 #include <muster/logs/messages.hpp>
-#include <muster/mode/mode_template.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/report/report.hpp>
 #include <muster/run/run.hpp>
@@ -19,82 +17,6 @@
 
 namespace muster {
 namespace {
-
-/// Another launcher has placed this worker: what the user says about places has no effect.
-void remark_ignored(LaunchPlan& plan, const Settings& settings) {
-  for (const char* const name : {"nnodes",
-                                 "node-rank",
-                                 "master-addr",
-                                 "master-port",
-                                 "platform",
-                                 "mode",
-                                 "template",
-                                 "numa-binding",
-                                 "bind-core",
-                                 "bind-numa"}) {
-    if (const auto setting = settings.find(name)) {
-      plan.remarks.push_back("ignoring " + setting->source + ": this is a worker already");
-    }
-  }
-}
-
-/// Who runs where with what, as far as it is known before the nodes have met.
-struct Planned {
-  LaunchPlan plan;
-  std::optional<Cluster> cluster;  ///< empty: a worker of another launcher
-  std::optional<ChosenMode> mode;
-};
-
-/// Reads where CPUs and accelerators are, but only for a job that is to be bound to them.
-Result<> bind_job(JobRequest& job,
-                  const Settings& settings,
-                  const std::string& mode,
-                  const Snapshot& snapshot,
-                  int workers) {
-  const auto request = read_binding_request(settings, mode);
-  if (!request || !*request) {
-    return request ? Result<>() : request.error();
-  }
-  const auto topology = read_topology();
-  if (!topology) {
-    return topology.error();
-  }
-  auto binding = decide_binding(**request, *topology, snapshot, workers);
-  if (!binding) {
-    return binding.error();
-  }
-  job.binding = std::move(*binding);
-  return {};
-}
-
-Result<Planned> plan_job(const CommandLine& line, JobRequest& job, const Snapshot& snapshot) {
-  if (is_already_worker(snapshot) && !line.settings.has("nproc-per-node")) {
-    Planned planned{make_worker_plan(job, snapshot), std::nullopt, std::nullopt};
-    remark_ignored(planned.plan, line.settings);
-    return planned;
-  }
-  auto mode = choose_mode(line.settings, snapshot);
-  if (!mode) {
-    return mode.error();
-  }
-  add_worker_arguments(mode->mode, line);
-  const auto cluster = describe_cluster(snapshot, line.settings, roles_to_be_given(mode->mode));
-  if (!cluster) {
-    return cluster.error();
-  }
-  if (auto checked = check_job(job, *cluster, *mode, snapshot); !checked) {
-    return checked.error();
-  }
-  if (auto bound = bind_job(job, line.settings, mode->mode.name, snapshot, cluster->local_slots());
-      !bound) {
-    return bound.error();
-  }
-  Planned planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
-  for (std::string& remark : front_end_remarks(line, *cluster)) {
-    planned.plan.remarks.push_back(std::move(remark));
-  }
-  return planned;
-}
 
 /// The last words of the job: on the console, and in the file that --report names.
 void conclude(const Outcome& outcome, const Settings& settings) {

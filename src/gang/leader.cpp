@@ -17,7 +17,7 @@ using std::chrono::seconds;
 
 /// "rank 3 on node 1 (host-b) failed (exit code 9)".
 std::string describe(const Failure& failure) {
-  const std::string rank = "rank " + to_string(failure.global_rank) + " on node " +
+  const std::string rank = describe_rank(failure.global_rank, failure.label) + " on node " +
                            to_string(failure.node) + " (" + failure.host + ")";
   return failure.status ? rank + " failed (" + failure.status->describe() + ")"
                         : rank + " could not be started";

@@ -100,6 +100,7 @@ void describe(Io& io, Failure& failure) {
   io("last_lines", failure.last_lines, kLastLines);
   io("is_early_exit", failure.is_early_exit, Flag{});
   io("knows_order", failure.knows_order, Flag{});
+  io("label", failure.label, kRareName);
 }
 
 template <typename Io>

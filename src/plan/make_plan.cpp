@@ -29,6 +29,11 @@ std::vector<std::string> own_variables(const Snapshot& snapshot) {
   return names;
 }
 
+bool is_numeric(const std::string& address) {
+  const bool is_version_6 = address.find(':') != std::string::npos;
+  return is_version_6 || address.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 /// What is the same for all workers of this node.
 Values common_values(const Cluster& cluster,
                      const Placement& placement,
@@ -45,6 +50,9 @@ Values common_values(const Cluster& cluster,
   if (placement.worker_port) {
     values["worker_port"] = std::to_string(*placement.worker_port);
   }
+  // Several nodes are told a numeric address by their leader, which is not known before that.
+  const bool is_known = placement.nodes > 1 || is_numeric(placement.master_address);
+  values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
   values["master_endpoint"] =
       endpoint_of(placement.master_address, fill_placeholders("{worker_port}", values));
   for (const auto& [name, value] : chosen.parameters) {

@@ -64,7 +64,7 @@ std::string rank_list(const std::vector<int>& ranks) {
 }
 
 std::string describe_first_failure(const Failure& failure, int attempt) {
-  const std::string rank = "rank " + to_string(failure.global_rank);
+  const std::string rank = describe_rank(failure.global_rank, failure.label);
   const std::string place = "node " + to_string(failure.node) + " (" + failure.host + ")";
   if (!failure.start_error.empty()) {
     return rank + " could not be started: " + place + ", " + failure.start_error;

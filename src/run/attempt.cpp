@@ -462,6 +462,7 @@ std::optional<Failure> Attempt::failure() const {
   failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
   failure.last_lines = streams_.last_lines(worker);
   failure.knows_order = workers_.knows_order();
+  failure.label = planned.label;
   return failure;
 }
 

@@ -14,7 +14,8 @@ double seconds_of(std::chrono::nanoseconds duration) {
 }  // namespace
 
 std::string Attempt::describe_worker(std::size_t worker) const {
-  return "rank " + to_string(plan_.workers[worker].global_rank) + " (pid " +
+  const WorkerPlan& planned = plan_.workers[worker];
+  return describe_rank(planned.global_rank, planned.label) + " (pid " +
          std::to_string(workers_.pid(worker)) + ")";
 }
 
@@ -30,7 +31,8 @@ std::vector<int> Attempt::living_ranks() const {
 
 std::string Attempt::describe_failure(std::size_t worker) const {
   if (unstartable_ == worker) {
-    return "rank " + to_string(plan_.workers[worker].global_rank) + " could not be started";
+    const WorkerPlan& planned = plan_.workers[worker];
+    return describe_rank(planned.global_rank, planned.label) + " could not be started";
   }
   return describe_worker(worker) + " failed (" + supervisor_.status(worker)->describe() + ")";
 }

@@ -2,12 +2,11 @@
 #include "case.hpp"
 
 #include "front_end.hpp"
+#include "plan_job.hpp"
 #include "requests.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/base/yaml.hpp>
-#include <muster/cluster/cluster.hpp>
-#include <muster/mode/mode_template.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -179,21 +178,9 @@ Result<LaunchPlan> plan_of(const Case& given) {
   if (!requested) {
     return requested.error();
   }
-  const JobRequest& job = *requested;
-  if (is_already_worker(given.snapshot) && !line->settings.has("nproc-per-node")) {
-    return make_worker_plan(job, given.snapshot);
-  }
-  auto mode = choose_mode(line->settings, given.snapshot);
-  if (!mode) {
-    return mode.error();
-  }
-  add_worker_arguments(mode->mode, *line);
-  const auto cluster =
-      describe_cluster(given.snapshot, line->settings, roles_to_be_given(mode->mode));
-  if (!cluster) {
-    return cluster.error();
-  }
-  return make_plan(*cluster, *mode, job, given.snapshot);
+  JobRequest job = *requested;
+  auto planned = plan_job(*line, job, given.snapshot);
+  return planned ? Result<LaunchPlan>(std::move(planned->plan)) : planned.error();
 }
 
 }  // namespace

@@ -28,12 +28,18 @@ def run_and_read(muster, name, *options, arguments=(), **more):
     return environments(folder)
 
 
+# Else the scheduler is stopped before it has said what it found.
+WAIT_FOR_ALL = "--success-roles=worker,scheduler"
+
+
 # --- msrun -----------------------------------------------------------------------------------------
 
 
 def test_msrun_starts_a_scheduler_beside_the_workers(muster):
     processes = run_and_read(
-        muster, "$MS_ROLE-$RANK_ID", "--mode=msrun", "--nproc-per-node=2", "--set=cluster_time_out=50"
+        muster,
+        "$MS_ROLE-$RANK_ID",
+        *["--mode=msrun", "--nproc-per-node=2", "--set=cluster_time_out=50", WAIT_FOR_ALL],
     )
 
     assert sorted(processes) == ["MS_SCHED-0", "MS_WORKER-0", "MS_WORKER-1"]
@@ -55,7 +61,10 @@ def test_nothing_of_another_launcher_reaches_a_process_of_msrun(muster):
         "MS_NODE_TIMEOUT": "77",
     }
     processes = run_and_read(
-        muster, "$MS_ROLE-$RANK_ID", "--mode=msrun", "--nproc-per-node=2", env=stale
+        muster,
+        "$MS_ROLE-$RANK_ID",
+        *["--mode=msrun", "--nproc-per-node=2", WAIT_FOR_ALL],
+        env=stale,
     )
 
     assert sorted(processes) == ["MS_SCHED-0", "MS_WORKER-0", "MS_WORKER-1"]

@@ -45,7 +45,13 @@ struct Failure {
   std::vector<std::string> last_lines;  ///< of its standard error
   bool is_early_exit = false;  ///< it ended with 0 while others worked on, and that was forbidden
   bool knows_order = true;     ///< false: without pidfds, deaths found together may be in any order
+  std::string label{};         ///< what it is called beside its rank, such as "ps 1"; usually empty
 };
+
+/// "rank 3", or "rank 4 (ps 1)" for a process that has a label.
+[[nodiscard]] inline std::string describe_rank(GlobalRank rank, const std::string& label) {
+  return "rank " + to_string(rank) + (label.empty() ? "" : " (" + label + ")");
+}
 
 /// A node and how long after the first one it came.
 struct Arrival {

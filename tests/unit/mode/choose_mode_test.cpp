@@ -156,7 +156,7 @@ TEST(ChooseMode, RefusesParametersThatTheModeLacks) {
             "--set gives 'speed', but the mode 'oneflow' has no parameters");
   settings.set("mode", {"torchrun", "--mode"});
   EXPECT_EQ(choose_mode(settings).error().message,
-            "--set gives 'speed', but the mode 'torchrun' has only role_name");
+            "--set gives 'speed', but the mode 'torchrun' has only role_name, signals_to_handle");
   settings = with("mode", "msrun", "--mode");
   settings.set("set:cluster_time_out", {"6m", "--set"});
   EXPECT_EQ(choose_mode(settings).error().message,
