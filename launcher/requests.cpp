@@ -1,6 +1,7 @@
 // Reads what to run, and how.
 #include "requests.hpp"
 
+#include "front_end.hpp"
 #include "typed_settings.hpp"
 
 #include <muster/base/text.hpp>
@@ -58,6 +59,9 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
     job.script = line.program.front();
   }
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
+  // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
+  job.fills_local_rank =
+      line.front_end != nullptr && std::string_view(line.front_end->name).starts_with("torch");
   if (auto read = read_contract(job, line.settings); !read) {
     return read.error();
   }

@@ -30,6 +30,7 @@ struct JobRequest {
   std::string log_dir;  ///< empty: no log files
   GiveArguments template_arguments = GiveArguments::Auto;
   bool fills_arguments = false;            ///< {placeholders} in the program's own arguments, too
+  bool fills_local_rank = false;           ///< "${local_rank}" there, as torchrun does
   bool masks_devices = false;              ///< each worker sees its own device alone, as number 0
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
   std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any

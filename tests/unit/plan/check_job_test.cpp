@@ -69,6 +69,15 @@ TEST(MakePlan, FillsTheUsersArgumentsWhenAsked) {
   EXPECT_NE(argv[4], "{worker_port}") << "it waits for the start";
 }
 
+TEST(MakePlan, FillsTheLocalRankAsTorchrunDoes) {
+  JobRequest job = job_of({"train", "--gpu=${local_rank}-${local_rank}", "${rank}"});
+  job.fills_local_rank = true;
+  const auto plan = make_plan(
+      cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings());
+
+  EXPECT_EQ(plan.workers[1].argv, (std::vector<std::string>{"train", "--gpu=1-1", "${rank}"}));
+}
+
 TEST(MakePlan, ShowsEachWorkerItsOwnDevice) {
   JobRequest job = job_of({"train"});
   job.masks_devices = true;

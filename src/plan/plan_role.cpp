@@ -1,0 +1,179 @@
+// What each process of a role is given: arguments, environment, CPUs, a log file.
+#include "plan_role.hpp"
+
+#include <muster/environment/accelerators.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+std::string in_log_dir(const JobRequest& job, const std::string& name) {
+  return job.log_dir.empty() ? name : job.log_dir + "/" + name;
+}
+
+/// True when each parameter in the text has a value.
+bool is_given(std::string_view text, const ChosenMode& chosen) {
+  return std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
+    return !one.second.value.empty() || text.find("{" + one.first + "}") == std::string_view::npos;
+  });
+}
+
+std::map<std::string, std::string> plan_environment(const RolePlan& shared, const Values& values) {
+  std::map<std::string, std::string> environment;
+  for (const auto& [name, text] : shared.role.environment) {
+    environment[name] = fill_placeholders(text, values);
+  }
+  for (const auto& [name, text] : shared.role.environment_unless_set) {
+    if (!shared.snapshot.has(name)) {
+      environment[name] = fill_placeholders(text, values);
+    }
+  }
+  for (const auto& [name, text] : shared.role.environment_if_given) {
+    if (is_given(text, shared.chosen)) {
+      environment[name] = fill_placeholders(text, values);
+    }
+  }
+  return environment;
+}
+
+/// An argument of the user's with what they asked to be filled in.
+std::string fill_argument(std::string argument, const JobRequest& job, const Values& values) {
+  constexpr std::string_view kLocalRank = "${local_rank}";
+  if (job.fills_arguments) {
+    argument = fill_known(argument, values);
+  }
+  for (std::size_t at = job.fills_local_rank ? argument.find(kLocalRank) : std::string::npos;
+       at != std::string::npos;
+       at = argument.find(kLocalRank, at)) {
+    argument.replace(at, kLocalRank.size(), values.at("local_rank"));
+  }
+  return argument;
+}
+
+/// The program with its own arguments, and behind them those of the template.
+std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& values) {
+  std::vector<std::string> argv;
+  for (const std::string& argument : shared.job.program) {
+    argv.push_back(fill_argument(argument, shared.job, values));
+  }
+  if (!shared.gives_arguments) {
+    return argv;
+  }
+  for (const std::string& argument : shared.role.arguments) {
+    argv.push_back(fill_placeholders(argument, values));
+  }
+  if (shared.has_several_nodes) {
+    for (const std::string& argument : shared.role.arguments_of_several_nodes) {
+      argv.push_back(fill_placeholders(argument, values));
+    }
+  }
+  return argv;
+}
+
+/// How the process is bound that is number `place` of its role on this node.
+std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) {
+  if (!shared.job.binding) {
+    return std::nullopt;
+  }
+  const NodeBinding& node = *shared.job.binding;
+  if (const auto role = node.roles.find(shared.role.name); role != node.roles.end()) {
+    return role->second;
+  }
+  const bool has_device = shared.role.count == RoleCount::PerDevice && place < node.devices.size();
+  return has_device ? node.devices[place] : std::nullopt;
+}
+
+/// More threads than CPUs would only wait for each other.
+int cores_for(const RolePlan& shared, const std::optional<CpuBinding>& binding) {
+  const auto bound = binding ? static_cast<int>(binding->cpus.size()) : 0;
+  return bound > 0 ? std::min(bound, shared.cores_per_worker) : shared.cores_per_worker;
+}
+
+void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> binding) {
+  if (shared.job.binding) {
+    worker.environment.insert(shared.job.binding->variables.begin(),
+                              shared.job.binding->variables.end());
+  }
+  if (binding) {
+    worker.environment.insert(binding->variables.begin(), binding->variables.end());
+  }
+  worker.binding = std::move(binding);
+}
+
+WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
+  const RoleTemplate& role = shared.role;
+  WorkerPlan worker;
+  worker.error_file = values.at("error_file");
+  worker.role = role.name;
+  worker.decides_success = shared.decides_success;
+  worker.listens = role.listens && shared.reserves_ports;
+  worker.argv = plan_arguments(shared, values);
+  worker.script = shared.job.script;
+  worker.environment = plan_environment(shared, values);
+  if (shared.job.masks_devices) {
+    const DeviceMask mask = find_device_mask(shared.snapshot);
+    worker.environment[mask.variable] = mask.device(std::stoul(values.at("local_rank")));
+  }
+  for (const std::string& name : shared.unset) {
+    if (!worker.environment.contains(name)) {
+      worker.unset.push_back(name);
+    }
+  }
+  worker.working_directory = shared.snapshot.working_directory;
+  worker.label = fill_placeholders(role.label, values);
+  worker.joins_streams = role.joins_streams;
+  worker.log =
+      role.log.empty()
+          ? log_path(shared.job, shared.attempt, role.name + "_" + values.at("global_rank"))
+          : in_log_dir(shared.job, fill_placeholders(role.log, values));
+  return worker;
+}
+
+/// What tells the worker from those of its role; where it listens as far as that is known.
+void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
+  const auto own = std::find_if(
+      shared.endpoints.begin(), shared.endpoints.end(), [&](const RoleEndpoints& list) {
+        return list.role == shared.role.name &&
+               static_cast<std::size_t>(role_rank) < list.endpoints.size();
+      });
+  if (own != shared.endpoints.end()) {
+    values["endpoint"] = own->endpoints[static_cast<std::size_t>(role_rank)];
+  }
+  if (!shared.endpoints.empty()) {
+    values["task_config"] = task_config(shared.endpoints, shared.role.name, role_rank);
+  }
+  values.erase("error_file");  // the one before: the file's own name cannot hold it
+  values["error_file"] = fill_placeholders(shared.role.error_file, values);
+}
+
+}  // namespace
+
+std::string log_path(const JobRequest& job, int attempt, const std::string& name) {
+  return in_log_dir(job, "attempt_" + std::to_string(attempt) + "/" + name);
+}
+
+void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values) {
+  values["role"] = shared.role.name;
+  values["role_world_size"] = std::to_string(place.total);
+  for (std::size_t i = 0; i < place.here.size(); ++i) {
+    const int role_rank = place.here[i];
+    const int global_rank = plan.world_size + role_rank;
+    const int local_rank = static_cast<int>(plan.workers.size());
+    values["role_rank"] = std::to_string(role_rank);
+    values["global_rank"] = std::to_string(global_rank);
+    values["local_rank"] = std::to_string(local_rank);
+    values["visible_local_rank"] = shared.job.masks_devices ? "0" : values["local_rank"];
+    add_own_values(values, shared, role_rank);
+    std::optional<CpuBinding> binding = binding_of(shared, i);
+    values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
+    WorkerPlan worker = plan_worker(shared, values);
+    bind(worker, shared, std::move(binding));
+    worker.global_rank = GlobalRank{global_rank};
+    worker.local_rank = LocalRank{local_rank};
+    worker.role_rank = role_rank;
+    plan.workers.push_back(std::move(worker));
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+#pragma once
+
+// The processes of one role on this node. Private to plan/.
+
+#include "places.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Placeholders and what stands for them.
+using Values = std::map<std::string, std::string>;
+
+/// Everything that the workers of one role share while they are planned.
+struct RolePlan {
+  const RoleTemplate& role;
+  const ChosenMode& chosen;
+  const JobRequest& job;
+  const Snapshot& snapshot;
+  const std::vector<RoleEndpoints>& endpoints;
+  int attempt = 0;
+  int cores_per_worker = 1;
+  bool gives_arguments = true;
+  bool reserves_ports = true;
+  bool has_several_nodes = false;
+  bool decides_success = true;
+  std::vector<std::string> unset = {};  ///< inherited variables that no worker of the role gets
+};
+
+/// Adds the processes of the role to the plan, whose world size is the number of those before them.
+void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values);
+
+/// Where a worker's log is if its role does not say otherwise.
+[[nodiscard]] std::string log_path(const JobRequest& job, int attempt, const std::string& name);
+
+}  // namespace muster

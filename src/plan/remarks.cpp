@@ -1,0 +1,74 @@
+// What a plan tells its user at the start: the one line, and what is odd.
+#include "remarks.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// The thread count that muster chose for the workers; it decides how fast they compute, so it is
+/// said. Nothing when it was inherited.
+std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot) {
+  if (plan.workers.empty()) {
+    return {};
+  }
+  const auto threads = plan.workers.front().environment.find("OMP_NUM_THREADS");
+  if (threads == plan.workers.front().environment.end()) {
+    return {};
+  }
+  const std::string count = readable(threads->second);
+  plan.decisions.push_back({"OMP_NUM_THREADS", count, snapshot.cores.source});
+  const auto& binding = plan.workers.front().binding;
+  if (binding && std::to_string(binding->cpus.size()) == count) {
+    return ", OMP_NUM_THREADS=" + count + " (the CPUs that each is bound to)";
+  }
+  return ", OMP_NUM_THREADS=" + count + " (" +
+         count_of(static_cast<std::size_t>(snapshot.cores.count), "allowed core") + " / " +
+         count_of(plan.workers.size(), "worker") + ")";
+}
+
+/// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes".
+std::string describe_node(const LaunchPlan& plan) {
+  const std::string nodes =
+      (plan.least_nodes < plan.nodes ? std::to_string(plan.least_nodes) + " to " : "") +
+      std::to_string(plan.nodes);
+  return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes
+                            : "one of " + nodes + " nodes";
+}
+
+}  // namespace
+
+void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
+  const std::string others =
+      plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
+                     : ", " + std::to_string(plan.world_size) + " in the job";
+  plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
+                         count_of(plan.workers.size(), "worker") + " here" + others +
+                         describe_threads(plan, snapshot));
+}
+
+void remark_binding(LaunchPlan& plan, const JobRequest& job) {
+  if (!job.binding) {
+    return;
+  }
+  plan.remarks.insert(plan.remarks.end(), job.binding->remarks.begin(), job.binding->remarks.end());
+  for (const WorkerPlan& worker : plan.workers) {
+    if (worker.binding) {
+      plan.decisions.push_back({"binding[" + to_string(worker.local_rank) + "]",
+                                describe_ranges(worker.binding->cpus),
+                                worker.binding->how});
+    }
+  }
+  const bool is_bound =
+      std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
+        return worker.binding.has_value();
+      });
+  if (!is_bound) {
+    plan.remarks.emplace_back(
+        "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
+  }
+}
+
+}  // namespace muster
