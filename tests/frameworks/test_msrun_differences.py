@@ -38,6 +38,9 @@ NODE_RANK = "--node_rank=NODE"  # each node has its own
 # no host's own, have tests in tests/cluster.
 ONLY_ELSEWHERE = ["MS_SCHED_HOST", "MS_SCHED_PORT"]
 
+# Else muster stops the scheduler when the workers are done, before it has written what it found.
+WAIT_FOR_ALL = "MUSTER_SUCCESS_ROLES=worker,scheduler"
+
 
 class Launchers:
     """Runs the worker under both launchers, in the same environment on the same hosts."""
@@ -58,6 +61,8 @@ class Launchers:
         folder = self.scratch / f"{name}-{launcher}"
         folder.mkdir()
         clean = ["env", "-i", f"PATH={self.path}", f"HOME={self.scratch}"]
+        if launcher == "muster" and not any("--sim_level" in option for option in options):
+            clean.append(WAIT_FOR_ALL)
         line = [f"--master_addr={self.hosts.name(0)}"] if nodes > 1 else []
         line += [*options, "--master_port=8119", "--join=True", f"--log_dir={folder / 'logs'}"]
         ended = jobs.run(
