@@ -134,6 +134,7 @@ Placement to_placement(const gang::Start& start, const Cluster& cluster, int slo
   if (start.worker_port != 0) {
     placement.worker_port = start.worker_port;  // the leader's word: the same on all nodes
   }
+  placement.is_decided = true;
   placement.ports = start.ports;
   for (NodePorts& node : placement.ports) {
     if (node.host.empty()) {  // the only node

@@ -49,6 +49,7 @@ Result<JobPlan> make_job_plan(const Planned& planned,
   }
   result.gang = std::move(*setup);
   result.worker_port = planned.cluster->worker_port;
+  result.ports_to_reserve = most_listeners(planned.mode->mode, *planned.cluster);
   result.plan_for = [&planned, &job, &snapshot](const gang::Start& start) {
     const Cluster& cluster = *planned.cluster;
     const Placement placement = to_placement(start, cluster, cluster.local_slots());

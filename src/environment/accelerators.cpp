@@ -137,14 +137,14 @@ Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snaps
 DeviceMask find_device_mask(const Snapshot& snapshot) {
   struct Vendor {
     const char* variable;
-    int counted;
+    int devices;
   };
-  const std::array<Vendor, 3> vendors = {{{"CUDA_VISIBLE_DEVICES", snapshot.devices.nvidia},
-                                          {"ASCEND_RT_VISIBLE_DEVICES", snapshot.devices.ascend},
-                                          {"HIP_VISIBLE_DEVICES", snapshot.devices.amd}}};
-  const auto at = std::find_if(vendors.begin(), vendors.end(), [&](const Vendor& vendor) {
-    return vendor.counted > 0 || snapshot.has(vendor.variable);
-  });
+  const std::array<Vendor, 3> vendors = {
+      {{"CUDA_VISIBLE_DEVICES", count_nvidia(snapshot).value},
+       {"ASCEND_RT_VISIBLE_DEVICES", count_ascend(snapshot).value},
+       {"HIP_VISIBLE_DEVICES", count_amd(snapshot).value}}};
+  const auto at = std::find_if(
+      vendors.begin(), vendors.end(), [](const Vendor& vendor) { return vendor.devices > 0; });
   DeviceMask mask;
   mask.variable = at == vendors.end() ? vendors.front().variable : at->variable;
   const auto list = snapshot.variable(mask.variable);

@@ -120,7 +120,7 @@ Ports Leader::ports_of(const std::vector<LinkId>& nodes) {
   for (const LinkId link : nodes) {
     const Member& member = *roster_.find(link);
     const bool is_here = member.peer.empty() || is_loopback(member.peer);
-    ports.nodes.push_back({is_here ? here : member.peer, member.join.ports});
+    ports.nodes.push_back({is_here ? here : member.peer, member.join.ports, member.join.slots});
   }
   return ports;
 }

@@ -209,6 +209,7 @@ template <typename Io>
 void describe(Io& io, NodePorts& node) {
   io("host", node.host, kRareName);
   io("ports", node.ports, kPorts);
+  io("slots", node.slots, kRareNumber);
 }
 
 template <typename Io>

@@ -56,11 +56,15 @@ std::optional<std::string> find_parameter_servers(const Snapshot& snapshot) {
   }
   boost::system::error_code error;
   const json::value config = json::parse(text, error);
-  const auto* const root = error ? nullptr : config.if_object();
-  const auto* const cluster = root == nullptr ? nullptr : root->if_contains("cluster");
-  const bool is_readable = cluster != nullptr && cluster->is_object();
-  return !is_readable || cluster->get_object().contains("ps") ? std::optional("TF_CONFIG")
-                                                              : std::nullopt;
+  if (error || !config.is_object()) {
+    return "TF_CONFIG";
+  }
+  const auto* const cluster = config.get_object().if_contains("cluster");
+  if (cluster == nullptr) {
+    return std::nullopt;  // TensorFlow's word for "no cluster"
+  }
+  const bool has_servers = !cluster->is_object() || cluster->get_object().contains("ps");
+  return has_servers ? std::optional("TF_CONFIG") : std::nullopt;
 }
 
 /// What the surroundings ask for when nobody names a mode.

@@ -151,43 +151,52 @@ Result<Parameter> read_parameter(const json::value& value,
   return parameter;
 }
 
-/// Every text that a process of the role is given.
-std::vector<std::string> texts_of(const RoleTemplate& role) {
-  std::vector<std::string> texts = role.arguments;
-  texts.insert(
-      texts.end(), role.arguments_of_several_nodes.begin(), role.arguments_of_several_nodes.end());
-  for (const NamedTexts* const named :
-       {&role.environment, &role.environment_unless_set, &role.environment_if_given}) {
-    for (const auto& [name, text] : *named) {
-      texts.push_back(text);
-    }
-  }
-  texts.insert(texts.end(), {role.label, role.log, role.error_file});
-  return texts;
-}
-
-bool uses(const RoleTemplate& role, const std::string& placeholder) {
-  const std::vector<std::string> texts = texts_of(role);
+bool uses(const std::vector<std::string>& texts, const std::string& placeholder) {
   return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
     return text.find("{" + placeholder + "}") != std::string::npos;
   });
 }
 
 /// Only who has a port of its own can be met there.
-Result<> check_listeners(const std::vector<RoleTemplate>& roles, const Place& place) {
-  for (std::size_t i = 0; i < roles.size(); ++i) {
-    const std::string path = path_of("/roles", std::to_string(i));
-    if (!roles[i].listens && uses(roles[i], "endpoint")) {
-      return place.error(path, "uses {endpoint}, but it has no 'listens: true'");
+Result<> check_listeners(const std::vector<std::string>& texts,
+                         bool listens,
+                         const std::vector<RoleTemplate>& roles,
+                         const std::string& path,
+                         const Place& place) {
+  if (!listens && uses(texts, "endpoint")) {
+    return place.error(path, "uses {endpoint}, but it has no 'listens: true'");
+  }
+  for (const RoleTemplate& other : roles) {
+    const std::string all = std::string(kEndpointsOf) + ":" + other.name;
+    if (!other.listens && uses(texts, all)) {
+      return place.error(path, "uses {" + all + "}, but that role has no 'listens: true'");
     }
-    for (const RoleTemplate& other : roles) {
-      const std::string all = std::string(kEndpointsOf) + ":" + other.name;
-      if (!other.listens && uses(roles[i], all)) {
-        return place.error(path, "uses {" + all + "}, but that role has no 'listens: true'");
-      }
-      if (!other.listens && uses(roles[i], "task_config")) {
-        return place.error(path, "uses {task_config}, but not every role has 'listens: true'");
-      }
+    if (!other.listens && uses(texts, "task_config")) {
+      return place.error(path, "uses {task_config}, but not every role has 'listens: true'");
+    }
+  }
+  return {};
+}
+
+/// What can only be said of roles and files together.
+Result<> check_together(const ModeTemplate& mode, const Place& place) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < mode.roles.size(); ++i) {
+    const RoleTemplate& role = mode.roles[i];
+    const std::string path = path_of("/roles", std::to_string(i));
+    if (!names.insert(role.name).second) {
+      return place.error(path, "has the name '" + role.name + "', as another role has");
+    }
+    if (auto checked = check_listeners(texts_of(role), role.listens, mode.roles, path, place);
+        !checked) {
+      return checked;
+    }
+  }
+  for (std::size_t i = 0; i < mode.files.size(); ++i) {
+    const std::string path = path_of("/files", std::to_string(i));
+    const std::vector<std::string> texts = {mode.files[i].path, mode.files[i].content};
+    if (auto checked = check_listeners(texts, true, mode.roles, path, place); !checked) {
+      return checked;
     }
   }
   return {};
@@ -267,6 +276,20 @@ const std::vector<std::string>& placeholder_names() {
   return names;
 }
 
+std::vector<std::string> texts_of(const RoleTemplate& role) {
+  std::vector<std::string> texts = role.arguments;
+  texts.insert(
+      texts.end(), role.arguments_of_several_nodes.begin(), role.arguments_of_several_nodes.end());
+  for (const NamedTexts* const named :
+       {&role.environment, &role.environment_unless_set, &role.environment_if_given}) {
+    for (const auto& [name, text] : *named) {
+      texts.push_back(text);
+    }
+  }
+  texts.insert(texts.end(), {role.label, role.log, role.error_file});
+  return texts;
+}
+
 std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
   std::vector<std::string> names;
   for (const RoleTemplate& role : mode.roles) {
@@ -303,15 +326,15 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   if (!roles) {
     return roles.error();
   }
-  if (auto checked = check_listeners(*roles, place); !checked) {
-    return checked.error();
-  }
   auto files = read_list(root, "files", place, read_file);
   if (!files) {
     return files.error();
   }
   mode.roles = std::move(*roles);
   mode.files = std::move(*files);
+  if (auto checked = check_together(mode, place); !checked) {
+    return checked.error();
+  }
   const bool has_deciding =
       std::any_of(mode.roles.begin(), mode.roles.end(), [](const RoleTemplate& role) {
         return role.decides_success;

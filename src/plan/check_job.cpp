@@ -1,4 +1,6 @@
 // What a user can ask for and a mode cannot give: found before anything is planned.
+#include "places.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
 #include <muster/plan/launch_plan.hpp>
@@ -73,6 +75,36 @@ Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
   return {};
 }
 
+/// Words of the user's that only processes which listen can have.
+Result<> check_endpoints(const JobRequest& job, const ModeTemplate& mode) {
+  const auto uses = [&](const std::string& word) {
+    return std::any_of(job.program.begin(), job.program.end(), [&](const std::string& argument) {
+      return argument.find("{" + word + "}") != std::string::npos;
+    });
+  };
+  for (const RoleTemplate& role : mode.roles) {
+    for (const std::string& word : {std::string("endpoint"),
+                                    std::string("task_config"),
+                                    std::string(kEndpointsOf) + ":" + role.name}) {
+      if (!role.listens && uses(word)) {
+        return Error{ErrorKind::BadUsage,
+                     "an argument has '{" + word + "}', but '" + role.name + "' of the mode '" +
+                         mode.name + "' does not listen"};
+      }
+    }
+  }
+  return {};
+}
+
+Result<> check_there_are_processes(const Cluster& cluster, const ModeTemplate& mode) {
+  for (const RolePlace& place : place_roles(mode, cluster, assume_placement(cluster))) {
+    if (place.total > 0) {
+      return {};
+    }
+  }
+  return Error{ErrorKind::BadData, "the mode '" + mode.name + "' starts no process at all"};
+}
+
 Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
   const DeviceMask mask = find_device_mask(snapshot);
   const auto workers = static_cast<std::size_t>(cluster.local_slots());
@@ -92,9 +124,16 @@ Result<> check_job(const JobRequest& job,
   if (auto checked = check_success_roles(job, chosen.mode); !checked) {
     return checked;
   }
-  if (auto checked = job.fills_arguments ? check_arguments(job, chosen.mode) : Result<>();
-      !checked) {
+  if (auto checked = check_there_are_processes(cluster, chosen.mode); !checked) {
     return checked;
+  }
+  if (job.fills_arguments) {
+    if (auto checked = check_arguments(job, chosen.mode); !checked) {
+      return checked;
+    }
+    if (auto checked = check_endpoints(job, chosen.mode); !checked) {
+      return checked;
+    }
   }
   return job.masks_devices ? check_devices(cluster, snapshot) : Result<>();
 }

@@ -76,10 +76,49 @@ void add_sizes(Values& values,
   values["cores_per_worker"] = std::to_string(std::max(1, cores / local));
 }
 
-void add_endpoints(Values& values, const std::vector<RoleEndpoints>& endpoints) {
+/// Where the processes of each role listen. Until the nodes have met, a mark stands for it; a role
+/// without processes has no endpoints in the end.
+void add_endpoints(Values& values,
+                   const ModeTemplate& mode,
+                   const std::vector<RoleEndpoints>& endpoints,
+                   bool is_decided) {
+  const bool is_known = is_decided || !endpoints.empty();
+  for (const RoleTemplate& role : mode.roles) {
+    const std::string name = std::string(kEndpointsOf) + ":" + role.name;
+    if (role.listens) {
+      values[name] = is_known ? "" : mark_late(name);
+    }
+  }
   for (const RoleEndpoints& list : endpoints) {
     values[std::string(kEndpointsOf) + ":" + list.role] = join(list.endpoints, ",");
   }
+}
+
+/// The late values that some process of the job waits for: the leader provides them for all, also where
+/// none of its own processes does.
+std::set<std::string> find_late_names(const ModeTemplate& mode, const JobRequest& job) {
+  std::vector<std::string> texts;
+  for (const RoleTemplate& role : mode.roles) {
+    const std::vector<std::string> more = texts_of(role);
+    texts.insert(texts.end(), more.begin(), more.end());
+  }
+  for (const FileTemplate& file : mode.files) {
+    texts.insert(texts.end(), {file.path, file.content});
+  }
+  if (job.fills_arguments) {
+    texts.insert(texts.end(), job.program.begin(), job.program.end());
+  }
+  std::set<std::string> names;
+  for (const std::string& text : texts) {
+    const auto uses = [&](const char* name) { return text.find(name) != std::string::npos; };
+    if (uses("{worker_port}") || uses("{master_endpoint}")) {
+      names.insert("worker_port");
+    }
+    if (uses("{run_dir}")) {
+      names.insert("run_dir");
+    }
+  }
+  return names;
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
@@ -200,13 +239,16 @@ LaunchPlan make_plan(const Cluster& cluster,
   const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
   Values values = common_values(cluster, placement, chosen, snapshot);
   add_sizes(values, chosen.mode, places, snapshot.cores.count);
-  add_endpoints(values, endpoints);
+  add_endpoints(values, chosen.mode, endpoints, placement.is_decided);
+  plan.late_names = find_late_names(chosen.mode, job);
 
   plan.world_size = 0;  // grows role by role: the first rank of the next role
   const std::vector<std::string> own = own_variables(snapshot);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
     RolePlan shared{role, chosen, job, snapshot, endpoints, placement.attempt};
+    shared.is_decided = placement.is_decided;
+    shared.keeps_task_config = cluster.has_task_config;
     shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
     shared.gives_arguments = gives_arguments(job, cluster);
     shared.reserves_ports = cluster.endpoints.empty();  // else the platform has chosen them

@@ -27,17 +27,15 @@ void for_each_template_text(Plan& plan, const Visit& visit) {
   }
 }
 
-/// What only the system knows, or the nodes together, and only at start.
-constexpr std::array<std::string_view, 4> kLateNames = {
-    "endpoint", "run_dir", "task_config", "worker_port"};
+/// What only the system knows, and only at start.
+constexpr std::array<std::string_view, 2> kLateNames = {"run_dir", "worker_port"};
 
 /// Stands before a placeholder that is still to be filled. Templates, variables and arguments cannot
 /// hold this byte, so nothing else looks like one.
 constexpr char kLateMark = '\0';
 
 bool is_late(std::string_view name) {
-  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end() ||
-         name.starts_with(std::string(kEndpointsOf) + ":");
+  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
 }
 
 std::string marked(std::string_view name) {
@@ -82,7 +80,7 @@ void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>
 }
 
 bool needs_late_value(const LaunchPlan& plan, const std::string& name) {
-  bool is_needed = false;
+  bool is_needed = plan.late_names.contains(name);
   for_each_template_text(plan, [&](const std::string& text) {
     is_needed = is_needed || text.find(marked(name)) != std::string::npos;
   });
@@ -120,6 +118,10 @@ std::string fill_known(std::string_view text, const std::map<std::string, std::s
     at = value ? end + 1 : at + 1;
   }
   return filled;
+}
+
+std::string mark_late(std::string_view name) {
+  return marked(name);
 }
 
 std::string readable(std::string text) {

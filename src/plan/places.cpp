@@ -70,55 +70,24 @@ std::vector<RolePlace> place_roles(const ModeTemplate& mode,
   return places;
 }
 
-/// The node with this rank, with so many slots as its ports leave for processes per device.
-std::vector<RolePlace> places_on(int node,
-                                 int slots_before,
-                                 const ModeTemplate& mode,
-                                 const Cluster& cluster,
-                                 const Placement& placement) {
-  Placement there = placement;
-  there.node_rank = NodeRank{node};
-  const std::size_t ports = placement.ports[static_cast<std::size_t>(node)].ports.size();
-  const auto fixed = place_roles(mode, cluster, there, NodeSlots{0, slots_before, 0});
-  std::size_t taken = 0;
-  std::size_t per_device = 0;
-  for (std::size_t i = 0; i < fixed.size(); ++i) {
-    taken += mode.roles[i].listens ? fixed[i].here.size() : 0;
-    const bool by_slots = mode.roles[i].count == RoleCount::PerDevice &&
-                          (!mode.roles[i].may_be_given || cluster.roles.empty());
-    per_device += mode.roles[i].listens && by_slots ? 1 : 0;
-  }
-  const std::size_t slots = per_device == 0 || ports < taken ? 0 : (ports - taken) / per_device;
-  return place_roles(mode, cluster, there, NodeSlots{static_cast<int>(slots), slots_before, 0});
-}
-
-/// Puts the endpoints of one node into the lists; how many slots it has.
-int add_node(std::vector<RoleEndpoints>& lists,
-             int node,
-             int slots_before,
-             const ModeTemplate& mode,
-             const Cluster& cluster,
-             const Placement& placement) {
-  const NodePorts& ports = placement.ports[static_cast<std::size_t>(node)];
-  const auto places = places_on(node, slots_before, mode, cluster, placement);
+/// Puts the endpoints of one node into the lists.
+void add_node(std::vector<RoleEndpoints>& lists,
+              const std::vector<RolePlace>& places,
+              const ModeTemplate& mode,
+              const NodePorts& node) {
   std::size_t next = 0;
-  int slots = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!mode.roles[i].listens) {
       continue;
     }
-    slots = mode.roles[i].count == RoleCount::PerDevice ? static_cast<int>(places[i].here.size())
-                                                        : slots;
     for (const int position : places[i].here) {
       auto& endpoints = lists[i].endpoints;
       endpoints.resize(std::max(endpoints.size(), static_cast<std::size_t>(position) + 1));
       endpoints[static_cast<std::size_t>(position)] =
-          next < ports.ports.size() ? endpoint_of(ports.host, std::to_string(ports.ports[next]))
-                                    : "";
+          next < node.ports.size() ? endpoint_of(node.host, std::to_string(node.ports[next])) : "";
       ++next;
     }
   }
-  return slots;
 }
 
 }  // namespace
@@ -146,11 +115,36 @@ std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode,
   for (const RoleTemplate& role : mode.roles) {
     lists.push_back({role.name, {}});
   }
+  Placement there = placement;
   int slots_before = 0;
-  for (int node = 0; node < static_cast<int>(placement.ports.size()); ++node) {
-    slots_before += add_node(lists, node, slots_before, mode, cluster, placement);
+  for (std::size_t node = 0; node < placement.ports.size(); ++node) {
+    const NodePorts& ports = placement.ports[node];
+    there.node_rank = NodeRank{static_cast<int>(node)};
+    const NodeSlots slots{ports.slots, slots_before, placement.slots_total};
+    add_node(lists, place_roles(mode, cluster, there, slots), mode, ports);
+    slots_before += ports.slots;
   }
   return lists;
+}
+
+int most_listeners(const ModeTemplate& mode, const Cluster& cluster) {
+  int given = 0;
+  int others = 0;
+  for (const RoleTemplate& role : mode.roles) {
+    if (!role.listens || !cluster.endpoints.empty()) {
+      continue;
+    }
+    if (role.may_be_given && !cluster.roles.empty()) {
+      given += count_of_role(cluster.roles, role.name);
+    } else if (role.count != RoleCount::None) {
+      others += role.count == RoleCount::PerDevice ? cluster.local_slots() : 1;
+    }
+  }
+  const int dealt = std::accumulate(
+      cluster.roles.begin(), cluster.roles.end(), 0, [](int sum, const RoleSize& size) {
+        return sum + size.count;
+      });
+  return others + std::min(given, (dealt + cluster.least_nodes - 1) / cluster.least_nodes);
 }
 
 std::string endpoint_of(const std::string& host, const std::string& port) {

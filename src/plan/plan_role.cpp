@@ -111,10 +111,6 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   worker.argv = plan_arguments(shared, values);
   worker.script = shared.job.script;
   worker.environment = plan_environment(shared, values);
-  if (shared.job.masks_devices) {
-    const DeviceMask mask = find_device_mask(shared.snapshot);
-    worker.environment[mask.variable] = mask.device(std::stoul(values.at("local_rank")));
-  }
   for (const std::string& name : shared.unset) {
     if (!worker.environment.contains(name)) {
       worker.unset.push_back(name);
@@ -130,21 +126,39 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   return worker;
 }
 
-/// What tells the worker from those of its role; where it listens as far as that is known.
-void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
-  const auto own = std::find_if(
-      shared.endpoints.begin(), shared.endpoints.end(), [&](const RoleEndpoints& list) {
-        return list.role == shared.role.name &&
-               static_cast<std::size_t>(role_rank) < list.endpoints.size();
-      });
-  if (own != shared.endpoints.end()) {
-    values["endpoint"] = own->endpoints[static_cast<std::size_t>(role_rank)];
+/// Where a process that listens can be met, and whom else it can meet.
+void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
+  const bool is_known = shared.is_decided || !shared.endpoints.empty();
+  values["endpoint"] = is_known ? "" : mark_late("endpoint");
+  values["task_config"] = is_known ? task_config(shared.endpoints, shared.role.name, role_rank)
+                                   : mark_late("task_config");
+  for (const RoleEndpoints& list : shared.endpoints) {
+    if (list.role == shared.role.name &&
+        static_cast<std::size_t>(role_rank) < list.endpoints.size()) {
+      values["endpoint"] = list.endpoints[static_cast<std::size_t>(role_rank)];
+    }
   }
-  if (!shared.endpoints.empty()) {
-    values["task_config"] = task_config(shared.endpoints, shared.role.name, role_rank);
+  if (shared.keeps_task_config) {  // it may say more than where the tasks are
+    values["task_config"] = shared.snapshot.variable("TF_CONFIG").value_or("");
+  }
+}
+
+/// What tells the worker from those of its role.
+void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
+  if (shared.role.listens) {
+    add_own_endpoint(values, shared, role_rank);
   }
   values.erase("error_file");  // the one before: the file's own name cannot hold it
   values["error_file"] = fill_placeholders(shared.role.error_file, values);
+}
+
+/// Shows the worker that is number `place` of its role on this node its own device alone. What the
+/// template says about devices counts more; other roles have no device.
+void mask_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place) {
+  if (shared.job.masks_devices && shared.role.count == RoleCount::PerDevice) {
+    const DeviceMask mask = find_device_mask(shared.snapshot);
+    worker.environment.emplace(mask.variable, mask.device(place));
+  }
 }
 
 }  // namespace
@@ -169,6 +183,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);
     bind(worker, shared, std::move(binding));
+    mask_devices(worker, shared, i);
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
     worker.role_rank = role_rank;

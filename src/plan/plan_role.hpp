@@ -22,6 +22,8 @@ struct RolePlan {
   const std::vector<RoleEndpoints>& endpoints;
   int attempt = 0;
   int cores_per_worker = 1;
+  bool is_decided = false;         ///< by the gang: endpoints that are not known do not exist
+  bool keeps_task_config = false;  ///< TF_CONFIG is the platform's
   bool gives_arguments = true;
   bool reserves_ports = true;
   bool has_several_nodes = false;

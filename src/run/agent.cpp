@@ -33,12 +33,8 @@ std::vector<WorkerResult> never_started(const LaunchPlan& plan) {
   return results;
 }
 
-/// For as many workers as listen on this node, or may once it has its rank.
 Result<std::vector<WorkerPort>> reserve_ports(const JobPlan& job) {
-  const auto listening = std::count_if(job.plan.workers.begin(),
-                                       job.plan.workers.end(),
-                                       [](const WorkerPlan& worker) { return worker.listens; });
-  const int count = std::max(job.ports_to_reserve, static_cast<int>(listening));
+  const int count = job.ports_to_reserve;
   if (count > static_cast<int>(gang::kMostPortsOfNode)) {
     return Error{ErrorKind::System,
                  "cannot reserve " + std::to_string(count) +

@@ -73,6 +73,9 @@ inline constexpr const char* kEndpointsOf = "endpoints";
 /// The settings that hold parameters begin with this: --set role_name=x is "set:role_name".
 inline constexpr const char* kParameterPrefix = "set:";
 
+/// Every text of the role in which placeholders are filled.
+[[nodiscard]] std::vector<std::string> texts_of(const RoleTemplate& role);
+
 /// The roles whose number may be given, in the order in which agents are numbered over them.
 [[nodiscard]] std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);
 

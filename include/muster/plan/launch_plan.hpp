@@ -11,6 +11,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct Placement {
   std::string master_address;                ///< where the workers meet
   std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
   std::vector<NodePorts> ports;  ///< by node rank; empty: not known yet, or nobody listens
+  bool is_decided = false;       ///< by the gang: nothing is left to learn from the other nodes
 };
 
 /// The first attempt as it would be if all nodes came and had as many slots as the cluster says. A
@@ -102,6 +104,7 @@ struct LaunchPlan {
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;   ///< those of this node, by local rank
   std::vector<std::string> remarks;  ///< sentences that the user should read once at start
+  std::set<std::string> late_names;  ///< late values that some process of the job waits for
   /// True inside another launcher's worker: environment and output pass as they are.
   bool is_transparent = false;
 };
@@ -129,6 +132,10 @@ struct LaunchPlan {
                                    const JobRequest& job,
                                    const Snapshot& snapshot);
 
+/// How many processes that listen a node may get, whatever its rank and however many nodes take part
+/// (but not fewer than the least).
+[[nodiscard]] int most_listeners(const ModeTemplate& mode, const Cluster& cluster);
+
 /// The plan inside another launcher's worker: exactly one process, environment unchanged but for
 /// muster's own options, which never reach a worker.
 [[nodiscard]] LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot);
@@ -139,7 +146,7 @@ struct LaunchPlan {
 /// file to name.
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
-/// True when some text of the template waits for this late value.
+/// True when some process of the job, here or on another node, waits for this late value.
 [[nodiscard]] bool needs_late_value(const LaunchPlan& plan, const std::string& name);
 
 /// The plan as the document that `muster plan --json` promises. Secrets are masked.
@@ -155,6 +162,9 @@ void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>
 /// if it is a placeholder, nothing else is touched.
 [[nodiscard]] std::string fill_known(std::string_view text,
                                      const std::map<std::string, std::string>& values);
+
+/// What stands in a plan for a value that the nodes still have to tell each other.
+[[nodiscard]] std::string mark_late(std::string_view name);
 
 /// A text of a plan as people read it: without those marks.
 [[nodiscard]] std::string readable(std::string text);

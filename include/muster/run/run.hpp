@@ -52,8 +52,7 @@ struct JobPlan {
   std::function<LaunchPlan(const gang::Start& start)> plan_for;
   std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one each time
   gang::GangSetup gang;
-  /// For workers of this node that listen, whatever rank it gets. Where the plan has more of them, so
-  /// many.
+  /// For processes of this node that listen, whatever rank it gets and however many nodes there are.
   int ports_to_reserve = 0;
 };
 

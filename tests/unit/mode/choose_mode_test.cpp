@@ -130,6 +130,7 @@ TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
       {{{"TF_PS_HOSTS", "[a:1]"}}, "ps", "TF_PS_HOSTS"},
       {{{"TF_CONFIG", R"({"cluster": {"ps": ["a:1"]}})"}}, "ps", "TF_CONFIG"},
       {{{"TF_CONFIG", R"({"cluster": {"worker": ["a:1"]}})"}}, "torchrun", "default"},
+      {{{"TF_CONFIG", "{}"}}, "torchrun", "default"},
       {{{"TF_CONFIG", R"({"cluster": )"}}, "ps", "TF_CONFIG"},  // and there it is refused
   };
   for (const Row& row : rows) {

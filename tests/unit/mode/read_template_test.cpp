@@ -216,6 +216,17 @@ TEST(ReadTemplate, WantsListenersWhereEndpointsAreUsed) {
             "own.yaml:3: /roles/0 uses {task_config}, but not every role has 'listens: true'");
 }
 
+TEST(ReadTemplate, RefusesTwoRolesOfOneName) {
+  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: a\n  - name: a\n"),
+            "own.yaml:4: /roles/1 has the name 'a', as another role has");
+}
+
+TEST(ReadTemplate, WantsListenersForFilesAsWell) {
+  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: a\nfiles:\n  - path: x\n    content: "
+                     "\"{endpoints:a}\"\n"),
+            "own.yaml:5: /files/0 uses {endpoints:a}, but that role has no 'listens: true'");
+}
+
 TEST(ReadTemplate, ReadsWhatIsDecidedWithoutARole) {
   const std::string roles =
       "mode: own\nroles:\n  - name: chief\n    count: none\n  - name: worker\n"

@@ -49,6 +49,24 @@ TEST(CheckJob, WantsADeviceForEachWorkerThatSeesItsOwn) {
       "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
 }
 
+TEST(CheckJob, RefusesEndpointsOfProcessesThatDoNotListen) {
+  JobRequest job = job_of({"train", "{endpoint}"});
+  job.fills_arguments = true;
+  EXPECT_EQ(refusal(job),
+            "an argument has '{endpoint}', but 'worker' of the mode 'own' does not listen");
+  job.program = {"train", "--all={endpoints:scheduler}"};
+  EXPECT_EQ(refusal(job),
+            "an argument has '{endpoints:scheduler}', but 'scheduler' of the mode 'own' does not "
+            "listen");
+}
+
+TEST(CheckJob, RefusesAJobWithoutAProcess) {
+  const ChosenMode chosen = mode_of({role("worker", RoleCount::None)});
+  const auto checked = check_job(job_of({"train"}), cluster_of({1}, 0), chosen, surroundings());
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message, "the mode 'own' starts no process at all");
+}
+
 // What the fields do that are checked here
 
 TEST(MakePlan, FillsTheUsersArgumentsWhenAsked) {
@@ -93,10 +111,24 @@ TEST(MakePlan, ShowsEachWorkerItsOwnDevice) {
   EXPECT_EQ(plan.workers[1].environment.at("LOCAL_RANK"), "0");
 }
 
+TEST(MakePlan, ShowsNoDeviceToWhomTheTemplateShowsNone) {
+  JobRequest job = job_of({"train"});
+  job.masks_devices = true;
+  RoleTemplate server = role("ps", RoleCount::PerDevice);
+  server.environment.emplace_back("CUDA_VISIBLE_DEVICES", "-1");
+  const auto plan = make_plan(cluster_of({1}, 0),
+                              mode_of({server, role("scheduler", RoleCount::PerJob)}),
+                              job,
+                              surroundings());
+
+  EXPECT_EQ(plan.workers[0].environment.at("CUDA_VISIBLE_DEVICES"), "-1");
+  EXPECT_FALSE(plan.workers[1].environment.contains("CUDA_VISIBLE_DEVICES"));
+}
+
 TEST(MakePlan, MasksTheDevicesThatTheNodeHas) {
   JobRequest job = job_of({"train"});
   job.masks_devices = true;
-  Snapshot node = surroundings();
+  Snapshot node = surroundings({{"CUDA_VISIBLE_DEVICES", ""}});  // as an image may have it
   node.devices.ascend = 8;
   const auto plan =
       make_plan(cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, node);

@@ -103,7 +103,7 @@ std::string endpoints_of(const std::vector<RoleEndpoints>& lists, const std::str
 TEST(FindEndpoints, MeetsEachProcessWhereItsNodeReservedAPort) {
   const Cluster cluster = nodes_of(2, 1, kFive);
   Placement placement = assume_placement(cluster);
-  placement.ports = {{"10.0.0.1", {1, 2, 3}}, {"fd00::2", {4, 5}}};
+  placement.ports = {{"10.0.0.1", {1, 2, 3}, 1}, {"fd00::2", {4, 5}, 1}};
 
   const auto lists = find_endpoints(parameter_servers(), cluster, placement);
 
@@ -112,15 +112,37 @@ TEST(FindEndpoints, MeetsEachProcessWhereItsNodeReservedAPort) {
   EXPECT_EQ(endpoints_of(lists, "ps"), "[fd00::2]:5,10.0.0.1:3");
 }
 
-TEST(FindEndpoints, CountsTheSlotsOfUnevenNodesByTheirPorts) {
+TEST(FindEndpoints, KnowsTheSlotsOfUnevenNodes) {
   RoleTemplate trainer = role("trainer", RoleCount::PerDevice);
   trainer.listens = true;
   const ModeTemplate mode{"own", {}, {trainer, role("helper", RoleCount::PerJob)}, {}};
   const Cluster cluster = cluster_of({3, 1}, 0);
   Placement placement = assume_placement(cluster);
-  placement.ports = {{"a", {1, 2, 3}}, {"b", {4}}};
+  placement.ports = {{"a", {1, 2, 3}, 3}, {"b", {4, 5}, 1}};
 
   EXPECT_EQ(endpoints_of(find_endpoints(mode, cluster, placement), "trainer"), "a:1,a:2,a:3,b:4");
+}
+
+TEST(FindEndpoints, AreThoseOfTheNodesThatCame) {
+  const Cluster four = nodes_of(4, 0, {{"worker", 3}, {"ps", 2}});
+  Placement placement = assume_placement(four);
+  placement.nodes = 1;  // of a job that may have one node, or four
+  placement.ports = {{"a", {1, 2, 3, 4, 5}, 1}};
+
+  const auto lists = find_endpoints(parameter_servers(), four, placement);
+
+  EXPECT_EQ(endpoints_of(lists, "worker"), "a:1,a:2,a:3");
+  EXPECT_EQ(endpoints_of(lists, "ps"), "a:4,a:5");
+}
+
+TEST(MostListeners, IsEnoughForAnyRankAndTheLeastNodes) {
+  Cluster elastic = nodes_of(4, 0, {{"chief", 1}, {"worker", 3}, {"ps", 2}});
+  EXPECT_EQ(most_listeners(parameter_servers(), elastic), 2);
+  elastic.least_nodes = 1;
+  EXPECT_EQ(most_listeners(parameter_servers(), elastic), 6);
+  EXPECT_EQ(most_listeners(parameter_servers(), nodes_of(2, 1)), 2) << "a worker and a server";
+  elastic.endpoints = {{"worker", {"w:1"}}};
+  EXPECT_EQ(most_listeners(parameter_servers(), elastic), 0) << "the platform has chosen them";
 }
 
 TEST(FindEndpoints, TakesThePlatformsWord) {
@@ -135,6 +157,46 @@ TEST(FindEndpoints, TakesThePlatformsWord) {
 TEST(FindEndpoints, KnowsNothingBeforeTheNodesHaveMet) {
   const Cluster cluster = nodes_of(2, 0);
   EXPECT_TRUE(find_endpoints(parameter_servers(), cluster, assume_placement(cluster)).empty());
+}
+
+/// TF_CONFIG of the first process, as it stands in the plan.
+std::string config_in(const Cluster& cluster, bool is_decided, const Snapshot& snapshot) {
+  ChosenMode chosen{parameter_servers(), "--mode"};
+  for (RoleTemplate& role : chosen.mode.roles) {
+    role.environment.emplace_back("TF_CONFIG", "{task_config}");
+    role.arguments = {"{endpoints:ps}"};
+  }
+  Placement placement = assume_placement(cluster);
+  placement.is_decided = is_decided;
+  const auto plan = make_plan(cluster, placement, chosen, job_of({"train"}), snapshot);
+  return readable(plan.workers.at(0).environment.at("TF_CONFIG"));
+}
+
+TEST(MakePlan, KeepsThePlatformsTaskConfig) {
+  Cluster cluster = nodes_of(1, 0, {{"worker", 1}});
+  cluster.endpoints = {{"worker", {"a:1"}}};
+  cluster.has_task_config = true;
+  const std::string given = R"({"cluster": {}, "rpc_layer": "grpc"})";
+  EXPECT_EQ(config_in(cluster, true, surroundings({{"TF_CONFIG", given}})), given);
+}
+
+TEST(MakePlan, WaitsForEndpointsOnlyUntilTheNodesHaveMet) {
+  const Cluster cluster = nodes_of(1, 0, {{"worker", 1}});
+  EXPECT_EQ(config_in(cluster, false, surroundings()), "{task_config}");
+  EXPECT_EQ(config_in(cluster, true, surroundings()).find('{', 1), 11)
+      << "a cluster, and it is empty";
+}
+
+TEST(MakePlan, KnowsWhatProcessesOfOtherNodesWaitFor) {
+  ChosenMode chosen{parameter_servers(), "--mode"};
+  chosen.mode.roles[2].environment.emplace_back("PORT", "{worker_port}");
+  const Cluster cluster = nodes_of(2, 0, {{"worker", 1}, {"ps", 1}});
+  const auto plan = make_plan(cluster, chosen, job_of({"train"}), surroundings());
+
+  ASSERT_EQ(plan.workers.size(), 1U);
+  EXPECT_EQ(plan.workers[0].role, "worker");
+  EXPECT_TRUE(needs_late_value(plan, "worker_port"));
+  EXPECT_FALSE(needs_late_value(plan, "run_dir"));
 }
 
 TEST(TaskConfig, LeavesOutEmptyRolesAndEvaluators) {
