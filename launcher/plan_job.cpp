@@ -87,6 +87,9 @@ Result<Planned> plan_job(const CommandLine& line, JobRequest& job, const Snapsho
     return bound.error();
   }
   Planned planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
+  if (auto checked = check_sizes(planned.plan); !checked) {
+    return checked.error();
+  }
   for (std::string& remark : front_end_remarks(line, *cluster)) {
     planned.plan.remarks.push_back(std::move(remark));
   }

@@ -226,7 +226,8 @@ std::optional<std::vector<int>> parse_ranges(std::string_view text) {
 }
 
 std::string count_of(std::size_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+  const char* const ending = noun.ends_with('s') ? "es" : "s";
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : ending);
 }
 
 std::string format_seconds(double seconds) {

@@ -44,9 +44,9 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   return ChosenMode{std::move(*mode), path.source};
 }
 
-/// True when these variables describe parameter servers. A TF_CONFIG that cannot be read is taken for
+/// What says that these are tasks of TensorFlow, of which each agent is one. A TF_CONFIG that cannot be read is taken for
 /// one that does: reading the cluster will say what is wrong with it.
-std::optional<std::string> find_parameter_servers(const Snapshot& snapshot) {
+std::optional<std::string> find_tasks(const Snapshot& snapshot) {
   if (!snapshot.variable("TF_PS_HOSTS").value_or("").empty()) {
     return "TF_PS_HOSTS";
   }
@@ -63,8 +63,8 @@ std::optional<std::string> find_parameter_servers(const Snapshot& snapshot) {
   if (cluster == nullptr) {
     return std::nullopt;  // TensorFlow's word for "no cluster"
   }
-  const bool has_servers = !cluster->is_object() || cluster->get_object().contains("ps");
-  return has_servers ? std::optional("TF_CONFIG") : std::nullopt;
+  const bool has_tasks = !cluster->is_object() || !cluster->get_object().empty();
+  return has_tasks ? std::optional("TF_CONFIG") : std::nullopt;
 }
 
 /// What the surroundings ask for when nobody names a mode.
@@ -76,7 +76,7 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const std::st
     }
     return wanted;
   }
-  if (const auto sign = find_parameter_servers(snapshot)) {
+  if (const auto sign = find_tasks(snapshot)) {
     return Sourced<std::string>{"ps", *sign};
   }
   return Sourced<std::string>{"torchrun", otherwise};
@@ -122,7 +122,10 @@ Result<> read_parameters(ChosenMode& chosen, const Settings& settings) {
     chosen.parameters[parameter.name] =
         value ? value.mapped() : Sourced<std::string>{parameter.otherwise, "default"};
     if (value && parameter.is_integer && !is_integer(value.mapped().value)) {
-      return wrong_value(value.mapped(), "an integer such as 600");
+      const bool is_set = value.mapped().source == "--set" || value.mapped().source == "MUSTER_SET";
+      return wrong_value(
+          {value.mapped().value, value.mapped().source + (is_set ? " " + parameter.name : "")},
+          "an integer such as 600");
     }
   }
   if (given.empty()) {

@@ -144,6 +144,11 @@ Result<Parameter> read_parameter(const json::value& value,
       !std::all_of(parameter.name.begin(), parameter.name.end(), is_of_a_name)) {
     return place.error(path, "needs a name of small letters and underscores");
   }
+  const bool is_wrong = parameter.is_integer && !parameter.otherwise.empty() &&
+                        parameter.otherwise.find_first_not_of("-0123456789") != std::string::npos;
+  if (is_wrong) {
+    return place.error(path + "/default", "must be an integer");
+  }
   const auto& taken = placeholder_names();
   if (std::find(taken.begin(), taken.end(), parameter.name) != taken.end()) {
     return place.error(path + "/name", "is a placeholder already");
@@ -178,8 +183,19 @@ Result<> check_listeners(const std::vector<std::string>& texts,
   return {};
 }
 
-/// What can only be said of roles and files together.
+/// What can only be said of all fields together.
 Result<> check_together(const ModeTemplate& mode, const Place& place) {
+  if (mode.name.empty()) {
+    return place.error("/mode", "is missing or empty; it is the mode's name");
+  }
+  if (mode.roles.empty()) {
+    return place.error("/roles", "is missing or empty; a mode starts at least one kind of process");
+  }
+  if (std::none_of(mode.roles.begin(), mode.roles.end(), [](const RoleTemplate& role) {
+        return role.decides_success && role.decides_without != role.name;
+      })) {
+    return place.error("/roles", "has no role that decides success");
+  }
   std::set<std::string> names;
   for (std::size_t i = 0; i < mode.roles.size(); ++i) {
     const RoleTemplate& role = mode.roles[i];
@@ -319,7 +335,9 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   }
   mode.parameters = std::move(*parameters);
   for (const Parameter& parameter : mode.parameters) {
-    place.parameters.insert(parameter.name);
+    if (!place.parameters.insert(parameter.name).second) {
+      return place.error("/parameters", "names '" + parameter.name + "' twice");
+    }
   }
   place.roles = names_of_roles(root);
   auto roles = read_list(root, "roles", place, read_role);
@@ -334,13 +352,6 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   mode.files = std::move(*files);
   if (auto checked = check_together(mode, place); !checked) {
     return checked.error();
-  }
-  const bool has_deciding =
-      std::any_of(mode.roles.begin(), mode.roles.end(), [](const RoleTemplate& role) {
-        return role.decides_success;
-      });
-  if (mode.name.empty() || !has_deciding) {
-    return place.error("", "needs the field mode and a role that decides success");
   }
   return mode;
 }

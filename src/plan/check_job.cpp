@@ -30,6 +30,25 @@ Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   return {};
 }
 
+/// Who decides success must be there; how many processes each role has in the whole job.
+Result<> check_processes(const JobRequest& job, const Cluster& cluster, const ModeTemplate& mode) {
+  const std::vector<RolePlace> places = place_roles(mode, cluster, assume_placement(cluster));
+  int processes = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto& wanted = job.success_roles;
+    const std::string& name = mode.roles[i].name;
+    const bool is_wanted = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+    if (is_wanted && places[i].total == 0) {
+      return Error{ErrorKind::BadUsage,
+                   "'" + name + "' is to decide success, but the job has no process of that role"};
+    }
+    processes += places[i].total;
+  }
+  return processes > 0
+             ? Result<>()
+             : Error{ErrorKind::BadData, "the mode '" + mode.name + "' starts no process at all"};
+}
+
 /// The words in braces that could be meant as placeholders: "{global_rank}", "{count:worker}".
 std::vector<std::string> words_in_braces(std::string_view text) {
   std::vector<std::string> words;
@@ -96,15 +115,6 @@ Result<> check_endpoints(const JobRequest& job, const ModeTemplate& mode) {
   return {};
 }
 
-Result<> check_there_are_processes(const Cluster& cluster, const ModeTemplate& mode) {
-  for (const RolePlace& place : place_roles(mode, cluster, assume_placement(cluster))) {
-    if (place.total > 0) {
-      return {};
-    }
-  }
-  return Error{ErrorKind::BadData, "the mode '" + mode.name + "' starts no process at all"};
-}
-
 Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
   const DeviceMask mask = find_device_mask(snapshot);
   const auto workers = static_cast<std::size_t>(cluster.local_slots());
@@ -124,7 +134,7 @@ Result<> check_job(const JobRequest& job,
   if (auto checked = check_success_roles(job, chosen.mode); !checked) {
     return checked;
   }
-  if (auto checked = check_there_are_processes(cluster, chosen.mode); !checked) {
+  if (auto checked = check_processes(job, cluster, chosen.mode); !checked) {
     return checked;
   }
   if (job.fills_arguments) {
@@ -136,6 +146,31 @@ Result<> check_job(const JobRequest& job,
     }
   }
   return job.masks_devices ? check_devices(cluster, snapshot) : Result<>();
+}
+
+Result<> check_sizes(const LaunchPlan& plan) {
+  constexpr std::size_t kMostBytes = 131'072;  // MAX_ARG_STRLEN of Linux, its end included
+  const auto too_long = [](const std::string& what, std::size_t bytes) {
+    return Error{ErrorKind::BadEnvironment,
+                 what + " would have " + std::to_string(bytes) +
+                     " bytes, and a process can be given " + std::to_string(kMostBytes)};
+  };
+  for (const WorkerPlan& worker : plan.workers) {
+    for (const auto& [name, value] : worker.environment) {
+      const std::size_t bytes = name.size() + value.size() + 2;
+      if (bytes > kMostBytes) {
+        return too_long(name, bytes);
+      }
+    }
+    for (const std::string& argument : worker.argv) {
+      if (argument.size() + 1 > kMostBytes) {
+        return too_long(
+            "the argument '" + argument.substr(0, argument.find('=')).substr(0, 40) + "'",
+            argument.size() + 1);
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace muster

@@ -40,15 +40,12 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
 /// An argument of the user's with what they asked to be filled in.
 std::string fill_argument(std::string argument, const JobRequest& job, const Values& values) {
   constexpr std::string_view kLocalRank = "${local_rank}";
-  if (job.fills_arguments) {
-    argument = fill_known(argument, values);
-  }
   for (std::size_t at = job.fills_local_rank ? argument.find(kLocalRank) : std::string::npos;
        at != std::string::npos;
        at = argument.find(kLocalRank, at)) {
     argument.replace(at, kLocalRank.size(), values.at("local_rank"));
   }
-  return argument;
+  return job.fills_arguments ? fill_known(argument, values) : argument;
 }
 
 /// The program with its own arguments, and behind them those of the template.

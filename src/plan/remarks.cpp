@@ -38,6 +38,15 @@ std::string describe_node(const LaunchPlan& plan) {
                             : "one of " + nodes + " nodes";
 }
 
+/// A scheduler and a parameter server are no workers.
+const char* noun_of(const LaunchPlan& plan) {
+  const bool has_others =
+      std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
+        return !worker.label.empty();
+      });
+  return has_others ? "process" : "worker";
+}
+
 }  // namespace
 
 void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
@@ -45,7 +54,7 @@ void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
                      : ", " + std::to_string(plan.world_size) + " in the job";
   plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
-                         count_of(plan.workers.size(), "worker") + " here" + others +
+                         count_of(plan.workers.size(), noun_of(plan)) + " here" + others +
                          describe_threads(plan, snapshot));
 }
 

@@ -33,6 +33,12 @@ std::vector<WorkerResult> never_started(const LaunchPlan& plan) {
   return results;
 }
 
+/// "rank 3", "ranks 0-3", "no rank".
+std::string describe_own(const std::vector<int>& ranks) {
+  return ranks.empty() ? "no rank"
+                       : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
+}
+
 Result<std::vector<WorkerPort>> reserve_ports(const JobPlan& job) {
   const int count = job.ports_to_reserve;
   if (count > static_cast<int>(gang::kMostPortsOfNode)) {
@@ -218,9 +224,9 @@ void Agent::say_start(const LaunchPlan& plan, const gang::Start& start) const {
   }
   const std::string port = start.worker_port == 0 ? "" : ":" + std::to_string(start.worker_port);
   say_info("attempt " + std::to_string(start.attempt) + ": node " + to_string(start.node_rank) +
-           " of " + std::to_string(start.nodes) + ", " + (ranks.size() == 1 ? "rank " : "ranks ") +
-           describe_ranges(ranks) + " of " + std::to_string(plan.world_size) +
-           " here, the workers meet at " + plan.master_address + port);
+           " of " + std::to_string(start.nodes) + ", " + describe_own(ranks) + " of " +
+           std::to_string(plan.world_size) + " here, the workers meet at " + plan.master_address +
+           port);
 }
 
 /// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
@@ -247,8 +253,14 @@ std::optional<std::string> Agent::look_at_progress() const {
 
 /// Each attempt has a port of its own: no worker of an older one can be met there.
 Result<std::uint16_t> Agent::reserve_port() {
-  if (input_.job.worker_port || !needs_late_value(input_.job.plan, "worker_port")) {
+  if (!needs_late_value(input_.job.plan, "worker_port")) {
     return input_.job.worker_port.value_or(0);
+  }
+  if (const auto fixed = input_.job.worker_port) {
+    if (const auto checked = WorkerPort::check_is_free(*fixed); !checked) {
+      say_warning(checked.error().message);  // a worker may bind another address, and knows better
+    }
+    return *fixed;
   }
   auto reserved = WorkerPort::reserve();
   if (!reserved) {

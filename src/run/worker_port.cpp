@@ -80,6 +80,21 @@ Result<WorkerPort> WorkerPort::reserve() {
   return system_error("cannot reserve a port for the workers", error_number);
 }
 
+Result<> WorkerPort::check_is_free(std::uint16_t number) {
+  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  AnyAddress any = any_address(AF_INET);
+  reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(number);   // NOLINT: as port_of
+  const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
+  const bool is_free = !socket ||
+                       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+                       ::bind(socket.get(), address, any.size) == 0;
+  return is_free ? Result<>()
+                 : system_error("the workers may not be able to meet at port " +
+                                    std::to_string(number) + " of this node",
+                                errno);
+}
+
 Result<std::vector<WorkerPort>> WorkerPort::reserve_several(int count) {
   constexpr std::uint32_t kRange = kMost - kLeast + 1U;
   std::vector<WorkerPort> ports;

@@ -23,6 +23,10 @@ class WorkerPort {
   /// One that the kernel chooses.
   [[nodiscard]] static Result<WorkerPort> reserve();
 
+  /// Fails when somebody listens at the port that the user has chosen. It is not reserved, since it may
+  /// be that of a program that tolerates nobody beside it.
+  [[nodiscard]] static Result<> check_is_free(std::uint16_t number);
+
   /// So many from kLeast to kMost, from a random one on, without those that somebody has in either
   /// version of IP. Fails when there are too few.
   [[nodiscard]] static Result<std::vector<WorkerPort>> reserve_several(int count);

@@ -95,7 +95,7 @@ struct ChosenMode {
 };
 
 /// The template of `--template`, else the built-in one that `--mode` names. For "auto", in this
-/// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG names a parameter server; torchrun.
+/// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG lists tasks; torchrun.
 /// The settings that give parameters (kParameterPrefix) must be parameters of the mode.
 [[nodiscard]] Result<ChosenMode> choose_mode(const Settings& settings,
                                              const Snapshot& snapshot = {});

@@ -117,6 +117,9 @@ struct LaunchPlan {
                                  const ChosenMode& chosen,
                                  const Snapshot& snapshot);
 
+/// Fails when a text is longer than the system passes to a process, such as the list of 10,000 hosts.
+[[nodiscard]] Result<> check_sizes(const LaunchPlan& plan);
+
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
 /// on all that the placement does not say. Within a role, global ranks are contiguous on a node and
 /// follow node rank. If no role of the template decides success, all of them do.

@@ -129,7 +129,8 @@ TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
        "error"},
       {{{"TF_PS_HOSTS", "[a:1]"}}, "ps", "TF_PS_HOSTS"},
       {{{"TF_CONFIG", R"({"cluster": {"ps": ["a:1"]}})"}}, "ps", "TF_CONFIG"},
-      {{{"TF_CONFIG", R"({"cluster": {"worker": ["a:1"]}})"}}, "torchrun", "default"},
+      {{{"TF_CONFIG", R"({"cluster": {"worker": ["a:1"]}})"}}, "ps", "TF_CONFIG"},
+      {{{"TF_CONFIG", R"({"cluster": {}})"}}, "torchrun", "default"},
       {{{"TF_CONFIG", "{}"}}, "torchrun", "default"},
       {{{"TF_CONFIG", R"({"cluster": )"}}, "ps", "TF_CONFIG"},  // and there it is refused
   };
@@ -161,7 +162,7 @@ TEST(ChooseMode, RefusesParametersThatTheModeLacks) {
   settings = with("mode", "msrun", "--mode");
   settings.set("set:cluster_time_out", {"6m", "--set"});
   EXPECT_EQ(choose_mode(settings).error().message,
-            "--set is '6m', expected an integer such as 600");
+            "--set cluster_time_out is '6m', expected an integer such as 600");
 }
 
 }  // namespace

@@ -91,13 +91,19 @@ TEST(ReadTemplate, RefusesWhatIsNoTemplate) {
 }
 
 TEST(ReadTemplate, NeedsAModeAndARoleThatDecides) {
-  const std::string expected =
-      "own.yaml:1: the template needs the field mode and a role that decides success";
-  EXPECT_EQ(error_of("roles:\n  - name: worker\n"), expected);
-  EXPECT_EQ(error_of("mode: own\n"), expected);
-  EXPECT_EQ(error_of("mode: own\nroles: []\n"), expected);
-  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: helper\n    decides_success: false\n"),
-            expected);
+  EXPECT_EQ(error_of("roles:\n  - name: worker\n"),
+            "own.yaml: /mode is missing or empty; it is the mode's name");
+  EXPECT_EQ(error_of("mode: \"\"\nroles:\n  - name: worker\n"),
+            "own.yaml:1: /mode is missing or empty; it is the mode's name");
+  const std::string no_roles =
+      "/roles is missing or empty; a mode starts at least one kind of process";
+  EXPECT_EQ(error_of("mode: own\n"), "own.yaml: " + no_roles);
+  EXPECT_EQ(error_of("mode: own\nroles: []\n"), "own.yaml:2: " + no_roles);
+  for (const std::string decides : {"false", "without helper"}) {
+    EXPECT_EQ(
+        error_of("mode: own\nroles:\n  - name: helper\n    decides_success: " + decides + "\n"),
+        "own.yaml:2: /roles has no role that decides success");
+  }
 }
 
 TEST(ReadTemplate, NeedsARoleNameThatCanBePartOfAFileName) {
@@ -248,6 +254,10 @@ TEST(ReadTemplate, ReadsParameters) {
   ASSERT_TRUE(mode) << mode.error().message;
   EXPECT_EQ(mode->parameters[0].otherwise, "5");
   EXPECT_TRUE(mode->parameters[0].is_integer);
+  EXPECT_EQ(error_of(with("{name: limit, default: x, integer: true}")),
+            "own.yaml:3: /parameters/0/default must be an integer");
+  EXPECT_EQ(error_of(with("{name: limit}\n  - {name: limit}")),
+            "own.yaml:2: /parameters names 'limit' twice");
   EXPECT_EQ(error_of(with("nodes")), "own.yaml:3: /parameters/0 must have a name");
   EXPECT_EQ(error_of(with("{name: nodes}")),
             "own.yaml:3: /parameters/0/name is a placeholder already");

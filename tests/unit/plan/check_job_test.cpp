@@ -67,6 +67,32 @@ TEST(CheckJob, RefusesAJobWithoutAProcess) {
   EXPECT_EQ(checked.error().message, "the mode 'own' starts no process at all");
 }
 
+TEST(CheckJob, RefusesToWaitForARoleWithoutProcesses) {
+  JobRequest job = job_of({"train"});
+  job.success_roles = {"helper"};
+  const ChosenMode chosen =
+      mode_of({role("worker", RoleCount::PerDevice), role("helper", RoleCount::None)});
+  const auto checked = check_job(job, cluster_of({1}, 0), chosen, surroundings());
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message,
+            "'helper' is to decide success, but the job has no process of that role");
+}
+
+TEST(CheckSizes, RefusesWhatTheSystemWouldNotPass) {
+  RoleTemplate worker = role("worker", RoleCount::PerDevice);
+  const auto checked_with = [&](std::size_t bytes) {
+    worker.environment.emplace_back("LIST", std::string(bytes, 'x'));
+    const auto plan =
+        make_plan(cluster_of({1}, 0), mode_of({worker}), job_of({"train"}), surroundings());
+    worker.environment.pop_back();
+    return check_sizes(plan);
+  };
+  EXPECT_TRUE(checked_with(131'072 - 6));
+  ASSERT_FALSE(checked_with(131'072 - 5));
+  EXPECT_EQ(checked_with(131'072).error().message,
+            "LIST would have 131078 bytes, and a process can be given 131072");
+}
+
 // What the fields do that are checked here
 
 TEST(MakePlan, FillsTheUsersArgumentsWhenAsked) {
