@@ -171,7 +171,7 @@ Decision decide_platform(const Choice& choice, const Findings& findings) {
   if (!choice.name.empty()) {
     return {"platform", choice.name, choice.source};
   }
-  if (is_setting(findings.nodes->source)) {
+  if (is_setting(findings.nodes->source) || findings.are_nodes_of_total) {
     return {"platform", "flags", findings.nodes->source};
   }
   return {"platform", choice.platform == nullptr ? "single" : choice.platform->name, choice.source};

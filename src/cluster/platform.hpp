@@ -23,6 +23,8 @@ struct Findings {
   std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
+  bool is_total_given = false;                ///< --total-workers, or what stands for it, counts them
+  bool are_nodes_of_total = false;            ///< nobody counts the nodes: as many as workers need
   std::optional<Sourced<std::string>> master_address;
   std::optional<Sourced<int>> master_port;
   std::optional<Sourced<std::vector<std::string>>> hosts;  ///< in order of node rank
