@@ -238,6 +238,9 @@ Result<Findings> gather(const Choice& choice,
     findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
   }
   apply_tasks(findings, roles);
+  if (findings.torn_nodes) {
+    return *findings.torn_nodes;
+  }
   if (auto applied = apply_settings(findings, settings); !applied) {
     return applied.error();
   }
