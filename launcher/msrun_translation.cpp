@@ -3,6 +3,7 @@
 #include "front_end.hpp"
 #include "own_address.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 
 namespace muster {
@@ -62,10 +63,7 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   t.set("nproc-per-node", local);
   t.set("total-workers", total);
   if (const auto address = t.find("master-addr")) {
-    const bool is_bracketed = address->value.starts_with('[') && address->value.ends_with(']');
-    t.set("master-addr",
-          {is_bracketed ? address->value.substr(1, address->value.size() - 2) : address->value,
-           address->source});
+    t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
   }
   const auto port = t.find("master-port");
   if (port) {

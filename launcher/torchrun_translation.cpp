@@ -85,10 +85,7 @@ void set_port(Translation& t, const Sourced<std::string>& port) {
 
 void translate_master(Translation& t) {
   if (const auto address = t.find("master-addr")) {
-    const bool is_bracketed = address->value.starts_with('[') && address->value.ends_with(']');
-    t.set("master-addr",
-          {is_bracketed ? address->value.substr(1, address->value.size() - 2) : address->value,
-           address->source});
+    t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
   }
   if (const auto port = t.find("master-port")) {
     set_port(t, *port);
