@@ -138,15 +138,12 @@ Result<> translate_rendezvous(Translation& t) {
   return {};
 }
 
-/// Other variables of torchrun, behind its flags and PET_*.
-void translate_variables(Translation& t) {
-  for (const auto& [variable, setting] :
-       {std::pair("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "grace"),
-        std::pair("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "prefix-template")}) {
-    const auto value = t.snapshot.variable(variable);
-    if (value && !t.settings.contains(setting)) {
-      t.set(setting, {*value, variable});
-    }
+/// torchrun's variable for what muster calls its grace, behind flags and PET_*.
+void translate_grace(Translation& t) {
+  constexpr const char* kShutdown = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
+  const auto seconds = t.snapshot.variable(kShutdown);
+  if (seconds && !t.settings.contains("grace")) {
+    t.set("grace", {*seconds, kShutdown});
   }
 }
 
@@ -200,7 +197,7 @@ Result<> translate_torchrun(Translation& t) {
   }
   translate_texts(t);
   if (t.is_whole) {
-    translate_variables(t);
+    translate_grace(t);
   }
   return translate_script(t);
 }
