@@ -74,9 +74,19 @@ std::string nodes_of(const Translation& t) {
   return own ? own->value : "";
 }
 
+/// Is the job of one node? Where no option counts them the platform says so, or is missing.
+bool is_one_node(const Translation& t) {
+  const std::string nodes = nodes_of(t);
+  if (!nodes.empty()) {
+    return is_one(nodes);
+  }
+  const auto cluster = describe_cluster(t.snapshot, t.own);
+  return cluster && cluster->nodes == 1;
+}
+
 /// Port 0 is a free port, which muster takes where none is given.
 void set_port(Translation& t, const Sourced<std::string>& port) {
-  if (port.value == "0" && is_one(nodes_of(t))) {
+  if (port.value == "0" && is_one_node(t)) {
     t.settings.erase("master-port");
   } else {
     t.set("master-port", port);
