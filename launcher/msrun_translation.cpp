@@ -99,7 +99,8 @@ Result<> translate_simulation(Translation& t,
   t.set("nnodes", {"1", level.source});
   t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
   auto rank = find_set(t, "sim-rank-id");
-  if (const auto inherited = t.snapshot.variable("RANK_ID"); !rank && inherited) {
+  if (const auto inherited = t.snapshot.variable("RANK_ID");
+      !rank && inherited && !inherited->empty()) {
     rank = Sourced<std::string>{*inherited, "RANK_ID"};
   }
   if (!rank && workers.local > kMostSimulated) {
