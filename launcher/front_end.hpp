@@ -91,7 +91,7 @@ struct FrontEnd {
                                           const Snapshot& snapshot);
 
 /// What a platform says about how to run, beside who the nodes are: ModelArts' variables for its
-/// MA_RUN_METHOD.
+/// MA_RUN_METHOD. A worker of another launcher is not asked to be that job again.
 [[nodiscard]] Result<> read_run_method(CommandLine& line, const Snapshot& snapshot);
 
 /// Gives the workers of the mode the arguments that the original would give them.

@@ -55,3 +55,6 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
 }
 
 }  // namespace muster
+  if (asks_for_text(line.settings) || is_already_worker(snapshot)) {
+    return {};
+  }

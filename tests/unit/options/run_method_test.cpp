@@ -59,6 +59,39 @@ TEST(ExtraTorchrunParams, AreReadForTorchrunAlone) {
   EXPECT_EQ(setting_of("muster --mode auto a.py", "tee", with_torchrun("--tee 3")), "3" + kSource);
 }
 
+TEST(ExtraTorchrunParams, AreNotForAWorkerThatStartsMuster) {
+  Variables variables = with_torchrun("--nproc_per_node=2");
+  variables["LOCAL_RANK"] = "0";
+  variables["LOCAL_WORLD_SIZE"] = "2";
+  EXPECT_EQ(settings_of("muster a.py", variables), "");
+  EXPECT_EQ(setting_of("muster --nproc-per-node=4 a.py", "nproc-per-node", variables),
+            "4 (--nproc-per-node)");
+}
+
+TEST(ExtraTorchrunParams, AreNotReadForATextThatIsWanted) {
+  for (const std::string option :
+       {"--help", "--version", "--print-man", "--print-completion=bash"}) {
+    EXPECT_EQ(error_of("muster " + option, with_torchrun("--rdvz_conf")), "no error") << option;
+    EXPECT_EQ(error_of("torchrun " + option, with_torchrun("--rdvz_conf")), "no error") << option;
+  }
+  EXPECT_EQ(error_of("muster --print-options", with_torchrun("--tee")).substr(0, 2), "64");
+  EXPECT_EQ(error_of("muster torchrun --print-options", with_torchrun("--tee")), "no error");
+  Variables variables = with_torchrun("--tee 3");
+  variables["MUSTER_HELP"] = "0";
+  EXPECT_EQ(setting_of("muster a.py", "tee", variables), "3" + kSource);
+}
+
+TEST(ExtraTorchrunParams, HaveAPortThatIsFreeOnTheOnlyNode) {
+  Variables variables = with_torchrun("--master_port=0");
+  EXPECT_EQ(settings_of("muster a.py", variables), "");
+  variables["MA_NUM_HOSTS"] = "1";
+  variables["VC_TASK_INDEX"] = "0";
+  EXPECT_EQ(settings_of("muster a.py", variables), "");
+  EXPECT_EQ(setting_of("muster --nnodes 2 a.py", "master-port", variables), "0" + kSource);
+  variables["MA_NUM_HOSTS"] = "2";
+  EXPECT_EQ(settings_of("muster a.py", variables), "master-port=0" + kSource);
+}
+
 TEST(MsrunVariables, AreWeakerThanFlagsAndMustersOwn) {
   const Variables variables = {
       {"MA_RUN_METHOD", "msrun"}, {"MSRUN_LOG_DIR", "/logs"}, {"MSRUN_CLUSTER_TIME_OUT", "1200"}};
