@@ -111,6 +111,9 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] Result<> translate_msrun(Translation& translation);
 [[nodiscard]] Result<> translate_deepspeed(Translation& translation);
 
+/// How long the gang waits where msrun's cluster is given so many seconds: below 0, a year.
+[[nodiscard]] Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds);
+
 /// The keys of torchrun's --rdzv-conf, as options without dashes.
 [[nodiscard]] std::span<const FrontOption> rendezvous_keys();
 

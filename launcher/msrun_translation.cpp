@@ -122,8 +122,7 @@ Result<> translate_simulation(Translation& t,
 
 void translate_time_out(Translation& t) {
   if (const auto seconds = t.find("cluster-time-out")) {
-    const bool is_endless = seconds->value.starts_with('-');
-    t.set("gang-timeout", {is_endless ? kYear : seconds->value, seconds->source});
+    t.set("gang-timeout", gang_timeout_of(*seconds));
   }
 }
 
@@ -175,6 +174,10 @@ void translate_script(Translation& t) {
 }
 
 }  // namespace
+
+Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds) {
+  return {seconds.value.starts_with('-') ? kYear : seconds.value, seconds.source};
+}
 
 Result<> translate_msrun(Translation& t) {
   const auto workers = read_workers(t);
