@@ -9,6 +9,10 @@ namespace {
 
 constexpr const char* kNoSsh = "nobody logs in anywhere: each node starts muster itself";
 
+constexpr const char* kElastic =
+    "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not "
+    "there";
+
 constexpr auto kTable = std::to_array<FrontOption>({
     {"hostfile",
      'H',
@@ -38,6 +42,9 @@ constexpr auto kTable = std::to_array<FrontOption>({
      "Workers on this node, one for each accelerator if it is not given.",
      "nproc-per-node"},
     {"num_accelerators", '\0', "N", Fate::Same, "The same.", "nproc-per-node"},
+    {"elastic_training", '\0', nullptr, Fate::Refused, kElastic},
+    {"min_elastic_nodes", '\0', "N", Fate::Refused, kElastic},
+    {"max_elastic_nodes", '\0', "N", Fate::Refused, kElastic},
     {"master_port", '\0', "PORT", Fate::Same, "Where the nodes meet.", "master-port"},
     {"master_addr", '\0', "HOST", Fate::Same, "Where the nodes meet.", "master-addr"},
     {"node_rank", '\0', "R", Fate::Better, "-1 or not given: by the platform, else by arrival."},

@@ -43,16 +43,6 @@ Result<> translate(const FrontEnd& front_end, Translation& translation) {
   return front_end.translate(translation);
 }
 
-bool asks_for_text(const Settings& settings) {
-  for (const char* const name :
-       {"help", "version", "print-man", "print-completion", kPrintOptions}) {
-    if (settings.has(name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void take_over(CommandLine& line, Translation& translation) {
   line.program = std::move(translation.program);
   line.worker_arguments = std::move(translation.worker_arguments);

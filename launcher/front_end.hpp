@@ -91,7 +91,7 @@ struct FrontEnd {
                                           const Snapshot& snapshot);
 
 /// What a platform says about how to run, beside who the nodes are: ModelArts' variables for its
-/// MA_RUN_METHOD.
+/// MA_RUN_METHOD. A worker of another launcher is not asked to be that job again.
 [[nodiscard]] Result<> read_run_method(CommandLine& line, const Snapshot& snapshot);
 
 /// Gives the workers of the mode the arguments that the original would give them.
@@ -110,6 +110,9 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] Result<> translate_torch_launch(Translation& translation);
 [[nodiscard]] Result<> translate_msrun(Translation& translation);
 [[nodiscard]] Result<> translate_deepspeed(Translation& translation);
+
+/// How long the gang waits where msrun's cluster is given so many seconds: below 0, a year.
+[[nodiscard]] Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds);
 
 /// The keys of torchrun's --rdzv-conf, as options without dashes.
 [[nodiscard]] std::span<const FrontOption> rendezvous_keys();

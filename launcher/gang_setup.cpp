@@ -1,6 +1,7 @@
 // Who leads, where the gang meets, and what secret its links have.
 #include "gang_setup.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/environment/settings.hpp>
 #include <muster/logs/messages.hpp>
 
@@ -102,10 +103,8 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
   setup.policy.job_id = gang::as_sent(cluster.job_id);
   setup.policy.mode = gang::as_sent(join.mode);
   setup.participant.seed = random_number();
-  const bool is_bracketed = cluster.master_address.find(':') != std::string::npos;
   setup.participant.leader =
-      (is_bracketed ? "[" + cluster.master_address + "]" : cluster.master_address) + ":" +
-      std::to_string(cluster.gang_port);
+      join_endpoint(cluster.master_address, std::to_string(cluster.gang_port));
   setup.participant.timeout = gang_options.timeout;
   setup.participant.heartbeat_timeout = gang_options.heartbeat_timeout;
   return setup;

@@ -37,13 +37,15 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
     return read;
   }
   auto text = settings.find("prefix-template");
+  auto unknown_names = UnknownNames::Refused;
   if (const auto inherited = snapshot.variable(kTemplateOfTorchrun); !text && inherited) {
     text = {*inherited, kTemplateOfTorchrun};
+    unknown_names = UnknownNames::Text;
   }
   if (!text) {
     return {};
   }
-  auto prefix = PrefixTemplate::read(*text);
+  auto prefix = PrefixTemplate::read(*text, unknown_names);
   if (!prefix) {
     return prefix.error();
   }

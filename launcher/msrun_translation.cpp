@@ -3,6 +3,7 @@
 #include "front_end.hpp"
 #include "own_address.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 
 namespace muster {
@@ -62,10 +63,7 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   t.set("nproc-per-node", local);
   t.set("total-workers", total);
   if (const auto address = t.find("master-addr")) {
-    const bool is_bracketed = address->value.starts_with('[') && address->value.ends_with(']');
-    t.set("master-addr",
-          {is_bracketed ? address->value.substr(1, address->value.size() - 2) : address->value,
-           address->source});
+    t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
   }
   const auto port = t.find("master-port");
   if (port) {
@@ -101,7 +99,8 @@ Result<> translate_simulation(Translation& t,
   t.set("nnodes", {"1", level.source});
   t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
   auto rank = find_set(t, "sim-rank-id");
-  if (const auto inherited = t.snapshot.variable("RANK_ID"); !rank && inherited) {
+  if (const auto inherited = t.snapshot.variable("RANK_ID");
+      !rank && inherited && !inherited->empty()) {
     rank = Sourced<std::string>{*inherited, "RANK_ID"};
   }
   if (!rank && workers.local > kMostSimulated) {
@@ -123,8 +122,7 @@ Result<> translate_simulation(Translation& t,
 
 void translate_time_out(Translation& t) {
   if (const auto seconds = t.find("cluster-time-out")) {
-    const bool is_endless = seconds->value.starts_with('-');
-    t.set("gang-timeout", {is_endless ? kYear : seconds->value, seconds->source});
+    t.set("gang-timeout", gang_timeout_of(*seconds));
   }
 }
 
@@ -176,6 +174,10 @@ void translate_script(Translation& t) {
 }
 
 }  // namespace
+
+Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds) {
+  return {seconds.value.starts_with('-') ? kYear : seconds.value, seconds.source};
+}
 
 Result<> translate_msrun(Translation& t) {
   const auto workers = read_workers(t);

@@ -56,6 +56,9 @@ struct CommandLine {
 /// True when a switch is on: given as a flag, or as MUSTER_<NAME>=1.
 [[nodiscard]] bool is_on(const Settings& settings, std::string_view name);
 
+/// True when a text is wanted and no job, so that nothing about a job can be wrong.
+[[nodiscard]] bool asks_for_text(const Settings& settings);
+
 /// Breaks text between words into lines of at most `width`.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

@@ -170,4 +170,9 @@ bool is_on(const Settings& settings, std::string_view name) {
   return setting && setting->value != "0";
 }
 
+bool asks_for_text(const Settings& settings) {
+  return is_on(settings, "help") || is_on(settings, "version") || is_on(settings, "print-man") ||
+         settings.has("print-completion") || settings.has(kPrintOptions);
+}
+
 }  // namespace muster

@@ -16,35 +16,56 @@ bool is_method(const CommandLine& line, const Snapshot& snapshot, std::string_vi
          (!mode || mode->value == "auto" || mode->value == method);
 }
 
-void set_if_missing(CommandLine& line,
-                    const Snapshot& snapshot,
-                    const char* variable,
-                    std::initializer_list<const char*> settings) {
+/// A mode of msrun's, whoever asks for it.
+bool is_msrun(const CommandLine& line, const Snapshot& snapshot) {
+  const auto mode = line.settings.find("mode");
+  return is_method(line, snapshot, "msrun") ||
+         (mode && mode->value == "msrun" && !line.settings.has("template"));
+}
+
+/// What a variable says, unless it is empty.
+std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable) {
   const auto value = snapshot.variable(variable);
-  for (const char* const setting : settings) {
-    if (value && !value->empty() && !line.settings.has(setting)) {
-      line.settings.set(setting, {*value, variable});
-    }
+  return value && !value->empty() ? std::optional(Sourced<std::string>{*value, variable})
+                                  : std::nullopt;
+}
+
+void set_if_missing(CommandLine& line,
+                    const char* setting,
+                    const std::optional<Sourced<std::string>>& value) {
+  if (value && !line.settings.has(setting)) {
+    line.settings.set(setting, *value);
   }
 }
 
 /// MS_RANKTABLE_ENABLE=true brings the platform's rank table.
 void set_rank_table(CommandLine& line, const Snapshot& snapshot) {
-  if (snapshot.variable("MS_RANKTABLE_ENABLE") != "true") {
-    return;
+  constexpr const char* kSetting = "set:rank_table_file";
+  const auto table = find_given(snapshot, "RANK_TABLE_FILE");
+  if (snapshot.variable("MS_RANKTABLE_ENABLE") == "true") {
+    set_if_missing(line, kSetting, find_given(snapshot, "MSRUN_RANK_TABLE_FILE"));
+    set_if_missing(line, kSetting, table);
   }
-  for (const char* const variable : {"MSRUN_RANK_TABLE_FILE", "RANK_TABLE_FILE"}) {
-    set_if_missing(line, snapshot, variable, {"set:rank_table_file"});
+  if (table && !line.settings.has(kSetting)) {
+    line.notices.emplace_back(
+        "removing RANK_TABLE_FILE for the workers: MS_RANKTABLE_ENABLE=true keeps it");
   }
 }
 
 }  // namespace
 
 Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
+  if (asks_for_text(line.settings) || is_already_worker(snapshot)) {
+    return {};
+  }
   if (is_method(line, snapshot, "msrun")) {
-    set_if_missing(line, snapshot, "MSRUN_LOG_DIR", {"log-dir"});
-    set_if_missing(
-        line, snapshot, "MSRUN_CLUSTER_TIME_OUT", {"set:cluster_time_out", "gang-timeout"});
+    set_if_missing(line, "log-dir", find_given(snapshot, "MSRUN_LOG_DIR"));
+    if (const auto seconds = find_given(snapshot, "MSRUN_CLUSTER_TIME_OUT")) {
+      set_if_missing(line, "set:cluster_time_out", seconds);
+      set_if_missing(line, "gang-timeout", gang_timeout_of(*seconds));
+    }
+  }
+  if (is_msrun(line, snapshot)) {
     set_rank_table(line, snapshot);
   }
   const auto words = snapshot.variable(kTorchrunWords);

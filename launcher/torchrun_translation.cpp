@@ -74,9 +74,19 @@ std::string nodes_of(const Translation& t) {
   return own ? own->value : "";
 }
 
+/// Is the job of one node? Where no option counts them the platform says so, or is missing.
+bool is_one_node(const Translation& t) {
+  const std::string nodes = nodes_of(t);
+  if (!nodes.empty()) {
+    return is_one(nodes);
+  }
+  const auto cluster = describe_cluster(t.snapshot, t.own);
+  return cluster && cluster->nodes == 1;
+}
+
 /// Port 0 is a free port, which muster takes where none is given.
 void set_port(Translation& t, const Sourced<std::string>& port) {
-  if (port.value == "0" && is_one(nodes_of(t))) {
+  if (port.value == "0" && is_one_node(t)) {
     t.settings.erase("master-port");
   } else {
     t.set("master-port", port);
@@ -85,10 +95,7 @@ void set_port(Translation& t, const Sourced<std::string>& port) {
 
 void translate_master(Translation& t) {
   if (const auto address = t.find("master-addr")) {
-    const bool is_bracketed = address->value.starts_with('[') && address->value.ends_with(']');
-    t.set("master-addr",
-          {is_bracketed ? address->value.substr(1, address->value.size() - 2) : address->value,
-           address->source});
+    t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
   }
   if (const auto port = t.find("master-port")) {
     set_port(t, *port);
@@ -141,15 +148,12 @@ Result<> translate_rendezvous(Translation& t) {
   return {};
 }
 
-/// Other variables of torchrun, behind its flags and PET_*.
-void translate_variables(Translation& t) {
-  for (const auto& [variable, setting] :
-       {std::pair("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "grace"),
-        std::pair("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "prefix-template")}) {
-    const auto value = t.snapshot.variable(variable);
-    if (value && !t.settings.contains(setting)) {
-      t.set(setting, {*value, variable});
-    }
+/// torchrun's variable for what muster calls its grace, behind flags and PET_*.
+void translate_grace(Translation& t) {
+  constexpr const char* kShutdown = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
+  const auto seconds = t.snapshot.variable(kShutdown);
+  if (seconds && !t.settings.contains("grace")) {
+    t.set("grace", {*seconds, kShutdown});
   }
 }
 
@@ -203,7 +207,7 @@ Result<> translate_torchrun(Translation& t) {
   }
   translate_texts(t);
   if (t.is_whole) {
-    translate_variables(t);
+    translate_grace(t);
   }
   return translate_script(t);
 }

@@ -12,10 +12,18 @@ Endpoint split_endpoint(std::string_view text) {
   if (has_port) {
     endpoint.port = std::string(text.substr(colon + 1));
   }
-  if (is_bracketed && endpoint.host.ends_with(']')) {
-    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
-  }
+  endpoint.host = std::string(without_brackets(endpoint.host));
   return endpoint;
+}
+
+std::string join_endpoint(const std::string& host, const std::string& port) {
+  const bool is_version_6 = host.find(':') != std::string::npos;
+  return (is_version_6 ? "[" + host + "]" : host) + ":" + port;
+}
+
+std::string_view without_brackets(std::string_view text) {
+  const bool is_bracketed = text.starts_with('[') && text.ends_with(']');
+  return is_bracketed ? text.substr(1, text.size() - 2) : text;
 }
 
 }  // namespace muster

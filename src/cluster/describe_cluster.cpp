@@ -171,7 +171,7 @@ Decision decide_platform(const Choice& choice, const Findings& findings) {
   if (!choice.name.empty()) {
     return {"platform", choice.name, choice.source};
   }
-  if (is_setting(findings.nodes->source)) {
+  if (is_setting(findings.nodes->source) || findings.are_nodes_of_total) {
     return {"platform", "flags", findings.nodes->source};
   }
   return {"platform", choice.platform == nullptr ? "single" : choice.platform->name, choice.source};
@@ -238,6 +238,9 @@ Result<Findings> gather(const Choice& choice,
     findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
   }
   apply_tasks(findings, roles);
+  if (findings.torn_nodes) {
+    return *findings.torn_nodes;
+  }
   if (auto applied = apply_settings(findings, settings); !applied) {
     return applied.error();
   }

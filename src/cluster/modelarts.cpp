@@ -115,24 +115,31 @@ HostList make_host_names(const Sourced<std::string>& job, const std::string& tas
   return hosts;
 }
 
-/// Numbers and the list that say how many nodes there are must say the same.
-Result<std::optional<Sourced<int>>> count_nodes(const std::optional<Sourced<int>>& given,
-                                                const std::optional<Sourced<int>>& of_task,
-                                                const std::optional<HostList>& hosts) {
+/// Numbers and the list that say how many nodes there are must say the same: that of the job, those
+/// of our task. A job of several tasks has lists of them all, which decide.
+std::optional<Error> find_contradiction(const std::optional<Sourced<int>>& given,
+                                        const std::optional<Sourced<int>>& of_task,
+                                        const std::optional<HostList>& hosts) {
   if (given && of_task && given->value != of_task->value) {
     return contradiction(*given, *of_task, "both give the number of nodes");
   }
   const auto& count = given ? given : of_task;
-  if (!hosts) {
-    return count;
-  }
-  const auto listed = static_cast<int>(hosts->value.size());
-  if (count && count->value != listed) {
+  if (hosts && count && count->value != static_cast<int>(hosts->value.size())) {
     return contradiction({std::to_string(count->value), count->source},
                          {shortened(join(hosts->value, ",")), hosts->source},
                          "one is the number of hosts that the other lists");
   }
-  return count ? count : std::optional(Sourced<int>{listed, hosts->source});
+  return std::nullopt;
+}
+
+Sourced<int> count_nodes(const std::optional<Sourced<int>>& given,
+                         const std::optional<Sourced<int>>& of_task,
+                         const std::optional<HostList>& hosts) {
+  if (given || of_task) {
+    return given ? *given : *of_task;
+  }
+  return hosts ? Sourced<int>{static_cast<int>(hosts->value.size()), hosts->source}
+               : Sourced<int>{1, kDefault};
 }
 
 /// What the job and our task in it are called.
@@ -167,11 +174,8 @@ Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snap
   if (!hosts) {
     return hosts.error();
   }
-  const auto count = count_nodes(given, of_task, *hosts);
-  if (!count) {
-    return count.error();
-  }
-  findings.nodes = count->value_or(Sourced<int>{1, kDefault});
+  findings.torn_nodes = find_contradiction(given, of_task, *hosts);
+  findings.nodes = count_nodes(given, of_task, *hosts);
   if (*hosts) {
     findings.hosts = **hosts;
   } else if (names.job && findings.nodes->value > 1) {

@@ -20,9 +20,13 @@ struct Findings {
   std::optional<Sourced<int>> nodes;  ///< the most that take part
   std::optional<int> least_nodes;     ///< empty: as `nodes`
   std::optional<Sourced<int>> node_rank;
+  /// Why `nodes` and `hosts` cannot be believed; no error where lists of all tasks replace them.
+  std::optional<Error> torn_nodes;
   std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
+  bool is_total_given = false;      ///< --total-workers, or what stands for it, counts them
+  bool are_nodes_of_total = false;  ///< nobody counts the nodes: as many as workers need
   std::optional<Sourced<std::string>> master_address;
   std::optional<Sourced<int>> master_port;
   std::optional<Sourced<std::vector<std::string>>> hosts;  ///< in order of node rank

@@ -153,6 +153,7 @@ void apply_tasks(Findings& findings, const JobRoles& roles) {
   findings.nodes = {std::max(1, static_cast<int>(hosts.size())), tasks.source};
   findings.least_nodes.reset();
   findings.node_rank = {number_of(tasks), tasks.own_source};
+  findings.torn_nodes.reset();
   findings.no_rank.reset();
   findings.hosts.reset();
   findings.master_address.reset();

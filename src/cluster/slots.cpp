@@ -34,6 +34,7 @@ void take_nodes_from_total(Findings& findings, const Sourced<int>& total, int sl
   const bool is_single = total.value == slots;
   findings.nodes = {is_single ? 1 : std::min(total.value, kMostNodes), total.source};
   findings.least_nodes = 1;
+  findings.are_nodes_of_total = true;
   if (is_single) {
     findings.node_rank = {0, total.source};  // whatever it was called: it has no others
   }
@@ -93,6 +94,7 @@ Result<> apply_total(Findings& findings, const Settings& settings, const Sourced
     return contradiction(slots, total, "one node has no more workers than the job");
   }
   findings.workers = total;
+  findings.is_total_given = true;
   if (findings.nodes) {
     return check_nodes_of_total(findings, total, slots);
   }
@@ -101,8 +103,8 @@ Result<> apply_total(Findings& findings, const Settings& settings, const Sourced
 }
 
 Result<> add_slots(Cluster& cluster, const Findings& findings, const Sourced<int>& slots) {
-  const bool is_total = findings.workers && is_setting(findings.workers->source);
-  if (!is_total && static_cast<long long>(cluster.nodes) * slots.value > kMostWorkers) {
+  if (!findings.is_total_given &&
+      static_cast<long long>(cluster.nodes) * slots.value > kMostWorkers) {
     return contradiction(nodes_as_written(findings),
                          {std::to_string(slots.value), slots.source},
                          "together more workers than muster can count");
@@ -114,7 +116,7 @@ Result<> add_slots(Cluster& cluster, const Findings& findings, const Sourced<int
   }
   cluster.decisions.push_back(
       {"nodes.slots of the others", std::to_string(slots.value), "assumed equal to ours"});
-  if (is_total) {
+  if (findings.is_total_given) {
     cluster.total_slots = findings.workers->value;
     cluster.decisions.push_back(
         {"slots.total", std::to_string(findings.workers->value), findings.workers->source});

@@ -13,12 +13,6 @@ namespace {
 
 constexpr const char* kExpectedEndpoint = "host:port, such as worker-0:2222 or [::1]:2222";
 
-/// An endpoint always has a port, so a text that ends with "]" is a list in brackets.
-std::string_view without_brackets(std::string_view text) {
-  const bool is_bracketed = text.starts_with('[') && text.ends_with(']');
-  return is_bracketed ? text.substr(1, text.size() - 2) : text;
-}
-
 bool is_endpoint(const std::string& text) {
   const Endpoint endpoint = split_endpoint(text);
   return endpoint.port && read_port({*endpoint.port, ""}) && read_address({endpoint.host, ""});
@@ -38,6 +32,7 @@ Result<> check_endpoint(const Sourced<std::string>& text) {
 }
 
 Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text) {
+  // An endpoint always has a port, so a text that ends with "]" is a list in brackets.
   std::vector<std::string> endpoints = split(without_brackets(text.value), ',');
   if (endpoints.empty()) {
     return wrong_value(text, "a list of host:port, such as [a:2222,b:2222]");

@@ -77,7 +77,8 @@ Error unknown_name(const Sourced<std::string>& text) {
 
 }  // namespace
 
-Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text) {
+Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text,
+                                            UnknownNames unknown_names) {
   PrefixTemplate result;
   std::string_view rest = text.value;
   while (!rest.empty()) {
@@ -89,7 +90,10 @@ Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text) {
     }
     Reference reference = read_reference(rest);
     if (reference.is_name && !is_known(reference.text)) {
-      return unknown_name(text);
+      if (unknown_names == UnknownNames::Refused) {
+        return unknown_name(text);
+      }
+      reference = {reference.length, false, std::string(rest.substr(0, reference.length))};
     }
     result.pieces_.push_back({reference.is_name, std::move(reference.text)});
     rest.remove_prefix(reference.length);

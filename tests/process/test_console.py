@@ -103,6 +103,13 @@ def test_torchruns_variable_gives_the_prefix_unless_the_option_does(muster):
     assert muster.run("--prefix=never", "--", "echo", "hi", env=env).out.lines == ["hi"]
 
 
+@pytest.mark.parametrize("front_end", [(), ("torchrun", "--no-python")])
+def test_what_torchruns_variable_names_and_nobody_knows_stays_text(muster, front_end):
+    env = {TEMPLATE_OF_TORCHRUN: "${job}/$rank> "}
+
+    assert muster.run(*front_end, "echo", "hi", env=env).out.lines == ["${job}/0> hi"]
+
+
 def test_a_worker_of_another_launcher_adds_no_prefix_of_torchruns_variable(muster):
     env = {TEMPLATE_OF_TORCHRUN: "${rank}> ", "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 2}
 
@@ -120,10 +127,6 @@ def test_a_name_that_no_prefix_has_is_refused_with_the_names_that_it_may_have(mu
     job = muster.run("--prefix-template", template, "--", "true")
     assert job.code == 64
     assert job.said_about(f"--prefix-template is '{template}'", "${local_rank}", "${pid}")
-
-    job = muster.run("--", "true", env={TEMPLATE_OF_TORCHRUN: template})
-    assert job.code == 78
-    assert job.said_about(f"{TEMPLATE_OF_TORCHRUN} is '{template}'")
 
 
 def test_without_a_prefix_the_lines_of_several_workers_are_whole_too(muster, worker):

@@ -38,6 +38,15 @@ def test_a_worker_that_starts_muster_gets_its_environment_back_unchanged(muster,
         assert variables(tmp_path / f"after.{rank}") == variables(tmp_path / f"before.{rank}")
 
 
+def test_a_worker_that_starts_muster_is_not_multiplied_by_the_platforms_options(muster):
+    env = {"MA_RUN_METHOD": "torchrun", "MA_EXTRA_TORCHRUN_PARAMS": "--nproc_per_node=2"}
+
+    job = muster.run("--prefix=never", "--", binary(), "--", "sh", "-c", "echo $RANK", env=env)
+
+    assert job.code == 0, job.words()
+    assert sorted(job.out.lines) == ["0", "1"]
+
+
 def test_in_the_environment_of_a_worker_one_process_starts_and_muster_says_so(muster, worker):
     job = muster.run("--", worker("print_rank"), env=A_WORKERS_ENVIRONMENT)
 

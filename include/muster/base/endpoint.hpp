@@ -16,4 +16,10 @@ struct Endpoint {
 /// Neither part is checked.
 [[nodiscard]] Endpoint split_endpoint(std::string_view text);
 
+/// "host:port", with brackets around an address of version 6, such as "[fd00::1]:29500".
+[[nodiscard]] std::string join_endpoint(const std::string& host, const std::string& port);
+
+/// "[fd00::1]" as "fd00::1"; any other text as it is. A part of `text`.
+[[nodiscard]] std::string_view without_brackets(std::string_view text);
+
 }  // namespace muster

@@ -29,5 +29,18 @@ TEST(SplitEndpoint, TakesHostAndPortApart) {
   }
 }
 
+TEST(JoinEndpoint, PutsBracketsAroundAnAddressOfVersion6) {
+  EXPECT_EQ(join_endpoint("host", "29500"), "host:29500");
+  EXPECT_EQ(join_endpoint("10.0.0.1", "1"), "10.0.0.1:1");
+  EXPECT_EQ(join_endpoint("fd00::1", "29500"), "[fd00::1]:29500");
+}
+
+TEST(WithoutBrackets, LeavesOtherTextsAlone) {
+  EXPECT_EQ(without_brackets("[fd00::1]"), "fd00::1");
+  for (const char* const text : {"host", "", "[", "]", "[fd00::1", "fd00::1]", "[::1]:80"}) {
+    EXPECT_EQ(without_brackets(text), text);
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -65,6 +65,17 @@ TEST(PrefixTemplate, RefusesANameThatNobodyKnows) {
   }
 }
 
+TEST(PrefixTemplate, LeavesANameThatNobodyKnowsAsItIsWhereTheyAreText) {
+  for (const char* const text : {"${ranks}", "$ranks:", "${}", "${rank", "${ rank }", "${RANK}"}) {
+    const auto prefix = PrefixTemplate::read({text, "A_VARIABLE"}, UnknownNames::Text);
+
+    ASSERT_TRUE(prefix) << text;
+    EXPECT_EQ(prefix->fill({{"rank", "9"}}), text);
+  }
+  const auto mixed = PrefixTemplate::read({"$$${job}/${rank}", "A_VARIABLE"}, UnknownNames::Text);
+  EXPECT_EQ(mixed->fill({{"rank", "9"}}), "$${job}/9");
+}
+
 TEST(PrefixTemplate, KnowsAllItsNames) {
   for (const char* const name : {"role_name",
                                  "local_rank",

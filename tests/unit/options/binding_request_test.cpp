@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -144,6 +146,11 @@ TEST(BindingRequest, RefusesWhatItCannotRead) {
             "--bind-core key is 'npu0', expected device<number> or scheduler");
   EXPECT_EQ(error_of({{"bind-numa", "/nosuch.json"}}),
             "--bind-numa is '/nosuch.json', expected a JSON file that can be read");
+  const File pipe("");
+  std::filesystem::remove(pipe.path());
+  ASSERT_EQ(mkfifo(pipe.path().c_str(), 0600), 0);
+  EXPECT_EQ(error_of({{"bind-core", pipe.path()}}),
+            "--bind-core is '" + pipe.path() + "', expected a JSON file that can be read");
   EXPECT_EQ(error_of({{"bind-numa", R"({"bind_config":{"bind_cpu_mode":"all"}})"}}),
             "--bind-numa bind_cpu_mode is 'all', expected cpu, numa or none");
   EXPECT_EQ(error_of({{"bind-numa", R"({"bind_config":{"bind_memory_mode":"cpu"}})"}}),

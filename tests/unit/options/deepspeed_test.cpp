@@ -40,6 +40,17 @@ TEST(DeepSpeed, DoesNotLeaveDevicesOutInSilence) {
   }
 }
 
+TEST(DeepSpeed, NamesWhatStandsForItsElasticJobs) {
+  for (const std::string option :
+       {"--elastic_training", "--min_elastic_nodes=2", "--max_elastic_nodes=4"}) {
+    EXPECT_EQ(error_of("deepspeed " + option + " train.py"),
+              "64: " + option.substr(0, option.find('=')) +
+                  " is refused: --nnodes MIN:MAX with --max-restarts lets nodes come and go; "
+                  "DeepSpeed's own agent is not there");
+  }
+  EXPECT_EQ(setting_of("deepspeed --nnodes 2:4 train.py", "nnodes"), "2:4 (--nnodes)");
+}
+
 TEST(DeepSpeed, RunsTheScriptAsItIsTold) {
   EXPECT_TRUE(read_line("deepspeed train")->is_python_script);
   EXPECT_FALSE(read_line("deepspeed --no_python train")->is_python_script);

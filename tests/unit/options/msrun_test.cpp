@@ -143,6 +143,8 @@ TEST(MsrunSimulation, CanComeFromVariables) {
   EXPECT_EQ(setting_of("msrun --sim_rank_id=6 a.py", "set:sim_rank_id", variables),
             "6 (--sim_rank_id)");
   EXPECT_EQ(setting_of("msrun a.py", "mode", {{"RANK_ID", "5"}}), "msrun (msrun)");
+  EXPECT_EQ(settings_of("msrun --sim_level=1 a.py", {{"RANK_ID", ""}}),
+            settings_of("msrun --sim_level=1 a.py"));
 }
 
 TEST(MsrunSimulation, StartsOneProcessForMoreThanAMachineCanRun) {

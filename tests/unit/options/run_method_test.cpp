@@ -59,6 +59,39 @@ TEST(ExtraTorchrunParams, AreReadForTorchrunAlone) {
   EXPECT_EQ(setting_of("muster --mode auto a.py", "tee", with_torchrun("--tee 3")), "3" + kSource);
 }
 
+TEST(ExtraTorchrunParams, AreNotForAWorkerThatStartsMuster) {
+  Variables variables = with_torchrun("--nproc_per_node=2");
+  variables["LOCAL_RANK"] = "0";
+  variables["LOCAL_WORLD_SIZE"] = "2";
+  EXPECT_EQ(settings_of("muster a.py", variables), "");
+  EXPECT_EQ(setting_of("muster --nproc-per-node=4 a.py", "nproc-per-node", variables),
+            "4 (--nproc-per-node)");
+}
+
+TEST(ExtraTorchrunParams, AreNotReadForATextThatIsWanted) {
+  for (const std::string option :
+       {"--help", "--version", "--print-man", "--print-completion=bash"}) {
+    EXPECT_EQ(error_of("muster " + option, with_torchrun("--rdvz_conf")), "no error") << option;
+    EXPECT_EQ(error_of("torchrun " + option, with_torchrun("--rdvz_conf")), "no error") << option;
+  }
+  EXPECT_EQ(error_of("muster --print-options", with_torchrun("--tee")).substr(0, 2), "64");
+  EXPECT_EQ(error_of("muster torchrun --print-options", with_torchrun("--tee")), "no error");
+  Variables variables = with_torchrun("--tee 3");
+  variables["MUSTER_HELP"] = "0";
+  EXPECT_EQ(setting_of("muster a.py", "tee", variables), "3" + kSource);
+}
+
+TEST(ExtraTorchrunParams, HaveAPortThatIsFreeOnTheOnlyNode) {
+  Variables variables = with_torchrun("--master_port=0");
+  EXPECT_EQ(settings_of("muster a.py", variables), "");
+  variables["MA_NUM_HOSTS"] = "1";
+  variables["VC_TASK_INDEX"] = "0";
+  EXPECT_EQ(settings_of("muster a.py", variables), "");
+  EXPECT_EQ(setting_of("muster --nnodes 2 a.py", "master-port", variables), "0" + kSource);
+  variables["MA_NUM_HOSTS"] = "2";
+  EXPECT_EQ(settings_of("muster a.py", variables), "master-port=0" + kSource);
+}
+
 TEST(MsrunVariables, AreWeakerThanFlagsAndMustersOwn) {
   const Variables variables = {
       {"MA_RUN_METHOD", "msrun"}, {"MSRUN_LOG_DIR", "/logs"}, {"MSRUN_CLUSTER_TIME_OUT", "1200"}};
@@ -71,6 +104,13 @@ TEST(MsrunVariables, AreWeakerThanFlagsAndMustersOwn) {
   EXPECT_EQ(settings_of("muster a.py", {{"MSRUN_LOG_DIR", "/logs"}}), "");
 }
 
+TEST(MsrunVariables, MayWaitForEver) {
+  const Variables variables = {{"MA_RUN_METHOD", "msrun"}, {"MSRUN_CLUSTER_TIME_OUT", "-1"}};
+  EXPECT_EQ(settings_of("muster a.py", variables),
+            "gang-timeout=31536000 (MSRUN_CLUSTER_TIME_OUT); set:cluster_time_out=-1 "
+            "(MSRUN_CLUSTER_TIME_OUT)");
+}
+
 TEST(MsrunVariables, NameARankTableWhenItIsWanted) {
   Variables variables = {{"MA_RUN_METHOD", "msrun"}, {"RANK_TABLE_FILE", "/user/table"}};
   EXPECT_EQ(settings_of("muster a.py", variables), "");
@@ -80,6 +120,30 @@ TEST(MsrunVariables, NameARankTableWhenItIsWanted) {
   variables["MSRUN_RANK_TABLE_FILE"] = "/mine";
   EXPECT_EQ(settings_of("muster a.py", variables),
             "set:rank_table_file=/mine (MSRUN_RANK_TABLE_FILE)");
+}
+
+TEST(MsrunVariables, NameARankTableHoweverMsrunIsAskedFor) {
+  const Variables variables = {{"MS_RANKTABLE_ENABLE", "true"}, {"RANK_TABLE_FILE", "/user/table"}};
+  const std::string table = "/user/table (RANK_TABLE_FILE)";
+  for (const std::string line : {"muster --mode msrun a.py", "msrun a.py", "muster msrun a.py"}) {
+    EXPECT_EQ(setting_of(line, "set:rank_table_file", variables), table) << line;
+  }
+  EXPECT_EQ(setting_of("msrun --rank_table_file=/t a.py", "set:rank_table_file", variables),
+            "/t (--rank_table_file)");
+  for (const std::string line : {"muster a.py", "muster --mode msrun --template t a.py"}) {
+    EXPECT_EQ(setting_of(line, "set:rank_table_file", variables), "") << line;
+  }
+}
+
+TEST(MsrunVariables, SayWhenARankTableIsRemoved) {
+  const Variables variables = {{"RANK_TABLE_FILE", "/user/table"}};
+  const std::string removed =
+      "removing RANK_TABLE_FILE for the workers: MS_RANKTABLE_ENABLE=true keeps it";
+  EXPECT_EQ(notices_of("muster --mode msrun a.py", variables), removed);
+  EXPECT_EQ(notices_of("msrun --join=True a.py", variables), removed);
+  EXPECT_EQ(notices_of("msrun --join=True --rank_table_file=/t a.py", variables), "");
+  EXPECT_EQ(notices_of("muster a.py", variables), "");
+  EXPECT_EQ(notices_of("muster --mode msrun a.py", {{"RANK_TABLE_FILE", ""}}), "");
 }
 
 TEST(Set, NamesAParameterOfTheMode) {

@@ -387,17 +387,19 @@ TEST(TorchrunVariables, MixWithFlags) {
             "78: PET_RDZV_CONF is 'x', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
 }
 
-TEST(TorchrunVariables, HaveTwoWithoutTheUsualStart) {
+TEST(TorchrunVariables, HaveOneWithoutTheUsualStart) {
   EXPECT_EQ(setting_of("torchrun a.py", "grace", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}}),
             "7 (TORCH_ELASTIC_SHUTDOWN_TIMEOUT)");
   EXPECT_EQ(setting_of("torchrun a.py",
                        "grace",
                        {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}, {"PET_SHUTDOWN_TIMEOUT", "8"}}),
             "8 (PET_SHUTDOWN_TIMEOUT)");
-  EXPECT_EQ(
-      setting_of(
-          "torchrun a.py", "prefix-template", {{"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "[x]"}}),
-      "[x] (TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE)");
+}
+
+TEST(Torchrun, TakesAFreePortOnItsOnlyNode) {
+  EXPECT_EQ(setting_of("torchrun --master_port=0 a.py", "master-port"), "");
+  EXPECT_EQ(setting_of("torchrun --nnodes=2 --master_port=0 a.py", "master-port"),
+            "0 (--master_port)");
 }
 
 // torch.distributed.launch
