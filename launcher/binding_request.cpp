@@ -43,13 +43,15 @@ struct Given {
 };
 
 Result<std::string> read_file(const Setting& setting) {
+  const Error refused = wrong_value(setting, "a JSON file that can be read");
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  if (!std::filesystem::is_regular_file(setting.value, ignored)) {  // a pipe could keep us for ever
+    return refused;
+  }
   std::ifstream file(setting.value);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file || std::filesystem::is_directory(setting.value)) {
-    return wrong_value(setting, "a JSON file that can be read");
-  }
-  return text.str();
+  return file ? Result<std::string>(text.str()) : refused;
 }
 
 Result<Given> read_given(const Settings& settings, std::string_view name) {

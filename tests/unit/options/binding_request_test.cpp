@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -131,6 +133,16 @@ TEST(BindingRequest, ReadsNodesOfAConfiguration) {
 
   EXPECT_EQ(request.devices.at(0).cpu_nodes, Numbers({1}));
   EXPECT_EQ(request.devices.at(0).memory_nodes, Numbers());
+}
+
+TEST(BindingRequest, OpensNoPipe) {
+  const std::string path = testing::TempDir() + "muster_pipe.json";
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  EXPECT_EQ(error_of({{"bind-numa", path}}),
+            "--bind-numa is '" + path + "', expected a JSON file that can be read");
+  std::filesystem::remove(path);
 }
 
 TEST(BindingRequest, RefusesWhatItCannotRead) {
