@@ -156,6 +156,10 @@ Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles
   if (members == nullptr) {
     return wrong_value({shortened(text.value), text.source}, "a JSON object with cluster and task");
   }
+  if (const auto key = find_repeated_key(text.value)) {
+    return wrong_value({shortened(text.value), text.source},
+                       "each key once, and '" + *key + "' is there twice");
+  }
   const auto lists = read_lists(text.source, members->if_contains("cluster"), roles);
   if (!lists) {
     return lists.error();

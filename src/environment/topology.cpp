@@ -23,6 +23,22 @@ std::vector<int> common_of(const std::vector<int>& left, const std::vector<int>&
   return both;
 }
 
+std::vector<int> all_of(const std::vector<int>& left, const std::vector<int>& right) {
+  std::vector<int> all;
+  std::set_union(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(all));
+  return all;
+}
+
+/// The CPUs that are online. LXCFS shows a container as many in cpu/online as it may use, numbered
+/// from 0, and the true ones in the lists of the nodes.
+std::vector<int> read_online(const std::string& system) {
+  std::vector<int> online = read_list(system + "/cpu/online");
+  for (const int node : numbered_entries(system + "/node", "node")) {
+    online = all_of(online, read_list(system + "/node/node" + std::to_string(node) + "/cpulist"));
+  }
+  return online;
+}
+
 void add_names(std::map<int, int>& names, const std::vector<int>& members) {
   for (const int member : members) {
     names.emplace(member, members.front());
@@ -113,13 +129,19 @@ Result<Topology> read_topology(const std::string& root) {
                  "cannot find out which CPUs this process may use: '" + root +
                      "/proc/self/status' has no Cpus_allowed_list"};
   }
-  topology.allowed_cpus = parse_ranges(allowed->second).value_or(std::vector<int>());
-  std::vector<int> online = read_list(system + "/cpu/online");
-  if (online.empty()) {
-    online = topology.allowed_cpus;
+  const auto listed = parse_ranges(allowed->second);
+  if (!listed) {
+    return Error{ErrorKind::System,
+                 "cannot find out which CPUs this process may use: Cpus_allowed_list in '" + root +
+                     "/proc/self/status' is '" + allowed->second + "'"};
   }
-  topology.allowed_cpus = common_of(topology.allowed_cpus, online);
-  for (const int cpu : online) {
+  // The list may name CPUs that a virtual machine could be given later, and are not there now.
+  const std::vector<int> online = read_online(system);
+  topology.allowed_cpus = common_of(*listed, online);
+  if (topology.allowed_cpus.empty()) {  // what is said of the CPUs is not about ours
+    topology.allowed_cpus = *listed;
+  }
+  for (const int cpu : all_of(online, topology.allowed_cpus)) {
     topology.cpus[cpu];
   }
   read_cpus(topology.cpus, system);

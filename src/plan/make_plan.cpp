@@ -2,6 +2,7 @@
 #include "plan_role.hpp"
 #include "remarks.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 #include <muster/environment/marker.hpp>
 #include <muster/plan/launch_plan.hpp>
@@ -52,7 +53,7 @@ Values common_values(const Cluster& cluster,
   const bool is_known = placement.nodes > 1 || is_numeric(placement.master_address);
   values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
   values["master_endpoint"] =
-      endpoint_of(placement.master_address, fill_placeholders("{worker_port}", values));
+      join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
   for (const auto& [name, value] : chosen.parameters) {
     values[name] = value.value;
   }

@@ -1,6 +1,8 @@
 // Deals processes to nodes, and says where they can be met.
 #include "places.hpp"
 
+#include <muster/base/endpoint.hpp>
+
 #include <algorithm>
 #include <numeric>
 
@@ -84,7 +86,8 @@ void add_node(std::vector<RoleEndpoints>& lists,
       auto& endpoints = lists[i].endpoints;
       endpoints.resize(std::max(endpoints.size(), static_cast<std::size_t>(position) + 1));
       endpoints[static_cast<std::size_t>(position)] =
-          next < node.ports.size() ? endpoint_of(node.host, std::to_string(node.ports[next])) : "";
+          next < node.ports.size() ? join_endpoint(node.host, std::to_string(node.ports[next]))
+                                   : "";
       ++next;
     }
   }
@@ -145,11 +148,6 @@ int most_listeners(const ModeTemplate& mode, const Cluster& cluster) {
         return sum + size.count;
       });
   return others + std::min(given, (dealt + cluster.least_nodes - 1) / cluster.least_nodes);
-}
-
-std::string endpoint_of(const std::string& host, const std::string& port) {
-  const bool is_version_6 = host.find(':') != std::string::npos;
-  return (is_version_6 ? "[" + host + "]" : host) + ":" + port;
 }
 
 std::string task_config(const std::vector<RoleEndpoints>& endpoints,

@@ -29,9 +29,6 @@ struct RolePlace {
                                                         const Cluster& cluster,
                                                         const Placement& placement);
 
-/// "10.0.0.1:80", "[fd00::1]:80"; the port may be any text.
-[[nodiscard]] std::string endpoint_of(const std::string& host, const std::string& port);
-
 /// TF_CONFIG of one process. Evaluators are in no cluster but their own.
 /// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
 [[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints,

@@ -371,10 +371,12 @@ void Attempt::finish() {
   }
 }
 
-/// The worker that inherits standard input: the one that was chosen, else a single one.
+/// The worker that inherits standard input: the one that was chosen, else a single one. The chosen one
+/// may be missing: as another node this one may have fewer workers than were expected.
 std::optional<std::size_t> Attempt::reader_of_input() const {
   if (input_.options.stdin_rank) {
-    return static_cast<std::size_t>(input_.options.stdin_rank->value);
+    const auto chosen = static_cast<std::size_t>(input_.options.stdin_rank->value);
+    return chosen < plan_.workers.size() ? std::optional(chosen) : std::nullopt;
   }
   return plan_.workers.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt;
 }

@@ -42,5 +42,12 @@ TEST(PrettyJson, IsTheSameDocumentWhenReadAgain) {
   EXPECT_EQ(json::parse(pretty_json(document)), document);
 }
 
+TEST(FindRepeatedKey, LooksAtEachObjectByItself) {
+  EXPECT_EQ(find_repeated_key(R"({"a": {"b": 1}, "c": [{"b": 2}, {"b": 3}]})"), std::nullopt);
+  EXPECT_EQ(find_repeated_key(R"({"a": 1, "b": {"c": 1.5, "d": null, "c": "x"}})"), "c");
+  EXPECT_EQ(find_repeated_key(R"({"a": true, "\u0061": -1})"), "a") << "whatever way it is written";
+  EXPECT_EQ(find_repeated_key(R"({"a": [1, )"), std::nullopt) << "what is torn is not its business";
+}
+
 }  // namespace
 }  // namespace muster

@@ -48,12 +48,51 @@ TEST(Topology, AllowsWhatTheCpusetLeavesAndIsOnline) {
   furnish(host);
   host.allow("2-3,10-31", "1");
   host.write("/sys/devices/system/cpu/online", "0-12");
+  host.add_node(1, "4-7,12");
 
   const auto topology = read_topology(host.root());
 
   ASSERT_TRUE(topology);
   EXPECT_EQ(topology->allowed_cpus, Numbers({2, 3, 10, 11, 12}));
   EXPECT_EQ(topology->memory_nodes, Numbers({1}));
+}
+
+/// LXCFS numbers the CPUs of a container from 0 in this one file.
+TEST(Topology, AllowsCpusThatOnlyTheirNodeListsAsOnline) {
+  const FakeHost host;
+  furnish(host);
+  host.allow("2-5", "0-1");
+  host.write("/sys/devices/system/cpu/online", "0-3");
+
+  const auto topology = read_topology(host.root());
+
+  ASSERT_TRUE(topology);
+  EXPECT_EQ(topology->allowed_cpus, Numbers({2, 3, 4, 5}));
+  EXPECT_EQ(topology->cpus.at(5).numa_node, 1);
+}
+
+TEST(Topology, AllowsWhatIsAllowedWhereNoneOfItIsShownOnline) {
+  const FakeHost host;
+  host.allow("16-19", "0");
+  host.write("/sys/devices/system/cpu/online", "0-3");
+
+  const auto topology = read_topology(host.root());
+
+  ASSERT_TRUE(topology);
+  EXPECT_EQ(topology->allowed_cpus, Numbers({16, 17, 18, 19}));
+  EXPECT_EQ(topology->cpus.at(16).numa_node, 0);
+}
+
+TEST(Topology, FailsWithAListThatIsNone) {
+  const FakeHost host;
+  host.allow("all", "0");
+
+  const auto topology = read_topology(host.root());
+
+  ASSERT_FALSE(topology);
+  EXPECT_EQ(topology.error().message,
+            "cannot find out which CPUs this process may use: Cpus_allowed_list in '" +
+                host.root() + "/proc/self/status' is 'all'");
 }
 
 TEST(Topology, IsOneNodeWhereTheKernelShowsNothing) {

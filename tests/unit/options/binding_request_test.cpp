@@ -135,6 +135,16 @@ TEST(BindingRequest, ReadsNodesOfAConfiguration) {
   EXPECT_EQ(request.devices.at(0).memory_nodes, Numbers());
 }
 
+TEST(BindingRequest, OpensNoPipe) {
+  const std::string path = testing::TempDir() + "muster_pipe.json";
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  EXPECT_EQ(error_of({{"bind-numa", path}}),
+            "--bind-numa is '" + path + "', expected a JSON file that can be read");
+  std::filesystem::remove(path);
+}
+
 TEST(BindingRequest, RefusesWhatItCannotRead) {
   const std::string expected =
       R"(', expected True, False, a JSON object such as {"device0":["0-9"]}, or a file .json)";
