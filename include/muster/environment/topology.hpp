@@ -28,7 +28,7 @@ struct Accelerator {
 
 /// The CPUs, the memory and the accelerators of this host, and which of them are near each other.
 struct Topology {
-  std::map<int, CpuPlace> cpus;   ///< all that are online
+  std::map<int, CpuPlace> cpus;  ///< all that are online
   /// Those that this process may use (affinity, cpuset), sorted. Never empty, and all in `cpus`.
   std::vector<int> allowed_cpus;
   std::vector<int> memory_nodes;  ///< NUMA nodes with memory that it may use, sorted

@@ -10,6 +10,7 @@
 #include <muster/run/outcome.hpp>
 #include <muster/supervise/stop_signals.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -55,6 +56,14 @@ struct JobPlan {
   /// For workers of this node that listen, whatever rank it gets. Where the plan has more of them, so
   /// many.
   int ports_to_reserve = 0;
+
+  /// How many that makes.
+  [[nodiscard]] int reserved_ports() const {
+    const auto listening = std::count_if(plan.workers.begin(),
+                                         plan.workers.end(),
+                                         [](const auto& worker) { return worker.listens; });
+    return std::max(ports_to_reserve, static_cast<int>(listening));
+  }
 };
 
 /// Runs the workers of this node to their end and returns the exit code of the program. Splits the
