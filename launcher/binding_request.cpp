@@ -17,13 +17,6 @@ namespace {
 
 using Setting = Sourced<std::string>;
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return text;
-}
-
 /// A part of a JSON value, named as "--bind-core device0".
 Error wrong_part(const Setting& setting,
                  const std::string& part,

@@ -52,12 +52,7 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
 /// What all agents must start: the mode, and how many processes each role has where that was given,
 /// such as "ps chief=1,worker=2".
 std::string describe_mode(const LaunchPlan& plan, const Cluster& cluster) {
-  std::string text = plan.mode;
-  for (const RoleSize& size : cluster.roles) {
-    text += (text.size() == plan.mode.size() ? " " : ",") + size.role + "=" +
-            std::to_string(size.count);
-  }
-  return text;
+  return plan.mode + (cluster.roles.empty() ? "" : " " + to_text(cluster.roles));
 }
 
 }  // namespace

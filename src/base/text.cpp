@@ -169,6 +169,13 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
 std::optional<std::string> nearest_name(std::string_view typed,
                                         std::span<const std::string> known) {
   std::optional<std::string> nearest;
@@ -244,6 +251,25 @@ std::string valid_utf8(std::string_view bytes) {
     text += length == 0 ? std::string_view("\xEF\xBF\xBD") : bytes.substr(0, length);
     bytes.remove_prefix(std::max<std::size_t>(length, 1));
   }
+  return text;
+}
+
+std::string shortened(std::string_view bytes, std::size_t most) {
+  constexpr std::string_view kCut = "...";
+  constexpr std::size_t kLongestCharacter = 4;  // so that one which is cut is cut off below
+  std::string text = valid_utf8(bytes.substr(0, most + kLongestCharacter));
+  if (text.size() <= most) {
+    return text;
+  }
+  const auto is_inside = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t size = most - kCut.size();
+  while (size > 0 && is_inside(size)) {
+    --size;
+  }
+  text.resize(size);
+  text += kCut;
   return text;
 }
 

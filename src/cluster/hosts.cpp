@@ -57,7 +57,7 @@ std::string task_in_variable(std::string task) {
 
 std::string shortened(const std::string& text) {
   constexpr std::size_t kMost = 400;
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  return shortened(text, kMost);
 }
 
 }  // namespace muster

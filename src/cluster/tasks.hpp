@@ -63,7 +63,4 @@ struct TaskLists {
 /// alone leads on a host of its own, where nobody listens.
 [[nodiscard]] std::map<int, std::string> listeners_on_leader(const TaskLists& tasks);
 
-/// "chief=1,worker=2".
-[[nodiscard]] std::string to_text(const std::vector<RoleSize>& sizes);
-
 }  // namespace muster

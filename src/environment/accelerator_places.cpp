@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
 #include <fstream>
 
@@ -17,13 +16,6 @@ namespace {
 
 std::string pci_folder(const std::string& root) {
   return root + "/sys/bus/pci/devices";
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return text;
 }
 
 /// What the kernel says of the device at an address: a node, or -1 where it does not know.

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-constexpr int kMostWorkers = 65'536;
+constexpr int kMostSlots = 65'536;
 
 /// One entry of a device list: a number, a range such as 0-3 (Ascend's container runtime), or the
 /// name of a device (GPU-<uuid>, MIG-<uuid>). 0 for anything else.
@@ -29,12 +29,12 @@ int count_entry(std::string_view entry) {
 }
 
 /// Devices that a visibility list leaves. As the runtimes do, the list ends at its first entry
-/// that is no device: "0,1,-1,2" leaves two. Counting stops above `kMostWorkers`.
+/// that is no device: "0,1,-1,2" leaves two. Counting stops above `kMostSlots`.
 int count_visible(const std::string& list) {
   int count = 0;
   for (const std::string& entry : split(list, ',')) {
     const int devices = count_entry(trim(entry));
-    if (devices == 0 || count > kMostWorkers) {
+    if (devices == 0 || count > kMostSlots) {
       break;
     }
     count += devices;
@@ -116,7 +116,7 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
   if (wanted.value == "cpu") {
     return Sourced<int>{snapshot.cores.count, snapshot.cores.source};
   }
-  const auto number = parse_integer(wanted.value, 1, kMostWorkers);
+  const auto number = parse_integer(wanted.value, 1, kMostSlots);
   if (!number) {
     return wrong_value(wanted, "a number from 1 to 65536, or auto, gpu, npu or cpu");
   }
@@ -127,7 +127,7 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
   auto slots = count_wanted(wanted, snapshot);
-  if (slots && slots->value > kMostWorkers) {
+  if (slots && slots->value > kMostSlots) {
     return wrong_value({snapshot.variable(slots->source).value_or(""), slots->source},
                        "at most 65536 devices");
   }

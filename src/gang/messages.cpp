@@ -264,26 +264,6 @@ concept Rank =
 
 // --- Writing ------------------------------------------------------------------------------------
 
-/// Valid UTF-8 of at most `most` bytes, cut between characters.
-std::string shortened(const std::string& bytes, std::size_t most) {
-  constexpr std::string_view kCut = "...";
-  constexpr std::size_t kLongestCharacter = 4;  // so that one which is cut is cut off below
-  std::string text = valid_utf8(std::string_view(bytes).substr(0, most + kLongestCharacter));
-  if (text.size() <= most) {
-    return text;
-  }
-  const auto is_inside = [&](std::size_t at) {
-    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-  };
-  std::size_t size = most - kCut.size();
-  while (size > 0 && is_inside(size)) {
-    --size;
-  }
-  text.resize(size);
-  text += kCut;
-  return text;
-}
-
 // The types nest three levels deep, and so do the calls.
 // NOLINTBEGIN(misc-no-recursion)
 

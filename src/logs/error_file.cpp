@@ -4,21 +4,14 @@
 #include <muster/base/text.hpp>
 #include <muster/logs/error_file.hpp>
 
-#include <algorithm>
-
 namespace muster {
 namespace {
 
 constexpr std::size_t kLongest = 1'000;
 
-std::string shortened(const json::string& text) {
-  std::string line = valid_utf8(std::string_view(text.data(), text.size()));
-  line = std::string(trim(line));
-  line.erase(std::min(line.find('\n'), line.size()));
-  if (line.size() > kLongest) {
-    line = valid_utf8(line.substr(0, kLongest)) + "...";
-  }
-  return line;
+std::string first_line_of(const json::string& text) {
+  const std::string_view lines = trim(std::string_view(text.data(), text.size()));
+  return shortened(lines.substr(0, lines.find('\n')), kLongest);
 }
 
 }  // namespace
@@ -35,7 +28,7 @@ std::string read_error_file(const std::string& content) {
   if (message != nullptr && message->is_object()) {
     message = message->get_object().if_contains("message");
   }
-  return message != nullptr && message->is_string() ? shortened(message->get_string())
+  return message != nullptr && message->is_string() ? first_line_of(message->get_string())
                                                     : std::string();
 }
 

@@ -273,6 +273,23 @@ class TestScarceResources:
 
         assert job.code == 0, job.words()
 
+    def test_reserved_ports_are_counted(self, muster):
+        line = ["--mode=ps", "--roles=worker=2,ps=8", "--", "true"]
+        too_few = muster.run(*line, through=["prlimit", "--nofile=63:63"])
+        enough = muster.run(*line, through=["prlimit", "--nofile=64:64"])
+
+        assert_refused(too_few, 71, "10 workers with 10 ports", "takes 64")
+        assert enough.code == 0, enough.words()
+
+    def test_links_are_counted_where_workers_are(self, muster):
+        job = muster.run(
+            *["msrun", "--worker_num=400", "--local_worker_num=2", "--master_addr=127.0.0.1"],
+            *["--master_port=8118", "true"],
+            through=["prlimit", "--nofile=64:64"],
+        )
+
+        assert_refused(job, 71, "lead 200 nodes", "239")
+
     @pytest.mark.parametrize("limit", [3, 4, 10])
     def test_a_refused_fork_is_71_and_nothing_is_left(self, muster, limit):
         user = 54321  # nobody else runs anything as this one

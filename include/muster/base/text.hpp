@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,9 @@ namespace muster {
 /// The text without blanks, tabs and line ends at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
+/// With small letters for capital ones; only the letters of ASCII have both.
+[[nodiscard]] std::string lower_case(std::string text);
+
 /// The known name that is nearest to a mistyped one, if any is near enough to be meant: at most a
 /// third of its letters differ, or it begins with what was typed.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed,
@@ -44,6 +48,10 @@ namespace muster {
 
 /// A copy that is valid UTF-8: each byte that is not part of a valid sequence becomes U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
+
+/// The same of at most `most` bytes, 3 or more: what is longer is cut between characters and ends with
+/// "...".
+[[nodiscard]] std::string shortened(std::string_view bytes, std::size_t most);
 
 /// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in
 /// capitals or not. "TOKENIZER" and "MAX_TOKENS" are none.

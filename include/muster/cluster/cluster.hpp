@@ -27,6 +27,9 @@ struct RoleSize {
   bool operator==(const RoleSize&) const = default;
 };
 
+/// "chief=1,worker=2".
+[[nodiscard]] std::string to_text(const std::vector<RoleSize>& sizes);
+
 /// Where the processes of a role listen, as host:port in the order of their indices.
 struct RoleEndpoints {
   std::string role;

@@ -229,6 +229,26 @@ TEST(ValidUtf8, IsValidForEveryPairOfBytes) {
   }
 }
 
+TEST(Shortened, LeavesWhatIsNoLonger) {
+  EXPECT_EQ(shortened("", 5), "");
+  EXPECT_EQ(shortened("abcde", 5), "abcde");
+}
+
+TEST(Shortened, CutsBetweenCharacters) {
+  EXPECT_EQ(shortened("abcdef", 5), "ab...");
+  EXPECT_EQ(shortened("a\u00e9cdef", 5), "a...");
+  EXPECT_EQ(shortened("\U0001F600bcdef", 6), "...");
+}
+
+TEST(Shortened, IsValidUtf8) {
+  EXPECT_EQ(shortened("a\xFF", 5), "a\xEF\xBF\xBD");
+  EXPECT_EQ(shortened("\xFF\xFF", 5), "...");  // two replacements take six bytes
+}
+
+TEST(LowerCase, ChangesCapitalLettersAlone) {
+  EXPECT_EQ(lower_case("GPU-1a_\u00c9"), "gpu-1a_\u00c9");
+}
+
 TEST(IsSecretName, KnowsTokensPasswordsAndKeys) {
   for (const std::string name : {"MUSTER_TOKEN",
                                  "HF_TOKEN",
