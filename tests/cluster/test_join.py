@@ -137,9 +137,9 @@ def test_ports_that_a_node_has_reserved_are_told_to_the_others(gang):
 
     assert told[0] == told[1]
     assert told[0]["nodes"] == [
-        {"host": "127.0.0.1"},
-        {"host": "127.0.0.1", "ports": [5001, 5002]},
-        {"host": "127.0.0.1"},
+        {"host": "127.0.0.1", "slots": 1},
+        {"host": "127.0.0.1", "ports": [5001, 5002], "slots": 2},
+        {"host": "127.0.0.1", "slots": 2},
     ]
     assert started["attempt"] == told[0]["attempt"]
     job.end()

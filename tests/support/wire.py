@@ -4,7 +4,7 @@ import json
 import socket
 import struct
 
-from .deadlines import LONG
+from .deadlines import LONG, wait_until
 
 
 def frame(message):
@@ -33,11 +33,19 @@ def join(**changes):
     return {name: value for name, value in message.items() if value is not None}
 
 
+def _connect(address, port):
+    """None while nobody listens: the leader has been started a moment ago."""
+    try:
+        return socket.create_connection((address, port), LONG)
+    except ConnectionRefusedError:
+        return None
+
+
 class Peer:
     """A connection to a leader, without muster at this end."""
 
     def __init__(self, port, address="127.0.0.1"):
-        self._socket = socket.create_connection((address, port), LONG)
+        self._socket = wait_until(lambda: _connect(address, port), f"a leader at port {port}")
         self.received = b""
 
     def __enter__(self):

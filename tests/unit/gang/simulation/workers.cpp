@@ -24,7 +24,7 @@ void World::check_ports(std::size_t index, const Start& start) {
   for (const NodePorts& node : start.ports) {
     for (const std::uint16_t port : node.ports) {
       // An agent that came back before the loss of its former self was noticed is there twice.
-      const bool has_come_back = hosts_[port - kFirstPort].life > 1;
+      const bool has_come_back = hosts_[port - kFirstPort].life > 0;
       if (!seen.insert(port).second && !has_come_back) {
         violate("two nodes have the port " + std::to_string(port));
       }
