@@ -11,7 +11,7 @@ from support import gang as gangs
 from support.deadlines import wait_until
 from support.relay import Relay
 from support.repetitions import default_or_soak
-from support.wire import Peer, join
+from support.wire import Peer, is_open, join
 
 QUIET = ["--heartbeat-timeout=1"]  # where nobody answers, that is soon noticed
 
@@ -128,6 +128,7 @@ def test_behind_a_service_address_the_workers_meet_at_the_leaders_own(gang, host
 def test_ports_that_a_node_has_reserved_are_told_to_the_others(gang):
     job = gang(3)
     job.start(0)
+    wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
     with Peer(job.port) as first, Peer(job.port) as second:
         three = {"least_nodes": 3, "most_nodes": 3}
         first.say(join(**three, node_rank=1, ports=[5001, 5002]))

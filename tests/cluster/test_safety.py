@@ -10,7 +10,7 @@ import pytest
 from support.capture import Capture
 from support.deadlines import wait_until
 from support.relay import Relay
-from support.wire import Peer, frame, join
+from support.wire import Peer, frame, is_open, join
 
 TOKEN = "correct horse battery staple"
 JOB = "recognisable-job-4711"
@@ -24,12 +24,6 @@ def waiting(gang):
     # It listens: a connection is accepted.
     wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
     return job
-
-
-def is_open(port):
-    with contextlib.suppress(ConnectionRefusedError), Peer(port):
-        return True
-    return False
 
 
 def assert_goes_on(job, *, env=None):

@@ -1,10 +1,11 @@
 """Speaks the agents' protocol by hand: frames of a four-byte length and JSON."""
 
+import contextlib
 import json
 import socket
 import struct
 
-from .deadlines import LONG, wait_until
+from .deadlines import LONG
 
 
 def frame(message):
@@ -33,19 +34,11 @@ def join(**changes):
     return {name: value for name, value in message.items() if value is not None}
 
 
-def _connect(address, port):
-    """None while nobody listens: the leader has been started a moment ago."""
-    try:
-        return socket.create_connection((address, port), LONG)
-    except ConnectionRefusedError:
-        return None
-
-
 class Peer:
     """A connection to a leader, without muster at this end."""
 
     def __init__(self, port, address="127.0.0.1"):
-        self._socket = wait_until(lambda: _connect(address, port), f"a leader at port {port}")
+        self._socket = socket.create_connection((address, port), LONG)
         self.received = b""
 
     def __enter__(self):
@@ -89,3 +82,10 @@ class Peer:
         except ConnectionResetError:
             pass
         return self.received
+
+
+def is_open(port):
+    """Whether somebody listens there: a leader does a moment after its start."""
+    with contextlib.suppress(ConnectionRefusedError), Peer(port):
+        return True
+    return False
