@@ -73,6 +73,34 @@ std::optional<std::string> value_or_mark(std::string_view name,
   return is_late(name) ? std::optional(marked(name)) : std::nullopt;
 }
 
+/// What "{{" and "}}" are.
+enum class Braces {
+  Escaped,  ///< one brace, as in a template
+  Text      ///< two, as in an argument of the user's
+};
+
+std::string fill(std::string_view text,
+                 const std::map<std::string, std::string>& values,
+                 Braces braces) {
+  std::string filled;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const bool is_double = (c == '{' || c == '}') && at + 1 < text.size() && text[at + 1] == c;
+    if (is_double && braces == Braces::Escaped) {
+      filled += c;
+      at += 2;
+      continue;
+    }
+    const std::size_t end = c == '{' ? text.find('}', at) : std::string_view::npos;
+    const auto value = end == std::string_view::npos
+                           ? std::nullopt
+                           : value_or_mark(text.substr(at + 1, end - at - 1), values);
+    filled += value.value_or(std::string(1, c));
+    at = value ? end + 1 : at + 1;
+  }
+  return filled;
+}
+
 }  // namespace
 
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
@@ -89,35 +117,11 @@ bool needs_late_value(const LaunchPlan& plan, const std::string& name) {
 
 std::string fill_placeholders(std::string_view text,
                               const std::map<std::string, std::string>& values) {
-  std::string filled;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if ((c == '{' || c == '}') && at + 1 < text.size() && text[at + 1] == c) {
-      filled += c;
-      at += 2;
-      continue;
-    }
-    const std::size_t end = c == '{' ? text.find('}', at) : std::string_view::npos;
-    const auto value = end == std::string_view::npos
-                           ? std::nullopt
-                           : value_or_mark(text.substr(at + 1, end - at - 1), values);
-    filled += value.value_or(std::string(1, c));
-    at = value ? end + 1 : at + 1;
-  }
-  return filled;
+  return fill(text, values, Braces::Escaped);
 }
 
 std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values) {
-  std::string filled;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
-    const auto value = end == std::string_view::npos
-                           ? std::nullopt
-                           : value_or_mark(text.substr(at + 1, end - at - 1), values);
-    filled += value.value_or(std::string(1, text[at]));
-    at = value ? end + 1 : at + 1;
-  }
-  return filled;
+  return fill(text, values, Braces::Text);
 }
 
 std::string mark_late(std::string_view name) {
