@@ -2,6 +2,7 @@
 
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
+#include <muster/cluster/facts.hpp>
 #include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
 
@@ -17,25 +18,6 @@ struct Decision {
   std::string field;
   std::string value;
   std::string source;
-};
-
-/// How many processes of a role the job has.
-struct RoleSize {
-  std::string role;
-  int count = 0;
-
-  bool operator==(const RoleSize&) const = default;
-};
-
-/// "chief=1,worker=2".
-[[nodiscard]] std::string to_text(const std::vector<RoleSize>& sizes);
-
-/// Where the processes of a role listen, as host:port in the order of their indices.
-struct RoleEndpoints {
-  std::string role;
-  std::vector<std::string> endpoints;
-
-  bool operator==(const RoleEndpoints&) const = default;
 };
 
 /// Who the nodes of the job are, and which of them this is.

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <muster/base/json.hpp>
-#include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
 #include <muster/plan/binding.hpp>
+#include <muster/plan/placement.hpp>
 
 #include <map>
 #include <optional>
@@ -35,22 +35,6 @@ struct JobRequest {
   bool masks_devices = false;              ///< each worker sees its own device alone, as number 0
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
   std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any
-};
-
-/// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
-/// it starts.
-struct Placement {
-  int attempt = 0;
-  int max_restarts = 0;
-  int nodes = 1;
-  NodeRank node_rank;
-  int slots_here = 1;
-  int slots_before = 0;  ///< on nodes of lower rank
-  int slots_total = 1;
-  std::string master_address;                ///< where the workers meet
-  std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
-  std::vector<NodePorts> ports;  ///< by node rank; empty: not known yet, or nobody listens
-  bool is_decided = false;       ///< by the gang: nothing is left to learn from the other nodes
 };
 
 /// The first attempt as it would be if all nodes came and had as many slots as the cluster says. A

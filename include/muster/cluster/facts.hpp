@@ -1,0 +1,59 @@
+#pragma once
+
+#include <muster/base/ranks.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// How many processes of a role the job has.
+struct RoleSize {
+  std::string role;
+  int count = 0;
+
+  bool operator==(const RoleSize&) const = default;
+};
+
+/// "chief=1,worker=2".
+[[nodiscard]] std::string to_text(const std::vector<RoleSize>& sizes);
+
+/// Where the processes of a role listen, as host:port in the order of their indices.
+struct RoleEndpoints {
+  std::string role;
+  std::vector<std::string> endpoints;
+
+  bool operator==(const RoleEndpoints&) const = default;
+};
+
+/// What all nodes of a job must agree on.
+struct JobFacts {
+  std::string job_id = "none";     ///< torchrun's default where no source names one
+  std::string mode;                ///< its name
+  std::string template_digest;     ///< of the template's content
+  int least_nodes = 1;             ///< with fewer the job does not start
+  int most_nodes = 1;              ///< the most that take part
+  std::optional<int> total_slots;  ///< complete with so many workers, on however many nodes
+  /// By --roles or a platform's task lists; empty: as the template says. Processes are dealt to the
+  /// nodes one by one, role after role: the k-th is on node k modulo the number of nodes.
+  std::vector<RoleSize> roles;
+  /// Of task lists: where they listen. Empty: ports are reserved at start.
+  std::vector<RoleEndpoints> endpoints;
+  std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
+
+  bool operator==(const JobFacts&) const = default;
+};
+
+/// What one node says about itself.
+struct NodeFacts {
+  std::optional<NodeRank> rank;             ///< empty: by arrival
+  int slots = 1;                            ///< workers that it can run
+  std::string host;                         ///< its name
+  std::chrono::milliseconds grace{30'000};  ///< between asking workers to end and killing them
+
+  bool operator==(const NodeFacts&) const = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <muster/base/node_ports.hpp>
+#include <muster/base/ranks.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
+/// it starts.
+struct Placement {
+  int attempt = 0;
+  int max_restarts = 0;
+  int nodes = 1;
+  NodeRank node_rank;
+  int slots_here = 1;
+  int slots_before = 0;  ///< on nodes of lower rank
+  int slots_total = 1;
+  std::string master_address;                ///< where the workers meet
+  std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
+  std::vector<NodePorts> ports;  ///< by node rank; empty: not known yet, or nobody listens
+  bool is_decided = false;       ///< by the gang: nothing is left to learn from the other nodes
+
+  bool operator==(const Placement&) const = default;
+};
+
+}  // namespace muster
