@@ -5,11 +5,11 @@
 
 #include "attempt.hpp"
 #include "consoles.hpp"
-#include "worker_port.hpp"
 
 #include <muster/gang/gang.hpp>
 #include <muster/run/guard.hpp>
 #include <muster/run/run.hpp>
+#include <muster/service/worker_port.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reserves the port at which the workers of one node meet, and those at which workers listen that
-// others must find. Private to run/.
+// others must find.
 
 #include <muster/base/result.hpp>
 #include <muster/base/unique_fd.hpp>

@@ -1,5 +1,5 @@
 // Bound, never listening: see the header.
-#include "worker_port.hpp"
+#include <muster/service/worker_port.hpp>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
