@@ -4,10 +4,10 @@
 // happens from one to the other. Private to run/.
 
 #include "attempt.hpp"
-#include "consoles.hpp"
+#include "output/consoles.hpp"
+#include "process/guard.hpp"
 
 #include <muster/gang/gang.hpp>
-#include <muster/run/guard.hpp>
 #include <muster/run/run.hpp>
 #include <muster/service/worker_port.hpp>
 

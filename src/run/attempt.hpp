@@ -3,11 +3,11 @@
 // One attempt: the workers of this node from their start until nothing of them is left. Turns what
 // happens into events for the supervisor, and what it decides into system calls. Private to run/.
 
-#include "consoles.hpp"
-#include "sweeper.hpp"
-#include "terminal.hpp"
-#include "worker_streams.hpp"
-#include "workers.hpp"
+#include "output/consoles.hpp"
+#include "output/worker_streams.hpp"
+#include "process/sweeper.hpp"
+#include "process/terminal.hpp"
+#include "process/workers.hpp"
 
 #include <muster/gang/messages.hpp>
 #include <muster/run/run.hpp>

@@ -1,10 +1,10 @@
 // Gets ready what both halves of muster need, then splits.
 #include "agent.hpp"
+#include "process/marker.hpp"
 #include "run_folder.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
-#include <muster/run/marker.hpp>
 #include <muster/run/run.hpp>
 
 #include <unistd.h>

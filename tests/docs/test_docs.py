@@ -287,14 +287,14 @@ def test_the_states_of_the_supervisor_are_those_of_the_program():
 
 
 def test_the_states_of_a_console_are_those_of_the_program():
-    names = re.search(r"enum class State \{(.*?)\}", source("src/run/console.hpp"))
+    names = re.search(r"enum class State \{(.*?)\}", source("src/run/output/console.hpp"))
     text = section(page("states.md"), "A console")
 
     assert first_words(text, "State") == set(re.findall(r"\w+", names.group(1)))
 
 
 def test_the_signals_are_those_that_the_program_handles():
-    text = source("src/run/inherited.cpp")
+    text = source("src/run/process/inherited.cpp")
     lists = re.findall(r"for \(const int signal :\s*\{([^}]*)\}", text)
     handled = {name for names in lists for name in re.findall(r"SIG\w+", names)}
     rows = table(section(page("processes.md"), "Signals"), "Signal to muster")
@@ -305,7 +305,7 @@ def test_the_signals_are_those_that_the_program_handles():
 
 def test_the_limits_of_a_console_are_those_of_the_program():
     """1 MiB and 256 KiB are in prose on two pages."""
-    header = source("src/run/console.hpp")
+    header = source("src/run/output/console.hpp")
 
     assert "kMost = std::size_t{1} << 20U" in header
     assert "kRelief = std::size_t{1} << 18U" in header

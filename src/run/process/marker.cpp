@@ -1,5 +1,5 @@
 // Makes the mark of a job.
-#include <muster/run/marker.hpp>
+#include "marker.hpp"
 
 #include <sys/random.h>
 #include <unistd.h>

@@ -1,9 +1,10 @@
 // Reads /proc. A process that ends while it is read is simply not there.
 #include "descendants.hpp"
 
+#include "marker.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
-#include <muster/run/marker.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>

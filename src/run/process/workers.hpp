@@ -2,14 +2,15 @@
 
 // The worker processes of this node: their start, their pids, their times. Private to run/.
 
-#include "output.hpp"
 #include "reaper.hpp"
 #include "spawn.hpp"
 
+#include <muster/base/unique_fd.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/run.hpp>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>

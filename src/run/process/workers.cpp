@@ -1,8 +1,9 @@
 // From a WorkerPlan to a process. Nothing is decided here.
 #include "workers.hpp"
 
+#include "marker.hpp"
+
 #include <muster/base/text.hpp>
-#include <muster/run/marker.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,10 +1,11 @@
 // The guard: small on purpose, for it must not fail. It allocates nothing while the job runs.
+#include "guard.hpp"
+
 #include "reaper.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
 
 #include <muster/logs/messages.hpp>
-#include <muster/run/guard.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/supervise/exit_status.hpp>
 
