@@ -1,13 +1,16 @@
-// Runs each folder beside this file as one test: environment + arguments -> expected plan or error.
+// Runs each case of the files beside this one as a test: what is given -> what is decided.
 //
 // GOLDEN_UPDATE=1 writes what is expected instead of comparing it; scripts/update-golden does that.
 #include "case.hpp"
+#include "case_file.hpp"
+#include "expectation.hpp"
+
+#include <muster/base/text.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -17,14 +20,14 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_update() {
-  return std::getenv("GOLDEN_UPDATE") != nullptr;
-}  // NOLINT(concurrency-mt-unsafe)
+  return std::getenv("GOLDEN_UPDATE") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+}
 
 /// "hai-node-1-of-2" becomes "HaiNode1Of2": dashes have a meaning in GoogleTest's filters.
-std::string test_name(const std::string& folder) {
+std::string test_name(const std::string& words) {
   std::string name;
   bool is_start = true;
-  for (const char c : folder) {
+  for (const char c : words) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) {
       is_start = true;
       continue;
@@ -35,71 +38,86 @@ std::string test_name(const std::string& folder) {
   return name;
 }
 
-std::string text_of(const fs::path& path) {
+/// The expected lines beside those that are, where they differ.
+std::string difference(const std::vector<std::string>& expected,
+                       const std::vector<std::string>& found) {
+  const auto lacks = [](const std::vector<std::string>& lines, const std::string& line) {
+    return std::find(lines.begin(), lines.end(), line) == lines.end();
+  };
   std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
+  for (const std::string& line : expected) {
+    text << (lacks(found, line) ? "  expected   " + line + "\n" : "");
+  }
+  for (const std::string& line : found) {
+    text << (lacks(expected, line) ? "  but it is  " + line + "\n" : "");
+  }
+  return text.str().empty() && expected != found ? "  other order of lines\n" : text.str();
 }
 
 class GoldenCase : public testing::Test {
  public:
-  explicit GoldenCase(fs::path folder) : folder_(std::move(folder)) {}
+  GoldenCase(fs::path file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
 
   void TestBody() override {
-    fs::current_path(folder_);  // --template=template.yaml is a file of the case
-    const auto given = read_case(".");
-    ASSERT_TRUE(given) << given.error().message;
-    const Outcome outcome = outcome_of(*given);
+    fs::current_path(fs::path(GOLDEN_CASES) / "templates");  // --template=own.yaml is there
+    const auto blocks = read_blocks(file_);
+    ASSERT_TRUE(blocks) << blocks.error().message;
+    const Block& block = find_block(*blocks, name_);
+    const std::vector<std::string> parent =
+        block.parent.empty() ? std::vector<std::string>()
+                             : lines_of(*blocks, find_block(*blocks, block.parent));
+    const std::vector<std::string> found = without_those_of(parent, lines_of(*blocks, block));
     if (is_update()) {
-      update(outcome);
+      rewrite_expected(file_, name_, found);
       return;
     }
-    const std::string other =
-        outcome.file == "expected.yaml" ? "expected-error.txt" : "expected.yaml";
-    ASSERT_FALSE(fs::exists(other)) << "expected " << text_of(other) << "\nbut it is\n"
-                                    << outcome.text;
-    ASSERT_TRUE(fs::exists(outcome.file)) << "the case expects nothing; run scripts/update-golden";
-    const std::string difference = first_difference(text_of(outcome.file), outcome.text);
-    EXPECT_TRUE(difference.empty())
-        << folder_.filename().string() << "/" << outcome.file << ", " << difference
-        << "If this is meant, run scripts/update-golden and look at the "
-           "difference.";
+    EXPECT_EQ(difference(block.expected, found), "")
+        << file_.filename().string() << ", " << name_
+        << "\nIf this is meant, run scripts/update-golden and look at the difference.";
   }
 
  private:
-  static void update(const Outcome& outcome) {
-    fs::remove("expected.yaml");
-    fs::remove("expected-error.txt");
-    std::ofstream(outcome.file) << outcome.text;
+  static std::vector<std::string> lines_of(const std::vector<Block>& blocks, const Block& block) {
+    const auto given = read_case(all_given(blocks, block));
+    EXPECT_TRUE(given) << given.error().message;
+    return given ? expectation_of(*given) : std::vector<std::string>{"! no case"};
   }
 
-  fs::path folder_;
+  fs::path file_;
+  std::string name_;
 };
 
-void register_cases() {
-  std::set<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(GOLDEN_CASES)) {
-    if (entry.is_directory()) {
-      folders.insert(entry.path());
-    }
+void register_file(const fs::path& file) {
+  const auto blocks = read_blocks(file);
+  if (!blocks) {
+    throw std::runtime_error(blocks.error().message);
   }
-  for (const fs::path& folder : folders) {
-    testing::RegisterTest("Golden",
-                          test_name(folder.filename()).c_str(),
-                          nullptr,
-                          nullptr,
-                          __FILE__,
-                          __LINE__,
-                          [folder]() -> testing::Test* { return new GoldenCase(folder); });
+  for (const Block& block : *blocks) {
+    testing::RegisterTest(
+        "Golden",
+        test_name(file.stem().string() + "-" + block.name).c_str(),
+        nullptr,
+        nullptr,
+        __FILE__,
+        __LINE__,
+        [file, name = block.name]() -> testing::Test* { return new GoldenCase(file, name); });
   }
 }
 
-TEST(FirstDifference, NamesTheLineAndShowsWhatIsBeforeIt) {
-  EXPECT_EQ(first_difference("a\nb\nc\n", "a\nb\nc\n"), "");
-  EXPECT_EQ(first_difference("a\nb\nc\n", "a\nb\nd\n"),
-            "line 3\n             a\n             b\n  expected   c\n  but it is  d\n");
-  EXPECT_EQ(first_difference("a\n", "a\nb\n"),
-            "line 2\n             a\n  expected   \n  but it is  b\n");
+void register_cases() {
+  std::set<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(GOLDEN_CASES)) {
+    if (entry.path().extension() == ".txt") {
+      files.insert(entry.path());
+    }
+  }
+  std::for_each(files.begin(), files.end(), register_file);
+}
+
+TEST(WithoutThoseOf, LeavesWhatDiffersAndNamesWhatIsGone) {
+  EXPECT_EQ(without_those_of({"> a: 1", "> b: 2", "> c: 3"}, {"> a: 1", "> b: 4"}),
+            (std::vector<std::string>{"> b: 4", "> no c"}));
+  EXPECT_EQ(without_those_of({"! 64 no"}, {"> a: 1"}), std::vector<std::string>{"> a: 1"});
 }
 
 }  // namespace
