@@ -1,9 +1,13 @@
 // Joins decisions with sockets and timers: events in, actions out, one queue, no decision.
-#include <muster/gang/dialer.hpp>
+#include "decide/encoding.hpp"
+#include "decide/leader.hpp"
+#include "decide/participant.hpp"
+#include "wire/dialer.hpp"
+#include "wire/link.hpp"
+#include "wire/listener.hpp"
+#include "wire/resolver.hpp"
+
 #include <muster/gang/gang.hpp>
-#include <muster/gang/link.hpp>
-#include <muster/gang/listener.hpp>
-#include <muster/gang/resolver.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <boost/asio/post.hpp>
@@ -454,8 +458,8 @@ void Gang::start() {
   driver_->start();
 }
 
-void Gang::notify(ParticipantEvent event) {
-  driver_->notify(std::move(event));
+void Gang::notify(NodeEvent event) {
+  std::visit([this](auto& happened) { driver_->notify(std::move(happened)); }, event);
 }
 
 }  // namespace muster::gang

@@ -9,7 +9,7 @@
 #include "process/terminal.hpp"
 #include "process/workers.hpp"
 
-#include <muster/gang/messages.hpp>
+#include <muster/gang/events.hpp>
 #include <muster/run/run.hpp>
 #include <muster/supervise/supervisor.hpp>
 

@@ -1,9 +1,9 @@
 // Any bytes of a stranger: frames, and messages in them. The first byte says how the rest is torn.
 #include "fuzz.hpp"
+#include "gang/decide/encoding.hpp"
+#include "gang/wire/frame.hpp"
 
 #include <muster/base/text.hpp>
-#include <muster/gang/frame.hpp>
-#include <muster/gang/messages.hpp>
 
 #include <string>
 #include <vector>

@@ -77,6 +77,9 @@ def test_the_layers_of_this_repository_are_in_order():
         ("src/plan/a.cpp", "#include <boost/json.hpp>", "Boost.JSON"),
         ("src/run/a.cpp", "#include <spdlog/spdlog.h>", "spdlog"),
         ("src/logs/a.cpp", "#include <boost/asio/io_context.hpp>", "Asio"),
+        ("src/gang/decide/a.cpp", "#include <boost/asio/post.hpp>", "sockets are for"),
+        ("src/gang/decide/a.cpp", "#include <sys/socket.h>", "sockets are for"),
+        ("src/gang/decide/a.cpp", '#include "../wire/link.hpp"', "sockets are for"),
         ("src/gang/a.cpp", "#include <boost/process/v2.hpp>", "Boost.Process"),
     ],
 )
@@ -94,6 +97,7 @@ def test_the_layer_check_objects(repository, file, text, complaint):
         ("src/run/a.cpp", "#include <muster/plan/a.hpp>\nvoid a() { ::kill(1, 9); }"),
         ("src/environment/a.cpp", 'auto a = std::getenv("RANK");'),
         ("src/base/yaml.cpp", "#include <yaml-cpp/yaml.h>"),
+        ("src/gang/wire/a.cpp", "#include <boost/asio/ip/tcp.hpp>"),
         ("src/plan/a.cpp", "// fork() and kill(1, 9) are not ours"),
         ("src/plan/a.cpp", 'auto a = "kill(1, 9)";'),
         ("src/supervise/a.cpp", "auto a = supervisor.kill(); auto b = wait();"),

@@ -4,8 +4,8 @@
 // participant with sockets and timers. Decides nothing.
 
 #include <muster/base/result.hpp>
-#include <muster/gang/leader.hpp>
-#include <muster/gang/participant.hpp>
+#include <muster/gang/events.hpp>
+#include <muster/gang/policy.hpp>
 #include <muster/gang/token.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -58,7 +58,7 @@ class Gang {
   void start();
 
   /// Tells what happened on this node. It is acted on in a later turn of the loop.
-  void notify(ParticipantEvent event);
+  void notify(NodeEvent event);
 
  private:
   class Driver;

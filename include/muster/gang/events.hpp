@@ -1,0 +1,84 @@
+#pragma once
+
+// What the gang wants from a node, and what the node tells its gang.
+
+#include <muster/base/node_ports.hpp>
+#include <muster/base/ranks.hpp>
+#include <muster/supervise/job_end.hpp>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster::gang {
+
+// --- What the gang wants ------------------------------------------------------------------------
+
+/// Start the workers of this node.
+struct Start {
+  int attempt = 0;
+  NodeRank node_rank;
+  int nodes = 1;
+  int slots_before = 0;  ///< on nodes of lower rank
+  int slots_total = 1;
+  std::string master_address;     ///< where the workers meet; empty: as the plan says
+  std::uint16_t worker_port = 0;  ///< 0: as the plan says
+  /// When the leader is lost, the workers must be gone so many seconds later, because the job goes
+  /// on without this node. 0: they have their whole grace.
+  double orphan_limit_seconds = 0;
+  /// By node rank; empty when no node has reserved any. Not sent with this message: the agent has
+  /// them from `Ports`, which came before.
+  std::vector<NodePorts> ports;
+};
+
+/// End the workers with their grace, or with less.
+struct StopAttempt {
+  int signal = 15;
+  std::string reason;
+  std::optional<std::chrono::milliseconds> most_grace;
+};
+
+// --- What happens on this node ------------------------------------------------------------------
+
+/// A worker that decides success ended with 0. Sent for the first one of a node, for the last, and
+/// for global rank 0; a node on which no worker decides sends it at its start, without a pid.
+struct Succeeded {
+  int attempt = 0;
+  GlobalRank global_rank;
+  LocalRank local_rank;
+  std::string role;
+  pid_t pid = -1;
+  double run_time_seconds = 0;
+  bool is_last = false;  ///< every worker of this node that decides success has ended with 0
+};
+
+/// The first failure of this node in this attempt.
+struct WorkerFailed {
+  Failure failure;
+};
+/// See `Succeeded`; its attempt is filled here.
+struct WorkerSucceeded {
+  Succeeded worker;
+};
+/// Nothing of the attempt is alive here any more.
+struct AttemptOver {
+  std::optional<Failure> failure;
+  std::optional<bool> made_progress;
+  bool gave_up = false;  ///< but for something that could not be killed
+};
+/// TERM, INT, HUP or QUIT from outside.
+struct StopSignal {
+  int signal = 0;
+  bool workers_know = false;  ///< it came from the terminal, to them as well
+};
+/// The other half of muster was killed: there is no time for anything.
+struct GuardGone {};
+
+using NodeEvent = std::variant<WorkerFailed, WorkerSucceeded, AttemptOver, StopSignal, GuardGone>;
+
+}  // namespace muster::gang

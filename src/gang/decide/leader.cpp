@@ -1,0 +1,319 @@
+// The leader's decisions about the job: what follows from each event, and what time brings. How nodes are
+// waited for is in leader_gathering.cpp, how attempts start in leader_start.cpp and end in leader_end.cpp,
+// who belongs to the job in leader_admission.cpp and roster.cpp. See the header for the picture.
+#include "leader.hpp"
+
+#include "durations.hpp"
+#include "encoding.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <csignal>
+
+namespace muster::gang {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// "rank 3 on node 1 (host-b) failed (exit code 9)".
+std::string describe(const Failure& failure) {
+  const std::string rank = describe_rank(failure.global_rank, failure.label) + " on node " +
+                           to_string(failure.node) + " (" + failure.host + ")";
+  return failure.status ? rank + " failed (" + failure.status->describe() + ")"
+                        : rank + " could not be started";
+}
+
+}  // namespace
+
+Leader::Leader(Policy policy, Instant now)
+    : policy_(std::move(policy)),
+      roster_(policy_.most_nodes),
+      gathering_since_(now),
+      gathering_deadline_(now + policy_.options.timeout),
+      next_progress_(now + kFirstProgress),
+      next_look_(now + look_interval()),
+      rest_until_(now),
+      fence_until_(now) {}
+
+LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
+  if (state_ != State::Finished) {
+    std::visit([&](const auto& happened) { handle(happened, now); }, event);
+  }
+  return std::exchange(actions_, {});
+}
+
+std::optional<Instant> Leader::next_wake() const {
+  std::optional<Instant> wake;
+  const auto at = [&](Instant moment) { wake = wake ? std::min(*wake, moment) : moment; };
+  if (roster_.has_others() && state_ != State::Finished) {
+    at(next_look_);
+  }
+  switch (state_) {
+    case State::Gathering:
+      if (waits_for_port_) {
+        break;
+      }
+      at(std::min(gathering_deadline_, next_progress_));
+      if (last_call_) {
+        at(*last_call_);
+      }
+      if (!looked_up_hosts_) {
+        at(gathering_deadline_ - kLookUpAhead);
+      }
+      break;
+    case State::Running:
+      if (early_exit_deadline_) {
+        at(*early_exit_deadline_);
+      }
+      break;
+    case State::Resting:
+      at(rest_until_);
+      break;
+    case State::Finishing:
+      at(goodbye_deadline_);
+      break;
+    case State::Stopping:
+      if (roster_.has_others()) {
+        at(stop_deadline_);
+      }
+      break;
+    case State::Finished:
+      break;
+  }
+  return wake;
+}
+
+// --- What happens -------------------------------------------------------------------------------
+
+void Leader::handle(const Received& received, Instant now) {
+  Member* const member = roster_.find(received.link);
+  if (member == nullptr) {
+    return;  // it was dropped, and this was still on its way
+  }
+  member->last_heard = now;
+  if (member->seat) {
+    settle_claims(*member->seat);
+  }
+  std::visit([&](const auto& message) { take(received.link, message, now); }, received.message);
+}
+
+void Leader::handle(const PortReserved& reserved, Instant now) {
+  waits_for_port_ = false;
+  if (state_ != State::Gathering) {
+    return;  // the job was stopped meanwhile
+  }
+  if (!reserved.error.empty()) {
+    conclude(make_end(Verdict::Failed, kExitSystem, reserved.error), now);
+  } else if (is_complete(now)) {
+    start_attempt(reserved.port, now);
+  } else {  // somebody left meanwhile
+    seat_spares();
+    try_start(now);
+  }
+}
+
+void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
+  unresolved_hosts_ = found.unresolved;
+}
+
+void Leader::handle(const Tick& /*tick*/, Instant now) {
+  if (roster_.has_others() && now >= next_look_) {
+    look_for_silence(now);
+  }
+  if (state_ == State::Gathering) {
+    report_progress(now);
+    try_start(now);
+  }
+  if (state_ == State::Gathering && !waits_for_port_ && now >= gathering_deadline_) {
+    give_up_gathering(now);
+  }
+  if (state_ == State::Running && early_exit_deadline_ && now >= *early_exit_deadline_) {
+    end_by_early_exit(now);
+  }
+  if (state_ == State::Stopping && now >= stop_deadline_) {
+    give_up_stopping(now);
+  }
+  if (state_ == State::Resting && now >= rest_until_) {
+    gather(now);
+  }
+  if (state_ == State::Finishing && now >= goodbye_deadline_) {
+    for (const LinkId link : roster_.links()) {
+      actions_.emplace_back(Drop{link});
+      roster_.remove(link);
+    }
+    dissolve_if_alone();
+  }
+}
+
+void Leader::take(LinkId link, const Beat& /*beat*/, Instant /*now*/) {
+  send(link, Beat{});
+}
+
+void Leader::take(LinkId link, const Failed& failed, Instant now) {
+  const Member& member = *roster_.find(link);
+  if (state_ != State::Running || failed.attempt != attempt_ || !member.node_rank) {
+    return;  // an echo of what is being ended already, or of an older attempt
+  }
+  first_failure_ = failed.failure;
+  end_attempt(end_by_failure(failed.failure), SIGTERM, now, describe(failed.failure));
+}
+
+void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
+  if (state_ == State::Running && succeeded.attempt == attempt_ &&
+      roster_.find(link)->node_rank.has_value()) {
+    note_success(link, succeeded, now);
+  }
+}
+
+void Leader::take(LinkId link, const Ended& ended, Instant now) {
+  Member& member = *roster_.find(link);
+  if (ended.attempt != attempt_ || member.has_ended) {
+    return;
+  }
+  member.has_ended = true;
+  --not_ended_;
+  const bool is_the_first = ended.failure && first_failure_ && !first_failure_->is_early_exit &&
+                            ended.failure->global_rank == first_failure_->global_rank;
+  if (is_the_first) {
+    first_failure_ = ended.failure;  // with the last lines that were still on their way
+  }
+  if (ended.made_progress) {
+    made_progress_ = made_progress_.value_or(false) || *ended.made_progress;
+  }
+  if (ended.gave_up && !is_haunted_) {
+    is_haunted_ = true;
+    say(Level::Error,
+        "node " + to_string(*member.node_rank) + ", " + describe(member) +
+            ", could not kill a process of attempt " + std::to_string(attempt_) +
+            ": there is no other attempt beside it");
+  }
+  if (is_haunted_ && state_ == State::Stopping && !end_) {
+    end_ = end_without_restart_;
+  }
+  if (member.leaving_after) {
+    let_go(link, "was stopped by " + signal_name(*member.leaving_after), now);
+  }
+  after_an_end(now);
+}
+
+void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
+  Member& member = *roster_.find(link);
+  if ((link != kOwnLink && !member.seat) || member.leaving_after) {
+    return;  // a spare that leaves, and its link will be gone; or it was heard already
+  }
+  if (asked.is_urgent) {
+    hurry(asked.signal, now);
+    return;
+  }
+  if (end_ || state_ == State::Finishing) {
+    return;
+  }
+  if (link != kOwnLink && state_ == State::Gathering && attempt_ == 0) {
+    roster_.stand_up(link, "was stopped by " + signal_name(asked.signal));
+    member.leaving_after = asked.signal;
+    return;  // it is gone before anything began: another one may come in its place
+  }
+  if (link != kOwnLink && can_go_on_without(link, now)) {
+    go_on_without(link, asked.signal, now);
+    return;
+  }
+  if (state_ == State::Running) {
+    end_attempt(end_by_signal(asked.signal), asked.signal, now);
+  } else if (state_ == State::Stopping) {
+    end_ = end_by_signal(asked.signal);  // no other attempt; the workers are ending already
+    after_an_end(now);
+  } else {
+    conclude(end_by_signal(asked.signal), now);
+  }
+}
+
+/// Somebody asked twice: no node waits for its grace.
+void Leader::hurry(int signal, Instant now) {
+  if (state_ == State::Running) {
+    end_attempt(end_by_signal(signal), signal, now);
+  }
+  if (state_ != State::Stopping) {
+    return;
+  }
+  if (!end_) {
+    end_ = end_by_signal(signal);
+  }
+  std::vector<LinkId> alive;
+  for (const LinkId link : nodes_) {
+    const Member* const member = roster_.find(link);
+    if (member != nullptr && !member->has_ended) {
+      alive.push_back(link);
+    }
+  }
+  send(std::move(alive), Stop{attempt_, signal, reason_, end_, /*is_urgent=*/true});
+}
+
+/// One node is taken away, such as by a drain, and the job has another or may be smaller.
+void Leader::go_on_without(LinkId link, int signal, Instant now) {
+  Member& member = *roster_.find(link);
+  const std::string reason = "node " + std::to_string(*member.seat) + ", " + describe(member) +
+                             ", leaves after " + signal_name(signal);
+  say(Level::Warning, reason + ": going on without it");
+  member.leaving_after = signal;
+  const bool is_missed = state_ == State::Running && !member.has_succeeded;
+  if (member.has_ended) {
+    let_go(link, "was stopped by " + signal_name(signal), now);
+  }
+  if (is_missed) {
+    end_attempt(make_end(Verdict::Lost, kExitLost, reason), SIGTERM, now);
+  }
+}
+
+template <typename Other>
+void Leader::take(LinkId link, const Other& unexpected, Instant now) {
+  const std::string name = name_of(Message(unexpected));
+  handle(LinkLost{link, "sent the message '" + name + "', which no agent sends here"}, now);
+  actions_.emplace_back(Drop{link});
+}
+
+// --- Time ---------------------------------------------------------------------------------------
+
+milliseconds Leader::look_interval() const {
+  return std::min<milliseconds>(policy_.options.heartbeat_timeout / 8, seconds(1));
+}
+
+void Leader::look_for_silence(Instant now) {
+  // We may have been stopped ourselves: what the others said meanwhile is still to be read.
+  const Instant::duration asleep = now - next_look_;
+  const bool was_asleep = asleep > look_interval();
+  next_look_ = now + look_interval();
+  std::vector<LinkId> silent;
+  for (auto& [link, member] : roster_.members()) {
+    if (was_asleep) {
+      member.last_heard = std::min(member.last_heard + asleep, now);
+    }
+    if (link != kOwnLink && now - member.last_heard > policy_.options.heartbeat_timeout) {
+      silent.push_back(link);
+    }
+  }
+  for (const LinkId link : silent) {
+    if (roster_.find(link) != nullptr) {
+      const std::string why = "was silent for " + whole_seconds(policy_.options.heartbeat_timeout);
+      handle(LinkLost{link, why}, now);
+      actions_.emplace_back(Drop{link});
+    }
+  }
+}
+
+void Leader::send(LinkId link, Message message) {
+  actions_.emplace_back(SendTo{{link}, std::move(message)});
+}
+
+void Leader::send(std::vector<LinkId> links, Message message) {
+  if (!links.empty()) {
+    actions_.emplace_back(SendTo{std::move(links), std::move(message)});
+  }
+}
+
+void Leader::say(Level level, std::string text) {
+  actions_.emplace_back(Say{level, std::move(text)});
+}
+
+}  // namespace muster::gang

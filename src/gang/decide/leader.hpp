@@ -1,0 +1,248 @@
+#pragma once
+
+// The leader's decisions: who belongs to the job, when it starts, when it stops, how it ends. Pure:
+// no socket, no clock, no process. docs/states.md has the table of its states.
+
+#include "roster.hpp"
+
+#include <muster/gang/policy.hpp>
+#include <muster/logs/messages.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster::gang {
+
+// What can happen.
+
+/// An agent said who it is. `peer` and `local` are the two ends of its link: numeric addresses.
+struct Arrived {
+  LinkId link = kOwnLink;
+  std::string peer;
+  std::string local;
+  Join join;
+};
+struct Received {
+  LinkId link = kOwnLink;
+  Message message;
+};
+/// The link is gone. `why` reads behind the agent's name: "closed the connection".
+struct LinkLost {
+  LinkId link = kOwnLink;
+  std::string why;
+};
+/// The answer to ReservePort. With an error the job cannot start.
+struct PortReserved {
+  std::uint16_t port = 0;  ///< 0: the plan's own
+  std::string error;
+};
+/// The answer to LookUpHosts: those names that do not resolve.
+struct HostsLookedUp {
+  std::set<std::string> unresolved;
+};
+/// The moment that `next_wake` named has come.
+struct Tick {};
+
+using LeaderEvent = std::variant<Arrived, Received, LinkLost, PortReserved, HostsLookedUp, Tick>;
+
+// What to do about it.
+
+struct SendTo {
+  std::vector<LinkId> links;
+  Message message;
+};
+/// Close the link once everything is sent; it is not reported as lost any more.
+struct Drop {
+  LinkId link = kOwnLink;
+};
+/// Reserve a port for the workers of the next attempt, and give up the one before.
+struct ReservePort {};
+/// Find out which of these names resolve.
+struct LookUpHosts {
+  std::vector<std::string> names;
+};
+struct Say {
+  Level level = Level::Info;
+  std::string text;
+};
+/// Everybody has been told the end, and has gone.
+struct Dissolve {};
+
+using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, Say, Dissolve>;
+using LeaderActions = std::vector<LeaderAction>;
+
+/// Decides for the whole job. A job of one node has one too, with its own agent as the only member.
+///
+///   Gathering ── all here ──▶ Running ── a failure, a stop, success ──▶ Stopping ── all ended ──┐
+///       ▲  │                                                              │  another attempt    │
+///       │  └─ deadline, stop ──▶ Finishing ◀──────────── the end ─────────┤                     │
+///       │                            │ all gone                           │                     │
+///       └────────── rest over ── Resting ◀────────────────────────────────┴─────────────────────┘
+///                                 Finished
+///
+/// An agent that finds no seat (see Roster) is a *spare* if the job can restart, else it is refused.
+/// Where seats stay empty (a job of MIN to MAX nodes), node ranks of an attempt are the seats counted
+/// without them.
+class Leader {
+ public:
+  Leader(Policy policy, Instant now);
+
+  [[nodiscard]] LeaderActions on(const LeaderEvent& event, Instant now);
+
+  /// When `Tick` is due; empty: nothing is waited for but events. A job of one node never ticks
+  /// while it runs.
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+
+  enum class State {
+    Gathering,  ///< waiting for nodes
+    Running,    ///< an attempt runs
+    Stopping,   ///< an attempt is being ended on every node
+    Resting,    ///< nothing of the attempt is left; the next one waits
+    Finishing,  ///< everybody has been told the end
+    Finished
+  };
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] int attempt() const { return attempt_; }
+  [[nodiscard]] const Roster& roster() const { return roster_; }
+  /// Who takes part in the attempt, by node rank.
+  [[nodiscard]] const std::vector<LinkId>& nodes() const { return nodes_; }
+
+ private:
+  struct FirstSuccess {
+    NodeRank node;
+    std::string host;
+    Succeeded worker;
+    Instant at;
+  };
+
+  void handle(const Arrived& arrived, Instant now);
+  void handle(const Received& received, Instant now);
+  void handle(const LinkLost& lost, Instant now);
+  void handle(const PortReserved& reserved, Instant now);
+  void handle(const HostsLookedUp& found, Instant now);
+  void handle(const Tick& tick, Instant now);
+
+  void take(LinkId link, const Beat& beat, Instant now);
+  void take(LinkId link, const Failed& failed, Instant now);
+  void take(LinkId link, const Succeeded& succeeded, Instant now);
+  void take(LinkId link, const Ended& ended, Instant now);
+  void take(LinkId link, const StopAsked& asked, Instant now);
+  template <typename Other>
+  void take(LinkId link, const Other& unexpected, Instant now);
+
+  // Who belongs to the job.
+  [[nodiscard]] std::string objection(const Join& join) const;
+  [[nodiscard]] std::string objection_to_size(const Join& join) const;
+  [[nodiscard]] bool is_too_much(const Join& join) const;
+  void place(LinkId link, Instant now);
+  void sit_down(LinkId link, int seat);
+  void keep_or_refuse(LinkId link);
+  void refuse(LinkId link, std::string reason, bool may_retry = false);
+  void settle_claims(int seat);
+  void place_claimants(int seat, Instant now);
+  void seat_spares();
+  void let_go(LinkId link, const std::string& why, Instant now);
+
+  // Gathering.
+  void gather(Instant now);
+  [[nodiscard]] bool is_enough() const;
+  [[nodiscard]] bool is_complete(Instant now) const;
+  void try_start(Instant now);
+  void start_attempt(std::uint16_t port, Instant now);
+  void give_up_gathering(Instant now);
+  void record_arrivals();
+  [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes);
+  [[nodiscard]] Ports ports_of(const std::vector<LinkId>& nodes);
+  [[nodiscard]] std::string describe_nodes() const;
+  [[nodiscard]] std::string describe_size() const;
+  [[nodiscard]] std::string describe_waiting(const std::string& how) const;
+  void look_up_hosts();
+  void report_progress(Instant now);
+
+  // The end of an attempt.
+  void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
+  void lose(LinkId link, const std::string& why, Instant now);
+  void after_an_end(Instant now);
+  void rest(Instant now);
+  void conclude(JobEnd end, Instant now);
+  void dissolve_if_alone();
+  void judge_progress(Instant now);
+  [[nodiscard]] bool may_restart(Instant now) const;
+  [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
+  void go_on_without(LinkId link, int signal, Instant now);
+  void hurry(int signal, Instant now);
+  void give_up_stopping(Instant now);
+  [[nodiscard]] std::chrono::milliseconds longest_stop();
+  [[nodiscard]] JobEnd make_end(Verdict verdict, int exit_code, std::string reason) const;
+  [[nodiscard]] JobEnd end_by_signal(int signal) const;
+  [[nodiscard]] JobEnd end_by_failure(const Failure& failure) const;
+  [[nodiscard]] std::chrono::milliseconds fence() const;
+  [[nodiscard]] std::chrono::milliseconds backoff() const;
+
+  // A rank that ends early.
+  void note_success(LinkId link, const Succeeded& succeeded, Instant now);
+  void end_by_early_exit(Instant now);
+
+  // Time.
+  void look_for_silence(Instant now);
+  [[nodiscard]] std::chrono::milliseconds look_interval() const;
+
+  void send(LinkId link, Message message);
+  void send(std::vector<LinkId> links, Message message);
+  void say(Level level, std::string text);
+
+  /// Short waits pass in silence.
+  static constexpr std::chrono::seconds kFirstProgress{5};
+  /// Names are looked up so long before the deadline, so that the answer is there in time.
+  static constexpr std::chrono::seconds kLookUpAhead{3};
+
+  Policy policy_;
+  State state_ = State::Gathering;
+  Roster roster_;
+  std::vector<LinkId> nodes_;  ///< those of the attempt, by node rank
+  std::set<std::string> incarnations_;
+  std::set<std::string> unresolved_hosts_;
+  int attempt_ = 0;
+  bool waits_for_port_ = false;
+  std::size_t not_ended_ = 0;      ///< nodes of the attempt on which something may be alive
+  std::size_t not_succeeded_ = 0;  ///< nodes of the attempt whose workers have not all succeeded
+
+  // Of this attempt.
+  std::optional<Failure> first_failure_;
+  std::optional<FirstSuccess> first_success_;
+  bool rank_zero_ended_ = false;
+  std::optional<bool> made_progress_;
+  std::string reason_;          ///< why it ends
+  std::optional<JobEnd> end_;   ///< known: there will be no other attempt
+  JobEnd end_without_restart_;  ///< what it would be if there were none
+  Instant attempt_started_;
+  std::optional<Instant> early_exit_deadline_;
+
+  // Over all attempts.
+  std::string last_signature_;  ///< rank and status of the last first failure
+  int without_progress_ = 0;    ///< attempts in a row
+  int restarts_in_a_row_ = 0;
+  int refusals_ = 0;
+  bool is_haunted_ = false;  ///< something of an attempt may live on, and no other one may start
+  std::vector<Instant> restarts_;
+  GangRecord record_;
+
+  Instant gathering_since_;
+  Instant gathering_deadline_;
+  std::optional<Instant> last_call_;
+  Instant next_progress_;
+  Instant next_look_;  ///< for silence
+  Instant rest_until_;
+  Instant fence_until_;    ///< until then something of a lost node may be alive
+  Instant stop_deadline_;  ///< who has not ended then is not waited for
+  Instant goodbye_deadline_;
+  bool looked_up_hosts_ = false;
+  LeaderActions actions_;
+};
+
+}  // namespace muster::gang

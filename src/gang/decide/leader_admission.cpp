@@ -1,0 +1,231 @@
+// The leader's decisions about agents: who may join, who sits where, what becomes of an empty seat.
+#include "leader.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster::gang {
+namespace {
+
+/// More than any job has agents; a flood of joins must not fill the memory.
+constexpr std::size_t kMostIncarnations = 1'000'000;
+constexpr std::size_t kLeastSpares = 16;
+/// More workers than that no job has, and their count fits an int.
+constexpr int kMostSlots = 100'000'000;
+
+std::string describe_total(int slots) {
+  return slots == 0 ? "counts its nodes" : "has " + std::to_string(slots) + " workers in all";
+}
+
+std::string describe_range(int least, int most) {
+  return least == most ? std::to_string(most) : std::to_string(least) + ":" + std::to_string(most);
+}
+
+}  // namespace
+
+void Leader::handle(const Arrived& arrived, Instant now) {
+  Member& member = roster_.add(arrived.link, Member{});
+  member.join = arrived.join;
+  member.peer = arrived.peer;
+  member.local = arrived.local;
+  member.came = now;
+  member.last_heard = now;
+  if (const std::string reason = objection(arrived.join); !reason.empty()) {
+    refuse(arrived.link, reason);
+    return;
+  }
+  if (state_ == State::Finishing) {  // of the job that is to follow under the same name
+    refuse(arrived.link, "the job has ended, and its leader is leaving", /*may_retry=*/true);
+    return;
+  }
+  if (incarnations_.size() > kMostIncarnations) {
+    incarnations_.clear();
+  }
+  incarnations_.insert(arrived.join.incarnation);
+  place(arrived.link, now);
+}
+
+/// Why an agent may not join; empty when it may.
+std::string Leader::objection(const Join& join) const {
+  if (join.protocol != kProtocol) {
+    return "muster " + join.version + " speaks version " + std::to_string(join.protocol) +
+           " of the protocol, the leader version " + std::to_string(kProtocol) +
+           "; all nodes need the same muster";
+  }
+  if (join.job_id != policy_.job_id) {
+    return "it belongs to the job '" + join.job_id + "', and this is the job '" + policy_.job_id +
+           "'";
+  }
+  if (std::string reason = objection_to_size(join); !reason.empty()) {
+    return reason;
+  }
+  if (join.mode != policy_.mode) {
+    return "it starts workers in the mode '" + join.mode + "', and the leader in the mode '" +
+           policy_.mode + "'";
+  }
+  if (incarnations_.contains(join.incarnation)) {
+    return "its message has been received before";
+  }
+  if (join.slots > kMostSlots / std::max(1, roster_.seated() + 1)) {
+    return "it has " + std::to_string(join.slots) + " slots, which no node has";
+  }
+  if (join.node_rank && join.node_rank->value >= policy_.most_nodes) {
+    return "its node rank is " + to_string(*join.node_rank) + ", and the job has " +
+           describe_nodes();
+  }
+  return {};
+}
+
+/// All agents must have been told the same about the size of the job.
+std::string Leader::objection_to_size(const Join& join) const {
+  if (const int total = policy_.total_slots.value_or(0); join.total_slots != total) {
+    return "it was told that the job " + describe_total(join.total_slots) +
+           ", and the leader was told that it " + describe_total(total);
+  }
+  if (join.least_nodes != policy_.least_nodes || join.most_nodes != policy_.most_nodes) {
+    return "it was told that the job has " + describe_range(join.least_nodes, join.most_nodes) +
+           " nodes, and the leader was told " +
+           describe_range(policy_.least_nodes, policy_.most_nodes);
+  }
+  return {};
+}
+
+/// With its workers the job would have more than it is to have.
+bool Leader::is_too_much(const Join& join) const {
+  return policy_.total_slots && join.slots > *policy_.total_slots - roster_.seated_slots();
+}
+
+void Leader::place(LinkId link, Instant now) {
+  Member& member = *roster_.find(link);
+  const bool may_sit = state_ == State::Gathering;
+  const bool is_full = policy_.total_slots == roster_.seated_slots();
+  const std::optional<int> wanted =
+      member.join.node_rank ? std::optional(member.join.node_rank->value) : std::nullopt;
+  if (wanted && roster_.holder(*wanted) == kOwnLink) {
+    refuse(link, "node rank " + std::to_string(*wanted) + " is the leader's own");
+  } else if (wanted && roster_.holder(*wanted)) {
+    // It may be a node that came back before its loss was noticed. Who sits there has until its next
+    // heartbeat to show that it is alive.
+    roster_.claim(link, *wanted);
+  } else if (may_sit && !is_full && is_too_much(member.join)) {
+    refuse(link,
+           "with its " + count_of(static_cast<std::size_t>(member.join.slots), "worker") +
+               " there would be " + std::to_string(roster_.seated_slots() + member.join.slots) +
+               ", and the job has " + describe_size());
+  } else if (const auto seat = wanted ? wanted : roster_.free_seat(); may_sit && seat && !is_full) {
+    sit_down(link, *seat);
+    try_start(now);
+  } else {
+    keep_or_refuse(link);
+  }
+}
+
+void Leader::sit_down(LinkId link, int seat) {
+  roster_.sit_down(link, seat);
+  const Member& member = *roster_.find(link);
+  if (link != kOwnLink) {
+    say(Level::Debug,
+        "node " + std::to_string(seat) + ", " + describe(member) + ", is here: " +
+            std::to_string(policy_.total_slots ? roster_.seated_slots() : roster_.seated()) +
+            " of " + describe_size());
+  }
+  send(link,
+       Admitted{NodeRank{seat},
+                std::chrono::duration<double>(policy_.options.heartbeat_timeout).count()});
+}
+
+/// There is no seat for it in this attempt.
+void Leader::keep_or_refuse(LinkId link) {
+  const Member& member = *roster_.find(link);
+  const bool is_full =
+      policy_.total_slots ? policy_.total_slots == roster_.seated_slots() : !roster_.free_seat();
+  if (policy_.options.restarts.max_restarts == 0 || end_) {
+    refuse(link,
+           is_full ? "all " + describe_size() + " of the job are here already"
+                   : "the job runs already, and it cannot restart (--max-restarts is 0)");
+    return;
+  }
+  if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(policy_.most_nodes)) {
+    refuse(link, "there are more spares than the job has nodes", /*may_retry=*/true);
+    return;
+  }
+  say(Level::Info, describe(member) + " is a spare: it waits until a node is needed");
+  send(link,
+       Admitted{std::nullopt,
+                std::chrono::duration<double>(policy_.options.heartbeat_timeout).count()});
+}
+
+void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
+  constexpr int kNamed = 100;  // who asks again and again must not fill the log
+  say(++refusals_ <= kNamed ? Level::Warning : Level::Debug,
+      "refused " + describe(*roster_.find(link)) + ": " + reason);
+  send(link, Refused{std::move(reason), may_retry});
+  actions_.emplace_back(Drop{link});
+  roster_.remove(link);
+}
+
+/// Who sits there is alive: nobody else may.
+void Leader::settle_claims(int seat) {
+  for (const LinkId link : roster_.claimants(seat)) {
+    refuse(link,
+           "node rank " + std::to_string(seat) + " is taken by " +
+               describe(*roster_.find(*roster_.holder(seat))));
+  }
+}
+
+void Leader::place_claimants(int seat, Instant now) {
+  for (const LinkId link : roster_.claimants(seat)) {
+    roster_.withdraw_claim(link);
+    place(link, now);
+  }
+}
+
+/// Those who wait take the seats that are free: first their own, then any.
+void Leader::seat_spares() {
+  for (const LinkId link : roster_.spares()) {
+    const auto wanted = roster_.find(link)->join.node_rank;
+    const auto seat = wanted ? std::optional(wanted->value) : roster_.free_seat();
+    if (seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
+      sit_down(link, *seat);
+    }
+  }
+}
+
+void Leader::handle(const LinkLost& lost, Instant now) {
+  Member* const member = roster_.find(lost.link);
+  if (member == nullptr) {
+    return;
+  }
+  const bool is_in_attempt = !member->has_ended;
+  if (is_in_attempt) {
+    lose(lost.link, lost.why, now);
+  } else {
+    let_go(lost.link, lost.why, now);
+  }
+  dissolve_if_alone();
+}
+
+/// It is no member any more. Nothing of the attempt is alive there, or it is accounted for.
+void Leader::let_go(LinkId link, const std::string& why, Instant now) {
+  Member& member = *roster_.find(link);
+  const auto seat = member.seat;
+  const std::string name = describe(member);
+  if (seat) {
+    roster_.stand_up(link, why);
+  }
+  if (member.leaving_after) {
+    send(link, Finish{end_by_signal(*member.leaving_after)});
+    actions_.emplace_back(Drop{link});
+  }
+  roster_.remove(link);
+  if (seat && state_ == State::Gathering) {
+    say(Level::Info, "node " + std::to_string(*seat) + ", " + name + ", left: it " + why);
+    try_start(now);  // fewer may be too few for the last call
+  }
+  if (seat) {
+    place_claimants(*seat, now);
+  }
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,98 @@
+#pragma once
+
+// What agents and their leader say to each other: one struct a message. docs/gang.md has the order.
+// Those that other stages use too are in muster/gang/. encoding.hpp makes bytes of them.
+
+#include <muster/base/node_ports.hpp>
+#include <muster/base/ranks.hpp>
+#include <muster/gang/events.hpp>
+#include <muster/gang/join.hpp>
+#include <muster/supervise/job_end.hpp>
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster::gang {
+
+// --- From an agent to the leader ----------------------------------------------------------------
+
+/// Says "I am alive"; the leader answers with the same.
+struct Beat {};
+
+/// A worker failed, and it is the first one of this node in this attempt.
+struct Failed {
+  int attempt = 0;
+  Failure failure;
+};
+
+/// Nothing of the attempt is alive on this node any more.
+struct Ended {
+  int attempt = 0;
+  std::optional<Failure> failure;     ///< the first of this node, now with its last lines
+  std::optional<bool> made_progress;  ///< what --progress-file shows; empty: there is none
+  bool gave_up = false;               ///< but for something that could not be killed
+};
+
+/// A signal from outside reached this agent: it leaves, or the job ends.
+struct StopAsked {
+  int signal = 0;
+  bool is_urgent = false;  ///< a second one: nobody waits for any grace
+};
+
+// --- From the leader to an agent ----------------------------------------------------------------
+
+/// The agent belongs to the gang: it waits for the start.
+struct Admitted {
+  std::optional<NodeRank> seat;          ///< its node rank; empty: a spare
+  double heartbeat_timeout_seconds = 8;  ///< silence that means loss, both ways
+};
+
+/// The agent cannot join.
+struct Refused {
+  std::string reason;      ///< one sentence without a full stop
+  bool may_retry = false;  ///< a later attempt may be admitted
+};
+
+/// How the wait goes.
+struct Waiting {
+  std::string progress;  ///< one sentence without a full stop
+};
+
+/// Where the workers of all nodes listen in the attempt that starts next. Only sent where a node has
+/// reserved ports: it grows with the number of nodes, and everybody is sent the same.
+struct Ports {
+  int attempt = 0;
+  std::vector<NodePorts> nodes;  ///< by node rank; without a host: where the workers meet
+};
+
+/// End the workers of this attempt.
+struct Stop {
+  int attempt = 0;
+  int signal = 15;            ///< with which the workers are asked to end
+  std::string reason;         ///< for the user
+  std::optional<JobEnd> end;  ///< empty: another attempt follows
+  bool is_urgent = false;     ///< kill them
+};
+
+/// The job is over: report this and end.
+struct Finish {
+  JobEnd end;
+};
+
+using Message = std::variant<Join,
+                             Beat,
+                             Failed,
+                             Succeeded,
+                             Ended,
+                             StopAsked,
+                             Admitted,
+                             Refused,
+                             Waiting,
+                             Ports,
+                             Start,
+                             Stop,
+                             Finish>;
+
+}  // namespace muster::gang

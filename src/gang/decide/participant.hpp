@@ -1,0 +1,186 @@
+#pragma once
+
+// The decisions of one agent: how it finds the leader, what it does when told, and when it gives up.
+// Pure: no socket, no clock, no process. docs/states.md has the table of its states.
+
+#include "durations.hpp"
+#include "messages.hpp"
+
+#include <muster/gang/policy.hpp>
+#include <muster/logs/messages.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster::gang {
+
+// What can happen.
+
+struct LinkUp {
+  bool is_own = false;  ///< this agent is the leader: the link is no socket and is never lost
+};
+/// `why` is whole: "connection refused by 10.0.0.1:29500".
+struct DialFailed {
+  std::string why;
+  bool is_final = false;  ///< no later attempt can do better
+};
+/// `why` reads behind "the leader": "closed the connection".
+struct LinkDown {
+  std::string why;
+};
+struct FromLeader {
+  Message message;
+};
+struct Wake {};
+
+// What happens on this node itself is in muster/gang/events.hpp.
+
+using ParticipantEvent = std::variant<LinkUp,
+                                      DialFailed,
+                                      LinkDown,
+                                      FromLeader,
+                                      WorkerFailed,
+                                      WorkerSucceeded,
+                                      AttemptOver,
+                                      StopSignal,
+                                      GuardGone,
+                                      Wake>;
+
+// What to do about it.
+
+/// Resolve the leader's name anew and connect, or become the leader; answered by LinkUp or DialFailed.
+struct Dial {};
+struct Tell {
+  Message message;
+};
+/// Close the link once everything is sent. It is not reported as lost any more.
+struct HangUp {};
+struct StartAttempt {
+  Start start;
+};
+/// A signal from outside for the workers: the first one asks, a second one kills.
+struct PassSignal {
+  int signal = 0;
+};
+struct KillAttempt {};
+struct Mention {
+  Level level = Level::Info;
+  std::string text;
+};
+/// The job is over for this agent: report and leave.
+struct Leave {
+  JobEnd end;
+};
+
+using ParticipantAction = std::
+    variant<Dial, Tell, HangUp, StartAttempt, StopAttempt, PassSignal, KillAttempt, Mention, Leave>;
+using ParticipantActions = std::vector<ParticipantAction>;
+
+/// One agent, the leader's own among them.
+///
+///   Seeking ── link up ──▶ Joined ── start ──▶ Running ── a failure, a stop ──▶ Stopping
+///      ▲  └ dial again       │ ▲                  │ all over                       │ all over
+///      └──── link lost ──────┘ │                  ▼                                ▼
+///        (before any start)    └───────────── start ◀──────────────────────────── Over
+///
+///   Left: told the end, gave up, lost the leader, or stopped by a signal
+class Participant {
+ public:
+  Participant(ParticipantPolicy policy, Instant now);
+
+  [[nodiscard]] ParticipantActions start();
+  [[nodiscard]] ParticipantActions on(const ParticipantEvent& event, Instant now);
+
+  /// When `Wake` is due; empty: nothing is waited for but events.
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+
+  enum class State {
+    Seeking,   ///< no link to the leader yet
+    Joined,    ///< linked; nothing has been started
+    Running,   ///< workers run
+    Stopping,  ///< workers are being ended
+    Over,      ///< an attempt is over here; what follows is the leader's to say
+    Left
+  };
+  [[nodiscard]] State state() const { return state_; }
+
+ private:
+  void handle(const LinkUp& up, Instant now);
+  void handle(const DialFailed& failed, Instant now);
+  void handle(const LinkDown& down, Instant now);
+  void handle(const FromLeader& received, Instant now);
+  void handle(const WorkerFailed& failed, Instant now);
+  void handle(const WorkerSucceeded& succeeded, Instant now);
+  void handle(const AttemptOver& over, Instant now);
+  void handle(const StopSignal& stop, Instant now);
+  void handle(const GuardGone& gone, Instant now);
+  void handle(const Wake& wake, Instant now);
+
+  void take(const Admitted& admitted, Instant now);
+  void take(const Refused& refused, Instant now);
+  void take(const Waiting& waiting, Instant now);
+  void take(const Ports& ports, Instant now);
+  void take(const Start& start, Instant now);
+  void take(const Stop& stop, Instant now);
+  void take(const Finish& finish, Instant now);
+  void take(const Beat& beat, Instant now);
+  template <typename Other>
+  void take(const Other& unexpected, Instant now);
+
+  void dial();
+  void seek(Instant now);
+  void give_up(Instant now);
+  void report_seeking(Instant now);
+  void lose_leader(const std::string& why, Instant now);
+  void cut_off(std::string why, Instant now);
+  void keep_in_touch(Instant now);
+  [[nodiscard]] Instant must_be_gone() const;
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
+  void leave(JobEnd end);
+  void stop_attempt(int signal,
+                    std::string reason,
+                    std::optional<std::chrono::milliseconds> most_grace = std::nullopt);
+  [[nodiscard]] bool has_workers() const {
+    return state_ == State::Running || state_ == State::Stopping;
+  }
+  [[nodiscard]] JobEnd make_end(Verdict verdict, int exit_code, std::string reason) const;
+  [[nodiscard]] JobEnd end_by_signal(int signal) const;
+  [[nodiscard]] std::chrono::milliseconds silence_limit() const;
+  [[nodiscard]] std::chrono::milliseconds beat_interval() const;
+  void tell(Message message);
+  void mention(Level level, std::string text);
+
+  ParticipantPolicy policy_;
+  State state_ = State::Seeking;
+  bool is_leader_ = false;
+  bool is_linked_ = false;
+  int attempt_ = 0;
+  Ports ports_;  ///< of the attempt that it names
+  bool was_admitted_ = false;
+  bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
+  std::chrono::milliseconds heartbeat_timeout_;
+  std::optional<std::chrono::milliseconds> orphan_limit_;
+  std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more
+  std::optional<int> own_signal_;    ///< it reached this agent first
+  int stop_signals_ = 0;
+  std::optional<Failure> own_failure_;
+  std::string last_failure_;  ///< of dialling
+  int dials_ = 0;
+  Instant started_;
+  Instant seeking_since_;
+  Instant deadline_;
+  std::optional<Instant> dial_at_;
+  Instant next_progress_;
+  Instant next_beat_;
+  Instant last_heard_;
+  Instant confirmed_;               ///< we sent what the leader answered last
+  std::deque<Instant> unanswered_;  ///< when those beats were sent that it has not answered yet
+  ParticipantActions actions_;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,173 @@
+// Seats and who sits in them.
+#include "roster.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+/// So many absent nodes are named one by one; a list of thousands helps nobody.
+constexpr std::size_t kNamed = 8;
+
+std::string host_of(int seat,
+                    const std::vector<std::optional<std::string>>& hosts,
+                    const std::set<std::string>& unresolved) {
+  const auto index = static_cast<std::size_t>(seat);
+  if (index >= hosts.size() || !hosts[index]) {
+    return {};
+  }
+  const bool is_unresolved = unresolved.contains(*hosts[index]);
+  return " (" + *hosts[index] + (is_unresolved ? ", a name that does not resolve" : "") + ")";
+}
+
+}  // namespace
+
+std::string describe(const Member& member) {
+  if (member.peer.empty()) {
+    return member.join.host;
+  }
+  return member.join.host + " (" + member.peer + ")";
+}
+
+Member& Roster::add(LinkId link, Member member) {
+  return members_.insert_or_assign(link, std::move(member)).first->second;
+}
+
+void Roster::remove(LinkId link) {
+  withdraw_claim(link);
+  members_.erase(link);
+}
+
+Member* Roster::find(LinkId link) {
+  const auto at = members_.find(link);
+  return at == members_.end() ? nullptr : &at->second;
+}
+
+std::vector<LinkId> Roster::links() const {
+  std::vector<LinkId> links;
+  links.reserve(members_.size());
+  for (const auto& [link, member] : members_) {
+    links.push_back(link);
+  }
+  return links;
+}
+
+bool Roster::has_others() const {
+  return members_.size() > members_.count(kOwnLink);
+}
+
+void Roster::sit_down(LinkId link, int seat) {
+  members_.at(link).seat = seat;
+  withdraw_claim(link);
+  seats_[static_cast<std::size_t>(seat)] = link;
+  departures_.erase(seat);
+  ++seated_;
+  seated_slots_ += members_.at(link).join.slots;
+}
+
+void Roster::stand_up(LinkId link, std::string why) {
+  Member& member = members_.at(link);
+  if (!member.seat) {
+    return;
+  }
+  seats_[static_cast<std::size_t>(*member.seat)].reset();
+  departures_[*member.seat] = " (" + member.join.host + ") left: " + std::move(why);
+  member.seat.reset();
+  --seated_;
+  seated_slots_ -= member.join.slots;
+}
+
+std::optional<LinkId> Roster::holder(int seat) const {
+  return seats_[static_cast<std::size_t>(seat)];
+}
+
+std::optional<int> Roster::free_seat() const {
+  const auto at = std::find(seats_.begin(), seats_.end(), std::nullopt);
+  return at == seats_.end() ? std::nullopt : std::optional(static_cast<int>(at - seats_.begin()));
+}
+
+int Roster::end_of_seated() const {
+  const auto last = std::find_if(
+      seats_.rbegin(), seats_.rend(), [](const auto& holder) { return holder.has_value(); });
+  return static_cast<int>(seats_.rend() - last);
+}
+
+std::vector<LinkId> Roster::in_order() const {
+  std::vector<LinkId> links;
+  for (const auto& holder : seats_) {
+    if (holder) {
+      links.push_back(*holder);
+    }
+  }
+  return links;
+}
+
+std::vector<LinkId> Roster::spares() const {
+  std::vector<LinkId> links;
+  for (const auto& [link, member] : members_) {
+    if (!member.seat && !member.claimed_seat && !member.leaving_after) {
+      links.push_back(link);
+    }
+  }
+  return links;
+}
+
+void Roster::claim(LinkId link, int seat) {
+  members_.at(link).claimed_seat = seat;
+  claims_[seat].insert(link);
+}
+
+void Roster::withdraw_claim(LinkId link) {
+  const auto seat = std::exchange(members_.at(link).claimed_seat, std::nullopt);
+  if (seat && claims_[*seat].erase(link) > 0 && claims_[*seat].empty()) {
+    claims_.erase(*seat);
+  }
+}
+
+std::vector<LinkId> Roster::claimants(int seat) const {
+  const auto at = claims_.find(seat);
+  return at == claims_.end() ? std::vector<LinkId>{}
+                             : std::vector<LinkId>(at->second.begin(), at->second.end());
+}
+
+std::vector<int> Roster::missing() const {
+  std::vector<int> absent;
+  for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
+    if (!seats_[seat]) {
+      absent.push_back(static_cast<int>(seat));
+    }
+  }
+  return absent;
+}
+
+std::string Roster::describe_missing(const std::vector<std::optional<std::string>>& hosts,
+                                     const std::set<std::string>& unresolved,
+                                     int expected) const {
+  std::vector<int> never;
+  std::vector<std::string> sentences;
+  for (const int seat : missing()) {
+    const auto departure = departures_.find(seat);
+    if (departure == departures_.end()) {
+      if (seat < expected) {
+        never.push_back(seat);
+      }
+    } else if (sentences.size() < kNamed) {
+      sentences.push_back("node " + std::to_string(seat) + departure->second);
+    }
+  }
+  if (never.size() > kNamed) {
+    sentences.insert(sentences.begin(), "nodes " + describe_ranges(never) + " never connected");
+    return join(sentences, "; ");
+  }
+  for (auto seat = never.rbegin(); seat != never.rend(); ++seat) {
+    sentences.insert(
+        sentences.begin(),
+        "node " + std::to_string(*seat) + host_of(*seat, hosts, unresolved) + " never connected");
+  }
+  return join(sentences, "; ");
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,374 @@
+// A link on Asio: reads when there is something to read, into one buffer for all links.
+#include "link.hpp"
+
+#include "frame.hpp"
+#include "gang/decide/encoding.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <array>
+#include <functional>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+/// How long a link that was closed waits for the other end to do the same.
+constexpr std::chrono::seconds kLinger{5};
+
+boost::asio::ip::address unmapped(const boost::asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
+  }
+  return address;
+}
+
+std::string describe(const error_code& error) {
+  if (error == boost::asio::error::eof) {
+    return "closed the connection";
+  }
+  if (error == boost::asio::error::connection_reset || error == boost::asio::error::broken_pipe) {
+    return "reset the connection";
+  }
+  return "cannot be reached any more (" + error.message() + ")";
+}
+
+std::string describe(std::chrono::milliseconds time) {
+  std::string seconds = std::to_string(std::chrono::duration<double>(time).count());
+  seconds.erase(seconds.find_last_not_of('0') + 1);
+  return (seconds.ends_with('.') ? seconds.substr(0, seconds.size() - 1) : seconds) + " s";
+}
+
+}  // namespace
+
+/// What lives on while something is waited for, whatever became of the `Link`.
+class Link::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(tcp::socket socket, const GangKey* key, Side side)
+      : side_(side),
+        socket_(std::move(socket)),
+        channel_(make_channel(key, side)),
+        reader_(side == Side::Leader ? kMostJoinBytes : kMostMessageBytes) {
+    error_code ignored;  // a socket that is broken already shows it when it is read
+    peer_ = unmapped(socket_.remote_endpoint(ignored).address());
+    local_ = unmapped(socket_.local_endpoint(ignored).address());
+    socket_.non_blocking(true, ignored);
+    socket_.set_option(tcp::no_delay(true), ignored);
+  }
+
+  void start(std::function<void(Message)> on_message,
+             std::function<void(const std::string&)> on_lost,
+             std::chrono::milliseconds join_limit) {
+    on_message_ = std::move(on_message);
+    on_lost_ = std::move(on_lost);
+    is_started_ = true;
+    if (side_ == Side::Leader) {
+      wait_for_join(join_limit);
+    }
+    flush();  // the first flight of TLS
+    wait_for_bytes();
+  }
+
+  void send(std::string_view payload) {
+    if (state_ == State::Open) {
+      channel_->send(frame(payload));
+      flush();
+    }
+  }
+
+  void close_when_sent() {
+    if (state_ != State::Open) {
+      return;
+    }
+    state_ = State::Leaving;
+    if (!is_started_ || !channel_->is_established()) {
+      close();
+      return;
+    }
+    wait_until(kLinger, [](Connection& self) { self.close(); });
+    if (queue_.empty()) {
+      shut_down();
+    }
+  }
+
+  /// The `Link` is gone.
+  void abandon() {
+    if (state_ == State::Open) {
+      close();
+    }
+  }
+
+  [[nodiscard]] const boost::asio::ip::address& peer() const { return peer_; }
+  [[nodiscard]] const boost::asio::ip::address& local() const { return local_; }
+  [[nodiscard]] std::uint64_t sent() const { return sent_; }
+  [[nodiscard]] std::uint64_t received() const { return received_; }
+
+ private:
+  enum class State {
+    Open,
+    Leaving,  ///< nothing is delivered any more; the rest of the queue is written
+    Closed
+  };
+
+  // --- Reading ---
+
+  void wait_for_join(std::chrono::milliseconds limit) {
+    waits_for_join_ = true;
+    wait_until(limit, [limit](Connection& self) {
+      if (self.waits_for_join_ && self.has_unread_bytes()) {
+        self.wait_for_join(limit);  // thousands came at once, and we are behind
+      } else if (self.waits_for_join_) {
+        self.lose("sent no join within " + describe(limit));
+      }
+    });
+  }
+
+  [[nodiscard]] bool has_unread_bytes() const {
+    error_code none;  // a broken socket shows it when it is read
+    return socket_.available(none) > 0;
+  }
+
+  void wait_for_bytes() {
+    socket_.async_wait(tcp::socket::wait_read,
+                       [self = shared_from_this()](const error_code& error) {
+                         if (!error && self->state_ != State::Closed) {
+                           self->read_once();
+                         }
+                       });
+  }
+
+  void read_once() {
+    static std::array<char, std::size_t{64} << 10U> buffer;  // what is read is copied at once
+    error_code error;
+    const std::size_t size = socket_.read_some(boost::asio::buffer(buffer), error);
+    if (error && error != boost::asio::error::would_block &&
+        error != boost::asio::error::interrupted) {
+      end(error);
+      return;
+    }
+    received_ += size;
+    if (size > 0 && state_ == State::Open) {
+      take({buffer.data(), size});
+    }
+    if (state_ != State::Closed) {
+      wait_for_bytes();
+    }
+  }
+
+  void end(const error_code& error) {
+    // Where writing failed first, that failure took the reason with it.
+    const bool is_end = error == boost::asio::error::eof;
+    lose(describe(is_end && write_error_ ? write_error_ : error));
+    close();
+  }
+
+  void take(std::string_view wire) {
+    const auto plaintext = channel_->receive(wire);
+    flush();  // after an error too: the channel's last word
+    if (!plaintext) {
+      lose(plaintext.error().message);
+      return;
+    }
+    reader_.feed(*plaintext);
+    while (state_ == State::Open) {
+      const auto payload = reader_.next();
+      if (!payload) {
+        lose("sent no muster message: " + payload.error().message);
+        return;
+      }
+      if (!*payload) {
+        return;
+      }
+      deliver(**payload);
+    }
+  }
+
+  void deliver(std::string_view payload) {
+    auto message = decode(payload);
+    if (!message) {
+      lose("sent no muster message: " + message.error().message);
+      return;
+    }
+    if (waits_for_join_) {
+      if (!std::holds_alternative<Join>(*message)) {
+        lose(std::string("sent '") + name_of(*message) + "' first, expected 'join'");
+        return;
+      }
+      waits_for_join_ = false;
+      timer_.reset();
+      reader_.set_limit(kMostWordBytes);
+    }
+    if (on_message_) {
+      on_message_(std::move(*message));
+    }
+  }
+
+  // --- Writing ---
+
+  void flush() {
+    std::string bytes = channel_->take_outgoing();
+    if (write_error_) {
+      return;  // the reader finds the end, behind the other end's last messages
+    }
+    if (queue_.empty()) {
+      queue_ = std::move(bytes);
+    } else {
+      queue_ += bytes;
+    }
+    if (queue_.size() > kMostQueuedBytes) {
+      lose_soon("does not read what it is sent");
+    } else if (!waits_to_write_) {
+      write();
+    }
+  }
+
+  void write() {
+    while (!queue_.empty()) {
+      error_code error;
+      const std::size_t size = socket_.write_some(boost::asio::buffer(queue_), error);
+      if (error == boost::asio::error::would_block) {
+        wait_to_write();
+        return;
+      }
+      if (error && error != boost::asio::error::interrupted) {
+        write_error_ = error;
+        drop_queue();
+        return;
+      }
+      sent_ += size;
+      queue_.erase(0, size);
+    }
+    queue_ = std::string();  // an idle link holds no memory
+    if (state_ == State::Leaving) {
+      shut_down();
+    }
+  }
+
+  void drop_queue() {
+    queue_ = std::string();
+    if (state_ == State::Leaving) {
+      close();
+    }
+  }
+
+  void wait_to_write() {
+    waits_to_write_ = true;
+    socket_.async_wait(tcp::socket::wait_write,
+                       [self = shared_from_this()](const error_code& error) {
+                         self->waits_to_write_ = false;
+                         if (!error && self->state_ != State::Closed) {
+                           self->write();
+                         }
+                       });
+  }
+
+  // --- The end ---
+
+  /// Says that nothing follows. Closing at once would throw away what the other end has not read yet
+  /// if there were unread bytes of it here.
+  void shut_down() {
+    error_code error;
+    socket_.shutdown(tcp::socket::shutdown_send, error);
+    if (error) {
+      close();
+    }
+  }
+
+  void lose(const std::string& why) {
+    if (state_ == State::Open) {
+      close();
+      if (on_lost_) {
+        on_lost_(why);
+      }
+    }
+  }
+
+  void lose_soon(std::string why) {
+    write_error_ = boost::asio::error::no_buffer_space;  // nothing is queued any more
+    drop_queue();
+    boost::asio::post(socket_.get_executor(),
+                      [self = shared_from_this(), why = std::move(why)] { self->lose(why); });
+  }
+
+  /// The callbacks stay: one of them may be running.
+  void close() {
+    state_ = State::Closed;
+    timer_.reset();
+    queue_ = std::string();
+    error_code ignored;  // nothing is left to be written
+    socket_.close(ignored);
+  }
+
+  void wait_until(std::chrono::milliseconds limit, std::function<void(Connection&)> then) {
+    timer_ = std::make_unique<boost::asio::steady_timer>(socket_.get_executor(), limit);
+    timer_->async_wait(
+        [self = shared_from_this(), then = std::move(then)](const error_code& error) {
+          if (!error && self->state_ != State::Closed) {
+            then(*self);
+          }
+        });
+  }
+
+  Side side_;
+  State state_ = State::Open;
+  bool is_started_ = false;
+  bool waits_for_join_ = false;
+  bool waits_to_write_ = false;
+  error_code write_error_;
+  tcp::socket socket_;
+  std::unique_ptr<Channel> channel_;
+  FrameReader reader_;
+  std::string queue_;                                 ///< wire bytes that the socket has not taken
+  std::unique_ptr<boost::asio::steady_timer> timer_;  ///< for the join, then for the end
+  std::function<void(Message)> on_message_;
+  std::function<void(const std::string&)> on_lost_;
+  boost::asio::ip::address peer_;
+  boost::asio::ip::address local_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+};
+
+Link::Link(tcp::socket socket, const GangKey* key, Side side)
+    : connection_(std::make_shared<Connection>(std::move(socket), key, side)) {}
+
+Link::~Link() {
+  connection_->abandon();
+}
+
+void Link::start(std::chrono::milliseconds join_limit) {
+  connection_->start(std::move(on_message), std::move(on_lost), join_limit);
+}
+
+void Link::send(const Message& message) {
+  connection_->send(encode(message));
+}
+
+void Link::send_encoded(const std::shared_ptr<const std::string>& payload) {
+  connection_->send(*payload);
+}
+
+void Link::close_when_sent() {
+  connection_->close_when_sent();
+}
+
+std::string Link::peer_address() const {
+  return connection_->peer().to_string();
+}
+
+std::string Link::local_address() const {
+  return connection_->local().to_string();
+}
+
+std::uint64_t Link::bytes_sent() const {
+  return connection_->sent();
+}
+
+std::uint64_t Link::bytes_received() const {
+  return connection_->received();
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,71 @@
+#pragma once
+
+// One connection between two agents: messages in, messages out.
+
+#include "channel.hpp"
+#include "gang/decide/messages.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace muster::gang {
+
+/// How long a connection may take until its first message, the join, is here. One whose bytes are
+/// here and wait for the leader to read them gets that time once more.
+inline constexpr std::chrono::milliseconds kJoinLimit{10'000};
+/// What may wait for an agent that does not read.
+inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;
+
+/// A link lives on one thread, that of its socket's `io_context`. An idle one has no buffer and no timer:
+/// there are thousands of them at a leader.
+///
+/// It may be destroyed at any time, also in its own callbacks; nothing is called afterwards. Without
+/// `close_when_sent` what is still queued is lost then.
+class Link {
+ public:
+  using Side = gang::Side;
+
+  /// Takes a connected socket. Without a key the link is plain; the key is not needed afterwards.
+  Link(boost::asio::ip::tcp::socket socket, const GangKey* key, Side side);
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  // To be set before `start`, which takes them.
+
+  std::function<void(Message)> on_message;
+  /// At most once, never from within a call to the link, and nothing is called after it. `why` reads
+  /// behind the other end's name: "closed the connection", "has another token".
+  std::function<void(const std::string& why)> on_lost;
+
+  /// Reads from here on. On the leader's side the first message must be a join, and come in time.
+  void start(std::chrono::milliseconds join_limit = kJoinLimit);
+
+  /// Writes what the socket takes and queues the rest. More than kMostQueuedBytes lose the link.
+  void send(const Message& message);
+  /// The same for a message that many links are sent: encoded once.
+  void send_encoded(const std::shared_ptr<const std::string>& payload);
+
+  /// Closes the link once the queue is written, or after a few seconds if the other end takes
+  /// nothing. No callback is called any more. The link may be destroyed at once: this goes on.
+  void close_when_sent();
+
+  /// Numeric, without port; version 4 as such where it came mapped into version 6.
+  [[nodiscard]] std::string peer_address() const;
+  [[nodiscard]] std::string local_address() const;
+
+  /// On the wire.
+  [[nodiscard]] std::uint64_t bytes_sent() const;
+  [[nodiscard]] std::uint64_t bytes_received() const;
+
+ private:
+  class Connection;
+  std::shared_ptr<Connection> connection_;  ///< shared with what it waits for
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,191 @@
+// getaddrinfo(3) in a detached thread, which tells the loop through an eventfd that it is done.
+#include "resolver.hpp"
+
+#include <muster/base/unique_fd.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+using boost::system::error_code;
+
+/// What the thread is given and gives back. The last of both sides to let go of it destroys it.
+struct Question {
+  std::string host;
+  UniqueFd done;
+  std::atomic<bool> is_answered{false};  ///< what follows may be read
+  int error = 0;
+  int error_number = 0;
+  Resolver::Addresses addresses;
+};
+
+boost::asio::ip::address address_of(const addrinfo& found) {
+  boost::asio::ip::tcp::endpoint endpoint;
+  std::memcpy(
+      endpoint.data(), found.ai_addr, std::min<std::size_t>(found.ai_addrlen, endpoint.capacity()));
+  return endpoint.address();
+}
+
+void collect(const addrinfo* first, Resolver::Addresses& addresses) {
+  for (const addrinfo* at = first; at != nullptr; at = at->ai_next) {
+    const boost::asio::ip::address address = address_of(*at);
+    if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
+      addresses.push_back(address);
+    }
+  }
+}
+
+void answer(Question& question) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;  // else each address would be there three times
+  addrinfo* found = nullptr;
+  question.error = ::getaddrinfo(question.host.c_str(), nullptr, &hints, &found);
+  question.error_number = errno;
+  if (question.error == 0) {
+    collect(found, question.addresses);
+    ::freeaddrinfo(found);
+  }
+  question.is_answered = true;
+  const std::uint64_t one = 1;
+  (void)!::write(question.done.get(), &one, sizeof one);  // an eventfd takes a first one always
+}
+
+std::string describe(int error, int error_number) {
+  switch (error) {
+    case 0:
+    case EAI_NODATA:
+      return "the name has no address";
+    case EAI_NONAME:
+      return "no such name";
+    case EAI_AGAIN:
+      return "temporary failure in name resolution";
+    case EAI_SYSTEM:
+      return std::generic_category().message(error_number);
+    default:
+      return ::gai_strerror(error);
+  }
+}
+
+Result<Resolver::Addresses> result_of(Question& question) {
+  if (question.error != 0 || question.addresses.empty()) {
+    return Error{ErrorKind::System, describe(question.error, question.error_number)};
+  }
+  return std::move(question.addresses);
+}
+
+/// Without signals: they are the loop's. Returns 0 or an errno.
+int start_thread(std::shared_ptr<Question> question) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  int error_number = 0;
+  try {
+    std::thread([question = std::move(question)] { answer(*question); }).detach();
+  } catch (const std::system_error& error) {  // no more threads
+    error_number = error.code().value();
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error_number;
+}
+
+}  // namespace
+
+/// The loop's end of a look-up; lives until it is done or cancelled.
+class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
+ public:
+  Lookup(boost::asio::io_context& io, Callback callback)
+      : io_(io), done_(io), callback_(std::move(callback)) {}
+
+  void start(const std::string& host) {
+    error_code no_number;
+    const auto address = boost::asio::ip::make_address(host, no_number);
+    if (!no_number) {
+      finish_soon(Addresses{address});
+      return;
+    }
+    if (const int error_number = ask(host); error_number != 0) {
+      finish_soon(system_error("cannot start a look-up", error_number));
+    }
+  }
+
+  void cancel() {
+    callback_ = nullptr;
+    error_code ignored;  // only a number is lost
+    done_.close(ignored);
+  }
+
+ private:
+  /// Returns 0 or an errno.
+  int ask(const std::string& host) {
+    UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    question_ = std::make_shared<Question>();
+    question_->host = host;
+    question_->done = UniqueFd(event ? ::fcntl(event.get(), F_DUPFD_CLOEXEC, 0) : -1);
+    if (!question_->done) {
+      return errno;
+    }
+    error_code error;
+    done_.assign(event.get(), error);
+    if (error) {
+      return error.value();
+    }
+    (void)event.release();  // the descriptor has it
+    done_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [self = shared_from_this()](const error_code& aborted) {
+                       if (!aborted && self->question_->is_answered) {
+                         self->finish(result_of(*self->question_));
+                       }
+                     });
+    return start_thread(question_);
+  }
+
+  void finish_soon(Result<Addresses> result) {
+    boost::asio::post(io_, [self = shared_from_this(), result = std::move(result)]() mutable {
+      self->finish(std::move(result));
+    });
+  }
+
+  void finish(Result<Addresses> result) {
+    if (const Callback callback = std::exchange(callback_, nullptr)) {
+      callback(std::move(result));
+    }
+  }
+
+  boost::asio::io_context& io_;
+  boost::asio::posix::stream_descriptor done_;
+  Callback callback_;
+  std::shared_ptr<Question> question_;
+};
+
+void Resolver::resolve(const std::string& host, Callback callback) {
+  cancel();
+  lookup_ = std::make_shared<Lookup>(io_, std::move(callback));
+  lookup_->start(host);
+}
+
+void Resolver::cancel() {
+  if (const auto lookup = std::exchange(lookup_, nullptr)) {
+    lookup->cancel();
+  }
+}
+
+}  // namespace muster::gang

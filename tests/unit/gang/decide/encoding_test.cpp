@@ -1,0 +1,374 @@
+// What agents say to each other, written and read back, and what is refused.
+#include "gang/decide/encoding.hpp"
+
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace muster::gang {
+namespace {
+
+Failure some_failure() {
+  return {.node = {3},
+          .host = "llm-worker-3",
+          .role = "trainer",
+          .global_rank = {25},
+          .local_rank = {1},
+          .pid = 4711,
+          .status = ExitStatus::signalled(11, true),
+          .exit_code = 139,
+          .run_time_seconds = 12.5,
+          .start_error = "",
+          .error_message = "RuntimeError: \"x\"\n",
+          .last_lines = {"one", "\x1B[31mtwo", "\xE2\x82\xAC"},
+          .is_early_exit = true,
+          .knows_order = false};
+}
+
+JobEnd some_end() {
+  return {.verdict = Verdict::Hung,
+          .exit_code = 86,
+          .attempt = 2,
+          .reason = "ranks ran on",
+          .first_failure = some_failure(),
+          .stop_signal = 15,
+          .rank_zero_had_ended = true,
+          .gang = {.nodes = 4,
+                   .arrival_skew_seconds = 1.5,
+                   .slowest = {{{3}, "c", 1.5}, {{1}, "b", 0.5}},
+                   .past_attempts = {{0, "worker failed"}, {1, "node lost"}}}};
+}
+
+Join some_join() {
+  return {.protocol = 1,
+          .version = "0.1.0",
+          .job_id = "job-7",
+          .incarnation = "0123456789abcdef",
+          .node_rank = NodeRank{3},
+          .least_nodes = 2,
+          .most_nodes = 4,
+          .mode = "torchrun",
+          .slots = 8,
+          .host = "llm-worker-3",
+          .waited_seconds = 0.25,
+          .ports = {},
+          .total_slots = 0};
+}
+
+/// Each message with every optional field, and without any.
+std::vector<Message> all_messages() {
+  Join anonymous = some_join();
+  anonymous.node_rank.reset();
+  Join listening = some_join();
+  listening.ports = {5'000, 5'007};
+  listening.total_slots = 32;
+  Failure unstarted;
+  unstarted.start_error = "executing: No such file or directory";
+  Failure exited = some_failure();
+  exited.status = ExitStatus::exited(3);
+  return {some_join(),
+          anonymous,
+          listening,
+          Beat{},
+          Failed{1, some_failure()},
+          Failed{1, unstarted},
+          Failed{1, exited},
+          Succeeded{1, {9}, {1}, "trainer", 12, 0.5, true},
+          Ended{1, some_failure(), true},
+          Ended{1, some_failure(), false},
+          Ended{},
+          StopAsked{15},
+          Admitted{NodeRank{3}, 7.5},
+          Admitted{},
+          Refused{"the job has enough nodes", true},
+          Refused{},
+          Waiting{"3 of 4 nodes are here"},
+          Ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}},
+          Ports{},
+          Start{1, {3}, 4, 24, 32, "10.0.0.1", 29'501, 20.5, {}},
+          Start{},
+          Stop{1, 2, "worker failed", some_end()},
+          Stop{},
+          Finish{some_end()},
+          Finish{}};
+}
+
+std::string error_of(const std::string& text) {
+  const auto message = decode(text);
+  if (message) {
+    return "it was read";
+  }
+  EXPECT_EQ(message.error().kind, ErrorKind::BadData);
+  return message.error().message;
+}
+
+/// The message with one field changed.
+std::string with(const Message& message, const char* pointer, json::value value) {
+  json::value document = json::parse(encode(message));
+  document.at_pointer(pointer) = std::move(value);
+  return json::serialize(document);
+}
+
+TEST(Messages, AreReadAsTheyWereWritten) {
+  for (const Message& message : all_messages()) {
+    const std::string text = encode(message);
+    const auto read = decode(text);
+    ASSERT_TRUE(read) << text << ": " << read.error().message;
+    EXPECT_EQ(read->index(), message.index());
+    EXPECT_EQ(encode(*read), text);
+  }
+}
+
+TEST(Messages, KeepEachField) {
+  const auto join = std::get<Join>(*decode(encode(some_join())));
+  EXPECT_EQ(join.job_id, "job-7");
+  EXPECT_EQ(join.node_rank, NodeRank{3});
+  EXPECT_EQ(join.slots, 8);
+  EXPECT_EQ(join.waited_seconds, 0.25);
+
+  const auto finish = std::get<Finish>(*decode(encode(Finish{some_end()})));
+  EXPECT_EQ(finish.end.verdict, Verdict::Hung);
+  EXPECT_EQ(finish.end.stop_signal, 15);
+  EXPECT_EQ(finish.end.gang.slowest.at(0).host, "c");
+  EXPECT_EQ(finish.end.gang.past_attempts.at(1).reason, "node lost");
+  EXPECT_EQ(finish.end.first_failure->status, ExitStatus::signalled(11, true));
+  EXPECT_EQ(finish.end.first_failure->last_lines, some_failure().last_lines);
+  EXPECT_EQ(finish.end.first_failure->error_message, some_failure().error_message);
+  EXPECT_TRUE(finish.end.first_failure->is_early_exit);
+  EXPECT_FALSE(finish.end.first_failure->knows_order);
+
+  const auto start =
+      std::get<Start>(*decode(encode(Start{1, {3}, 4, 24, 32, "a", 29'501, 20.5, {}})));
+  EXPECT_EQ(start.slots_before, 24);
+  EXPECT_EQ(start.slots_total, 32);
+  EXPECT_EQ(start.worker_port, 29'501);
+  EXPECT_EQ(start.orphan_limit_seconds, 20.5);
+}
+
+TEST(Messages, SayNothingOfPortsAndTotalsWhereThereAreNone) {
+  const std::string join = encode(some_join());
+  EXPECT_EQ(join.find("ports"), std::string::npos) << join;
+  EXPECT_EQ(join.find("total_slots"), std::string::npos) << join;
+
+  Start start;
+  start.ports = {{"10.0.0.1", {5'000}}};
+  EXPECT_EQ(encode(start), encode(Start{})) << "they have a message of their own";
+}
+
+TEST(Messages, KeepPortsAndTotals) {
+  Join join = some_join();
+  join.ports = {5'000, 5'007};
+  join.total_slots = 32;
+  const auto read = std::get<Join>(*decode(encode(join)));
+  EXPECT_EQ(read.ports, join.ports);
+  EXPECT_EQ(read.total_slots, 32);
+
+  const Ports ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}};
+  EXPECT_EQ(std::get<Ports>(*decode(encode(ports))).nodes, ports.nodes);
+}
+
+TEST(Messages, HoldThePortsOfTenThousandNodesAndOfAsManyAsThereMayBe) {
+  const std::string longest = "fe80:1234:1234:1234:1234:1234:1234:1234%wlp0s20f0u3";
+  for (const auto& [nodes, in_all] : {std::pair<std::size_t, std::size_t>{10'000, 10'000},
+                                      {kMostNodesWithPorts, kMostPortsOfJob}}) {
+    const std::vector<std::uint16_t> of_node(in_all / nodes, 65'535);
+    const Ports ports{3, std::vector<NodePorts>(nodes, NodePorts{longest, of_node})};
+    EXPECT_EQ(describe_excess(ports), "");
+
+    const std::string text = encode(ports);
+
+    EXPECT_LE(text.size(), kMostMessageBytes);
+    EXPECT_EQ(std::get<Ports>(*decode(text)).nodes, ports.nodes);
+  }
+}
+
+TEST(Messages, HoldTheMostPortsOfANode) {
+  Join join = some_join();
+  join.job_id = join.mode = join.host = join.version = std::string(255, '"');
+  join.ports.assign(kMostPortsOfNode, 65'535);
+  const auto read = decode(encode(join));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<Join>(*read).ports, join.ports);
+  EXPECT_EQ(std::get<Join>(*read).job_id, join.job_id) << "nothing is shortened for them";
+}
+
+TEST(Messages, RefuseTooManyPorts) {
+  const Ports nodes{0, std::vector<NodePorts>(kMostNodesWithPorts + 1)};
+  EXPECT_EQ(describe_excess(nodes),
+            "ports are reserved, and the job has 16385 nodes, expected at most 16384");
+  const NodePorts full{"", std::vector<std::uint16_t>(kMostPortsOfNode, 5'000)};
+  Ports ports{0, std::vector<NodePorts>(kMostPortsOfJob / kMostPortsOfNode, full)};
+  EXPECT_EQ(describe_excess(ports), "");
+  ports.nodes.push_back({"", {5'000}});
+  EXPECT_EQ(error_of(encode(ports)),
+            "in 'ports' 65537 ports are reserved on all nodes, expected at most 65536");
+}
+
+TEST(Messages, AreReadWithFieldsThatNobodyKnows) {
+  EXPECT_TRUE(decode(R"({"type": "beat", "colour": {"red": [1, 2]}})"));
+}
+
+TEST(Messages, AreReadWithEmptyOptionalFields) {
+  const auto ended =
+      decode(R"({"type": "ended", "attempt": 0, "failure": null, "gave_up": false})");
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(std::get<Ended>(*ended).failure);
+}
+
+TEST(Messages, SayWhatIsNoMessage) {
+  EXPECT_EQ(error_of(""), "no JSON: incomplete JSON");
+  EXPECT_EQ(error_of("[1]"), "no JSON object");
+  EXPECT_EQ(error_of("{}"), "'type' is missing, expected the name of a message");
+  EXPECT_EQ(error_of(R"({"type": "execute"})"),
+            R"('type' is "execute", expected the name of a message such as "join")");
+  EXPECT_NE(error_of(R"({"type": "beat"} x)"), "it was read");
+  EXPECT_NE(error_of("{\"type\": \"beat\", \"x\": \"\xFF\"}"), "it was read");
+}
+
+TEST(Messages, RefuseDeepNesting) {
+  const std::string deep = std::string(1'000, '[') + std::string(1'000, ']');
+  EXPECT_NE(error_of(R"({"type": "beat", "x": )" + deep + "}"), "it was read");
+}
+
+TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
+  EXPECT_EQ(error_of(R"({"type": "stop_asked"})"), "in 'stop_asked' 'signal' is missing");
+  EXPECT_EQ(error_of(with(StopAsked{15}, "/signal", 65)),
+            "in 'stop_asked' 'signal' is 65, expected a number from 1 to 64");
+  EXPECT_EQ(error_of(with(StopAsked{15}, "/signal", "15")),
+            "in 'stop_asked' 'signal' is \"15\", expected a number from 1 to 64");
+  EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/first_failure/node", -1)),
+            "in 'finish' 'end.first_failure.node' is -1, expected a number from 0 to 1000000");
+  EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/verdict", "won")),
+            "in 'finish' 'end.verdict' is \"won\", expected a verdict such as \"failed\"");
+  EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/gang/slowest/1/host", 1)),
+            "in 'finish' 'end.gang.slowest[1].host' is 1, expected a text of at most 255 bytes");
+  EXPECT_EQ(error_of(with(Ended{0, {}, true}, "/made_progress", 1)),
+            "in 'ended' 'made_progress' is 1, expected true or false");
+  EXPECT_EQ(error_of(with(Failed{}, "/failure", json::array{})),
+            "in 'failed' 'failure' is a list or object, expected an object");
+}
+
+TEST(Messages, RefuseWhatIsOutOfRange) {
+  const Message start = Start{};
+  const Message join = some_join();
+  Join of_listening = some_join();
+  of_listening.ports = {5'000};
+  of_listening.total_slots = 4;
+  const Message listening = of_listening;
+  const Message ports = Ports{0, {{"10.0.0.1", {5'000}}}};
+  const Message end = Finish{some_end()};
+  const std::vector<std::string> wrong = {
+      with(start, "/worker_port", 65'536),
+      with(start, "/worker_port", -1),
+      with(start, "/attempt", -1),
+      with(start, "/attempt", 1.0),
+      with(start, "/attempt", std::numeric_limits<std::uint64_t>::max()),
+      with(start, "/nodes", 0),
+      with(start, "/orphan_limit_seconds", -0.5),
+      with(start, "/orphan_limit_seconds", 1e300),
+      with(start, "/orphan_limit_seconds", "1"),
+      with(start, "/master_address", json::string(256, 'x')),
+      with(start, "/master_address", "two\nlines"),
+      with(join, "/node_rank", 1'000'001),
+      with(join, "/incarnation", "0123456789ABCDE"),
+      with(join, "/incarnation", "0123456789abcdeg"),
+      with(join, "/least_nodes", 5),
+      with(join, "/host", "\x1B[2J"),
+      with(listening, "/ports/0", 65'536),
+      with(listening, "/ports/0", "5000"),
+      with(listening, "/ports", json::array(kMostPortsOfNode + 1, 5'000)),
+      with(listening, "/ports", 5'000),
+      with(listening, "/total_slots", -1),
+      with(ports, "/nodes/0/host", "a\nb"),
+      with(ports, "/nodes/0/ports/0", -1),
+      with(ports, "/nodes/0", "10.0.0.1:5000"),
+      with(ports, "/nodes", nullptr),
+      with(end, "/end/exit_code", 256),
+      with(end, "/end/stop_signal", 0),
+      with(end, "/end/first_failure/status", json::object{}),
+      with(end, "/end/first_failure/status", json::object{{"signal", 9}}),
+      with(end, "/end/first_failure/status", json::object{{"code", -1}}),
+      with(end, "/end/first_failure/status", 9),
+      with(end, "/end/first_failure/last_lines", json::array(41, "x")),
+      with(end, "/end/first_failure/last_lines", json::array{1}),
+      with(end, "/end/gang/slowest", json::array(4, json::object())),
+      with(end, "/end/gang/past_attempts", json::array(11, json::object())),
+  };
+  for (const std::string& text : wrong) {
+    EXPECT_NE(error_of(text), "it was read") << text;
+  }
+}
+
+TEST(Messages, AreValidUtf8WhateverTheTextsAre) {
+  Failure failure = some_failure();
+  failure.host = "\xFF\xFE";
+  failure.last_lines = {"\x80", std::string("\0", 1)};
+  const std::string text = encode(Failed{0, failure});
+  EXPECT_EQ(valid_utf8(text), text);
+  EXPECT_TRUE(decode(text));
+}
+
+TEST(Messages, LoseTheControlCharactersOfAName) {
+  const auto waiting = decode(encode(Waiting{"a\x1B[2J\nb"}));
+  ASSERT_TRUE(waiting);
+  EXPECT_EQ(std::get<Waiting>(*waiting).progress, "a [2J b");
+}
+
+TEST(Messages, AreShortenedToTheirLimits) {
+  for (const std::string unit : {"x", "\xE2\x82\xAC", "\x01", "\xFF"}) {
+    std::string huge;
+    while (huge.size() < 100'000) {
+      huge += unit;
+    }
+    Failure failure = some_failure();
+    failure.host = failure.role = failure.start_error = failure.error_message = huge;
+    failure.last_lines.assign(100, huge);
+    JobEnd end = some_end();
+    end.first_failure = failure;
+    end.reason = huge;
+    end.gang.slowest.assign(100, {{0}, huge, 0});
+    end.gang.past_attempts.assign(100, {0, huge});
+    Join join = some_join();
+    join.job_id = join.mode = join.version = join.host = huge;
+    for (const Message& message : {Message(join), Message(Stop{0, 15, huge, end})}) {
+      const std::string text = encode(message);
+      const bool is_join = std::holds_alternative<Join>(message);
+      EXPECT_LE(text.size(), is_join ? kMostJoinBytes : kMostWordBytes);
+      EXPECT_TRUE(decode(text)) << decode(text).error().message;
+    }
+  }
+}
+
+TEST(Messages, KeepTheLastLinesAndTheLastAttempts) {
+  JobEnd end = some_end();
+  end.first_failure->last_lines.clear();
+  end.gang.past_attempts.clear();
+  for (int i = 0; i < 100; ++i) {
+    end.first_failure->last_lines.push_back("line " + std::to_string(i));
+    end.gang.past_attempts.push_back({i, "worker failed"});
+  }
+  const auto finish = std::get<Finish>(*decode(encode(Finish{end})));
+  EXPECT_EQ(finish.end.first_failure->last_lines.size(), 40U);
+  EXPECT_EQ(finish.end.first_failure->last_lines.back(), "line 99");
+  EXPECT_EQ(finish.end.gang.past_attempts.front().attempt, 90);
+}
+
+TEST(Messages, AreNeverSoOddThatTheOtherSideRefusesThem) {
+  Start start;
+  start.orphan_limit_seconds = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(decode(encode(start)));
+  start.orphan_limit_seconds = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(decode(encode(start)));
+  Failure failure;
+  failure.exit_code = 1'000;
+  failure.run_time_seconds = -1;
+  EXPECT_TRUE(decode(encode(Failed{-1, failure})));
+}
+
+}  // namespace
+}  // namespace muster::gang

@@ -1,0 +1,264 @@
+// Who may join, who sits where, who waits, who is refused. Whoever is refused, the gang goes on.
+#include "gang/decide/leader_story.hpp"
+
+namespace muster::gang {
+namespace {
+
+using State = Leader::State;
+
+/// What becomes of a join that somebody changed.
+template <typename Change>
+std::string answer_to(LeaderStory& story, const Change& change, LinkId link = 9) {
+  Join join = story.join_of(link, 2);
+  change(join);
+  return story.arrive(link, join);
+}
+
+TEST(Admission, RefusesAnotherJob) {
+  LeaderStory story(job_of(3));
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.job_id = "bert"; }),
+            "9: refused: it belongs to the job 'bert', and this is the job 'llama' | drop 9");
+  EXPECT_TRUE(story.has_said("refused host-j (10.0.0.10): it belongs to the job 'bert'"));
+}
+
+TEST(Admission, RefusesAnotherProtocol) {
+  LeaderStory story(job_of(3));
+  EXPECT_EQ(answer_to(story,
+                      [](Join& join) {
+                        join.protocol = kProtocol + 1;
+                        join.version = "9.9";
+                        join.job_id = "and everything else may differ, too";
+                      }),
+            "9: refused: muster 9.9 speaks version 2 of the protocol, the leader version 1; "
+            "all nodes need the same muster | drop 9");
+}
+
+TEST(Admission, RefusesAnotherNumberOfNodes) {
+  LeaderStory story(job_of(2, 3));
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.least_nodes = join.most_nodes = 4; }),
+            "9: refused: it was told that the job has 4 nodes, and the leader was told 2:3 | "
+            "drop 9");
+}
+
+TEST(Admission, RefusesAnotherMode) {
+  LeaderStory story(job_of(3));
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.mode = "mpi"; }),
+            "9: refused: it starts workers in the mode 'mpi', and the leader in the mode "
+            "'torchrun' | drop 9");
+}
+
+TEST(Admission, RefusesARankThatTheJobDoesNotHave) {
+  LeaderStory story(job_of(3));
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.node_rank = NodeRank{3}; }),
+            "9: refused: its node rank is 3, and the job has 3 nodes | drop 9");
+}
+
+TEST(Admission, RefusesMoreSlotsThanCanBeCounted) {
+  LeaderStory story(job_of(3));
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.slots = 2'000'000'000; }),
+            "9: refused: it has 2000000000 slots, which no node has | drop 9");
+}
+
+TEST(Admission, NamesAHundredRefusalsAndNotAMillion) {
+  LeaderStory story(job_of(3));
+  for (LinkId link = 10; link < 1'000; ++link) {
+    (void)answer_to(
+        story, [](Join& join) { join.mode = "mpi"; }, link);
+  }
+  EXPECT_EQ(story.warnings, 100);
+}
+
+TEST(Admission, RefusesAMessageThatWasReceivedBefore) {
+  LeaderStory story(job_of(3));
+  const Join join = story.join_of(1, 1);
+  (void)story.arrive(1, join);
+  (void)story.lose(1);
+
+  EXPECT_EQ(story.arrive(2, join), "2: refused: its message has been received before | drop 2");
+}
+
+TEST(Admission, LetsARefusedAgentTryAgainWithTheSameMessage) {
+  LeaderStory story(job_of(3));
+  Join join = story.join_of(1, 1);
+  join.mode = "mpi";
+  (void)story.arrive(1, join);
+  join.mode = "torchrun";
+
+  EXPECT_EQ(story.arrive(2, join), "2: admitted as node 1");
+}
+
+TEST(Admission, RefusesWhoComesAfterTheEnd) {
+  LeaderStory story = running(3);
+  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.end_all();
+  ASSERT_EQ(story.state(), State::Finishing);
+
+  EXPECT_EQ(story.arrive(9, 1),
+            "9: refused for now: the job has ended, and its leader is leaving | drop 9")
+      << "another job of that name may follow";
+}
+
+TEST(Admission, RefusesTheLeadersOwnRank) {
+  LeaderStory story(job_of(3));
+  EXPECT_EQ(story.arrive(9, 0), "9: refused: node rank 0 is the leader's own | drop 9");
+}
+
+TEST(Admission, GoesOnAfterEveryRefusal) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  (void)answer_to(story, [](Join& join) { join.job_id = "bert"; });
+  (void)answer_to(story, [](Join& join) { join.mode = "mpi"; });
+  (void)answer_to(story, [](Join& join) { join.node_rank = NodeRank{0}; });
+  (void)story.happen(LinkLost{9, "closed the connection"});
+
+  EXPECT_NE(story.arrive(2, 2).find("start 0 as node 2 of 3"), std::string::npos);
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.most_nodes = 77; }).substr(0, 10), "9: refused");
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Admission, HearsNothingMoreOfARefusedAgent) {
+  LeaderStory story = running(2);
+  (void)story.arrive(9, 0);
+  EXPECT_EQ(story.hear(9, Failed{0, failure_of(2)}), "");
+  EXPECT_EQ(story.hear(9, StopAsked{SIGTERM}), "");
+  EXPECT_EQ(story.hear(9, Beat{}), "");
+}
+
+// --- A rank that is taken -----------------------------------------------------------------------
+
+TEST(Admission, RefusesASecondAgentOnceTheFirstShowsThatItIsAlive) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  EXPECT_EQ(story.arrive(9, 1), "") << "nobody knows yet which of the two is alive";
+
+  EXPECT_EQ(story.hear(1, Beat{}),
+            "9: refused: node rank 1 is taken by host-b (10.0.0.2) | drop 9 | 1: beat");
+}
+
+TEST(Admission, AdmitsTheSecondAgentOnceTheFirstIsLost) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  (void)story.arrive(9, 1);
+
+  EXPECT_EQ(story.lose(1), "9: admitted as node 1");
+}
+
+TEST(Admission, AdmitsTheSecondAgentOnceTheFirstIsSilent) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  story.silence(1);
+  (void)story.wait(seconds(4));
+  (void)story.arrive(9, 1);
+
+  const std::string text = story.wait(seconds(6));
+  EXPECT_NE(text.find("9: admitted as node 1 | drop 1"), std::string::npos) << text;
+}
+
+TEST(Admission, LetsOneOfSeveralClaimantsSitDown) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  (void)story.arrive(8, 1);
+  (void)story.arrive(9, 1);
+  EXPECT_EQ(story.lose(1), "8: admitted as node 1");
+
+  EXPECT_EQ(story.hear(8, Beat{}),
+            "9: refused: node rank 1 is taken by host-i (10.0.0.9) | drop 9 | 8: beat");
+}
+
+TEST(Admission, ForgetsAClaimantThatLeaves) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  (void)story.arrive(9, 1);
+  EXPECT_EQ(story.lose(9), "");
+
+  EXPECT_EQ(story.hear(1, Beat{}), "1: beat");
+  EXPECT_NE(story.arrive(2, 2).find("start 0"), std::string::npos);
+}
+
+TEST(Admission, TellsAClaimantTheEndToo) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  (void)story.arrive(9, 1);
+
+  EXPECT_EQ(story.hear(0, StopAsked{SIGTERM}), "0,1,9: finish: stopped 143");
+}
+
+TEST(Admission, LetsAReturnedNodeReplaceItselfWhereTheLossWasNotNoticedYet) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  story.silence(1);
+  (void)story.wait(seconds(5));
+  EXPECT_EQ(story.arrive(9, 1), "");
+
+  EXPECT_EQ(story.wait(seconds(4)), "9: admitted as a spare | 0: stop 0 by SIGTERM | drop 1");
+  (void)story.hear(0, Ended{});
+  EXPECT_NE(story.wait(seconds(60)).find("9: start 1 as node 1 of 2"), std::string::npos);
+}
+
+// --- One agent too many -------------------------------------------------------------------------
+
+TEST(Admission, RefusesOneAgentTooManyWhereTheJobCannotRestart) {
+  LeaderStory story = running(2);
+  EXPECT_EQ(story.arrive(9), "9: refused: all 2 nodes of the job are here already | drop 9");
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Admission, SaysThatAJobWithAFreeSeatRunsAlready) {
+  LeaderStory story = running(job_of(2, 3), 2);
+  EXPECT_EQ(story.arrive(9, 2),
+            "9: refused: the job runs already, and it cannot restart (--max-restarts is 0) | "
+            "drop 9");
+}
+
+TEST(Admission, KeepsOneAgentTooManyAsASpare) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
+  EXPECT_TRUE(story.has_said("host-j (10.0.0.10) is a spare: it waits until a node is needed"));
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Admission, KeepsNotManyMoreSparesThanTheJobHasNodes) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  std::string last;
+  for (LinkId link = 10; link < 40 && last.find("refused") == std::string::npos; ++link) {
+    last = story.arrive(link);
+  }
+  EXPECT_NE(last.find("refused for now: there are more spares than the job has nodes"),
+            std::string::npos)
+      << last;
+}
+
+TEST(Admission, KeepsNoSpareForAJobThatEnds) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.hear(0, StopAsked{SIGTERM});
+  EXPECT_EQ(story.arrive(9).substr(0, 10), "9: refused");
+}
+
+TEST(Admission, LetsASpareLeave) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.arrive(9);
+  EXPECT_EQ(story.hear(9, StopAsked{SIGTERM}), "");
+  EXPECT_EQ(story.lose(9), "");
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Admission, TellsASpareTheEnd) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.arrive(9);
+  (void)story.hear(0, last_success_of(1));
+  EXPECT_EQ(story.hear(1, last_success_of(3)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+
+  EXPECT_EQ(story.end_all(), "0,1,9: finish: succeeded 0");
+}
+
+TEST(Admission, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
+  LeaderStory story(restarting(job_of(2)), std::nullopt);
+  story.answers_port = false;
+  (void)story.arrive(1);
+  EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
+  (void)story.lose(1);
+
+  EXPECT_EQ(story.happen(PortReserved{4'711, ""}), "9: admitted as node 1 | reserve port");
+}
+
+}  // namespace
+}  // namespace muster::gang

@@ -1,0 +1,92 @@
+// What must hold at the end of a job.
+#include "gang/decide/simulation/world.hpp"
+
+namespace muster::gang::simulation {
+
+std::string World::describe_the_living() const {
+  std::string text;
+  for (std::size_t i = 0; i < hosts_.size() && text.size() < 500; ++i) {
+    if (hosts_[i].is_running) {
+      text += (text.empty() ? "" : ", ") + name(i) + " in state " +
+              std::to_string(static_cast<int>(hosts_[i].agent->state()));
+    }
+  }
+  if (hosts_[0].leader) {
+    text += "; the leader in state " + std::to_string(static_cast<int>(hosts_[0].leader->state()));
+  }
+  return text;
+}
+
+void World::judge() {
+  if (!finding_.violations.empty()) {
+    return;
+  }
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i].is_running) {
+      violate("nothing happens any more: " + describe_the_living());
+      return;
+    }
+  }
+  for (const std::size_t id : alive_) {
+    if (!groups_[id].cannot_be_killed) {
+      violate("workers are left alive on " + name(static_cast<std::size_t>(groups_[id].host)));
+    }
+  }
+  const Host& leader = hosts_[0];
+  if (!leader.end || !leader.is_undisturbed) {
+    return;
+  }
+  check_success(*leader.end);
+  check_failure(*leader.end);
+  for (std::size_t i = 1; i < hosts_.size(); ++i) {
+    const Host& host = hosts_[i];
+    if (host.is_undisturbed && host.gang == generation_) {
+      compare(i, host.end, *leader.end);
+    }
+  }
+}
+
+void World::compare(std::size_t index, const std::optional<JobEnd>& end, const JobEnd& expected) {
+  const auto rank = [](const JobEnd& of) {
+    return of.first_failure ? of.first_failure->global_rank.value : -1;
+  };
+  if (!end) {
+    violate(name(index) + " reports nothing");
+  } else if (end->verdict != expected.verdict || end->exit_code != expected.exit_code ||
+             end->attempt != expected.attempt || end->reason != expected.reason ||
+             rank(*end) != rank(expected)) {
+    violate(name(index) + " reports '" + words_of(*end) + ": " + end->reason +
+            "', and the leader '" + words_of(expected) + ": " + expected.reason + "'");
+  }
+}
+
+/// A job has succeeded if and only if all nodes of the last attempt have.
+void World::check_success(const JobEnd& end) {
+  int succeeded = 0;
+  for (const Group& group : groups_) {
+    const bool is_last = group.generation == generation_ && group.start.attempt == end.attempt;
+    succeeded += is_last && group.has_succeeded ? 1 : 0;
+    if (is_last && end.verdict == Verdict::Succeeded && !group.has_succeeded) {
+      violate("the job has succeeded, and node " + to_string(group.start.node_rank) + " has not");
+    }
+  }
+  if (end.verdict == Verdict::Succeeded && succeeded != end.gang.nodes) {
+    violate("the job has succeeded, and only " + std::to_string(succeeded) + " nodes have");
+  }
+  if ((end.verdict == Verdict::Succeeded) != (end.exit_code == 0)) {
+    violate("odd end: " + words_of(end));
+  }
+}
+
+/// The first failure is the one that the leader heard of first.
+void World::check_failure(const JobEnd& end) {
+  if (!end.first_failure || end.first_failure->is_early_exit) {
+    return;
+  }
+  const auto first = first_failures_.find({generation_, end.attempt});
+  if (first == first_failures_.end() || first->second != end.first_failure->global_rank) {
+    violate("rank " + to_string(end.first_failure->global_rank) + " was not the first to fail");
+  }
+}
+
+}  // namespace muster::gang::simulation

@@ -1,0 +1,231 @@
+// Workers, and what strikes hosts.
+#include "gang/decide/simulation/world.hpp"
+
+#include <csignal>
+
+namespace muster::gang::simulation {
+
+namespace {
+
+constexpr std::uint16_t kFirstPort = 5'000;  // of host 0
+
+}  // namespace
+
+std::vector<std::uint16_t> World::ports_of(std::size_t index) const {
+  return scenario_.has_ports && index % 2 == 1
+             ? std::vector{static_cast<std::uint16_t>(kFirstPort + index)}
+             : std::vector<std::uint16_t>{};
+}
+
+/// Every node is told the ports of those who take part, its own at its place, and none of another
+/// attempt.
+void World::check_ports(std::size_t index, const Start& start) {
+  std::set<std::uint16_t> seen;
+  for (const NodePorts& node : start.ports) {
+    for (const std::uint16_t port : node.ports) {
+      // An agent that came back before the loss of its former self was noticed is there twice.
+      const bool has_come_back = hosts_[port - kFirstPort].life > 0;
+      if (!seen.insert(port).second && !has_come_back) {
+        violate("two nodes have the port " + std::to_string(port));
+      }
+    }
+  }
+  const auto rank = static_cast<std::size_t>(start.node_rank.value);
+  const bool is_whole = start.ports.size() == static_cast<std::size_t>(start.nodes);
+  const bool is_own = is_whole && start.ports[rank].ports == ports_of(index);
+  if (start.ports.empty() ? !ports_of(index).empty() : !is_own) {
+    violate(name(index) + " is told wrong ports in attempt " + std::to_string(start.attempt));
+  }
+  for (const std::size_t other : alive_) {
+    const Group& group = groups_[other];
+    if (group.generation == generation_ && group.start.attempt == start.attempt &&
+        group.start.ports != start.ports) {
+      violate(name(index) + " is told other ports than " +
+              name(static_cast<std::size_t>(group.host)));
+    }
+  }
+}
+
+void World::start_group(std::size_t index, const Start& start) {
+  for (const std::size_t other : alive_) {
+    const Group& group = groups_[other];
+    const bool is_older = group.generation == generation_ && group.start.attempt < start.attempt;
+    if (is_older || static_cast<std::size_t>(group.host) == index) {
+      violate("attempt " + std::to_string(start.attempt) + " starts on " + name(index) +
+              " while attempt " + std::to_string(group.start.attempt) + " is alive on " +
+              name(static_cast<std::size_t>(group.host)));
+    }
+    if (!is_older && static_cast<std::size_t>(group.host) != index) {
+      break;  // they are in the order of their start
+    }
+  }
+  check_ports(index, start);
+  const std::size_t id = groups_.size();
+  Group& group = groups_.emplace_back();
+  group.host = static_cast<int>(index);
+  group.life = hosts_[index].life;
+  group.generation = generation_;
+  group.start = start;
+  hosts_[index].group = id;
+  alive_.insert(id);
+  if (chance(scenario_.failures)) {
+    at(now_ + up_to(attempt_ends_), [=, this] { fail(id); });
+  }
+  const Instant first = now_ + attempt_ends_ + up_to(scenario_.skew);
+  at(first, [=, this] { succeed(id, /*is_last=*/false); });
+  at(first + up_to(scenario_.skew), [=, this] { succeed(id, /*is_last=*/true); });
+}
+
+void World::fail(std::size_t id) {
+  Group& group = groups_[id];
+  if (!group.is_alive || group.is_ending) {
+    return;
+  }
+  Failure failure = failure_of(group.start.slots_before);
+  failure.node = group.start.node_rank;
+  failure.exit_code = static_cast<int>(pick(1, 3));
+  failure.status = ExitStatus::exited(failure.exit_code);
+  group.failure = failure;
+  log(name(static_cast<std::size_t>(group.host)), "'s worker fails");
+  tell_agent(static_cast<std::size_t>(group.host), group.life, WorkerFailed{failure});
+  stop_group(id, scenario_.grace);
+}
+
+void World::succeed(std::size_t id, bool is_last) {
+  Group& group = groups_[id];
+  if (!group.is_alive || group.is_ending) {
+    return;
+  }
+  Succeeded succeeded = success_of(group.start.slots_before);
+  succeeded.is_last = is_last;
+  group.has_succeeded = is_last;
+  log(name(static_cast<std::size_t>(group.host)),
+      is_last ? " has succeeded" : "'s worker succeeds");
+  tell_agent(static_cast<std::size_t>(group.host), group.life, WorkerSucceeded{succeeded});
+  if (is_last) {
+    stop_group(id, milliseconds(100));
+  }
+}
+
+void World::stop_group(std::size_t id, milliseconds grace) {
+  Group& group = groups_[id];
+  if (!group.is_alive || group.cannot_be_killed) {
+    return;
+  }
+  const milliseconds obeys =
+      chance(scenario_.stubborn) ? grace : up_to(std::min<milliseconds>(grace, seconds(2)));
+  const Instant end = now_ + std::min(grace, obeys) + up_to(kKilling);
+  if (group.is_ending && group.ends_at <= end) {
+    return;
+  }
+  group.is_ending = true;
+  group.ends_at = end;
+  at(end, [this, id, end] {
+    if (groups_[id].is_alive && groups_[id].ends_at == end) {
+      end_group(id);
+    }
+  });
+}
+
+void World::end_group(std::size_t id) {
+  Group& group = groups_[id];
+  const auto index = static_cast<std::size_t>(group.host);
+  group.cannot_be_killed = !group.has_succeeded && chance(scenario_.unkillable);
+  if (group.cannot_be_killed) {
+    log(name(index), " gives up: a process cannot be killed");
+  } else {
+    group.is_alive = false;
+    alive_.erase(id);
+    log(name(index), "'s workers have ended");
+  }
+  // A console that nobody reads may keep an agent from saying so.
+  const bool is_stalled = !group.cannot_be_killed && chance(scenario_.stalls);
+  hosts_[index].is_undisturbed &= !is_stalled;
+  at(now_ + (is_stalled ? up_to(seconds(200)) : milliseconds(0)), [this, id] { report_end(id); });
+}
+
+void World::report_end(std::size_t id) {
+  const Group& group = groups_[id];
+  const auto progress = chance(0.3) ? std::optional(chance(0.7)) : std::nullopt;
+  tell_agent(static_cast<std::size_t>(group.host),
+             group.life,
+             AttemptOver{group.failure, progress, group.cannot_be_killed});
+}
+
+void World::strike(const Fault& fault) {
+  const auto index = static_cast<std::size_t>(fault.host);
+  Host& host = hosts_[index];
+  log(name(index), " is struck by fault ", std::to_string(static_cast<int>(fault.kind)));
+  host.is_undisturbed = false;
+  switch (fault.kind) {
+    case Fault::Kind::Crash:
+      crash(index);
+      come_back(fault);
+      break;
+    case Fault::Kind::KillAgent:
+      if (host.is_running && host.group) {
+        stop_group(*host.group, up_to(kGuard));
+      }
+      end_process(index);
+      come_back(fault);
+      break;
+    case Fault::Kind::CutOff:
+    case Fault::Kind::CutFrom:
+    case Fault::Kind::CutTo:
+      host.is_cut_from |= fault.kind != Fault::Kind::CutTo;
+      host.is_cut_to |= fault.kind != Fault::Kind::CutFrom;
+      at(now_ + fault.lasts, [this, index] { mend(index); });
+      break;
+    case Fault::Kind::Reset:
+      if (host.link != kOwnLink && host.is_running) {
+        send(host.link, Direction::ToLeader, Closed{});
+        send(host.link, Direction::ToAgent, Closed{});
+      }
+      break;
+    case Fault::Kind::Sleep:
+      if (!std::exchange(host.has_slept, true)) {
+        host.asleep_until = now_ + fault.lasts;
+      }
+      break;
+    case Fault::Kind::Signal:
+      tell_agent(index, host.life, StopSignal{SIGTERM});
+      break;
+    case Fault::Kind::GuardGone:
+      tell_agent(index, host.life, GuardGone{});
+      break;
+  }
+}
+
+void World::crash(std::size_t index) {
+  Host& host = hosts_[index];
+  host.has_power = false;
+  for (const std::size_t id : std::vector<std::size_t>(alive_.begin(), alive_.end())) {
+    if (static_cast<std::size_t>(groups_[id].host) == index) {
+      groups_[id].is_alive = false;
+      alive_.erase(id);
+    }
+  }
+  if (host.is_running) {
+    forget_process(host);
+  }
+}
+
+void World::come_back(const Fault& fault) {
+  if (!fault.returns_after) {
+    return;
+  }
+  at(now_ + *fault.returns_after, [this, index = static_cast<std::size_t>(fault.host)] {
+    log(name(index), " is back");
+    hosts_[index].has_power = true;
+    start_agent(index);
+  });
+}
+
+void World::mend(std::size_t index) {
+  log(name(index), " is connected again");
+  hosts_[index].is_cut_from = false;
+  hosts_[index].is_cut_to = false;
+  flush(index);
+}
+
+}  // namespace muster::gang::simulation

@@ -1,0 +1,208 @@
+#pragma once
+
+// The world of the simulation: a clock, a network, hosts with agents and workers, and a judge who
+// looks on. Each of them has its file.
+
+#include "gang/decide/simulation/simulation.hpp"
+#include "gang/decide/words.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace muster::gang::simulation {
+
+constexpr Instant kBegin{std::chrono::hours(1'000)};
+/// A job that is not over by then hangs: every wait in a scenario is a minute or two.
+constexpr seconds kBound{2 * 3'600};
+constexpr std::uint64_t kMostEvents = 20'000'000;
+constexpr std::size_t kLogLines = 80;
+constexpr seconds kDialLimit{10};
+/// The guard of a killed agent ends its workers so fast.
+constexpr milliseconds kGuard{500};
+/// From KILL until the last process is gone.
+constexpr milliseconds kKilling{50};
+
+enum class Direction {
+  ToLeader,
+  ToAgent
+};
+
+struct Closed {};
+using Packet = std::variant<Message, Closed>;
+
+/// One link. Bytes keep their order on it, and are kept while the network is cut.
+struct Connection {
+  int host = 0;
+  int agent_life = 0;
+  int leader_life = 0;
+  bool is_open_at_agent = true;
+  bool is_open_at_leader = true;
+  bool has_joined = false;
+  std::deque<Packet> held[2];
+  Instant last[2];
+};
+
+/// The workers of one node in one attempt.
+struct Group {
+  int host = 0;
+  int life = 0;        ///< of the agent that started it
+  int generation = 0;  ///< of the leader
+  Start start;
+  bool is_alive = true;
+  bool is_ending = false;
+  bool has_succeeded = false;
+  bool cannot_be_killed = false;
+  Instant ends_at;
+  int signals = 0;
+  std::optional<Failure> failure;
+};
+
+struct Host {
+  bool has_power = true;
+  bool is_cut_from = false;
+  bool is_cut_to = false;
+  bool has_slept = false;  ///< once is enough: two in a row are a longer one
+  Instant asleep_until;
+  int life = 0;  ///< counts its agents
+  bool is_running = false;
+  std::optional<Participant> agent;
+  std::optional<Leader> leader;
+  bool has_left = false;
+  bool is_dissolved = false;
+  LinkId link = kOwnLink;
+  std::optional<Instant> agent_wake;
+  std::optional<Instant> leader_wake;
+  std::optional<std::size_t> group;
+
+  // For the judge.
+  bool is_undisturbed = true;
+  std::optional<int> gang;    ///< the generation of the leader that admitted it
+  std::optional<JobEnd> end;  ///< what its agent reported
+};
+
+class World {
+ public:
+  World(const Scenario& scenario, bool keeps_log);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Finding run();
+
+ private:
+  struct Timed {
+    Instant at;
+    std::uint64_t order = 0;
+    std::function<void()> what;
+    bool operator<(const Timed& other) const {
+      return std::tie(other.at, other.order) < std::tie(at, order);
+    }
+  };
+
+  // Time and chance.
+  void at(Instant moment, std::function<void()> what);
+  std::int64_t pick(std::int64_t least, std::int64_t most);
+  milliseconds up_to(milliseconds most) { return milliseconds(pick(0, most.count())); }
+  bool chance(double likely) { return std::uniform_real_distribution<double>()(random_) < likely; }
+  std::chrono::microseconds latency();
+  template <typename... Pieces>
+  void log(const Pieces&... pieces) {
+    if (!keeps_log_) {
+      return;
+    }
+    std::string line = std::to_string(std::chrono::duration<double>(now_ - kBegin).count()) + "  ";
+    ((line += pieces), ...);
+    log_.push_back(std::move(line));
+    if (log_.size() > kLogLines) {
+      log_.pop_front();
+    }
+  }
+  void violate(const std::string& what);
+  static std::string name(std::size_t host) { return "host " + std::to_string(host); }
+
+  // Agents.
+  void start_agent(std::size_t index);
+  void end_process(std::size_t index);
+  static void forget_process(Host& host);
+  void tell_agent(std::size_t index, int life, const ParticipantEvent& event);
+  void tell_leader(int life, const LeaderEvent& event);
+  void note_failure(const LeaderEvent& event);
+  void carry_out(std::size_t index, const ParticipantActions& actions);
+  void act(std::size_t index, const Dial& /*wanted*/);
+  void connect(std::size_t index, int life);
+  void act(std::size_t index, const Tell& wanted);
+  void act(std::size_t index, const HangUp& /*wanted*/);
+  void act(std::size_t index, const StartAttempt& wanted) { start_group(index, wanted.start); }
+  void act(std::size_t index, const StopAttempt& wanted);
+  void act(std::size_t index, const PassSignal& /*wanted*/);
+  void act(std::size_t index, const KillAttempt& /*wanted*/);
+  void act(std::size_t index, const Mention& wanted) { log(name(index), " says: ", wanted.text); }
+  void act(std::size_t index, const Leave& wanted);
+
+  // The leader.
+  void check_starts(const LeaderActions& actions);
+  void carry_out(const LeaderActions& actions);
+  void act(const SendTo& wanted);
+  void act(const Drop& wanted);
+  void act(const ReservePort& /*wanted*/);
+  void act(const LookUpHosts& /*wanted*/);
+  void act(const Say& wanted) { log("leader says: ", wanted.text); }
+  void act(const Dissolve& /*wanted*/);
+  void hear(std::size_t index, int life, const Message& message);
+
+  // The network.
+  [[nodiscard]] bool is_cut(const Connection& connection, Direction direction) const;
+  void send(LinkId link, Direction direction, Packet packet);
+  void pass(LinkId link, Direction direction, Packet packet);
+  void flush(std::size_t index);
+  void deliver(LinkId link, Direction direction, const Packet& packet);
+  void deliver_to_leader(LinkId link, const Packet& packet);
+  void close(LinkId link, Direction direction);
+
+  // Workers.
+  void start_group(std::size_t index, const Start& start);
+  [[nodiscard]] std::vector<std::uint16_t> ports_of(std::size_t index) const;
+  void check_ports(std::size_t index, const Start& start);
+  void fail(std::size_t id);
+  void succeed(std::size_t id, bool is_last);
+  void stop_group(std::size_t id, milliseconds grace);
+  void end_group(std::size_t id);
+  void report_end(std::size_t id);
+
+  // Faults.
+  void strike(const Fault& fault);
+  void crash(std::size_t index);
+  void come_back(const Fault& fault);
+  void mend(std::size_t index);
+
+  // The judge.
+  [[nodiscard]] std::string describe_the_living() const;
+  void judge();
+  void compare(std::size_t index, const std::optional<JobEnd>& end, const JobEnd& expected);
+  void check_success(const JobEnd& end);
+  void check_failure(const JobEnd& end);
+
+  const Scenario& scenario_;
+  bool keeps_log_;
+  std::mt19937_64 random_;
+  Instant now_ = kBegin;
+  std::uint64_t order_ = 0;
+  std::vector<Timed> queue_;
+  std::vector<Host> hosts_;
+  std::deque<Connection> connections_;  ///< by LinkId
+  std::map<LinkId, int> slots_;         ///< of those who joined
+  std::deque<Group> groups_;
+  std::set<std::size_t> alive_;  ///< groups, in the order of their start
+  int generation_ = 0;           ///< counts the leaders
+  std::map<std::pair<int, int>, GlobalRank> first_failures_;  ///< by generation and attempt
+  milliseconds attempt_ends_{0};
+  std::deque<std::string> log_;
+  Finding finding_;
+};
+
+}  // namespace muster::gang::simulation

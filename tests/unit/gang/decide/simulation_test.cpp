@@ -1,0 +1,94 @@
+// Whole jobs under chance: lost, late, half-open and reordered connections, agents that come late,
+// crash and return, workers that fail or will not end. A failure prints its seed and the end of the
+// log; SIMULATION_SEED=<number> repeats one.
+#include "gang/decide/simulation/simulation.hpp"
+
+#include "gang/decide/words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+namespace muster::gang::simulation {
+namespace {
+
+constexpr std::uint64_t kScenarios = 1'000;
+constexpr std::uint64_t kLargeScenarios = 4;
+constexpr int kManyAgents = 2'000;
+
+/// The seed to repeat, if somebody asks for one.
+std::optional<std::uint64_t> wanted_seed() {
+  const char* const text = std::getenv("SIMULATION_SEED");  // NOLINT(concurrency-mt-unsafe)
+  return text == nullptr ? std::nullopt : std::optional(std::strtoull(text, nullptr, 10));
+}
+
+/// Plays it, and again with a log when something is wrong.
+Finding check(const Scenario& scenario) {
+  Finding finding = play(scenario, /*keeps_log=*/false);
+  if (finding.violations.empty()) {
+    return finding;
+  }
+  finding = play(scenario, /*keeps_log=*/true);
+  std::string text = "SIMULATION_SEED=" + std::to_string(scenario.seed) + "\n";
+  for (const std::string& line : finding.log) {
+    text += "  " + line + "\n";
+  }
+  for (const std::string& violation : finding.violations) {
+    text += violation + "\n";
+  }
+  ADD_FAILURE() << text;
+  return finding;
+}
+
+/// Scenarios of seeds that differ from run to run, until one shows something wrong.
+template <typename Look>
+void for_many_seeds(std::uint64_t count, const Look& look) {
+  const auto wanted = wanted_seed();
+  const std::uint64_t first = wanted.value_or(std::random_device{}());
+  for (std::uint64_t i = 0; i < (wanted ? 1 : count) && !testing::Test::HasFailure(); ++i) {
+    look(first + i);
+  }
+}
+
+TEST(Simulation, KeepsItsPromisesInEveryRandomJob) {
+  for_many_seeds(kScenarios, [](std::uint64_t seed) { (void)check(random_scenario(seed)); });
+}
+
+TEST(Simulation, KeepsItsPromisesWithThousandsOfAgents) {
+  for_many_seeds(kLargeScenarios, [](std::uint64_t seed) {
+    const Finding finding = check(large_scenario(seed, kManyAgents));
+
+    // Admitted, finished, a few words on how the wait goes; started and stopped with each attempt.
+    const auto most = static_cast<std::uint64_t>(kManyAgents * (8 + 2 * finding.attempts));
+    EXPECT_LE(finding.messages, most) << "SIMULATION_SEED=" << seed;
+  });
+}
+
+TEST(Simulation, EndsAJobWithoutTroubleWithSuccess) {
+  Scenario scenario = large_scenario(1, kManyAgents);
+  scenario.faults.clear();
+  scenario.failures = 0;
+  scenario.policy.most_nodes = scenario.policy.least_nodes = kManyAgents;
+
+  const Finding finding = check(scenario);
+
+  EXPECT_EQ(finding.attempts, 1);
+  ASSERT_EQ(finding.ends.size(), static_cast<std::size_t>(kManyAgents));
+  for (const auto& end : finding.ends) {
+    ASSERT_TRUE(end);
+    EXPECT_EQ(words_of(*end), "succeeded 0");
+  }
+}
+
+TEST(Simulation, IsTheSameForTheSameSeed) {
+  const Finding one = play(random_scenario(42), /*keeps_log=*/true);
+  const Finding other = play(random_scenario(42), /*keeps_log=*/true);
+
+  EXPECT_FALSE(one.log.empty());
+  EXPECT_EQ(one.log, other.log);
+  EXPECT_EQ(one.events, other.events);
+}
+
+}  // namespace
+}  // namespace muster::gang::simulation

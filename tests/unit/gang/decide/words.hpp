@@ -1,0 +1,161 @@
+#pragma once
+
+// Messages and actions of the gang in words, so that a test reads as a story.
+
+#include "gang/decide/leader.hpp"
+#include "gang/decide/participant.hpp"
+
+#include <string>
+
+namespace muster::gang {
+
+[[nodiscard]] inline std::string words_of(const JobEnd& end) {
+  static constexpr const char* kNames[] = {
+      "succeeded", "failed", "stopped", "incomplete", "lost", "hung"};
+  return std::string(kNames[static_cast<std::size_t>(end.verdict)]) + " " +
+         std::to_string(end.exit_code);
+}
+
+/// "admitted as node 1", "start 0 as node 1 of 2, slots 2 of 4", "finish: lost 69".
+[[nodiscard]] inline std::string words_of(const Message& message) {
+  struct Words {
+    std::string operator()(const Join& join) const {
+      return "join" + (join.node_rank ? " as node " + to_string(*join.node_rank) : "");
+    }
+    std::string operator()(const Beat&) const { return "beat"; }
+    std::string operator()(const Failed& failed) const {
+      return "failed " + std::to_string(failed.attempt);
+    }
+    std::string operator()(const Succeeded& succeeded) const {
+      return "succeeded " + std::to_string(succeeded.attempt);
+    }
+    std::string operator()(const Ended& ended) const {
+      return "ended " + std::to_string(ended.attempt);
+    }
+    std::string operator()(const StopAsked& asked) const {
+      return "stop asked by " + signal_name(asked.signal) + (asked.is_urgent ? ", now" : "");
+    }
+    std::string operator()(const Admitted& admitted) const {
+      return admitted.seat ? "admitted as node " + to_string(*admitted.seat)
+                           : "admitted as a spare";
+    }
+    std::string operator()(const Refused& refused) const {
+      return (refused.may_retry ? "refused for now: " : "refused: ") + refused.reason;
+    }
+    std::string operator()(const Waiting&) const { return "waiting"; }
+    std::string operator()(const Ports& ports) const {
+      std::string nodes;
+      for (const NodePorts& node : ports.nodes) {
+        nodes += " " + node.host;
+        for (const std::uint16_t port : node.ports) {
+          nodes += ":" + std::to_string(port);
+        }
+      }
+      return "ports of " + std::to_string(ports.attempt) + nodes;
+    }
+    std::string operator()(const Start& start) const {
+      return "start " + std::to_string(start.attempt) + " as node " + to_string(start.node_rank) +
+             " of " + std::to_string(start.nodes) + ", slots " +
+             std::to_string(start.slots_before) + " of " + std::to_string(start.slots_total);
+    }
+    std::string operator()(const Stop& stop) const {
+      return "stop " + std::to_string(stop.attempt) + " by " + signal_name(stop.signal) +
+             (stop.is_urgent ? ", now" : "") +
+             (stop.end ? ", the end is " + words_of(*stop.end) : "");
+    }
+    std::string operator()(const Finish& finish) const { return "finish: " + words_of(finish.end); }
+  };
+  return std::visit(Words{}, message);
+}
+
+/// What a leader does; empty for what it only says.
+[[nodiscard]] inline std::string words_of(const LeaderAction& action) {
+  struct Words {
+    std::string operator()(const SendTo& sent) const {
+      std::string links;
+      for (const LinkId link : sent.links) {
+        links += (links.empty() ? "" : ",") + std::to_string(link);
+      }
+      return links + ": " + words_of(sent.message);
+    }
+    std::string operator()(const Drop& drop) const { return "drop " + std::to_string(drop.link); }
+    std::string operator()(const ReservePort&) const { return "reserve port"; }
+    std::string operator()(const LookUpHosts& wanted) const {
+      std::string names;
+      for (const std::string& name : wanted.names) {
+        names += " " + name;
+      }
+      return "look up" + names;
+    }
+    std::string operator()(const Say&) const { return {}; }
+    std::string operator()(const Dissolve&) const { return "dissolve"; }
+  };
+  return std::visit(Words{}, action);
+}
+
+/// What an agent does; empty for what it only says.
+[[nodiscard]] inline std::string words_of(const ParticipantAction& action) {
+  struct Words {
+    std::string operator()(const Dial&) const { return "dial"; }
+    std::string operator()(const Tell& tell) const { return "tell " + words_of(tell.message); }
+    std::string operator()(const HangUp&) const { return "hang up"; }
+    std::string operator()(const StartAttempt& wanted) const {
+      return "start workers of " + std::to_string(wanted.start.attempt);
+    }
+    std::string operator()(const StopAttempt& stop) const {
+      return "stop workers by " + signal_name(stop.signal) +
+             (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms" : "");
+    }
+    std::string operator()(const PassSignal& pass) const {
+      return "pass " + signal_name(pass.signal);
+    }
+    std::string operator()(const KillAttempt&) const { return "kill workers"; }
+    std::string operator()(const Mention&) const { return {}; }
+    std::string operator()(const Leave& leave) const { return "leave: " + words_of(leave.end); }
+  };
+  return std::visit(Words{}, action);
+}
+
+/// "1: admitted as node 1 | drop 2".
+template <typename Action>
+[[nodiscard]] std::string words_of(const std::vector<Action>& actions) {
+  std::string text;
+  for (const Action& action : actions) {
+    const std::string words = words_of(action);
+    text += (text.empty() || words.empty() ? "" : " | ") + words;
+  }
+  return text;
+}
+
+/// A rank that failed; two ranks a node.
+[[nodiscard]] inline Failure failure_of(int rank, ExitStatus status = ExitStatus::exited(9)) {
+  Failure failure;
+  failure.node = NodeRank{rank / 2};
+  failure.host = std::string("host-") + static_cast<char>('a' + rank / 2);
+  failure.global_rank = GlobalRank{rank};
+  failure.local_rank = LocalRank{rank % 2};
+  failure.pid = 1'000 + rank;
+  failure.status = status;
+  failure.exit_code = status.shell_code();
+  return failure;
+}
+
+/// A rank that ended with 0; two ranks a node.
+[[nodiscard]] inline Succeeded success_of(int rank, int attempt = 0) {
+  Succeeded succeeded;
+  succeeded.attempt = attempt;
+  succeeded.global_rank = GlobalRank{rank};
+  succeeded.local_rank = LocalRank{rank % 2};
+  succeeded.pid = 1'000 + rank;
+  succeeded.run_time_seconds = 1;
+  return succeeded;
+}
+
+/// The last of a node's ranks that ended with 0.
+[[nodiscard]] inline Succeeded last_success_of(int rank, int attempt = 0) {
+  Succeeded succeeded = success_of(rank, attempt);
+  succeeded.is_last = true;
+  return succeeded;
+}
+
+}  // namespace muster::gang
