@@ -1,7 +1,8 @@
 // Everything that answers a question instead of running a job.
 #include "explain.hpp"
 
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
+#include <muster/options/typed_settings.hpp>
 
 #include <unistd.h>
 

@@ -2,8 +2,8 @@
 #include "gang_setup.hpp"
 
 #include <muster/base/endpoint.hpp>
-#include <muster/environment/settings.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/options/settings.hpp>
 
 #include <random>
 

@@ -1,6 +1,5 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
 #include "explain.hpp"
-#include "front_end.hpp"
 #include "gang_setup.hpp"
 #include "options.hpp"
 #include "plan_job.hpp"
@@ -8,7 +7,9 @@
 
 #include <muster/base/yaml.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/front_end/front_end.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/options/typed_settings.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/report/report.hpp>
 #include <muster/run/run.hpp>

@@ -1,6 +1,8 @@
 // The options of muster. A new one is a new row here and its use; nothing else knows the list.
 #include "options.hpp"
 
+#include <muster/environment/marker.hpp>
+
 #include <array>
 
 namespace muster {
@@ -288,10 +290,15 @@ constexpr auto kTable = std::to_array<Option>({
     {"print-man", '\0', nullptr, "Help", "Print the manual page."},
 });
 
+/// Our marker; the token, for which there is no flag since command lines are public; and what others
+/// mean by a name of ours: images say which version they hold.
+constexpr std::array<std::string_view, 3> kNoOptions = {
+    kMarkerVariable, "MUSTER_TOKEN", "MUSTER_VERSION"};
+
 }  // namespace
 
-std::span<const Option> option_table() {
-  return kTable;
+OptionTable own_options() {
+  return {kTable, kNoOptions};
 }
 
 }  // namespace muster

@@ -1,10 +1,10 @@
 // Joins the stages up to the plan.
 #include "plan_job.hpp"
 
-#include "front_end.hpp"
 #include "requests.hpp"
 
 #include <muster/environment/topology.hpp>
+#include <muster/front_end/front_end.hpp>
 #include <muster/supervise/stop_signals.hpp>
 
 namespace muster {

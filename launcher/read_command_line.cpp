@@ -1,22 +1,19 @@
-// Reads options with Boost.Program_options. It would look for options behind the program too, so
-// the command line is cut there first.
-#include "front_end.hpp"
-#include "option_syntax.hpp"
+// Cuts the command line into options and program, and reads both.
+#include "options.hpp"
 
-#include <boost/program_options.hpp>
+#include <muster/front_end/front_end.hpp>
+#include <muster/options/syntax.hpp>
 
 namespace muster {
 namespace {
 
-namespace po = boost::program_options;
-
 /// True when the option's value is the next token.
-bool takes_next(const std::string& token) {
+bool takes_next(const OptionTable& table, const std::string& token) {
   if (token.starts_with("--")) {
-    const Option* const option = find_option(token.substr(2));  // with "=value" it is not found
+    const Option* const option = table.find(token.substr(2));  // with "=value" it is not found
     return option != nullptr && option->argument != nullptr;
   }
-  const Option* const option = token.size() == 2 ? find_letter(token[1]) : nullptr;
+  const Option* const option = token.size() == 2 ? table.find_letter(token[1]) : nullptr;
   return option != nullptr && option->argument != nullptr;
 }
 
@@ -32,6 +29,7 @@ struct Cut {
 };
 
 Cut cut(std::span<const std::string> tokens) {
+  const OptionTable table = own_options();
   Cut result;
   std::size_t i = 0;
   for (bool is_done = false; i < tokens.size() && !is_done; ++i) {
@@ -45,7 +43,7 @@ Cut cut(std::span<const std::string> tokens) {
     }
     const std::string token = tokens[i].starts_with("--") ? with_dashes(tokens[i]) : tokens[i];
     result.options.push_back(token);
-    if (takes_next(token) && i + 1 < tokens.size()) {
+    if (takes_next(table, token) && i + 1 < tokens.size()) {
       result.options.push_back(tokens[++i]);
     }
     is_done = is_module_option(token);  // what follows are the module's arguments
@@ -53,66 +51,6 @@ Cut cut(std::span<const std::string> tokens) {
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
   return result;
-}
-
-po::options_description describe_options() {
-  po::options_description all;
-  for (const Option& option : option_table()) {
-    const std::string names =
-        std::string(option.name) + (option.letter != '\0' ? std::string(",") + option.letter : "");
-    if (option.argument != nullptr) {
-      all.add_options()(names.c_str(), po::value<std::string>());
-    } else {
-      all.add_options()(names.c_str(), "");
-    }
-  }
-  return all;
-}
-
-Error unknown_own_option(const std::string& typed) {
-  const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
-  return unknown_option(typed.starts_with('-') ? typed : "--" + typed,
-                        nearest_option(bare.substr(0, bare.find('='))),
-                        "'muster --help' lists them, and a program that begins with a dash goes "
-                        "behind '--'");
-}
-
-Error syntax_error(const po::invalid_command_line_syntax& error) {
-  using Syntax = po::invalid_command_line_syntax;
-  const std::string name = error.get_option_name();
-  switch (error.kind()) {
-    case Syntax::missing_parameter:
-    case Syntax::empty_adjacent_parameter:
-      return Error{ErrorKind::BadUsage, name + " needs a value"};
-    case Syntax::extra_parameter:
-      return Error{ErrorKind::BadUsage, name + " is a switch and takes no value"};
-    default:
-      return Error{ErrorKind::BadUsage, name + " is not written correctly"};
-  }
-}
-
-Result<> read_flags(const std::vector<std::string>& tokens, Settings& settings) {
-  namespace style = po::command_line_style;
-  constexpr int kStyle =
-      static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
-  try {
-    const po::options_description all = describe_options();
-    const auto parsed = po::command_line_parser(tokens).options(all).style(kStyle).run();
-    for (const auto& option : parsed.options) {
-      const std::string name = "--" + option.string_key;
-      const std::string value = option.value.empty() ? "1" : option.value.front();
-      if (auto set = set_option(settings, option.string_key, {value, name}); !set) {
-        return set;
-      }
-    }
-  } catch (const po::unknown_option& error) {
-    return unknown_own_option(error.get_option_name());
-  } catch (const po::invalid_command_line_syntax& error) {
-    return syntax_error(error);
-  } catch (const po::error& error) {
-    return Error{ErrorKind::BadUsage, error.what()};
-  }
-  return {};
 }
 
 /// `muster [plan|explain|run] [options] program ...`, where the program may be another launcher's
@@ -129,7 +67,7 @@ Result<> read_own_command_line(CommandLine& line,
     rest = rest.subspan(first == "plan" || first == "explain" || first == "run" ? 1 : 0);
   }
   Cut parts = cut(rest);
-  if (auto read = read_flags(parts.options, line.settings); !read) {
+  if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
     return read;
   }
   const FrontEnd* const front_end = parts.may_be_front_end && !parts.program.empty()
@@ -137,10 +75,11 @@ Result<> read_own_command_line(CommandLine& line,
                                         : nullptr;
   if (front_end != nullptr) {
     const std::string called = std::string("muster ") + front_end->name;
-    return read_front_end(line, *front_end, called, std::span(parts.program).subspan(1), snapshot);
+    const FrontEndWords words{*front_end, called, std::span(parts.program).subspan(1)};
+    return read_front_end(line, words, own_options(), snapshot);
   }
   line.program = std::move(parts.program);
-  return read_own_variables(snapshot, line.settings);
+  return read_own_variables(snapshot.variables, own_options(), line.settings);
 }
 
 }  // namespace
@@ -153,9 +92,10 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   if (!front_end) {
     return front_end.error();
   }
-  const auto read = *front_end != nullptr
-                        ? read_front_end(line, **front_end, (*front_end)->name, tokens, snapshot)
-                        : read_own_command_line(line, tokens, snapshot);
+  const auto read =
+      *front_end != nullptr
+          ? read_front_end(line, {**front_end, (*front_end)->name, tokens}, own_options(), snapshot)
+          : read_own_command_line(line, tokens, snapshot);
   if (!read) {
     return read.error();
   }
@@ -163,16 +103,6 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
     return extra.error();
   }
   return line;
-}
-
-bool is_on(const Settings& settings, std::string_view name) {
-  const auto setting = settings.find(name);
-  return setting && setting->value != "0";
-}
-
-bool asks_for_text(const Settings& settings) {
-  return is_on(settings, "help") || is_on(settings, "version") || is_on(settings, "print-man") ||
-         settings.has("print-completion") || settings.has(kPrintOptions);
 }
 
 }  // namespace muster

@@ -1,10 +1,9 @@
 // Reads what to run, and how.
 #include "requests.hpp"
 
-#include "front_end.hpp"
-#include "typed_settings.hpp"
-
 #include <muster/base/text.hpp>
+#include <muster/front_end/front_end.hpp>
+#include <muster/options/typed_settings.hpp>
 
 namespace muster {
 namespace {

@@ -1,7 +1,9 @@
 // --help, the manual page and the completions, from the table of options.
-#include "front_end.hpp"
+#include "options.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/front_end/front_end.hpp>
+#include <muster/options/texts.hpp>
 
 #include <algorithm>
 
@@ -56,7 +58,7 @@ std::string spelled(const Option& option) {
 
 std::vector<std::string> sections() {
   std::vector<std::string> names;
-  for (const Option& option : option_table()) {
+  for (const Option& option : own_options().options) {
     if (std::find(names.begin(), names.end(), option.section) == names.end()) {
       names.emplace_back(option.section);
     }
@@ -66,7 +68,7 @@ std::vector<std::string> sections() {
 
 std::vector<Option> options_of(const std::string& section) {
   std::vector<Option> options;
-  for (const Option& option : option_table()) {
+  for (const Option& option : own_options().options) {
     if (section == option.section) {
       options.push_back(option);
     }
@@ -88,126 +90,11 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
-/// What follows an option that has choices; nothing for others.
-std::string bash_choices(const Option& option) {
-  if (option.choices == nullptr) {
-    return {};
-  }
-  return "    --" + std::string(option.name) + ") COMPREPLY=($(compgen -W '" + option.choices +
-         "' -- \"$current\")); return ;;\n";
-}
-
-/// The name of the shell function that completes a command.
-std::string function_of(std::string command) {
-  std::replace(command.begin(), command.end(), '.', '_');
-  return "_" + command;
-}
-
-std::string bash_completion(const std::string& command,
-                            std::span<const Option> options,
-                            const std::string& first_words) {
-  const std::string function = function_of(command);
-  std::string words;
-  std::string with_choices;
-  std::string with_value;
-  for (const Option& option : options) {
-    words += " --" + std::string(option.name);
-    with_choices += bash_choices(option);
-    if (option.argument != nullptr) {
-      with_value += (with_value.empty() ? "--" : "|--") + std::string(option.name);
-    }
-  }
-  return "# bash completion for " + command + "\n" + function +
-         "() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  case $previous in\n" +
-         with_choices +
-         "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
-         "    " +
-         with_value +
-         ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
-         "  esac\n"
-         "  if [[ $current == -* ]]; then\n"
-         "    COMPREPLY=($(compgen -W '" +
-         words.substr(1) +
-         "' -- \"$current\"))\n"
-         "  elif ((COMP_CWORD == 1)); then\n"
-         "    COMPREPLY=($(compgen -W '" +
-         first_words +
-         "' -- \"$current\") $(compgen -f -- "
-         "\"$current\"))\n"
-         "  else\n"
-         "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
-         "  fi\n"
-         "}\n"
-         "complete -o filenames -F " +
-         function + " " + command + "\n";
-}
-
-/// How zsh completes the value of an option.
-std::string zsh_action(const Option& option) {
-  const std::string argument(option.argument);
-  if (option.choices != nullptr) {
-    return "(" + std::string(option.choices) + ")";
-  }
-  return argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
-}
-
-std::string zsh_completion(const std::string& command, std::span<const Option> options) {
-  std::string text = "#compdef " + command + "\n_arguments -s -S \\\n";
-  for (const Option& option : options) {
-    std::string help = option.help;
-    help.erase(std::remove_if(help.begin(),
-                              help.end(),
-                              [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
-               help.end());
-    text += "  '--" + std::string(option.name) + "[" + help + "]";
-    if (option.argument != nullptr) {
-      text += ':';
-      text += option.argument;
-      text += ':';
-      text += zsh_action(option);
-    }
-    text += "' \\\n";
-  }
-  return text + "  '1:program:_files' '*::arguments:_normal'\n";
-}
-
 std::string man_entry(const Option& option) {
   return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
 }
 
 }  // namespace
-
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  for (const std::string& word : split(text, ' ')) {
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
-      lines.emplace_back();
-    }
-    lines.back() += (lines.back().empty() ? "" : " ") + word;
-  }
-  return lines;
-}
-
-std::string help_entry(const std::string& spelled, std::string_view help) {
-  constexpr std::size_t kColumn = 30;
-  constexpr std::size_t kWidth = 98;
-  std::string text;
-  std::string line = "  " + spelled;
-  if (line.size() + 2 > kColumn) {
-    text = line + "\n";
-    line.clear();
-  }
-  for (const std::string& part : wrap(help, kWidth - kColumn)) {
-    line.resize(kColumn, ' ');
-    text += line;
-    text += part;
-    text += '\n';
-    line.clear();
-  }
-  return text;
-}
 
 std::string help_text() {
   std::string text = kIntroduction;
@@ -245,25 +132,12 @@ std::string man_page() {
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
 
-Result<std::string> completion_script(const Sourced<std::string>& shell,
-                                      const std::string& command,
-                                      std::span<const Option> options,
-                                      const std::string& words) {
-  if (shell.value == "bash") {
-    return bash_completion(command, options, words);
-  }
-  if (shell.value == "zsh") {
-    return zsh_completion(command, options);
-  }
-  return wrong_value(shell, "bash or zsh");
-}
-
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
   std::string words = "run plan explain";
   for (const FrontEnd& front_end : front_ends()) {
     words += std::string(" ") + front_end.name;
   }
-  return completion_script(shell, "muster", option_table(), words);
+  return completion_script(shell, "muster", own_options().options, words);
 }
 
 }  // namespace muster

@@ -3,8 +3,8 @@
 // What a platform reader is, and the small tools that the readers share. Private to cluster/.
 
 #include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/options/settings.hpp>
 
 #include <initializer_list>
 #include <optional>

@@ -10,19 +10,16 @@ from pages import ROOT, name_of, page, tables
 SOURCES = [
     *sorted((ROOT / "src").rglob("*.cpp")),
     *sorted((ROOT / "launcher").glob("*.cpp")),
-    ROOT / "include/muster/environment/settings.hpp",
+    ROOT / "include/muster/options/settings.hpp",
 ]
 # Help, manual page and a build tool: what they say is no message.
 WITHOUT_MESSAGES = (
-    "deepspeed_options.cpp",
     "embed_templates.cpp",
-    "front_end_table.cpp",
-    "front_end_texts.cpp",
-    "msrun_options.cpp",
+    "options.cpp",
     "option_table.cpp",
     "rendezvous_keys.cpp",
+    "table.cpp",
     "texts.cpp",
-    "torchrun_options.cpp",
 )
 
 # Texts of several words that are no part of a message that wants an explanation.

@@ -1,10 +1,10 @@
 // Reads what is given to golden cases and makes plans of it.
 #include "case.hpp"
 
-#include "front_end.hpp"
 #include "requests.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/front_end/front_end.hpp>
 
 #include <algorithm>
 #include <iomanip>

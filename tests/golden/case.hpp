@@ -6,8 +6,8 @@
 #include "plan_job.hpp"
 
 #include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/options/settings.hpp>
 
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/cluster/facts.hpp>
-#include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/options/settings.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/options/settings.hpp>
 
 #include <string>
 #include <vector>

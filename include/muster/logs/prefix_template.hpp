@@ -1,7 +1,7 @@
 #pragma once
 
 #include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
+#include <muster/options/settings.hpp>
 
 #include <map>
 #include <string>

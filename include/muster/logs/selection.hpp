@@ -2,7 +2,7 @@
 
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
+#include <muster/options/settings.hpp>
 
 #include <map>
 #include <optional>

@@ -2,8 +2,8 @@
 
 #include <muster/base/result.hpp>
 #include <muster/base/yaml.hpp>
-#include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/options/settings.hpp>
 
 #include <map>
 #include <string>
@@ -69,9 +69,6 @@ struct ModeTemplate {
 /// Placeholders that name a role: {count:worker}, {endpoints:ps}.
 inline constexpr const char* kCountOf = "count";
 inline constexpr const char* kEndpointsOf = "endpoints";
-
-/// The settings that hold parameters begin with this: --set role_name=x is "set:role_name".
-inline constexpr const char* kParameterPrefix = "set:";
 
 /// Every text of the role in which placeholders are filled.
 [[nodiscard]] std::vector<std::string> texts_of(const RoleTemplate& role);

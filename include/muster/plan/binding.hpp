@@ -1,9 +1,9 @@
 #pragma once
 
 #include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/environment/topology.hpp>
+#include <muster/options/settings.hpp>
 
 #include <map>
 #include <optional>

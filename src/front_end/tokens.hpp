@@ -2,7 +2,7 @@
 
 // The words of another launcher's command line, before anything is made of them.
 
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 namespace muster {
 
@@ -16,19 +16,14 @@ struct Tokens {
   std::vector<std::string> program;
 };
 
-/// Whether options of muster may stand among those of a front end.
-enum class Own {
-  Allowed,
-  Unknown
-};
-
 /// "worker_num" is "worker-num".
 [[nodiscard]] std::string dashed(std::string_view name);
 
-/// Reads options up to the script. Fails with `BadUsage`.
+/// Reads options up to the script; those of muster may stand among them if `own` has them. Fails with
+/// `BadUsage`.
 [[nodiscard]] Result<Tokens> read_tokens(const FrontEnd& front_end,
                                          std::span<const std::string> tokens,
-                                         Own own);
+                                         const OptionTable* own);
 
 /// PET_NPROC_PER_NODE is --nproc-per-node where the flag is not given.
 [[nodiscard]] Result<> read_variables(const FrontEnd& front_end,

@@ -1,10 +1,9 @@
 // What msrun's options mean together: how many workers, on which nodes, and what the script is.
 // Facts: mindspore/parallel/cluster/process_entity/_api.py.
-#include "front_end.hpp"
-#include "own_address.hpp"
-
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
+#include <muster/environment/own_address.hpp>
+#include <muster/front_end/front_end.hpp>
 
 namespace muster {
 namespace {

@@ -1,7 +1,6 @@
 // Asks the kernel which address a datagram would have, by connecting a socket that sends none.
-#include "own_address.hpp"
-
 #include <muster/base/unique_fd.hpp>
+#include <muster/environment/own_address.hpp>
 
 #include <netdb.h>
 #include <sys/socket.h>

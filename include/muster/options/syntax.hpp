@@ -1,17 +1,16 @@
 #pragma once
 
-// What the readers of muster's own options and of other launchers' options share.
+// How options are written: on muster's own command line, among another launcher's options, and as
+// MUSTER_* variables.
 
-#include "options.hpp"
+#include <muster/options/option.hpp>
+#include <muster/options/settings.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
 
 namespace muster {
-
-[[nodiscard]] const Option* find_option(std::string_view name);
-[[nodiscard]] const Option* find_letter(char letter);
-
-/// The option that is meant, if one is near enough. Names are compared without what they all begin
-/// with: it would make each look like each.
-[[nodiscard]] std::optional<std::string> nearest_option(std::string_view typed);
 
 /// "--nproc_per_node=4" becomes "--nproc-per-node=4"; the value is left alone.
 [[nodiscard]] std::string with_dashes(const std::string& token);
@@ -21,12 +20,19 @@ namespace muster {
                                    const std::optional<std::string>& nearest,
                                    const std::string& help);
 
+/// Reads options of muster; no program is among the tokens.
+[[nodiscard]] Result<> read_flags(const std::vector<std::string>& tokens,
+                                  const OptionTable& table,
+                                  Settings& settings);
+
 /// Sets what one of muster's own options says; --set takes NAME=VALUE apart.
 [[nodiscard]] Result<> set_option(Settings& settings,
                                   const std::string& name,
                                   const Sourced<std::string>& value);
 
 /// MUSTER_* variables, for what `settings` do not have yet.
-[[nodiscard]] Result<> read_own_variables(const Snapshot& snapshot, Settings& settings);
+[[nodiscard]] Result<> read_own_variables(const std::map<std::string, std::string>& variables,
+                                          const OptionTable& table,
+                                          Settings& settings);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // How ModelArts is asked to start a job: MA_RUN_METHOD names torchrun or msrun, and other variables
 // hold options for it. Which mode that is, and who the nodes are, is decided elsewhere.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 namespace muster {
 namespace {

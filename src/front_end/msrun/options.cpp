@@ -1,6 +1,6 @@
 // msrun's options, of MindSpore 2.3 to 2.10, and what becomes of each.
 // Facts: mindspore/parallel/cluster/run.py and process_entity/_api.py.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 #include <array>
 

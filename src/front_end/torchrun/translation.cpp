@@ -1,8 +1,7 @@
 // What torchrun's options mean together: who the nodes are and where they meet, and what the script
 // is. Facts: torch/distributed/run.py of torch 2.13.
-#include "front_end.hpp"
-
 #include <muster/base/endpoint.hpp>
+#include <muster/front_end/front_end.hpp>
 
 namespace muster {
 namespace {

@@ -1,5 +1,5 @@
 // The other launchers whose command lines muster reads.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 #include <algorithm>
 #include <array>

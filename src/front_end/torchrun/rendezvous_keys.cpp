@@ -1,5 +1,5 @@
 // The keys of torchrun's --rdzv-conf, for all its backends, and what becomes of each.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 #include <array>
 

@@ -1,11 +1,11 @@
 // Reads the command line of another launcher: options up to the script, its variables, and what
 // muster adds of its own. Then the options become settings.
-#include "front_end.hpp"
-
-#include "front_end_tokens.hpp"
-#include "option_syntax.hpp"
+#include "tokens.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/front_end/front_end.hpp>
+#include <muster/options/syntax.hpp>
+#include <muster/options/typed_settings.hpp>
 
 #include <algorithm>
 #include <array>
@@ -65,6 +65,11 @@ Result<> check_mode(const Settings& settings,
 
 }  // namespace
 
+bool asks_for_text(const Settings& settings) {
+  return is_on(settings, "help") || is_on(settings, "version") || is_on(settings, "print-man") ||
+         settings.has("print-completion") || settings.has(kPrintOptions);
+}
+
 std::optional<Sourced<std::string>> Translation::find(const std::string& name) const {
   const auto at = given.find(name);
   return at == given.end() || at->second.value.empty() ? std::nullopt : std::optional(at->second);
@@ -109,11 +114,11 @@ Result<const FrontEnd*> front_end_of(std::string_view argv0) {
 }
 
 Result<> read_front_end(CommandLine& line,
-                        const FrontEnd& front_end,
-                        const std::string& called,
-                        std::span<const std::string> tokens,
+                        const FrontEndWords& words,
+                        const OptionTable& own_options,
                         const Snapshot& snapshot) {
-  auto read = read_tokens(front_end, tokens, Own::Allowed);
+  const auto& [front_end, called, tokens] = words;
+  auto read = read_tokens(front_end, tokens, &own_options);
   if (!read) {
     return read.error();
   }
@@ -125,7 +130,7 @@ Result<> read_front_end(CommandLine& line,
     return checked;
   }
   line.settings.set("mode", {front_end.mode, called});
-  if (auto own = read_own_variables(snapshot, line.settings);
+  if (auto own = read_own_variables(snapshot.variables, own_options, line.settings);
       !own || asks_for_text(line.settings)) {
     return own;
   }
@@ -158,7 +163,7 @@ Result<> read_extra_options(CommandLine& line,
       tokens.emplace_back(word);
     }
   }
-  auto read = read_tokens(front_end, tokens, Own::Unknown);
+  auto read = read_tokens(front_end, tokens, nullptr);
   if (!read) {
     return Error{ErrorKind::BadEnvironment, words.source + ": " + read.error().message};
   }

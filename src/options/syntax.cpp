@@ -1,9 +1,6 @@
-// What every reader of options needs, and the MUSTER_* variables.
-#include "option_syntax.hpp"
-
+// Names of options, near misses, and the MUSTER_* variables.
 #include <muster/base/text.hpp>
-#include <muster/environment/marker.hpp>
-#include <muster/mode/mode_template.hpp>
+#include <muster/options/syntax.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -39,24 +36,24 @@ bool is_of_a_service(const std::string& name, const std::string& value) {
          name.find("_PORT_") != std::string::npos || is_link;
 }
 
-/// Our marker; the token, for which there is no flag since command lines are public; and what others
-/// mean by a name of ours: images say which version they hold.
-bool is_no_option(const std::string& name, const std::string& value) {
-  return name == kMarkerVariable || name == "MUSTER_TOKEN" || name == "MUSTER_VERSION" ||
+bool is_no_option(const OptionTable& table, const std::string& name, const std::string& value) {
+  const auto& others = table.no_options;
+  return std::find(others.begin(), others.end(), name) != others.end() ||
          is_of_a_service(name, value);
 }
 
 /// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
 Result<> read_own_variable(const std::string& variable,
                            const std::string& value,
+                           const OptionTable& table,
                            Settings& settings) {
   std::string name = variable.substr(kVariableStart.size());
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
     return c == '_' ? '-' : static_cast<char>(std::tolower(c));
   });
-  const Option* const option = find_option(name);
+  const Option* const option = table.find(name);
   if (option == nullptr) {
-    return unknown_variable(variable, nearest_option(name));
+    return unknown_variable(variable, table.nearest(name));
   }
   if (option->argument == nullptr && value != "0" && value != "1") {
     return wrong_value({value, variable}, "0 or 1");
@@ -81,23 +78,22 @@ Result<> set_parameter(Settings& settings,
 
 }  // namespace
 
-const Option* find_option(std::string_view name) {
-  const auto table = option_table();
+const Option* OptionTable::find(std::string_view name) const {
   const auto at = std::find_if(
-      table.begin(), table.end(), [&](const Option& option) { return name == option.name; });
-  return at == table.end() ? nullptr : &*at;
+      options.begin(), options.end(), [&](const Option& option) { return name == option.name; });
+  return at == options.end() ? nullptr : &*at;
 }
 
-const Option* find_letter(char letter) {
-  const auto table = option_table();
-  const auto at = std::find_if(
-      table.begin(), table.end(), [&](const Option& option) { return letter == option.letter; });
-  return at == table.end() ? nullptr : &*at;
+const Option* OptionTable::find_letter(char letter) const {
+  const auto at = std::find_if(options.begin(), options.end(), [&](const Option& option) {
+    return letter == option.letter;
+  });
+  return at == options.end() ? nullptr : &*at;
 }
 
-std::optional<std::string> nearest_option(std::string_view typed) {
+std::optional<std::string> OptionTable::nearest(std::string_view typed) const {
   std::vector<std::string> names;
-  for (const Option& option : option_table()) {
+  for (const Option& option : options) {
     names.emplace_back(option.name);
   }
   return nearest_name(typed, names);
@@ -138,12 +134,14 @@ Result<> set_option(Settings& settings,
   return {};
 }
 
-Result<> read_own_variables(const Snapshot& snapshot, Settings& settings) {
-  for (const auto& [variable, value] : snapshot.variables) {
-    if (!variable.starts_with(kVariableStart) || is_no_option(variable, value)) {
+Result<> read_own_variables(const std::map<std::string, std::string>& variables,
+                            const OptionTable& table,
+                            Settings& settings) {
+  for (const auto& [variable, value] : variables) {
+    if (!variable.starts_with(kVariableStart) || is_no_option(table, variable, value)) {
       continue;
     }
-    if (auto read = read_own_variable(variable, value, settings); !read) {
+    if (auto read = read_own_variable(variable, value, table, settings); !read) {
       return read;
     }
   }

@@ -33,6 +33,9 @@ struct Sourced {
                wrong.source + " is '" + wrong.value + "', expected " + std::string(expected)};
 }
 
+/// The settings that hold parameters of the mode begin with this: --set role_name=x is "set:role_name".
+inline constexpr const char* kParameterPrefix = "set:";
+
 /// What the user asked for: options from the command line, then MUSTER_* variables. The key is the
 /// long name without dashes in front, such as "nproc-per-node".
 class Settings {

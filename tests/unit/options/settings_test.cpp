@@ -1,5 +1,5 @@
 // Where a value came from, and whose fault a wrong one is.
-#include <muster/environment/settings.hpp>
+#include <muster/options/settings.hpp>
 
 #include <gtest/gtest.h>
 

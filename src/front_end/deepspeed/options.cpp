@@ -1,6 +1,6 @@
 // The options of DeepSpeed's launcher, of DeepSpeed 0.19, and what becomes of each.
 // Facts: deepspeed/launcher/runner.py.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 #include <array>
 

@@ -1,9 +1,8 @@
 // Reads the words of another launcher's command line, and its variables.
-#include "front_end_tokens.hpp"
-
-#include "option_syntax.hpp"
+#include "tokens.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/options/syntax.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,10 +12,10 @@ namespace muster {
 namespace {
 
 /// What muster has of its own beside the options of a front end, which says what the program is.
-const Option* find_own(const std::string& name) {
+const Option* find_own(const OptionTable* own, const std::string& name) {
   static constexpr std::array<std::string_view, 2> kDecided = {"module", "no-python"};
   const bool is_decided = std::find(kDecided.begin(), kDecided.end(), name) != kDecided.end();
-  return is_decided ? nullptr : find_option(name);
+  return is_decided || own == nullptr ? nullptr : own->find(name);
 }
 
 /// One option as it was typed, found in one of the two tables.
@@ -28,7 +27,9 @@ struct Typed {
   std::optional<std::string> inline_value;
 };
 
-std::optional<Typed> find_long(const FrontEnd& front_end, const std::string& token) {
+std::optional<Typed> find_long(const FrontEnd& front_end,
+                               const OptionTable* own_options,
+                               const std::string& token) {
   const std::size_t equals = token.find('=');
   Typed typed;
   typed.source = token.substr(0, equals);
@@ -36,7 +37,7 @@ std::optional<Typed> find_long(const FrontEnd& front_end, const std::string& tok
   if (equals != std::string::npos) {
     typed.inline_value = token.substr(equals + 1);
   }
-  if (typed.name == kPrintOptions) {
+  if (typed.name == kPrintOptions && own_options != nullptr) {
     typed.is_own = true;
     return typed;
   }
@@ -46,7 +47,7 @@ std::optional<Typed> find_long(const FrontEnd& front_end, const std::string& tok
       return typed;
     }
   }
-  const Option* const own = find_own(typed.name);
+  const Option* const own = find_own(own_options, typed.name);
   if (own == nullptr) {
     return std::nullopt;
   }
@@ -56,7 +57,9 @@ std::optional<Typed> find_long(const FrontEnd& front_end, const std::string& tok
 }
 
 /// "-r", "-r3" and "-r=3".
-std::optional<Typed> find_short(const FrontEnd& front_end, const std::string& token) {
+std::optional<Typed> find_short(const FrontEnd& front_end,
+                                const OptionTable* own_options,
+                                const std::string& token) {
   Typed typed;
   for (const FrontOption& option : front_end.options()) {
     if (token[1] == option.letter) {
@@ -65,8 +68,9 @@ std::optional<Typed> find_short(const FrontEnd& front_end, const std::string& to
     }
   }
   if (typed.name.empty()) {
-    const Option* const letter = find_letter(token[1]);
-    const Option* const own = letter == nullptr ? nullptr : find_own(letter->name);
+    const Option* const letter =
+        own_options == nullptr ? nullptr : own_options->find_letter(token[1]);
+    const Option* const own = letter == nullptr ? nullptr : find_own(own_options, letter->name);
     if (own == nullptr) {
       return std::nullopt;
     }
@@ -83,7 +87,7 @@ std::optional<Typed> find_short(const FrontEnd& front_end, const std::string& to
 
 std::optional<std::string> nearest_of(const FrontEnd& front_end,
                                       const std::string& typed,
-                                      Own own) {
+                                      const OptionTable* own) {
   const std::size_t start = typed.find_first_not_of('-');
   const std::string bare =
       start == std::string::npos ? "" : dashed(typed.substr(start, typed.find('=') - start));
@@ -93,14 +97,14 @@ std::optional<std::string> nearest_of(const FrontEnd& front_end,
   }
   const auto nearest = nearest_name(bare, names);
   if (!nearest) {
-    const auto of_muster = own == Own::Allowed ? nearest_option(bare) : std::nullopt;
-    return of_muster && find_own(*of_muster) != nullptr ? of_muster : std::nullopt;
+    const auto of_muster = own != nullptr ? own->nearest(bare) : std::nullopt;
+    return of_muster && find_own(own, *of_muster) != nullptr ? of_muster : std::nullopt;
   }
   const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
   return front_end.options()[static_cast<std::size_t>(at)].name;
 }
 
-Error unknown_token(const FrontEnd& front_end, const std::string& token, Own own) {
+Error unknown_token(const FrontEnd& front_end, const std::string& token, const OptionTable* own) {
   return unknown_option(token,
                         nearest_of(front_end, token, own),
                         std::string("'muster ") + front_end.name +
@@ -156,7 +160,7 @@ std::string dashed(std::string_view name) {
 
 Result<Tokens> read_tokens(const FrontEnd& front_end,
                            std::span<const std::string> tokens,
-                           Own own) {
+                           const OptionTable* own) {
   Tokens result;
   std::size_t i = 0;
   bool has_dashes = false;
@@ -170,9 +174,9 @@ Result<Tokens> read_tokens(const FrontEnd& front_end,
     if (token.size() < 2 || token.front() != '-') {
       break;
     }
-    const auto typed =
-        token.starts_with("--") ? find_long(front_end, token) : find_short(front_end, token);
-    if (!typed || (typed->is_own && own == Own::Unknown)) {
+    const auto typed = token.starts_with("--") ? find_long(front_end, own, token)
+                                               : find_short(front_end, own, token);
+    if (!typed) {
       return unknown_token(front_end, token, own);
     }
     const auto value = value_of(*typed, tokens, i);

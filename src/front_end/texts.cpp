@@ -1,5 +1,6 @@
 // --help, the completions and the table for the documentation, from the options of a front end.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
+#include <muster/options/texts.hpp>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 // and fails by naming the source, the value and what was expected.
 
 #include <muster/base/result.hpp>
-#include <muster/environment/settings.hpp>
+#include <muster/options/settings.hpp>
 
 #include <chrono>
 #include <optional>
@@ -12,6 +12,9 @@
 #include <string_view>
 
 namespace muster {
+
+/// True when a switch is on: given as a flag, or as MUSTER_<NAME>=1.
+[[nodiscard]] bool is_on(const Settings& settings, std::string_view name);
 
 /// Which durations an option takes.
 struct DurationRange {

@@ -1,5 +1,5 @@
 // torchrun's options, of torch 2.13 and of what came after it, and what becomes of each.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 #include <array>
 

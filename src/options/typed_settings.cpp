@@ -1,7 +1,6 @@
 // Strict readers of single options.
-#include "typed_settings.hpp"
-
 #include <muster/base/text.hpp>
+#include <muster/options/typed_settings.hpp>
 
 namespace muster {
 namespace {
@@ -25,6 +24,11 @@ std::string describe(const DurationRange& range) {
 }
 
 }  // namespace
+
+bool is_on(const Settings& settings, std::string_view name) {
+  const auto setting = settings.find(name);
+  return setting && setting->value != "0";
+}
 
 Result<> read_duration(std::optional<std::chrono::milliseconds>& target,
                        const Settings& settings,

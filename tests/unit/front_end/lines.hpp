@@ -2,10 +2,10 @@
 
 // Reads command lines as the program reads them, from one text for each.
 
-#include "front_end.hpp"
 #include "options.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/front_end/front_end.hpp>
 
 #include <map>
 #include <string>

@@ -1,8 +1,7 @@
 // The keys of torchrun's --rdzv-conf. Each backend of torchrun reads some of them and is silent about
 // the others: c10d ignores the `timeout` that many pass. Here each means what its name says.
-#include "front_end.hpp"
-
 #include <muster/base/text.hpp>
+#include <muster/front_end/front_end.hpp>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // What the options of DeepSpeed's launcher mean together.
-#include "front_end.hpp"
+#include <muster/front_end/front_end.hpp>
 
 namespace muster {
 namespace {

@@ -3,10 +3,11 @@
 // The command lines of other launchers: one table of options for each, from which parsing, --help,
 // the completions and the tables in docs/command-lines.md are made.
 
-#include "options.hpp"
-
 #include <muster/cluster/cluster.hpp>
+#include <muster/environment/snapshot.hpp>
+#include <muster/front_end/command_line.hpp>
 #include <muster/mode/mode_template.hpp>
+#include <muster/options/option.hpp>
 
 #include <map>
 
@@ -76,12 +77,18 @@ struct FrontEnd {
 /// begin so. Fails for a name that means nothing.
 [[nodiscard]] Result<const FrontEnd*> front_end_of(std::string_view argv0);
 
-/// Reads the tokens behind the front end's name, its variables, and MUSTER_*, into `line`, whose
-/// settings are what muster's own flags in front have said. `called` is how the user named it.
+/// A command line of a front end.
+struct FrontEndWords {
+  const FrontEnd& front_end;
+  std::string called;                   ///< how the user named it
+  std::span<const std::string> tokens;  ///< what stands behind its name
+};
+
+/// Reads the words, the front end's variables, and MUSTER_*, into `line`, whose settings are what
+/// muster's own flags in front have said. `own` are muster's options, which may stand among them.
 [[nodiscard]] Result<> read_front_end(CommandLine& line,
-                                      const FrontEnd& front_end,
-                                      const std::string& called,
-                                      std::span<const std::string> tokens,
+                                      const FrontEndWords& words,
+                                      const OptionTable& own,
                                       const Snapshot& snapshot);
 
 /// Options of a front end that a variable of the platform holds. They win over everything.

@@ -1,0 +1,24 @@
+#pragma once
+
+// What --help and the completions of muster and of its front ends share.
+
+#include <muster/options/option.hpp>
+#include <muster/options/settings.hpp>
+
+#include <vector>
+
+namespace muster {
+
+/// Breaks text between words into lines of at most `width`.
+[[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+/// An option in --help: its spelling on the left, its text wrapped on the right.
+[[nodiscard]] std::string help_entry(const std::string& spelled, std::string_view help);
+
+/// The completions of a command with these options; `words` are offered as its first word.
+[[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell,
+                                                    const std::string& command,
+                                                    std::span<const Option> options,
+                                                    const std::string& words);
+
+}  // namespace muster

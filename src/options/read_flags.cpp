@@ -1,0 +1,78 @@
+// Reads options with Boost.Program_options. It would look for options behind the program too, so
+// the command line is cut there first.
+#include <muster/options/syntax.hpp>
+
+#include <boost/program_options.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description describe_options(const OptionTable& table) {
+  po::options_description all;
+  for (const Option& option : table.options) {
+    const std::string names =
+        std::string(option.name) + (option.letter != '\0' ? std::string(",") + option.letter : "");
+    if (option.argument != nullptr) {
+      all.add_options()(names.c_str(), po::value<std::string>());
+    } else {
+      all.add_options()(names.c_str(), "");
+    }
+  }
+  return all;
+}
+
+Error unknown_own_option(const std::string& typed, const OptionTable& table) {
+  const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
+  return unknown_option(typed.starts_with('-') ? typed : "--" + typed,
+                        table.nearest(bare.substr(0, bare.find('='))),
+                        "'muster --help' lists them, and a program that begins with a dash goes "
+                        "behind '--'");
+}
+
+Error syntax_error(const po::invalid_command_line_syntax& error) {
+  using Syntax = po::invalid_command_line_syntax;
+  const std::string name = error.get_option_name();
+  switch (error.kind()) {
+    case Syntax::missing_parameter:
+    case Syntax::empty_adjacent_parameter:
+      return Error{ErrorKind::BadUsage, name + " needs a value"};
+    case Syntax::extra_parameter:
+      return Error{ErrorKind::BadUsage, name + " is a switch and takes no value"};
+    default:
+      return Error{ErrorKind::BadUsage, name + " is not written correctly"};
+  }
+}
+
+}  // namespace
+
+Result<> read_flags(const std::vector<std::string>& tokens,
+                    const OptionTable& table,
+                    Settings& settings) {
+  namespace style = po::command_line_style;
+  constexpr int kStyle =
+      static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
+  try {
+    const po::options_description all = describe_options(table);
+    const auto parsed = po::command_line_parser(tokens).options(all).style(kStyle).run();
+    for (const auto& option : parsed.options) {
+      const std::string name = "--" + option.string_key;
+      const std::string value = option.value.empty() ? "1" : option.value.front();
+      if (auto set = set_option(settings, option.string_key, {value, name}); !set) {
+        return set;
+      }
+    }
+  } catch (const po::unknown_option& error) {
+    return unknown_own_option(error.get_option_name(), table);
+  } catch (const po::invalid_command_line_syntax& error) {
+    return syntax_error(error);
+  } catch (const po::error& error) {
+    return Error{ErrorKind::BadUsage, error.what()};
+  }
+  return {};
+}
+
+}  // namespace muster

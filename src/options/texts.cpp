@@ -1,0 +1,140 @@
+// Lines of --help and the completions, from a table of options.
+#include <muster/base/text.hpp>
+#include <muster/options/texts.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// What follows an option that has choices; nothing for others.
+std::string bash_choices(const Option& option) {
+  if (option.choices == nullptr) {
+    return {};
+  }
+  return "    --" + std::string(option.name) + ") COMPREPLY=($(compgen -W '" + option.choices +
+         "' -- \"$current\")); return ;;\n";
+}
+
+/// The name of the shell function that completes a command.
+std::string function_of(std::string command) {
+  std::replace(command.begin(), command.end(), '.', '_');
+  return "_" + command;
+}
+
+std::string bash_completion(const std::string& command,
+                            std::span<const Option> options,
+                            const std::string& first_words) {
+  const std::string function = function_of(command);
+  std::string words;
+  std::string with_choices;
+  std::string with_value;
+  for (const Option& option : options) {
+    words += " --" + std::string(option.name);
+    with_choices += bash_choices(option);
+    if (option.argument != nullptr) {
+      with_value += (with_value.empty() ? "--" : "|--") + std::string(option.name);
+    }
+  }
+  return "# bash completion for " + command + "\n" + function +
+         "() {\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  case $previous in\n" +
+         with_choices +
+         "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
+         "    " +
+         with_value +
+         ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "  esac\n"
+         "  if [[ $current == -* ]]; then\n"
+         "    COMPREPLY=($(compgen -W '" +
+         words.substr(1) +
+         "' -- \"$current\"))\n"
+         "  elif ((COMP_CWORD == 1)); then\n"
+         "    COMPREPLY=($(compgen -W '" +
+         first_words +
+         "' -- \"$current\") $(compgen -f -- "
+         "\"$current\"))\n"
+         "  else\n"
+         "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
+         "  fi\n"
+         "}\n"
+         "complete -o filenames -F " +
+         function + " " + command + "\n";
+}
+
+/// How zsh completes the value of an option.
+std::string zsh_action(const Option& option) {
+  const std::string argument(option.argument);
+  if (option.choices != nullptr) {
+    return "(" + std::string(option.choices) + ")";
+  }
+  return argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
+}
+
+std::string zsh_completion(const std::string& command, std::span<const Option> options) {
+  std::string text = "#compdef " + command + "\n_arguments -s -S \\\n";
+  for (const Option& option : options) {
+    std::string help = option.help;
+    help.erase(std::remove_if(help.begin(),
+                              help.end(),
+                              [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
+               help.end());
+    text += "  '--" + std::string(option.name) + "[" + help + "]";
+    if (option.argument != nullptr) {
+      text += ':';
+      text += option.argument;
+      text += ':';
+      text += zsh_action(option);
+    }
+    text += "' \\\n";
+  }
+  return text + "  '1:program:_files' '*::arguments:_normal'\n";
+}
+
+}  // namespace
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (const std::string& word : split(text, ' ')) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
+      lines.emplace_back();
+    }
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
+}
+
+std::string help_entry(const std::string& spelled, std::string_view help) {
+  constexpr std::size_t kColumn = 30;
+  constexpr std::size_t kWidth = 98;
+  std::string text;
+  std::string line = "  " + spelled;
+  if (line.size() + 2 > kColumn) {
+    text = line + "\n";
+    line.clear();
+  }
+  for (const std::string& part : wrap(help, kWidth - kColumn)) {
+    line.resize(kColumn, ' ');
+    text += line;
+    text += part;
+    text += '\n';
+    line.clear();
+  }
+  return text;
+}
+
+Result<std::string> completion_script(const Sourced<std::string>& shell,
+                                      const std::string& command,
+                                      std::span<const Option> options,
+                                      const std::string& words) {
+  if (shell.value == "bash") {
+    return bash_completion(command, options, words);
+  }
+  if (shell.value == "zsh") {
+    return zsh_completion(command, options);
+  }
+  return wrong_value(shell, "bash or zsh");
+}
+
+}  // namespace muster
