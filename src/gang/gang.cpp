@@ -3,6 +3,7 @@
 #include "decide/leader.hpp"
 #include "decide/participant.hpp"
 #include "wire/dialer.hpp"
+#include "wire/frame.hpp"
 #include "wire/link.hpp"
 #include "wire/listener.hpp"
 #include "wire/resolver.hpp"
@@ -223,7 +224,7 @@ void Gang::Driver::arm(boost::asio::steady_timer& timer,
 // --- What the leader wants ----------------------------------------------------------------------
 
 void Gang::Driver::act(const SendTo& wanted) {
-  std::shared_ptr<const std::string> encoded;
+  std::shared_ptr<const std::string> framed;
   for (const LinkId link : wanted.links) {
     if (link == kOwnLink) {
       add(ParticipantEvent(FromLeader{wanted.message}));
@@ -233,10 +234,14 @@ void Gang::Driver::act(const SendTo& wanted) {
     if (at == links_.end()) {
       continue;  // it is gone, and that is in the queue
     }
-    if (!encoded) {
-      encoded = std::make_shared<const std::string>(encode(wanted.message));
+    if (wanted.links.size() == 1) {
+      at->second->send(wanted.message);
+      continue;
     }
-    at->second->send_encoded(encoded);
+    if (!framed) {
+      framed = std::make_shared<const std::string>(frame(encode(wanted.message)));
+    }
+    at->second->send_shared(framed);
   }
 }
 

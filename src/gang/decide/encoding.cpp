@@ -31,6 +31,10 @@ struct Text {
   bool is_line = true;
 };
 struct Object {};  ///< something that `describe` knows
+/// Bytes of any kind, at most so many. They follow the JSON, behind a zero byte, which no JSON has.
+struct Tail {
+  std::size_t most = 0;
+};
 enum class Keep {
   First,
   Last
@@ -69,6 +73,10 @@ constexpr List<Object> kSlowest{3, Keep::First, {}};
 constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
 constexpr Rare<List<Integer>> kPorts{{kMostPortsOfNode, Keep::First, kPort}};
 constexpr List<Object> kNodesWithPorts{kMostNodesWithPorts, Keep::First, {}};
+constexpr Text kKey{.most = kMostKeyBytes};
+constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
+constexpr Rare<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
+constexpr Tail kPieceBytes{kMostPieceBytes};
 
 constexpr std::array<std::pair<Verdict, const char*>, 6> kVerdicts{
     {{Verdict::Succeeded, "succeeded"},
@@ -190,6 +198,28 @@ void describe(Io& io, StopAsked& asked) {
 }
 
 template <typename Io>
+void describe(Io& io, Piece& piece) {
+  io("key", piece.id.key, kKey);
+  io("attempt", piece.id.attempt, kNumber);
+  io("round", piece.id.round, kNumber);
+  io("nodes", piece.id.nodes, kListedNodes);
+  io("size", piece.size, kValueBytes);
+  io("packed", piece.packed, kValueBytes);
+  io("offset", piece.offset, kValueBytes);
+  io(piece.bytes, kPieceBytes);
+}
+
+template <typename Io>
+void describe(Io& io, Contribute& contribute) {
+  describe(io, contribute.piece);
+}
+
+template <typename Io>
+void describe(Io& io, Merged& merged) {
+  describe(io, merged.piece);
+}
+
+template <typename Io>
 void describe(Io& io, Admitted& admitted) {
   io("seat", admitted.seat, kRank);
   io("heartbeat_timeout_seconds", admitted.heartbeat_timeout_seconds, Seconds{});
@@ -251,10 +281,12 @@ constexpr std::array<const char*, std::variant_size_v<Message>> kNames{"join",
                                                                        "succeeded",
                                                                        "ended",
                                                                        "stop_asked",
+                                                                       "contribute",
                                                                        "admitted",
                                                                        "refused",
                                                                        "waiting",
                                                                        "ports",
+                                                                       "merged",
                                                                        "start",
                                                                        "stop",
                                                                        "finish"};
@@ -298,7 +330,16 @@ class Writer {
     }
   }
 
+  void operator()(const std::string& bytes, const Tail& tail) {
+    tail_ = std::string_view(bytes).substr(0, tail.most);
+  }
+
   [[nodiscard]] json::object& object() { return object_; }
+  /// What was written, with what follows it.
+  [[nodiscard]] std::string text() const {
+    std::string text = json::serialize(object_);
+    return tail_.empty() ? text : text.append(1, '\0').append(tail_);
+  }
 
  private:
   template <std::integral T>
@@ -342,13 +383,15 @@ class Writer {
 
   std::size_t share_;
   json::object object_;
+  std::string_view tail_;
 };
 
-std::string encode(Message message, std::size_t share) {
+/// The same description reads and writes, so it takes what it could change; the writer does not.
+std::string encode(Message& message, std::size_t share) {
   Writer writer(share);
   writer.object()["type"] = name_of(message);
   std::visit([&](auto& known) { describe(writer, known); }, message);
-  return json::serialize(writer.object());
+  return writer.text();
 }
 
 // --- Reading ------------------------------------------------------------------------------------
@@ -365,6 +408,10 @@ class Reader {
  public:
   Reader(const json::object& object, std::string path, std::string& error)
       : object_(object), path_(std::move(path)), error_(error) {}
+
+  /// What follows the JSON; it belongs to the outermost object.
+  void set_tail(std::string_view tail) { tail_ = tail; }
+  [[nodiscard]] bool has_unread_tail() const { return !tail_.empty(); }
 
   template <typename T, typename Kind>
   void operator()(const char* name, T& value, const Kind& kind) {
@@ -392,6 +439,13 @@ class Reader {
     if (field != nullptr && !field->is_null()) {
       read_status(path_ + name, *field, status);
     }
+  }
+  void operator()(std::string& bytes, const Tail& tail) {
+    if (tail_.size() > tail.most) {
+      fail(std::to_string(tail_.size()) + " bytes follow, expected at most " +
+           std::to_string(tail.most));
+    }
+    bytes = std::exchange(tail_, {});
   }
 
  private:
@@ -518,6 +572,7 @@ class Reader {
   }
 
   const json::object& object_;
+  std::string_view tail_;
   std::string path_;  ///< of the object, with a point at its end
   std::string& error_;
 };
@@ -587,10 +642,11 @@ const char* name_of(const Message& message) {
 
 std::string encode(const Message& message) {
   const std::size_t limit = most_bytes(message);
-  std::string text = encode(message, 1);
+  Message copy = message;
+  std::string text = encode(copy, 1);
   // A control character takes six bytes: texts that are full of them are cut once more.
   for (std::size_t share = 2; text.size() > limit; share *= 2) {
-    text = encode(message, share);
+    text = encode(copy, share);
   }
   return text;
 }
@@ -603,7 +659,8 @@ std::string as_sent(const std::string& name) {
   return received ? std::get<Join>(*received).job_id : name;
 }
 
-Result<Message> decode(std::string_view text) {
+Result<Message> decode(std::string_view bytes) {
+  const std::string_view text = bytes.substr(0, bytes.find('\0'));
   json::parse_options limits;
   limits.max_depth = 8;
   boost::system::error_code error;
@@ -625,7 +682,11 @@ Result<Message> decode(std::string_view text) {
   }
   std::string problem;
   Reader reader(document.get_object(), "", problem);
+  reader.set_tail(bytes.substr(std::min(bytes.size(), text.size() + 1)));
   std::visit([&](auto& known) { describe(reader, known); }, *message);
+  if (problem.empty() && reader.has_unread_tail()) {
+    problem = "bytes follow that it does not have";
+  }
   if (problem.empty()) {
     problem = objection(*message);
   }

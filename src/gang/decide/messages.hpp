@@ -3,6 +3,8 @@
 // What agents and their leader say to each other: one struct a message. docs/gang.md has the order.
 // Those that other stages use too are in muster/gang/. encoding.hpp makes bytes of them.
 
+#include "pieces.hpp"
+
 #include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/gang/events.hpp>
@@ -41,6 +43,11 @@ struct StopAsked {
   bool is_urgent = false;  ///< a second one: nobody waits for any grace
 };
 
+/// A piece of what this node contributes to the exchange.
+struct Contribute {
+  Piece piece;
+};
+
 // --- From the leader to an agent ----------------------------------------------------------------
 
 /// The agent belongs to the gang: it waits for the start.
@@ -67,6 +74,11 @@ struct Ports {
   std::vector<NodePorts> nodes;  ///< by node rank; without a host: where the workers meet
 };
 
+/// A piece of what the nodes have brought together. What belongs to a start comes before it.
+struct Merged {
+  Piece piece;
+};
+
 /// End the workers of this attempt.
 struct Stop {
   int attempt = 0;
@@ -87,10 +99,12 @@ using Message = std::variant<Join,
                              Succeeded,
                              Ended,
                              StopAsked,
+                             Contribute,
                              Admitted,
                              Refused,
                              Waiting,
                              Ports,
+                             Merged,
                              Start,
                              Stop,
                              Finish>;

@@ -3,6 +3,7 @@
 
 #include "frame.hpp"
 #include "gang/decide/encoding.hpp"
+#include "outbox.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -19,12 +20,19 @@ using boost::system::error_code;
 
 /// How long a link that was closed waits for the other end to do the same.
 constexpr std::chrono::seconds kLinger{5};
+/// What is protected at once, and what is written before others have their turn.
+constexpr std::size_t kBytesOfRecord = std::size_t{16} << 10U;
+constexpr std::size_t kBytesOfTurn = std::size_t{64} << 10U;
 
 boost::asio::ip::address unmapped(const boost::asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
   }
   return address;
+}
+
+bool is_piece(const Message& message) {
+  return std::holds_alternative<Contribute>(message) || std::holds_alternative<Merged>(message);
 }
 
 std::string describe(const error_code& error) {
@@ -73,9 +81,24 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     wait_for_bytes();
   }
 
-  void send(std::string_view payload) {
-    if (state_ == State::Open) {
-      channel_->send(frame(payload));
+  void send(const Message& message) {
+    if (state_ != State::Open || write_error_) {
+      return;
+    }
+    std::string framed = frame(encode(message));
+    if (std::holds_alternative<Beat>(message)) {
+      outbox_.add_before_bulk(std::move(framed));
+    } else if (is_piece(message)) {
+      outbox_.add_bulk(std::make_shared<const std::string>(std::move(framed)));
+    } else {
+      outbox_.add(std::move(framed));
+    }
+    flush();
+  }
+
+  void send_shared(const Outbox::Frame& frame) {
+    if (state_ == State::Open && !write_error_) {
+      outbox_.add_bulk(frame);
       flush();
     }
   }
@@ -90,7 +113,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       return;
     }
     wait_until(kLinger, [](Connection& self) { self.close(); });
-    if (queue_.empty()) {
+    if (queue_.empty() && outbox_.is_empty()) {
       shut_down();
     }
   }
@@ -209,25 +232,27 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   // --- Writing ---
 
+  /// What the channel itself has to say goes first: a handshake, an alert.
   void flush() {
-    std::string bytes = channel_->take_outgoing();
+    queue_ += channel_->take_outgoing();
     if (write_error_) {
+      drop_queue();
       return;  // the reader finds the end, behind the other end's last messages
     }
-    if (queue_.empty()) {
-      queue_ = std::move(bytes);
-    } else {
-      queue_ += bytes;
-    }
-    if (queue_.size() > kMostQueuedBytes) {
+    if (outbox_.other() + queue_.size() > kMostQueuedBytes || outbox_.bulk() > kMostBulkBytes) {
       lose_soon("does not read what it is sent");
     } else if (!waits_to_write_) {
       write();
     }
   }
 
+  /// A large value does not keep the others waiting: after some bytes it is their turn.
   void write() {
-    while (!queue_.empty()) {
+    for (std::size_t turn = 0; fill_queue();) {
+      if (turn >= kBytesOfTurn) {
+        wait_to_write();
+        return;
+      }
       error_code error;
       const std::size_t size = socket_.write_some(boost::asio::buffer(queue_), error);
       if (error == boost::asio::error::would_block) {
@@ -240,16 +265,29 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
         return;
       }
       sent_ += size;
+      turn += size;
       queue_.erase(0, size);
     }
     queue_ = std::string();  // an idle link holds no memory
-    if (state_ == State::Leaving) {
+    if (state_ == State::Leaving && outbox_.is_empty()) {
       shut_down();
     }
   }
 
+  /// Protects a little of what waits. Returns whether there is something to write.
+  bool fill_queue() {
+    if (queue_.empty() && !outbox_.is_empty() && channel_->is_established()) {
+      const std::string_view next = outbox_.next(kBytesOfRecord);
+      channel_->send(next);
+      outbox_.pop(next.size());
+      queue_ = channel_->take_outgoing();
+    }
+    return !queue_.empty();
+  }
+
   void drop_queue() {
     queue_ = std::string();
+    outbox_.clear();
     if (state_ == State::Leaving) {
       close();
     }
@@ -299,6 +337,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     state_ = State::Closed;
     timer_.reset();
     queue_ = std::string();
+    outbox_.clear();
     error_code ignored;  // nothing is left to be written
     socket_.close(ignored);
   }
@@ -322,6 +361,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   tcp::socket socket_;
   std::unique_ptr<Channel> channel_;
   FrameReader reader_;
+  Outbox outbox_;                                     ///< what the channel has not been given
   std::string queue_;                                 ///< wire bytes that the socket has not taken
   std::unique_ptr<boost::asio::steady_timer> timer_;  ///< for the join, then for the end
   std::function<void(Message)> on_message_;
@@ -344,11 +384,11 @@ void Link::start(std::chrono::milliseconds join_limit) {
 }
 
 void Link::send(const Message& message) {
-  connection_->send(encode(message));
+  connection_->send(message);
 }
 
-void Link::send_encoded(const std::shared_ptr<const std::string>& payload) {
-  connection_->send(*payload);
+void Link::send_shared(const std::shared_ptr<const std::string>& frame) {
+  connection_->send_shared(frame);
 }
 
 void Link::close_when_sent() {

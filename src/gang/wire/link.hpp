@@ -18,8 +18,10 @@ namespace muster::gang {
 /// How long a connection may take until its first message, the join, is here. One whose bytes are
 /// here and wait for the leader to read them gets that time once more.
 inline constexpr std::chrono::milliseconds kJoinLimit{10'000};
-/// What may wait for an agent that does not read.
+/// What may wait for an agent that does not read: words of its own; and pieces of values with what
+/// other links are sent too.
 inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;
+inline constexpr std::size_t kMostBulkBytes = 2 * kMostValueBytes;
 
 /// A link lives on one thread, that of its socket's `io_context`. An idle one has no buffer and no timer:
 /// there are thousands of them at a leader.
@@ -47,9 +49,10 @@ class Link {
   void start(std::chrono::milliseconds join_limit = kJoinLimit);
 
   /// Writes what the socket takes and queues the rest. More than kMostQueuedBytes lose the link.
+  /// A beat overtakes pieces of values.
   void send(const Message& message);
-  /// The same for a message that many links are sent: encoded once.
-  void send_encoded(const std::shared_ptr<const std::string>& payload);
+  /// The same for a message that many links are sent: encoded and framed once, and held once.
+  void send_shared(const std::shared_ptr<const std::string>& frame);
 
   /// Closes the link once the queue is written, or after a few seconds if the other end takes
   /// nothing. No callback is called any more. The link may be destroyed at once: this goes on.

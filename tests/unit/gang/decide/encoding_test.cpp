@@ -1,6 +1,8 @@
 // What agents say to each other, written and read back, and what is refused.
 #include "gang/decide/encoding.hpp"
 
+#include "gang/wire/frame.hpp"
+
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 
@@ -12,6 +14,8 @@
 
 namespace muster::gang {
 namespace {
+
+using namespace std::string_literals;
 
 Failure some_failure() {
   return {.node = {3},
@@ -90,6 +94,9 @@ std::vector<Message> all_messages() {
           Waiting{"3 of 4 nodes are here"},
           Ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}},
           Ports{},
+          Contribute{{{"fence", 1, 7, {{0}, {3}}}, 100'000, 60'000, 32'768, "\x00\xFF piece"}},
+          Contribute{},
+          Merged{{{"ports", 2, std::nullopt, {}}, 3, 3, 0, "all"}},
           Start{1, {3}, 4, 24, 32, "10.0.0.1", 29'501, 20.5, {}},
           Start{},
           Stop{1, 2, "worker failed", some_end()},
@@ -148,6 +155,60 @@ TEST(Messages, KeepEachField) {
   EXPECT_EQ(start.slots_total, 32);
   EXPECT_EQ(start.worker_port, 29'501);
   EXPECT_EQ(start.orphan_limit_seconds, 20.5);
+}
+
+// --- Pieces of values: every byte of the frame --------------------------------------------------
+
+TEST(Messages, HaveTheBytesOfAPieceBehindTheJson) {
+  const Contribute contribute{{{"ports", 0, std::nullopt, {}}, 3, 3, 0, "\0{\xFF"s}};
+  EXPECT_EQ(frame(encode(contribute)),
+            "\0\0\0\x52"
+            R"({"type":"contribute","key":"ports","attempt":0,"size":3,"packed":3,"offset":0})"
+            "\0"
+            "\0{\xFF"s);
+  const Merged merged{{{"fence", 2, 7, {{0}, {12}}}, 40'000, 32'771, 32'768, "end"}};
+  EXPECT_EQ(frame(encode(merged)),
+            "\0\0\0\x73"
+            R"({"type":"merged","key":"fence","attempt":2,"round":7,"nodes":[0,12],"size":40000,)"
+            R"("packed":32771,"offset":32768})"
+            "\0"
+            "end"s);
+  const Merged empty{{{"fence", 0, 0, {}}, 0, 0, 0, ""}};
+  EXPECT_EQ(
+      frame(encode(empty)),
+      "\0\0\0\x54"
+      R"({"type":"merged","key":"fence","attempt":0,"round":0,"size":0,"packed":0,"offset":0})"s);
+}
+
+TEST(Messages, KeepAPiece) {
+  const Piece piece{{"fence", 2, 7, {{0}, {12}}}, 40'000, 32'771, 3, std::string(32'768, '\0')};
+  const auto read = decode(encode(Contribute{piece}));
+  ASSERT_TRUE(read) << read.error().message;
+  const Piece& kept = std::get<Contribute>(*read).piece;
+  EXPECT_EQ(kept.id, piece.id);
+  EXPECT_EQ(kept.size, piece.size);
+  EXPECT_EQ(kept.packed, piece.packed);
+  EXPECT_EQ(kept.offset, piece.offset);
+  EXPECT_EQ(kept.bytes, piece.bytes);
+}
+
+TEST(Messages, HoldAPieceWithAsManyNodesAsMayBeListed) {
+  Piece piece{{std::string(kMostKeyBytes, 'k'), 0, 0, {}}, kMostValueBytes, kMostValueBytes, 0, ""};
+  piece.id.nodes.assign(kMostListedNodes, NodeRank{1'000'000});
+  piece.bytes.assign(kMostPieceBytes, '\xFF');
+  const auto read = decode(encode(Contribute{piece}));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(std::get<Contribute>(*read).piece.id.nodes.size(), kMostListedNodes);
+}
+
+TEST(Messages, RefuseBytesWhereThereAreNone) {
+  EXPECT_EQ(error_of(encode(Beat{}) + "\0x"s), "in 'beat' bytes follow that it does not have");
+  EXPECT_TRUE(decode(encode(Beat{}) + "\0"s));
+  EXPECT_EQ(error_of(encode(Contribute{}) + "\0"s + std::string(32'769, 'x')),
+            "in 'contribute' 32769 bytes follow, expected at most 32768");
+  EXPECT_NE(error_of(with(Contribute{}, "/size", kMostValueBytes + 1)), "it was read");
+  EXPECT_NE(error_of(with(Contribute{}, "/offset", -1)), "it was read");
+  EXPECT_NE(error_of(with(Contribute{}, "/key", json::string(65, 'x'))), "it was read");
 }
 
 TEST(Messages, SayNothingOfPortsAndTotalsWhereThereAreNone) {

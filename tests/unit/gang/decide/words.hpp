@@ -17,6 +17,13 @@ namespace muster::gang {
 }
 
 /// "admitted as node 1", "start 0 as node 1 of 2, slots 2 of 4", "finish: lost 69".
+/// "ports for 0: bytes", "fence 3 of 0: bytes".
+[[nodiscard]] inline std::string words_of(const Piece& piece) {
+  return piece.id.key +
+         (piece.id.round ? " " + std::to_string(*piece.id.round) + " of " : std::string(" for ")) +
+         std::to_string(piece.id.attempt) + ": " + piece.bytes;
+}
+
 [[nodiscard]] inline std::string words_of(const Message& message) {
   struct Words {
     std::string operator()(const Join& join) const {
@@ -52,6 +59,12 @@ namespace muster::gang {
         }
       }
       return "ports of " + std::to_string(ports.attempt) + nodes;
+    }
+    std::string operator()(const Contribute& contribute) const {
+      return "contribute " + words_of(contribute.piece);
+    }
+    std::string operator()(const Merged& merged) const {
+      return "merged " + words_of(merged.piece);
     }
     std::string operator()(const Start& start) const {
       return "start " + std::to_string(start.attempt) + " as node " + to_string(start.node_rank) +

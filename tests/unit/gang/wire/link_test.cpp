@@ -8,6 +8,7 @@
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -95,8 +96,8 @@ TEST_F(LinkTest, CarriesMessagesBothWays) {
     ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
     EXPECT_EQ(std::get<Join>(pair.leader.messages[0]).host, "worker-1");
 
-    const auto waiting = std::make_shared<const std::string>(encode(Waiting{"1 of 2"}));
-    pair.leader.link->send_encoded(waiting);
+    const auto waiting = std::make_shared<const std::string>(frame(encode(Waiting{"1 of 2"})));
+    pair.leader.link->send_shared(waiting);
     pair.leader.link->send(Beat{});
     ASSERT_TRUE(until([&] { return pair.agent.messages.size() == 2; }));
     EXPECT_EQ(std::get<Waiting>(pair.agent.messages[0]).progress, "1 of 2");
@@ -249,14 +250,49 @@ TEST_F(LinkTest, HasNoDeadlineAfterTheJoin) {
 TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotRead) {
   Stranger stranger(io_);
   stranger.leader.link->start();
-  const auto payload =
-      std::make_shared<const std::string>(encode(Waiting{std::string(2'000, 'x')}));
+  const Message words = Waiting{std::string(2'000, 'x')};
   for (int i = 0; i < 20'000; ++i) {
-    stranger.leader.link->send_encoded(payload);
+    stranger.leader.link->send(words);
   }
   EXPECT_TRUE(stranger.leader.lost.empty());  // not from within send
   ASSERT_TRUE(until([&] { return !stranger.leader.lost.empty(); }));
   EXPECT_EQ(stranger.leader.lost[0], "does not read what it is sent");
+}
+
+TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotReadWhatIsShared) {
+  Stranger stranger(io_);
+  stranger.leader.link->start();
+  const auto piece = std::make_shared<const std::string>(
+      frame(encode(Merged{{{"a", 0, 0, {}}, 32'768, 32'768, 0, std::string(32'768, 'x')}})));
+  for (std::size_t sent = 0; sent < 2 * kMostBulkBytes; sent += piece->size()) {
+    stranger.leader.link->send_shared(piece);
+  }
+  ASSERT_TRUE(until([&] { return !stranger.leader.lost.empty(); }));
+  EXPECT_EQ(stranger.leader.lost[0], "does not read what it is sent");
+  EXPECT_EQ(piece.use_count(), 1);
+}
+
+/// Words that wait keep their order, and so does what the channel says itself.
+TEST_F(LinkTest, LetsABeatOvertakeALargeValue) {
+  for (const GangKey* const link_key : {static_cast<const GangKey*>(nullptr), &key()}) {
+    Pair pair(io_, link_key);
+    pair.agent.link->send(some_join());
+    ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
+    const auto piece = std::make_shared<const std::string>(
+        frame(encode(Merged{{{"a", 0, 0, {}}, 32'768, 32'768, 0, std::string(32'768, 'x')}})));
+    for (int i = 0; i < 900; ++i) {  // 29 MB: more than the kernel's buffers hold
+      pair.leader.link->send_shared(piece);
+    }
+    pair.leader.link->send(Waiting{"behind"});
+    pair.leader.link->send(Beat{});
+    ASSERT_TRUE(until([&] { return pair.agent.messages.size() == 902; }));
+    const auto beat = std::find_if(
+        pair.agent.messages.begin(), pair.agent.messages.end(), [](const Message& message) {
+          return std::holds_alternative<Beat>(message);
+        });
+    EXPECT_LT(beat - pair.agent.messages.begin(), 890);
+    EXPECT_TRUE(std::holds_alternative<Waiting>(pair.agent.messages.back()));
+  }
 }
 
 TEST_F(LinkTest, WritesTheRestBeforeItCloses) {

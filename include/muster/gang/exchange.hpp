@@ -1,0 +1,54 @@
+#pragma once
+
+// Values that the nodes of a job bring together: what a key is. docs/gang.md tells how it goes.
+
+#include <muster/base/ranks.hpp>
+#include <muster/base/result.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::gang {
+
+/// What one node contributed.
+struct NodePart {
+  NodeRank node;
+  std::string_view address;  ///< where the others reach it; empty: where the workers meet
+  std::string_view bytes;    ///< empty also where it has contributed nothing
+};
+
+/// Makes one value of the parts, which are in the order of node ranks. Runs on the leader and is
+/// pure. An error ends the job, and reads behind the key's name: "has no digest of node 3".
+using Merge = std::function<Result<std::string>(const std::vector<NodePart>&)>;
+
+/// Everybody gets the parts of all. To be read by `read_parts`.
+[[nodiscard]] Result<std::string> all_parts(const std::vector<NodePart>& parts);
+/// The parts in the order of node ranks. Fails with `BadData`.
+[[nodiscard]] Result<std::vector<std::string>> read_parts(std::string_view merged);
+
+enum class Phase {
+  BeforeStart,  ///< contributed once; merged for each attempt by those who take part in it
+  WhileRunning  ///< contributed again and again while an attempt runs
+};
+
+/// A name under which nodes contribute, and what becomes of it. All nodes of a job know the same.
+struct ExchangeKey {
+  std::string name;
+  Phase phase = Phase::BeforeStart;
+  std::size_t most_of_node = 0;  ///< bytes that one node may contribute
+  std::size_t most_merged = 0;   ///< bytes that come out
+  Merge merge = all_parts;
+};
+using ExchangeKeys = std::vector<ExchangeKey>;
+
+/// Merged values by key.
+using Exchanged = std::map<std::string, std::string>;
+
+/// The most bytes that the leader holds for a job until they are merged.
+inline constexpr std::size_t kMostHeldBytes = std::size_t{64} << 20U;
+
+}  // namespace muster::gang

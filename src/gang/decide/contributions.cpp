@@ -1,0 +1,97 @@
+// What an agent contributes, and what it gets: see the header.
+#include "contributions.hpp"
+
+#include <algorithm>
+
+namespace muster::gang {
+namespace {
+
+std::vector<Contribute> to_messages(Value value) {
+  std::vector<Contribute> messages;
+  for (Piece& piece : cut(std::move(value))) {
+    messages.push_back({std::move(piece)});
+  }
+  return messages;
+}
+
+}  // namespace
+
+const ExchangeKey* Contributions::find_key(const std::string& name) const {
+  const auto at = std::find_if(
+      keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
+  return at == keys_.end() ? nullptr : &*at;
+}
+
+std::string Contributions::objection(const std::string& key, std::size_t size, Phase phase) const {
+  const ExchangeKey* const known = find_key(key);
+  if (known == nullptr || known->phase != phase) {
+    return "cannot contribute '" + key + "': there is no such key" +
+           (phase == Phase::BeforeStart ? " before the start" : " while an attempt runs");
+  }
+  if (size > known->most_of_node) {
+    return "cannot contribute '" + key + "': it is " + std::to_string(size) +
+           " bytes long, and a node may contribute " + std::to_string(known->most_of_node);
+  }
+  return {};
+}
+
+void Contributions::keep(const std::string& key, std::string bytes) {
+  before_start_[key] = std::move(bytes);
+}
+
+std::vector<std::string> Contributions::names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, bytes] : before_start_) {
+    names.push_back(key);
+  }
+  return names;
+}
+
+std::vector<Contribute> Contributions::introduce() {
+  assembler_.drop();
+  merged_.clear();
+  std::vector<Contribute> messages;
+  for (const auto& [key, bytes] : before_start_) {
+    std::ranges::move(to_messages({{key, 0, std::nullopt, {}}, bytes}),
+                      std::back_inserter(messages));
+  }
+  return messages;
+}
+
+std::vector<Contribute> Contributions::contribute(const std::string& key,
+                                                  std::string bytes,
+                                                  std::vector<NodeRank> nodes) {
+  const int round = rounds_[{key, nodes}]++;
+  return to_messages({{key, attempt_, round, std::move(nodes)}, std::move(bytes)});
+}
+
+Result<std::optional<Value>> Contributions::take(const Merged& merged) {
+  const ExchangeKey* const key = find_key(merged.piece.id.key);
+  if (key == nullptr) {
+    return Error{ErrorKind::BadData,
+                 "sent '" + merged.piece.id.key + "', which nobody of this job exchanges"};
+  }
+  auto value = assembler_.take(merged.piece, key->most_merged);
+  if (!value || !*value) {
+    return value;
+  }
+  const ValueId& id = (*value)->id;
+  if (id.round) {
+    return id.attempt == attempt_ ? std::move(*value) : std::optional<Value>();
+  }
+  if (id.attempt != merged_for_) {
+    merged_.clear();
+    merged_for_ = id.attempt;
+  }
+  merged_[id.key] = std::move((*value)->bytes);
+  return std::optional<Value>();
+}
+
+Exchanged Contributions::start(int attempt) {
+  attempt_ = attempt;
+  rounds_.clear();
+  Exchanged merged = std::exchange(merged_, {});
+  return merged_for_ == attempt ? merged : Exchanged();
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,58 @@
+#pragma once
+
+// An agent's part of the exchange: what it contributes, and what it gets. Pure, and part of the
+// participant.
+
+#include "messages.hpp"
+#include "pieces.hpp"
+
+#include <muster/gang/exchange.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster::gang {
+
+class Contributions {
+ public:
+  explicit Contributions(ExchangeKeys keys) : keys_(std::move(keys)) {}
+
+  /// Why this cannot be contributed, for the user; empty: it can.
+  [[nodiscard]] std::string objection(const std::string& key, std::size_t size, Phase phase) const;
+
+  /// Before the start: told to each leader that this agent joins.
+  void keep(const std::string& key, std::string bytes);
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// There is a new link. Returns what follows the join.
+  [[nodiscard]] std::vector<Contribute> introduce();
+
+  /// The next round of the key. `nodes` is sorted; empty: all of the attempt.
+  [[nodiscard]] std::vector<Contribute> contribute(const std::string& key,
+                                                   std::string bytes,
+                                                   std::vector<NodeRank> nodes);
+
+  /// Returns what a round came to. What comes before a start is kept for it. An error reads behind
+  /// the leader's name.
+  [[nodiscard]] Result<std::optional<Value>> take(const Merged& merged);
+
+  /// An attempt starts here: what was merged for it.
+  [[nodiscard]] Exchanged start(int attempt);
+
+ private:
+  using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key, and who is listed
+
+  [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
+
+  ExchangeKeys keys_;
+  std::map<std::string, std::string> before_start_;
+  Assembler assembler_;
+  int attempt_ = 0;
+  std::map<Group, int> rounds_;  ///< contributed in this attempt
+  int merged_for_ = 0;           ///< the attempt that `merged_` belongs to
+  Exchanged merged_;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,295 @@
+// Collecting, merging, handing out: see the header.
+#include "exchange.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster::gang {
+namespace {
+
+/// What a round costs beside its parts and the list of its nodes.
+constexpr std::size_t kRoundBytes = 512;
+
+std::size_t bytes_of(const std::vector<NodeRank>& nodes) {
+  return kRoundBytes + nodes.size() * sizeof(NodeRank);
+}
+
+std::vector<Merged> to_messages(Value value) {
+  std::vector<Merged> messages;
+  for (Piece& piece : cut(std::move(value))) {
+    messages.push_back({std::move(piece)});
+  }
+  return messages;
+}
+
+}  // namespace
+
+const ExchangeKey* Exchange::find_key(const std::string& name) const {
+  const auto at = std::find_if(
+      keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
+  return at == keys_.end() ? nullptr : &*at;
+}
+
+// --- Who contributes ----------------------------------------------------------------------------
+
+void Exchange::add(LinkId link, const std::vector<std::string>& promised) {
+  Contributor& contributor = contributors_[link];
+  contributor.promised.insert(promised.begin(), promised.end());
+}
+
+ExchangeOutcomes Exchange::forget(LinkId link) {
+  const auto at = contributors_.find(link);
+  if (at == contributors_.end()) {
+    return {};
+  }
+  drop_open(at->second);
+  for (const auto& [key, bytes] : at->second.before_start) {
+    held_ -= bytes.size();
+  }
+  const std::optional<NodeRank> rank = at->second.rank;
+  contributors_.erase(at);
+  ExchangeOutcomes outcomes;
+  if (!rank) {
+    return outcomes;
+  }
+  present_.erase(*rank);
+  for (auto& [group, round] : rounds_) {
+    const auto& listed = group.second;
+    if (!listed.empty() && !std::binary_search(listed.begin(), listed.end(), *rank)) {
+      continue;
+    }
+    --round.expected;
+    if (const auto part = round.parts.find(*rank); part != round.parts.end()) {
+      held_ -= part->second.size();
+      round.parts.erase(part);
+    }
+    if (!round.parts.empty() && round.parts.size() == round.expected) {
+      std::ranges::move(finish(group, round), std::back_inserter(outcomes));
+    }
+  }
+  return outcomes;
+}
+
+std::string Exchange::missing(LinkId link) const {
+  const auto at = contributors_.find(link);
+  if (at == contributors_.end()) {
+    return {};
+  }
+  std::vector<std::string> names;
+  for (const std::string& key : at->second.promised) {
+    if (!at->second.before_start.contains(key)) {
+      names.push_back("'" + key + "'");
+    }
+  }
+  return join(names, ", ");
+}
+
+// --- What they contribute -----------------------------------------------------------------------
+
+/// What it says about an attempt that is over, or in which it takes no part, was on its way.
+bool Exchange::is_late(const Contributor& from, const ValueId& id) const {
+  return id.round && (nodes_.empty() || id.attempt != attempt_ || !from.rank);
+}
+
+/// Why that value cannot be, as far as its first piece tells; reads behind the node's name.
+std::string Exchange::objection(const Contributor& from, const ValueId& id) const {
+  const ExchangeKey* const key = find_key(id.key);
+  if (key == nullptr) {
+    return "contributes under '" + id.key + "', which no node of this job does";
+  }
+  if ((key->phase == Phase::WhileRunning) != id.round.has_value()) {
+    return "contributes under '" + id.key + "' at the wrong time";
+  }
+  if (id.round) {
+    return objection_to_nodes(*from.rank, id);
+  }
+  return from.before_start.contains(id.key) ? "contributes twice under '" + id.key + "'" : "";
+}
+
+std::string Exchange::objection_to_nodes(NodeRank from, const ValueId& id) const {
+  const auto& nodes = id.nodes;
+  const bool is_sorted =
+      std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
+  const bool fits = nodes.empty() || (is_sorted && nodes.front().value >= 0 &&
+                                      nodes.back().value < static_cast<int>(nodes_.size()) &&
+                                      std::binary_search(nodes.begin(), nodes.end(), from));
+  if (!fits) {
+    return "contributes under '" + id.key + "' for nodes that cannot be";
+  }
+  const auto at = rounds_.find({id.key, nodes});
+  const int now = at == rounds_.end() ? 0 : at->second.number;
+  if (*id.round != now) {
+    return "contributes to round " + std::to_string(*id.round) + " of '" + id.key +
+           "', which is at round " + std::to_string(now);
+  }
+  const bool is_twice = at != rounds_.end() && at->second.parts.contains(from);
+  return is_twice ? "contributes twice to round " + std::to_string(now) + " of '" + id.key + "'"
+                  : "";
+}
+
+ExchangeOutcomes Exchange::take(LinkId link, const Contribute& contribute) {
+  const auto at = contributors_.find(link);
+  if (at == contributors_.end() || is_late(at->second, contribute.piece.id)) {
+    return {};
+  }
+  Contributor& from = at->second;
+  const Piece& piece = contribute.piece;
+  const bool is_first = !from.assembler.open();
+  if (is_first) {
+    if (std::string wrong = objection(from, piece.id); !wrong.empty()) {
+      return {Breach{link, std::move(wrong)}};
+    }
+  }
+  const ExchangeKey* const key = find_key(piece.id.key);
+  const std::size_t announced = is_first ? 0 : from.assembler.open()->size;
+  auto value = from.assembler.take(piece, key == nullptr ? 0 : key->most_of_node);
+  if (!value) {
+    held_ -= from.assembler.open() ? 0 : announced;
+    return {Breach{link, value.error().message}};
+  }
+  if (is_first) {
+    held_ += piece.size;
+    if (held_ > most_held_) {
+      return {NoResult{"'" + piece.id.key + "' of " + std::to_string(piece.size) +
+                       " bytes is too much: all nodes together may contribute " +
+                       std::to_string(most_held_) + " bytes that are not merged yet"}};
+    }
+  }
+  return *value ? store(link, std::move(**value)) : ExchangeOutcomes{};
+}
+
+void Exchange::drop_open(Contributor& from) {
+  if (from.assembler.open()) {
+    held_ -= from.assembler.open()->size;
+    from.assembler.drop();
+  }
+}
+
+/// A whole value is here.
+ExchangeOutcomes Exchange::store(LinkId link, Value value) {
+  if (value.id.round) {
+    return store_of_round(link, std::move(value));
+  }
+  contributors_.at(link).before_start[value.id.key] = std::move(value.bytes);
+  return {};
+}
+
+ExchangeOutcomes Exchange::store_of_round(LinkId link, Value value) {
+  Group group{value.id.key, value.id.nodes};
+  const auto [at, is_new] = rounds_.try_emplace(std::move(group));
+  Round& round = at->second;
+  if (is_new) {
+    round.expected = members(at->first).size();
+    held_ += bytes_of(value.id.nodes);
+  }
+  round.parts[*contributors_.at(link).rank] = std::move(value.bytes);
+  return round.parts.size() == round.expected ? finish(at->first, round) : ExchangeOutcomes{};
+}
+
+// --- Results ------------------------------------------------------------------------------------
+
+/// Those of the round that are not lost.
+std::vector<NodeRank> Exchange::members(const Group& group) const {
+  if (group.second.empty()) {
+    return {present_.begin(), present_.end()};
+  }
+  std::vector<NodeRank> members;
+  std::ranges::copy_if(group.second, std::back_inserter(members), [&](NodeRank rank) {
+    return present_.contains(rank);
+  });
+  return members;
+}
+
+Result<std::string> Exchange::merge(const ExchangeKey& key,
+                                    const std::vector<NodePart>& parts) const {
+  auto merged = key.merge(parts);
+  if (!merged) {
+    return Error{merged.error().kind, "'" + key.name + "' " + merged.error().message};
+  }
+  if (merged->size() > key.most_merged) {
+    return Error{ErrorKind::BadData,
+                 "'" + key.name + "' of " + count_of(parts.size(), "node") + " is " +
+                     std::to_string(merged->size()) + " bytes long, expected at most " +
+                     std::to_string(key.most_merged)};
+  }
+  return merged;
+}
+
+/// All have contributed: they get the result, and the next round of the key may begin.
+ExchangeOutcomes Exchange::finish(const Group& group, Round& round) {
+  std::vector<NodePart> parts;
+  Handout handout;
+  for (const auto& [rank, bytes] : round.parts) {
+    const ExchangeNode& node = nodes_[static_cast<std::size_t>(rank.value)];
+    parts.push_back({rank, node.address, bytes});
+    handout.links.push_back(node.link);
+    held_ -= bytes.size();
+  }
+  auto merged = merge(*find_key(group.first), parts);
+  round.parts.clear();
+  const int number = round.number++;
+  if (!merged) {
+    return {NoResult{merged.error().message}};
+  }
+  handout.pieces = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
+  return {std::move(handout)};
+}
+
+Result<std::vector<Merged>> Exchange::begin(int attempt, std::vector<ExchangeNode> nodes) {
+  end();
+  attempt_ = attempt;
+  nodes_ = std::move(nodes);
+  std::vector<const Contributor*> contributors;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const NodeRank rank{static_cast<int>(i)};
+    Contributor& contributor = contributors_[nodes_[i].link];
+    contributor.rank = rank;
+    present_.insert(rank);
+    contributors.push_back(&contributor);
+  }
+  std::vector<Merged> messages;
+  for (const ExchangeKey& key : keys_) {
+    std::vector<NodePart> parts;
+    bool is_any = false;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const auto& contributed = contributors[i]->before_start;
+      const auto at = contributed.find(key.name);
+      is_any = is_any || at != contributed.end();
+      parts.push_back({NodeRank{static_cast<int>(i)},
+                       nodes_[i].address,
+                       at == contributed.end() ? std::string_view() : at->second});
+    }
+    if (!is_any) {
+      continue;
+    }
+    auto merged = merge(key, parts);
+    if (!merged) {
+      return merged.error();
+    }
+    std::ranges::move(to_messages({{key.name, attempt, std::nullopt, {}}, std::move(*merged)}),
+                      std::back_inserter(messages));
+  }
+  return messages;
+}
+
+void Exchange::end() {
+  for (auto& [link, contributor] : contributors_) {
+    const auto& open = contributor.assembler.open();
+    if (open && open->id.round) {
+      drop_open(contributor);
+    }
+    contributor.rank.reset();
+  }
+  for (const auto& [group, round] : rounds_) {
+    held_ -= bytes_of(group.second);
+    for (const auto& [rank, bytes] : round.parts) {
+      held_ -= bytes.size();
+    }
+  }
+  rounds_.clear();
+  nodes_.clear();
+  present_.clear();
+}
+
+}  // namespace muster::gang

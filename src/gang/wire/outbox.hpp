@@ -1,0 +1,46 @@
+#pragma once
+
+// What waits to be sent over one link. Pure: no socket.
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace muster::gang {
+
+/// Frames in the order in which they are sent. *Bulk* is what may be large in all: pieces of values, and
+/// what many links are sent, which they all share.
+class Outbox {
+ public:
+  using Frame = std::shared_ptr<const std::string>;
+
+  void add(std::string frame);
+  void add_bulk(Frame frame);
+  /// Overtakes bulk, but not a frame of which some is under way.
+  void add_before_bulk(std::string frame);
+
+  [[nodiscard]] bool is_empty() const { return frames_.empty(); }
+  /// The next bytes, at most so many; some unless it is empty. To be taken by `pop`.
+  [[nodiscard]] std::string_view next(std::size_t most) const;
+  void pop(std::size_t count);
+  void clear();
+
+  /// Bytes that wait.
+  [[nodiscard]] std::size_t bulk() const { return bulk_; }
+  [[nodiscard]] std::size_t other() const { return other_; }
+
+ private:
+  struct Waiting {
+    Frame frame;
+    bool is_bulk = false;
+  };
+
+  std::deque<Waiting> frames_;
+  std::size_t taken_ = 0;  ///< of the first frame
+  std::size_t bulk_ = 0;
+  std::size_t other_ = 0;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,99 @@
+// Ports as JSON, {"host": "10.0.0.1", "slots": 2, "ports": [5000, 5001]}, and all of them as a list.
+#include <muster/base/json.hpp>
+#include <muster/service/exchanged_ports.hpp>
+
+#include <optional>
+
+namespace muster {
+namespace {
+
+/// A port takes 6 bytes at most.
+constexpr std::size_t kMostBytesOfNode = 6 * kMostPortsOfNode + 64;
+constexpr std::size_t kMostMergedBytes = std::size_t{2} << 20U;
+constexpr int kMostSlots = 1'000'000;
+constexpr int kMostPort = 65'535;
+
+json::object to_json(const NodePorts& node) {
+  return {{"host", node.host},
+          {"slots", node.slots},
+          {"ports", json::array(node.ports.begin(), node.ports.end())}};
+}
+
+std::optional<int> number_of(const json::value* value, int least, int most) {
+  const std::int64_t* const number = value == nullptr ? nullptr : value->if_int64();
+  const bool fits = number != nullptr && *number >= least && *number <= most;
+  return fits ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+std::optional<NodePorts> from_json(const json::value& value) {
+  const json::object* const object = value.if_object();
+  if (object == nullptr) {
+    return std::nullopt;
+  }
+  const json::value* const host = object->if_contains("host");
+  const json::value* const ports = object->if_contains("ports");
+  const auto slots = number_of(object->if_contains("slots"), 1, kMostSlots);
+  if (host == nullptr || !host->is_string() || ports == nullptr || !ports->is_array() || !slots ||
+      ports->get_array().size() > kMostPortsOfNode) {
+    return std::nullopt;
+  }
+  NodePorts node{std::string(host->get_string()), {}, *slots};
+  for (const json::value& item : ports->get_array()) {
+    const auto port = number_of(&item, 1, kMostPort);
+    if (!port) {
+      return std::nullopt;
+    }
+    node.ports.push_back(static_cast<std::uint16_t>(*port));
+  }
+  return node;
+}
+
+std::optional<json::value> parse(std::string_view text) {
+  boost::system::error_code error;
+  json::value document = json::parse({text.data(), text.size()}, error);
+  return error ? std::nullopt : std::optional(std::move(document));
+}
+
+Result<std::string> merge(const std::vector<gang::NodePart>& parts) {
+  json::array nodes;
+  for (const gang::NodePart& part : parts) {
+    const auto document = parse(part.bytes);
+    auto node = document ? from_json(*document) : std::nullopt;
+    if (!node) {
+      return Error{ErrorKind::BadData, "of node " + to_string(part.node) + " are missing or torn"};
+    }
+    node->host = part.address;
+    nodes.push_back(to_json(*node));
+  }
+  return json::serialize(nodes);
+}
+
+}  // namespace
+
+gang::ExchangeKey ports_key() {
+  return {"ports", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge};
+}
+
+std::string write_ports(const NodePorts& node) {
+  return json::serialize(to_json(node));
+}
+
+Result<std::vector<NodePorts>> read_ports(std::string_view merged) {
+  const auto document = parse(merged);
+  std::vector<NodePorts> nodes;
+  if (document && document->is_array()) {
+    for (const json::value& item : document->get_array()) {
+      auto node = from_json(item);
+      if (!node) {
+        break;
+      }
+      nodes.push_back(std::move(*node));
+    }
+    if (nodes.size() == document->get_array().size()) {
+      return nodes;
+    }
+  }
+  return Error{ErrorKind::BadData, "the ports of all nodes cannot be read"};
+}
+
+}  // namespace muster
