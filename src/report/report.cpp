@@ -1,37 +1,20 @@
 // What happened, in sentences and as a document. Pure but for write_report.
 #include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
+#include <muster/base/write_all.hpp>
 #include <muster/report/report.hpp>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 
 namespace muster {
 namespace {
-
-const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Succeeded:
-      return "succeeded";
-    case Verdict::Failed:
-      return "failed";
-    case Verdict::Stopped:
-      return "stopped";
-    case Verdict::Incomplete:
-      return "incomplete";
-    case Verdict::Lost:
-      return "lost";
-    case Verdict::Hung:
-      return "hung";
-  }
-  return "";
-}
 
 const char* name_of(WorkerOutcome outcome) {
   switch (outcome) {
@@ -57,10 +40,6 @@ std::vector<int> ranks_with(const Outcome& outcome, WorkerOutcome wanted) {
     }
   }
   return ranks;
-}
-
-std::string rank_list(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
 }
 
 std::string describe_first_failure(const Failure& failure, int attempt) {
@@ -102,7 +81,7 @@ void add_ranks(std::vector<ReportLine>& lines,
                WorkerOutcome wanted,
                const std::string& what) {
   if (const auto ranks = ranks_with(outcome, wanted); !ranks.empty()) {
-    lines.push_back({Level::Warning, what + ": " + rank_list(ranks)});
+    lines.push_back({Level::Warning, what + ": " + describe_ranks(ranks)});
   }
 }
 
@@ -113,8 +92,8 @@ void add_other_failures(std::vector<ReportLine>& lines, const Outcome& outcome) 
     std::erase(ranks, outcome.end.first_failure->global_rank.value);
   }
   if (!ranks.empty()) {
-    lines.push_back(
-        {Level::Warning, "failed as well, before they were asked to end: " + rank_list(ranks)});
+    lines.push_back({Level::Warning,
+                     "failed as well, before they were asked to end: " + describe_ranks(ranks)});
   }
 }
 
@@ -134,24 +113,6 @@ json::value pid_document(pid_t pid) {
 /// Milliseconds are as much as anybody reads.
 double rounded(double seconds) {
   return static_cast<double>(static_cast<long long>(seconds * 1000)) / 1000;
-}
-
-/// Writes the whole text; a pipe that nobody reads is given a few seconds. False sets errno.
-bool write_all(int fd, std::string_view text) {
-  constexpr int kPatienceMilliseconds = 2'000;
-  while (!text.empty()) {
-    const ssize_t taken = ::write(fd, text.data(), text.size());
-    if (taken >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(taken));
-      continue;
-    }
-    pollfd ready{fd, POLLOUT, 0};
-    const bool may_wait = errno == EAGAIN || errno == EINTR;
-    if (!may_wait || ::poll(&ready, 1, kPatienceMilliseconds) == 0) {
-      return false;
-    }
-  }
-  return true;
 }
 
 json::value first_failure_document(const Outcome& outcome) {
@@ -255,7 +216,8 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     return lines;
   }
   const bool says_more = !end.first_failure || end.verdict != Verdict::Failed ||
-                         end.exit_code == kExitNoProgress || end.first_failure->is_early_exit;
+                         end.exit_code == exit_code_of(EndKind::NoProgress) ||
+                         end.first_failure->is_early_exit;
   if (says_more) {
     const Level level = end.verdict == Verdict::Stopped ? Level::Warning : Level::Error;
     lines.push_back({level, end.reason});
@@ -288,8 +250,9 @@ json::value to_document(const Outcome& outcome) {
                                    {"run_time_s", rounded(worker.run_time_seconds)}});
   }
   json::value document =
-      json::object{{"verdict", name_of(outcome.end.verdict)},
+      json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
                    {"exit_code", outcome.end.exit_code},
+                   {"advice", json::string(advice_for(outcome.end))},
                    {"attempt", outcome.end.attempt},
                    {"reason", outcome.end.reason},
                    {"node", outcome.node_rank.value},
@@ -320,9 +283,12 @@ Result<> write_report(const Outcome& outcome, const std::string& path) {
   const std::string target = is_special ? path : place + ".tmp" + std::to_string(::getpid());
   const UniqueFd file(
       ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644));
-  const bool is_written = file && write_all(file.get(), text);
-  if (!is_written || (!is_special && ::rename(target.c_str(), place.c_str()) != 0)) {
-    const int error_number = errno;
+  constexpr std::chrono::seconds kPatience{2};  // with a pipe that nobody reads
+  const WriteResult written =
+      file ? write_all(file.get(), text, kPatience) : WriteResult{text.size(), errno};
+  const bool is_whole = written.missing == 0;
+  if (!is_whole || (!is_special && ::rename(target.c_str(), place.c_str()) != 0)) {
+    const int error_number = is_whole ? errno : written.error_number;
     if (!is_special) {
       (void)::unlink(target.c_str());
     }

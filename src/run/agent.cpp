@@ -2,7 +2,7 @@
 // is the supervisor's, the participant's and the leader's to decide.
 #include "agent.hpp"
 
-#include <muster/base/text.hpp>
+#include <muster/base/rank_words.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <boost/asio/post.hpp>
@@ -31,12 +31,6 @@ std::vector<WorkerResult> never_started(const LaunchPlan& plan) {
                        .run_time_seconds = 0});
   }
   return results;
-}
-
-/// "rank 3", "ranks 0-3", "no rank".
-std::string describe_own(const std::vector<int>& ranks) {
-  return ranks.empty() ? "no rank"
-                       : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
 }
 
 Result<std::vector<WorkerPort>> reserve_ports(const JobPlan& job) {
@@ -91,14 +85,10 @@ int Agent::run() {
     gang_.start();
   } else {  // the gang never hears of this node
     is_done_ = true;
-    JobEnd end;
-    end.verdict = Verdict::Failed;
-    end.exit_code = kExitSystem;
-    end.reason = reserved_.error().message;
-    leave(end);
+    leave(make_end(EndKind::SystemRefused, reserved_.error().message));
   }
   io_.run();
-  return end_ ? end_->exit_code : kExitSystem;
+  return end_ ? end_->exit_code : exit_code_of(EndKind::SystemRefused);
 }
 
 // --- What wakes the loop ------------------------------------------------------------------------
@@ -224,7 +214,7 @@ void Agent::say_start(const LaunchPlan& plan, const gang::Start& start) const {
   }
   const std::string port = start.worker_port == 0 ? "" : ":" + std::to_string(start.worker_port);
   say_info("attempt " + std::to_string(start.attempt) + ": node " + to_string(start.node_rank) +
-           " of " + std::to_string(start.nodes) + ", " + describe_own(ranks) + " of " +
+           " of " + std::to_string(start.nodes) + ", " + describe_ranks(ranks) + " of " +
            std::to_string(plan.world_size) + " here, the workers meet at " + plan.master_address +
            port);
 }

@@ -4,6 +4,7 @@
 
 #include "run_folder.hpp"
 
+#include <muster/base/write_all.hpp>
 #include <muster/environment/marker.hpp>
 #include <muster/logs/error_file.hpp>
 #include <muster/logs/messages.hpp>
@@ -417,10 +418,10 @@ Result<> Attempt::write_planned_files() const {
     const auto mode = static_cast<mode_t>(std::stoi(planned.mode, nullptr, 8));
     const UniqueFd file(
         ::open(planned.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, mode));
-    const std::string& content = planned.content;
-    if (!file || ::write(file.get(), content.data(), content.size()) !=
-                     static_cast<ssize_t>(content.size())) {
-      return system_error("cannot write '" + planned.path + "'", errno);
+    const WriteResult written =
+        file ? write_all(file.get(), planned.content) : WriteResult{planned.content.size(), errno};
+    if (written.error_number != 0) {
+      return system_error("cannot write '" + planned.path + "'", written.error_number);
     }
   }
   return {};

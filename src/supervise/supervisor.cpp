@@ -1,4 +1,4 @@
-// The supervisor's decisions. Pure: see the header for the picture.
+// The supervisor's decisions. Pure: docs/states.md has the picture.
 #include <muster/supervise/supervisor.hpp>
 
 #include <algorithm>
@@ -166,26 +166,11 @@ Conclusion Supervisor::conclusion() const {
     conclusion.verdict = Verdict::Failed;
     conclusion.exit_code = exit_code_;
   } else if (stop_signal_) {
-    conclusion.verdict = Verdict::Stopped;
-    conclusion.exit_code = 128 + *stop_signal_;
+    const JobEnd end = end_by_signal(*stop_signal_);
+    conclusion.verdict = end.verdict;
+    conclusion.exit_code = end.exit_code;
   }
   return conclusion;
-}
-
-std::string Supervisor::state_name() const {
-  switch (state_) {
-    case State::Running:
-      return "running";
-    case State::Stopping:
-      return "stopping";
-    case State::Sweeping:
-      return "ending what is left";
-    case State::Killing:
-      return "killing";
-    case State::Finished:
-      return "finished";
-  }
-  return "";
 }
 
 }  // namespace muster

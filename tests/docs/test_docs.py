@@ -113,16 +113,38 @@ def codes(answer):
     return {int(row[0]) for row in rows if row[0].isdigit() and row[2] == answer}
 
 
+def codes_of_errors():
+    enum = re.search(r"enum class ErrorKind \{(.*?)\};", source("include/muster/base/result.hpp"))
+    return {name: int(code) for name, code in re.findall(r"(\w+) = (\d+),", enum.group(1))}
+
+
+def ends():
+    """The rows of the table of ends: exit code, or nothing where it is a worker's, and the advice."""
+    text = source("src/supervise/job_end.cpp")
+    values = {name: int(code) for name, code in re.findall(r"int (k\w+) = (\d+);", text)}
+    for name, error in re.findall(r"int (k\w+) = static_cast<int>\(ErrorKind::(\w+)\);", text):
+        values[name] = codes_of_errors()[error]
+    rows = re.findall(r'\{EndKind::\w+, Verdict::\w+, "\w+", ([\w:]+), "([^"]+)"\}', text)
+    assert len(rows) == len(re.findall(r"\{EndKind::", text)) > 5
+    return [
+        (values[code] if code in values else int(code) if code.isdigit() else None, advice)
+        for code, advice in rows
+    ]
 
 
 def test_the_exit_codes_are_those_of_the_program():
-    enum = re.search(r"enum class ErrorKind \{(.*?)\};", source("include/muster/base/result.hpp"))
-    of_errors = {int(code) for code in re.findall(r"= (\d+),", enum.group(1))}
-    ends = re.findall(r"int kExit\w+ = (\d+);", source("include/muster/supervise/job_end.hpp"))
+    fixed = {code for code, _ in ends() if code is not None}
 
-    assert codes("yes") == of_errors | {int(code) for code in ends} | {0, 70}
+    assert codes("yes") == set(codes_of_errors().values()) | fixed | {70}
     assert "return 70;" in source("launcher/main.cpp")
     assert codes("no").isdisjoint(codes("yes"))
+
+
+def test_what_a_scheduler_should_do_is_what_the_table_of_ends_says():
+    rows = table(page("exit-codes.md"), "Code")
+    described = {int(row[0]) if row[0].isdigit() else None: row[3] for row in rows}
+
+    assert [(code, described[code]) for code, _ in ends()] == ends()
 
 
 def test_the_exit_codes_are_those_of_help(desk):

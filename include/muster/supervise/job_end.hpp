@@ -2,13 +2,16 @@
 
 // How a job ended, as every node of it reports: plain values that travel between agents.
 
+#include <muster/base/rank_words.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/supervise/exit_status.hpp>
 
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
@@ -22,12 +25,18 @@ enum class Verdict {
   Hung,        ///< ranks ran on although another had ended long before
 };
 
-// Exit codes of muster's own for the end of a job; docs/exit-codes.md has them all.
-inline constexpr int kExitLost = 69;
-inline constexpr int kExitSystem = 71;
-inline constexpr int kExitIncomplete = 75;
-inline constexpr int kExitHung = 86;
-inline constexpr int kExitNoProgress = 93;
+/// The ways in which a job can end: each has a row in the table of ends.
+enum class EndKind {
+  Succeeded,
+  WorkerFailed,
+  NoProgress,     ///< over several attempts
+  SystemRefused,  ///< a call: no descriptors, no port
+  NodeRefused,    ///< this node is none of the job's
+  Stopped,
+  Incomplete,
+  Lost,
+  Hung
+};
 
 /// The worker that failed first in an attempt, with everything that its node knows about it.
 struct Failure {
@@ -47,11 +56,6 @@ struct Failure {
   bool knows_order = true;     ///< false: without pidfds, deaths found together may be in any order
   std::string label{};         ///< what it is called beside its rank, such as "ps 1"; usually empty
 };
-
-/// "rank 3", or "rank 4 (ps 1)" for a process that has a label.
-[[nodiscard]] inline std::string describe_rank(GlobalRank rank, const std::string& label) {
-  return "rank " + to_string(rank) + (label.empty() ? "" : " (" + label + ")");
-}
 
 /// A node and how long after the first one it came.
 struct Arrival {
@@ -86,5 +90,31 @@ struct JobEnd {
   bool rank_zero_had_ended = false;
   GangRecord gang;
 };
+
+/// A row of the table of ends: what a job that ends so is called, what its agents end with, and what
+/// a scheduler should do about it.
+struct EndRow {
+  EndKind kind = EndKind::Succeeded;
+  Verdict verdict = Verdict::Succeeded;
+  std::string_view name;         ///< of the verdict, in documents and on the wire
+  std::optional<int> exit_code;  ///< empty: that of a worker or a signal
+  std::string_view advice;       ///< "a scheduler should ..."
+};
+
+[[nodiscard]] std::span<const EndRow> end_table();
+/// "succeeded", "failed" ...
+[[nodiscard]] std::string_view verdict_name(Verdict verdict);
+[[nodiscard]] std::optional<Verdict> find_verdict(std::string_view name);
+/// What the table says; 1 where it leaves the code to a worker or a signal.
+[[nodiscard]] int exit_code_of(EndKind kind);
+[[nodiscard]] std::string_view advice_for(const JobEnd& end);
+
+// Every end is made by one of these; whoever knows them adds the attempt and the record.
+
+[[nodiscard]] JobEnd make_end(EndKind kind, std::string reason);
+/// Stopped from outside: 128 plus the signal.
+[[nodiscard]] JobEnd end_by_signal(int signal);
+/// The failed worker's code.
+[[nodiscard]] JobEnd end_by_failure(const Failure& failure);
 
 }  // namespace muster

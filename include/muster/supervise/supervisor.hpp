@@ -105,18 +105,8 @@ struct Conclusion {
 /// It holds no pid, opens nothing and never looks at a clock: the event loop tells it what
 /// happened, and carries out what it returns. That is what lets its tests run a whole day of
 /// crashes in a microsecond.
-///
-///   Running ── a worker failed, or a stop was asked for ──▶ Stopping ── grace ended, asked ──▶ Killing
-///      │                                                       │         twice, partner lost      │
-///      │ all ended                                             │ (all ended: leftovers            │
-///      ▼                                                       │  are asked too)                  │
-///   Sweeping                                                   │                                  │
-///      │ nothing left                                          │ nothing left                     │ nothing left,
-///      ▼                                                       ▼                                  ▼ or gave up
-///   Finished ◀─────────────────────────────────────────────────┴──────────────────────────────────┘
-///
-/// Leftovers in Sweeping that outlive the grace lead to Killing as well. There is one grace from
-/// the first request to end until the kill, on every path.
+/// docs/states.md has the picture. There is one grace from the first request to end until the kill, on
+/// every path.
 class Supervisor {
  public:
   /// `decides_success[i]` tells whether worker i must end with 0 for the job to succeed. When all
@@ -138,8 +128,6 @@ class Supervisor {
   [[nodiscard]] std::optional<ExitStatus> status(std::size_t worker) const {
     return statuses_[worker];
   }
-  /// Where the machine stands, for --verbose: "running", "stopping" ...
-  [[nodiscard]] std::string state_name() const;
 
  private:
   enum class State {

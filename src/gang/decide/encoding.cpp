@@ -30,7 +30,8 @@ struct Text {
   std::size_t most = 0;
   bool is_line = true;
 };
-struct Object {};  ///< something that `describe` knows
+struct VerdictName {};  ///< as the table of ends has it
+struct Object {};       ///< something that `describe` knows
 /// Bytes of any kind, at most so many. They follow the JSON, behind a zero byte, which no JSON has.
 struct Tail {
   std::size_t most = 0;
@@ -77,14 +78,6 @@ constexpr Text kKey{.most = kMostKeyBytes};
 constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
 constexpr Rare<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
 constexpr Tail kPieceBytes{kMostPieceBytes};
-
-constexpr std::array<std::pair<Verdict, const char*>, 6> kVerdicts{
-    {{Verdict::Succeeded, "succeeded"},
-     {Verdict::Failed, "failed"},
-     {Verdict::Stopped, "stopped"},
-     {Verdict::Incomplete, "incomplete"},
-     {Verdict::Lost, "lost"},
-     {Verdict::Hung, "hung"}}};
 
 bool is_control(char c) {
   constexpr char kDelete = 0x7F;
@@ -135,7 +128,7 @@ void describe(Io& io, GangRecord& record) {
 
 template <typename Io>
 void describe(Io& io, JobEnd& end) {
-  io("verdict", end.verdict, kVerdicts);
+  io("verdict", end.verdict, VerdictName{});
   io("exit_code", end.exit_code, kExitCode);
   io("attempt", end.attempt, kNumber);
   io("reason", end.reason, kSentence);
@@ -361,8 +354,8 @@ class Writer {
     }
     return json::string(line);
   }
-  [[nodiscard]] json::value write(Verdict verdict, const decltype(kVerdicts)& names) const {
-    return names.at(static_cast<std::size_t>(verdict)).second;
+  [[nodiscard]] json::value write(Verdict verdict, const VerdictName& /*name*/) const {
+    return json::string(verdict_name(verdict));
   }
   template <typename T>
   [[nodiscard]] json::value write(T& value, const Object& /*object*/) const {
@@ -512,16 +505,14 @@ class Reader {
   void read(const std::string& path,
             const json::value& value,
             Verdict& verdict,
-            const decltype(kVerdicts)& names) {
+            const VerdictName& /*name*/) {
     const json::string* const given = value.if_string();
-    const auto* const found = std::find_if(names.begin(), names.end(), [&](const auto& known) {
-      return given != nullptr && *given == known.second;
-    });
-    if (found == names.end()) {
+    const auto found = given != nullptr ? find_verdict(*given) : std::nullopt;
+    if (!found) {
       reject(path, value, "a verdict such as \"failed\"");
       return;
     }
-    verdict = found->first;
+    verdict = *found;
   }
   void read_status(const std::string& path,
                    const json::value& value,

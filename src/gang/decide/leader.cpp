@@ -105,7 +105,7 @@ void Leader::handle(const PortReserved& reserved, Instant now) {
     return;  // the job was stopped meanwhile
   }
   if (!reserved.error.empty()) {
-    conclude(make_end(Verdict::Failed, kExitSystem, reserved.error), now);
+    conclude(make_end(EndKind::SystemRefused, reserved.error), now);
   } else if (is_complete(now)) {
     start_attempt(reserved.port, now);
   } else {  // somebody left meanwhile
@@ -157,7 +157,7 @@ void Leader::take(LinkId link, const Failed& failed, Instant now) {
     return;  // an echo of what is being ended already, or of an older attempt
   }
   first_failure_ = failed.failure;
-  end_attempt(end_by_failure(failed.failure), SIGTERM, now, describe(failed.failure));
+  end_attempt(end_of(failed.failure), SIGTERM, now, describe(failed.failure));
 }
 
 void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
@@ -222,7 +222,8 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
   if (state_ == State::Running) {
     end_attempt(end_by_signal(asked.signal), asked.signal, now);
   } else if (state_ == State::Stopping) {
-    end_ = end_by_signal(asked.signal);  // no other attempt; the workers are ending already
+    end_ =
+        recorded(end_by_signal(asked.signal));  // no other attempt; the workers are ending already
     after_an_end(now);
   } else {
     conclude(end_by_signal(asked.signal), now);
@@ -238,7 +239,7 @@ void Leader::hurry(int signal, Instant now) {
     return;
   }
   if (!end_) {
-    end_ = end_by_signal(signal);
+    end_ = recorded(end_by_signal(signal));
   }
   std::vector<LinkId> alive;
   for (const LinkId link : nodes_) {
@@ -262,7 +263,7 @@ void Leader::go_on_without(LinkId link, int signal, Instant now) {
     let_go(link, "was stopped by " + signal_name(signal), now);
   }
   if (is_missed) {
-    end_attempt(make_end(Verdict::Lost, kExitLost, reason), SIGTERM, now);
+    end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
   }
 }
 

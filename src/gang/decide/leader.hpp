@@ -178,9 +178,8 @@ class Leader {
   void hurry(int signal, Instant now);
   void give_up_stopping(Instant now);
   [[nodiscard]] std::chrono::milliseconds longest_stop();
-  [[nodiscard]] JobEnd make_end(Verdict verdict, int exit_code, std::string reason) const;
-  [[nodiscard]] JobEnd end_by_signal(int signal) const;
-  [[nodiscard]] JobEnd end_by_failure(const Failure& failure) const;
+  [[nodiscard]] JobEnd recorded(JobEnd end) const;
+  [[nodiscard]] JobEnd end_of(const Failure& failure) const;
   [[nodiscard]] std::chrono::milliseconds fence() const;
   [[nodiscard]] std::chrono::milliseconds backoff() const;
 

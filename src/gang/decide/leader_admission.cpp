@@ -215,7 +215,7 @@ void Leader::let_go(LinkId link, const std::string& why, Instant now) {
     roster_.stand_up(link, why);
   }
   if (member.leaving_after) {
-    send(link, Finish{end_by_signal(*member.leaving_after)});
+    send(link, Finish{recorded(end_by_signal(*member.leaving_after))});
     actions_.emplace_back(Drop{link});
   }
   roster_.remove(link);

@@ -41,7 +41,7 @@ std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
 void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason) {
   reason_ = reason.empty() ? end.reason : std::move(reason);
   const bool is_by_choice = end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped;
-  end_without_restart_ = std::move(end);
+  end_without_restart_ = recorded(std::move(end));
   if (is_by_choice || !may_restart(now)) {
     end_ = end_without_restart_;
   }
@@ -95,7 +95,7 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   let_go(link, why, now);
   if (is_missed) {
     say(Level::Error, reason);
-    end_attempt(make_end(Verdict::Lost, kExitLost, reason), SIGTERM, now);
+    end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
   } else {
     after_an_end(now);
   }
@@ -118,8 +118,7 @@ void Leader::rest(Instant now) {
   judge_progress(now);
   const int limit = policy_.options.restarts.no_progress_limit;
   if (limit > 0 && without_progress_ >= limit) {
-    JobEnd end = make_end(Verdict::Failed,
-                          kExitNoProgress,
+    JobEnd end = make_end(EndKind::NoProgress,
                           "no progress over " + std::to_string(without_progress_) +
                               " attempts, the last time: " + reason_);
     end.first_failure = first_failure_;
@@ -152,8 +151,7 @@ void Leader::conclude(JobEnd end, Instant now) {
   if (end.first_failure && first_failure_) {
     end.first_failure = first_failure_;  // with its last lines
   }
-  end.attempt = attempt_;
-  end.gang = record_;
+  end = recorded(std::move(end));
   end_ = end;
   state_ = State::Finishing;
   goodbye_deadline_ = now + kGoodbye;
@@ -220,29 +218,15 @@ bool Leader::can_go_on_without(LinkId link, Instant now) {
   return slots >= *policy_.total_slots;
 }
 
-JobEnd Leader::make_end(Verdict verdict, int exit_code, std::string reason) const {
-  JobEnd end;
-  end.verdict = verdict;
-  end.exit_code = exit_code;
+/// With what the leader knows about the whole job.
+JobEnd Leader::recorded(JobEnd end) const {
   end.attempt = attempt_;
-  end.reason = std::move(reason);
   end.gang = record_;
   return end;
 }
 
-JobEnd Leader::end_by_signal(int signal) const {
-  constexpr int kSignalBase = 128;
-  JobEnd end =
-      make_end(Verdict::Stopped, kSignalBase + signal, "stopped by " + signal_name(signal));
-  end.stop_signal = signal;
-  return end;
-}
-
-JobEnd Leader::end_by_failure(const Failure& failure) const {
-  JobEnd end = make_end(Verdict::Failed,
-                        failure.exit_code == 0 ? 1 : failure.exit_code,
-                        failure.start_error.empty() ? "worker failed" : "worker not started");
-  end.first_failure = failure;
+JobEnd Leader::end_of(const Failure& failure) const {
+  JobEnd end = end_by_failure(failure);
   end.rank_zero_had_ended = rank_zero_ended_ && failure.global_rank.value != 0;
   return end;
 }
@@ -280,7 +264,7 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
     --not_succeeded_;
   }
   if (not_succeeded_ == 0) {
-    end_attempt(make_end(Verdict::Succeeded, 0, "all workers succeeded"),
+    end_attempt(make_end(EndKind::Succeeded, "all workers succeeded"),
                 SIGTERM,
                 now,
                 "the workers that decide have ended");
@@ -299,8 +283,7 @@ void Leader::end_by_early_exit(Instant now) {
   const FirstSuccess& first = *first_success_;
   const std::string since = format_seconds(seconds_of(now - first.at)) + " s";
   if (policy_.options.on_early_exit == OnEarlyExit::Wait) {
-    end_attempt(make_end(Verdict::Hung,
-                         kExitHung,
+    end_attempt(make_end(EndKind::Hung,
                          "rank " + to_string(first.worker.global_rank) + " ended with 0 " + since +
                              " ago, and others still run"),
                 SIGTERM,
@@ -319,7 +302,7 @@ void Leader::end_by_early_exit(Instant now) {
   failure.run_time_seconds = first.worker.run_time_seconds;
   failure.is_early_exit = true;
   first_failure_ = failure;
-  JobEnd end = end_by_failure(failure);
+  JobEnd end = end_of(failure);
   end.reason = "rank " + to_string(failure.global_rank) + " ended early: " + since +
                " later others still run";
   end_attempt(std::move(end), SIGTERM, now);

@@ -128,8 +128,7 @@ void Leader::report_progress(Instant now) {
 void Leader::give_up_gathering(Instant now) {
   const std::string reason =
       describe_waiting("came within " + whole_seconds(policy_.options.timeout));
-  conclude(attempt_ == 0 ? make_end(Verdict::Incomplete, kExitIncomplete, reason)
-                         : make_end(Verdict::Lost, kExitLost, reason),
+  conclude(attempt_ == 0 ? make_end(EndKind::Incomplete, reason) : make_end(EndKind::Lost, reason),
            now);
 }
 

@@ -19,9 +19,8 @@ bool is_loopback(const std::string& address) {
 void Leader::start_attempt(std::uint16_t port, Instant now) {
   Ports ports = ports_of(roster_.in_order());
   if (const std::string excess = describe_excess(ports); !excess.empty()) {
-    conclude(
-        make_end(Verdict::Failed, kExitSystem, "the nodes cannot be told all ports: " + excess),
-        now);
+    conclude(make_end(EndKind::SystemRefused, "the nodes cannot be told all ports: " + excess),
+             now);
     return;
   }
   nodes_ = roster_.in_order();

@@ -97,7 +97,7 @@ void Participant::handle(const LinkUp& up, Instant now) {
 
 void Participant::handle(const DialFailed& failed, Instant now) {
   if (failed.is_final) {
-    leave(make_end(Verdict::Failed, kExitSystem, failed.why));
+    leave(in_this_attempt(make_end(EndKind::SystemRefused, failed.why)));
     return;
   }
   const bool is_new = failed.why != last_failure_;
@@ -156,8 +156,8 @@ void Participant::lose_leader(const std::string& why, Instant now) {
   const std::string reason = "the leader at " + policy_.leader + " was lost: it " + why;
   const auto most_grace = time_without_leader(now);
   if (!known_end_) {
-    known_end_ =
-        own_signal_ ? end_by_signal(*own_signal_) : make_end(Verdict::Lost, kExitLost, reason);
+    known_end_ = in_this_attempt(own_signal_ ? end_by_signal(*own_signal_)
+                                             : make_end(EndKind::Lost, reason));
     known_end_->first_failure = own_signal_ ? std::nullopt : own_failure_;
     mention(Level::Error, reason);
   }
@@ -226,7 +226,7 @@ void Participant::take(const Refused& refused, Instant now) {
     seek(now);
     handle(DialFailed{why}, now);
   } else {
-    leave(make_end(Verdict::Failed, static_cast<int>(ErrorKind::BadEnvironment), why));
+    leave(in_this_attempt(make_end(EndKind::NodeRefused, why)));
   }
 }
 
@@ -354,12 +354,12 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
   const bool awaits_the_end = (is_leader_ && (is_the_first || is_the_second)) ||
                               (state_ == State::Over && !known_end_ && is_the_first);
   if (!awaits_the_end) {
-    leave(known_end_ ? *known_end_ : end_by_signal(*own_signal_));
+    leave(known_end_ ? *known_end_ : in_this_attempt(end_by_signal(*own_signal_)));
   }
 }
 
 void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {
-  known_end_ = end_by_signal(SIGKILL);
+  known_end_ = in_this_attempt(end_by_signal(SIGKILL));
   is_linked_ = false;
   actions_.emplace_back(HangUp{});
   if (has_workers()) {
@@ -429,12 +429,12 @@ void Participant::report_seeking(Instant now) {
 }
 
 void Participant::give_up(Instant now) {
-  leave(make_end(Verdict::Incomplete,
-                 kExitIncomplete,
-                 "did not reach the leader at " + policy_.leader + " within " +
-                     whole_seconds(now - seeking_since_) + " (" +
-                     count_of(static_cast<std::size_t>(dials_), "attempt") +
-                     "): " + (last_failure_.empty() ? "it has not answered" : last_failure_)));
+  leave(in_this_attempt(
+      make_end(EndKind::Incomplete,
+               "did not reach the leader at " + policy_.leader + " within " +
+                   whole_seconds(now - seeking_since_) + " (" +
+                   count_of(static_cast<std::size_t>(dials_), "attempt") +
+                   "): " + (last_failure_.empty() ? "it has not answered" : last_failure_))));
 }
 
 /// Before it knows us the leader may be busy with thousands of others, and nothing is at stake.
@@ -457,20 +457,8 @@ void Participant::leave(JobEnd end) {
   actions_.emplace_back(Leave{std::move(end)});
 }
 
-JobEnd Participant::make_end(Verdict verdict, int exit_code, std::string reason) const {
-  JobEnd end;
-  end.verdict = verdict;
-  end.exit_code = exit_code;
+JobEnd Participant::in_this_attempt(JobEnd end) const {
   end.attempt = attempt_;
-  end.reason = std::move(reason);
-  return end;
-}
-
-JobEnd Participant::end_by_signal(int signal) const {
-  constexpr int kSignalBase = 128;
-  JobEnd end =
-      make_end(Verdict::Stopped, kSignalBase + signal, "stopped by " + signal_name(signal));
-  end.stop_signal = signal;
   return end;
 }
 

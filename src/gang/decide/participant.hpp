@@ -148,8 +148,7 @@ class Participant {
   [[nodiscard]] bool has_workers() const {
     return state_ == State::Running || state_ == State::Stopping;
   }
-  [[nodiscard]] JobEnd make_end(Verdict verdict, int exit_code, std::string reason) const;
-  [[nodiscard]] JobEnd end_by_signal(int signal) const;
+  [[nodiscard]] JobEnd in_this_attempt(JobEnd end) const;
   [[nodiscard]] std::chrono::milliseconds silence_limit() const;
   [[nodiscard]] std::chrono::milliseconds beat_interval() const;
   void tell(Message message);

@@ -1,6 +1,8 @@
 // Log files: never truncated, never the reason for which a job ends.
 #include "log_file.hpp"
 
+#include <muster/base/write_all.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,24 +65,13 @@ Result<LogFile> LogFile::create(const std::string& path) {
 }
 
 std::string LogFile::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t taken = ::write(file_.get(), bytes.data(), bytes.size());
-    if (taken > 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(taken));
-      continue;
-    }
-    if (taken < 0 && errno == EINTR) {
-      continue;
-    }
-    const int error_number = taken < 0 ? errno : ENOSPC;
-    const bool is_first = missing_bytes_ == 0;
-    missing_bytes_ += bytes.size();
-    return is_first
-               ? "cannot write '" + path_ + "': " + std::generic_category().message(error_number) +
-                     ", going on without it"
-               : "";
-  }
-  return "";
+  const WriteResult written = write_all(file_.get(), bytes);
+  const bool is_first = missing_bytes_ == 0 && written.missing > 0;
+  missing_bytes_ += written.missing;
+  return is_first ? "cannot write '" + path_ +
+                        "': " + std::generic_category().message(written.error_number) +
+                        ", going on without it"
+                  : "";
 }
 
 }  // namespace muster

@@ -117,7 +117,7 @@ TEST(DescribeOutcome, SaysWhyThereIsNoFailureToName) {
   Outcome outcome = stop();
   outcome.nodes = 2;
   outcome.end.verdict = Verdict::Lost;
-  outcome.end.exit_code = kExitLost;
+  outcome.end.exit_code = exit_code_of(EndKind::Lost);
   outcome.end.reason = "node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s";
 
   EXPECT_EQ(texts_of(outcome),

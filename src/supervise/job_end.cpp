@@ -1,0 +1,92 @@
+// The one table of ends. docs/exit-codes.md shows it to users, and a test compares the two.
+#include <muster/base/result.hpp>
+#include <muster/supervise/job_end.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr int kLost = 69;
+constexpr int kIncomplete = 75;
+constexpr int kHung = 86;
+constexpr int kNoProgress = 93;
+constexpr int kSystem = static_cast<int>(ErrorKind::System);
+constexpr int kRefused = static_cast<int>(ErrorKind::BadEnvironment);
+
+// Kind, verdict and its name, exit code, what a scheduler should do. In the order of EndKind.
+constexpr std::array<EndRow, 9> kEnds{{
+    {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy"},
+    {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy"},
+    {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop"},
+    {EndKind::SystemRefused, Verdict::Failed, "failed", kSystem, "report"},
+    {EndKind::NodeRefused, Verdict::Failed, "failed", kRefused, "not retry"},
+    {EndKind::Stopped, Verdict::Stopped, "stopped", std::nullopt, "apply its policy"},
+    {EndKind::Incomplete, Verdict::Incomplete, "incomplete", kIncomplete, "requeue"},
+    {EndKind::Lost, Verdict::Lost, "lost", kLost, "retry elsewhere"},
+    {EndKind::Hung, Verdict::Hung, "hung", kHung, "retry"},
+}};
+
+const EndRow& row_of(EndKind kind) {
+  return kEnds.at(static_cast<std::size_t>(kind));
+}
+
+}  // namespace
+
+std::span<const EndRow> end_table() {
+  return kEnds;
+}
+
+std::string_view verdict_name(Verdict verdict) {
+  const auto* const row = std::find_if(
+      kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.verdict == verdict; });
+  return row->name;
+}
+
+std::optional<Verdict> find_verdict(std::string_view name) {
+  const auto* const row = std::find_if(
+      kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.name == name; });
+  return row == kEnds.end() ? std::nullopt : std::optional(row->verdict);
+}
+
+int exit_code_of(EndKind kind) {
+  return row_of(kind).exit_code.value_or(1);
+}
+
+JobEnd make_end(EndKind kind, std::string reason) {
+  JobEnd end;
+  end.verdict = row_of(kind).verdict;
+  end.exit_code = exit_code_of(kind);
+  end.reason = std::move(reason);
+  return end;
+}
+
+JobEnd end_by_signal(int signal) {
+  JobEnd end = make_end(EndKind::Stopped, "stopped by " + signal_name(signal));
+  end.exit_code = ExitStatus::signalled(signal).shell_code();
+  end.stop_signal = signal;
+  return end;
+}
+
+JobEnd end_by_failure(const Failure& failure) {
+  JobEnd end = make_end(EndKind::WorkerFailed,
+                        failure.start_error.empty() ? "worker failed" : "worker not started");
+  end.exit_code = failure.exit_code == 0 ? end.exit_code : failure.exit_code;
+  end.first_failure = failure;
+  return end;
+}
+
+std::string_view advice_for(const JobEnd& end) {
+  const auto fits = [&](const EndRow& row) {
+    return row.verdict == end.verdict && row.exit_code.value_or(end.exit_code) == end.exit_code;
+  };
+  // A fixed code says more than "whatever the worker's was".
+  const auto* row = std::find_if(kEnds.begin(), kEnds.end(), [&](const EndRow& known) {
+    return fits(known) && known.exit_code;
+  });
+  row = row == kEnds.end() ? std::find_if(kEnds.begin(), kEnds.end(), fits) : row;
+  return row == kEnds.end() ? std::string_view() : row->advice;
+}
+
+}  // namespace muster

@@ -1,0 +1,68 @@
+// The table of ends, and the ends that are made from it.
+#include <muster/supervise/job_end.hpp>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace muster {
+namespace {
+
+TEST(EndTable, HasARowForEveryKindInItsOrder) {
+  int kind = 0;
+  for (const EndRow& row : end_table()) {
+    EXPECT_EQ(static_cast<int>(row.kind), kind++);
+    EXPECT_FALSE(row.advice.empty());
+  }
+  EXPECT_EQ(kind, static_cast<int>(EndKind::Hung) + 1);
+}
+
+TEST(EndTable, FindsEveryVerdictByItsName) {
+  for (const EndRow& row : end_table()) {
+    EXPECT_EQ(verdict_name(row.verdict), row.name);
+    EXPECT_EQ(find_verdict(row.name), row.verdict);
+  }
+  EXPECT_EQ(find_verdict("excellent"), std::nullopt);
+}
+
+TEST(MakeEnd, TakesVerdictAndCodeFromTheTable) {
+  const JobEnd end = make_end(EndKind::Lost, "node 3 was lost");
+
+  EXPECT_EQ(end.verdict, Verdict::Lost);
+  EXPECT_EQ(end.exit_code, 69);
+  EXPECT_EQ(end.reason, "node 3 was lost");
+}
+
+TEST(MakeEnd, EndsByASignalWithTheCodeOfAShell) {
+  const JobEnd end = end_by_signal(SIGTERM);
+
+  EXPECT_EQ(end.verdict, Verdict::Stopped);
+  EXPECT_EQ(end.exit_code, 143);
+  EXPECT_EQ(end.reason, "stopped by SIGTERM");
+  EXPECT_EQ(end.stop_signal, SIGTERM);
+}
+
+TEST(MakeEnd, EndsByAFailureWithTheCodeOfTheWorker) {
+  Failure failure;
+  failure.exit_code = 3;
+
+  EXPECT_EQ(end_by_failure(failure).exit_code, 3);
+  EXPECT_EQ(end_by_failure(failure).reason, "worker failed");
+  failure.exit_code = 0;  // it ended early, where that is forbidden
+  EXPECT_EQ(end_by_failure(failure).exit_code, 1);
+  failure.start_error = "no such program";
+  EXPECT_EQ(end_by_failure(failure).reason, "worker not started");
+}
+
+TEST(Advice, IsThatOfTheCodeOrOfTheVerdict) {
+  Failure failure;
+  failure.exit_code = 3;
+
+  EXPECT_EQ(advice_for(end_by_failure(failure)), "apply its policy");
+  EXPECT_EQ(advice_for(end_by_signal(SIGTERM)), "apply its policy");
+  EXPECT_EQ(advice_for(make_end(EndKind::NoProgress, "")), "stop");
+  EXPECT_EQ(advice_for(make_end(EndKind::Incomplete, "")), "requeue");
+}
+
+}  // namespace
+}  // namespace muster
