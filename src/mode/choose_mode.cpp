@@ -13,10 +13,12 @@
 namespace muster {
 namespace {
 
+YamlDocument document_of(const BuiltinTemplate& builtin) {
+  return {json::parse(json::string_view(builtin.json.data(), builtin.json.size())), {}};
+}
+
 Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
-  const YamlDocument document{
-      json::parse(json::string_view(builtin.json.data(), builtin.json.size())), {}};
-  return read_template(document, builtin.name);
+  return read_template(document_of(builtin), builtin.name);
 }
 
 Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
@@ -33,11 +35,15 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
     return Error{ErrorKind::BadData,
                  path.source + " is '" + path.value + "', expected a template that can be read"};
   }
-  const auto document = parse_yaml(text.str(), path.value);
+  auto document = parse_yaml(text.str(), path.value);
   if (!document) {
     return document.error();
   }
-  auto mode = read_template(*document, path.value);
+  const auto expanded = expand_template({std::move(*document), path.value}, builtin_documents());
+  if (!expanded) {
+    return expanded.error();
+  }
+  auto mode = read_template(*expanded, path.value);
   if (!mode) {
     return mode.error();
   }
@@ -149,6 +155,15 @@ Result<ChosenMode> choose_mode(const Settings& settings, const Snapshot& snapsho
     return read.error();
   }
   return chosen;
+}
+
+Templates builtin_documents() {
+  Templates documents;
+  for (const BuiltinTemplate& builtin : builtin_templates()) {
+    const std::string name(builtin.name);
+    documents[name] = {document_of(builtin), name};
+  }
+  return documents;
 }
 
 std::vector<std::string> mode_names() {

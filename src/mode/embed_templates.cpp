@@ -1,5 +1,6 @@
-// Build tool: reads the YAML templates named on its command line, checks each as the program would
-// and prints a C++ source that holds them as JSON. The program then starts without a YAML parser.
+// Build tool: reads the YAML templates named on its command line, fills in what they take over from each
+// other, checks each as the program would and prints a C++ source that holds them as JSON. The program then
+// starts without a YAML parser.
 #include <muster/mode/mode_template.hpp>
 
 #include <fstream>
@@ -8,39 +9,71 @@
 
 namespace {
 
-/// Prints one template, or says what is wrong with it.
-bool embed(const std::string& path) {
+using muster::Result;
+using muster::TemplateDocument;
+
+Result<TemplateDocument> read_document(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  const auto document = muster::parse_yaml(text.str(), path);
+  auto document = muster::parse_yaml(text.str(), path);
   if (!document) {
-    std::cerr << document.error().message << '\n';
-    return false;
+    return document.error();
   }
-  const auto mode = muster::read_template(*document, path);
+  return TemplateDocument{std::move(*document), path};
+}
+
+/// The line of the C++ source that holds a template.
+Result<std::string> embedded(const TemplateDocument& given, const muster::Templates& known) {
+  const auto expanded = muster::expand_template(given, known);
+  if (!expanded) {
+    return expanded.error();
+  }
+  const auto mode = muster::read_template(*expanded, given.name);
   if (!mode) {
-    std::cerr << mode.error().message << '\n';
-    return false;
+    return mode.error();
   }
-  std::cout << "    {\"" << mode->name << "\", R\"json(" << muster::json::serialize(document->root)
-            << ")json\"},\n";
-  return true;
+  return "    {\"" + mode->name + "\", R\"json(" + muster::json::serialize(expanded->root) +
+         ")json\"},\n";
+}
+
+/// All of them, in the order of the command line.
+Result<std::string> embed(const std::vector<std::string>& paths) {
+  std::vector<TemplateDocument> documents;
+  muster::Templates known;
+  for (const std::string& path : paths) {
+    auto document = read_document(path);
+    if (!document) {
+      return document.error();
+    }
+    const std::string file = path.substr(path.rfind('/') + 1);
+    known[file.substr(0, file.rfind('.'))] = *document;
+    documents.push_back(std::move(*document));
+  }
+  std::string text;
+  for (const TemplateDocument& document : documents) {
+    const auto line = embedded(document, known);
+    if (!line) {
+      return line.error();
+    }
+    text += *line;
+  }
+  return text;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const auto text = embed(std::vector<std::string>(argv + 1, argv + argc));
+  if (!text) {
+    std::cerr << text.error().message << '\n';
+    return 1;
+  }
   std::cout
       << "// Generated from templates/modes by embed_templates.cpp.\n"
       << "#include \"mode/builtin_templates.hpp\"\n\n#include <array>\n\nnamespace muster {\n\n"
       << "std::span<const BuiltinTemplate> builtin_templates() {\n"
-      << "  static constexpr auto kTemplates = std::to_array<BuiltinTemplate>({\n";
-  for (int i = 1; i < argc; ++i) {
-    if (!embed(argv[i])) {
-      return 1;
-    }
-  }
-  std::cout << "  });\n  return kTemplates;\n}\n\n}  // namespace muster\n";
+      << "  static constexpr auto kTemplates = std::to_array<BuiltinTemplate>({\n"
+      << *text << "  });\n  return kTemplates;\n}\n\n}  // namespace muster\n";
   return 0;
 }

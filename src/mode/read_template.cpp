@@ -156,6 +156,20 @@ Result<Parameter> read_parameter(const json::value& value,
   return parameter;
 }
 
+/// All of them, each of which has a name of its own, and is a placeholder from now on.
+Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& place) {
+  auto parameters = read_list(root, "parameters", place, read_parameter);
+  if (!parameters) {
+    return parameters;
+  }
+  for (const Parameter& parameter : *parameters) {
+    if (!place.parameters.insert(parameter.name).second) {
+      return place.error("/parameters", "names '" + parameter.name + "' twice");
+    }
+  }
+  return parameters;
+}
+
 bool uses(const std::vector<std::string>& texts, const std::string& placeholder) {
   return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
     return text.find("{" + placeholder + "}") != std::string::npos;
@@ -292,6 +306,17 @@ const std::vector<std::string>& placeholder_names() {
   return names;
 }
 
+std::vector<std::string> placeholder_names(const std::set<std::string>& parameters,
+                                           const std::set<std::string>& roles) {
+  std::vector<std::string> names = placeholder_names();
+  names.insert(names.end(), parameters.begin(), parameters.end());
+  for (const std::string& role : roles) {
+    names.push_back(std::string(kCountOf) + ":" + role);
+    names.push_back(std::string(kEndpointsOf) + ":" + role);
+  }
+  return names;
+}
+
 std::vector<std::string> texts_of(const RoleTemplate& role) {
   std::vector<std::string> texts = role.arguments;
   texts.insert(
@@ -321,24 +346,19 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   if (!document.root.is_object()) {
     return place.error("", "must have the fields mode and roles");
   }
+  static const std::vector<std::string> left_to_read = {"mode", "parameters", "roles", "files"};
   const json::object& root = document.root.get_object();
   ModeTemplate mode;
-  const auto begun =
-      all_of({check_fields(root, {"mode", "parameters", "roles", "files"}, "", place),
-              read_field(mode.name, root, "/mode", place, read_text)});
+  const auto begun = all_of({check_fields(root, left_to_read, "", place),
+                             read_field(mode.name, root, "/mode", place, read_text)});
   if (!begun) {
     return begun.error();
   }
-  auto parameters = read_list(root, "parameters", place, read_parameter);
+  auto parameters = read_parameters(root, place);
   if (!parameters) {
     return parameters.error();
   }
   mode.parameters = std::move(*parameters);
-  for (const Parameter& parameter : mode.parameters) {
-    if (!place.parameters.insert(parameter.name).second) {
-      return place.error("/parameters", "names '" + parameter.name + "' twice");
-    }
-  }
   place.roles = names_of_roles(root);
   auto roles = read_list(root, "roles", place, read_role);
   if (!roles) {

@@ -14,13 +14,7 @@ std::string suggestion(const std::optional<std::string>& nearest) {
 
 /// With its braces, as it would be written.
 std::optional<std::string> nearest_placeholder(const std::string& typed, const Place& place) {
-  std::vector<std::string> known = placeholder_names();
-  known.insert(known.end(), place.parameters.begin(), place.parameters.end());
-  for (const std::string& role : place.roles) {
-    known.push_back(std::string(kCountOf) + ":" + role);
-    known.push_back(std::string(kEndpointsOf) + ":" + role);
-  }
-  const auto nearest = nearest_name(typed, known);
+  const auto nearest = nearest_name(typed, placeholder_names(place.parameters, place.roles));
   return nearest ? std::optional("{" + *nearest + "}") : std::nullopt;
 }
 
@@ -58,15 +52,8 @@ Error Place::error(const std::string& path, const std::string& message) const {
 }
 
 bool Place::knows(const std::string& placeholder) const {
-  const auto& common = placeholder_names();
-  const std::size_t colon = placeholder.find(':');
-  if (colon == std::string::npos) {
-    return parameters.contains(placeholder) ||
-           std::find(common.begin(), common.end(), placeholder) != common.end();
-  }
-  const std::string start = placeholder.substr(0, colon);
-  return (start == kCountOf || start == kEndpointsOf) &&
-         roles.contains(placeholder.substr(colon + 1));
+  const std::vector<std::string> known = placeholder_names(parameters, roles);
+  return std::find(known.begin(), known.end(), placeholder) != known.end();
 }
 
 Result<> check_fields(const json::object& object,

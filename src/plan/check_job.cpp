@@ -66,15 +66,15 @@ std::vector<std::string> words_in_braces(std::string_view text) {
 }
 
 std::vector<std::string> all_placeholders(const ModeTemplate& mode) {
-  std::vector<std::string> names = placeholder_names();
+  std::set<std::string> parameters;
   for (const Parameter& parameter : mode.parameters) {
-    names.push_back(parameter.name);
+    parameters.insert(parameter.name);
   }
+  std::set<std::string> roles;
   for (const RoleTemplate& role : mode.roles) {
-    names.push_back(std::string(kCountOf) + ":" + role.name);
-    names.push_back(std::string(kEndpointsOf) + ":" + role.name);
+    roles.insert(role.name);
   }
-  return names;
+  return placeholder_names(parameters, roles);
 }
 
 /// A word in braces that is nearly a placeholder is a typing error; any other is the user's own.

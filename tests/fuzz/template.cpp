@@ -21,12 +21,18 @@ muster::Cluster two_nodes() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
-  const auto document = parse_yaml(fuzz::text_of(data, size), "own.yaml");
+  auto document = parse_yaml(fuzz::text_of(data, size), "own.yaml");
   if (!document) {
     fuzz::require(document.error().message.starts_with("own.yaml"), "an error names the file");
     return 0;
   }
-  const auto mode = read_template(*document, "own.yaml");
+  static const Templates known = builtin_documents();
+  const auto expanded = expand_template({std::move(*document), "own.yaml"}, known);
+  if (!expanded) {
+    fuzz::require(expanded.error().message.starts_with("own.yaml"), "an error names the file");
+    return 0;
+  }
+  const auto mode = read_template(*expanded, "own.yaml");
   if (!mode) {
     fuzz::require(mode.error().message.starts_with("own.yaml"), "an error names the file");
     return 0;

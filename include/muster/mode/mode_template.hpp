@@ -6,6 +6,7 @@
 #include <muster/options/settings.hpp>
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,13 +77,32 @@ inline constexpr const char* kEndpointsOf = "endpoints";
 /// The roles whose number may be given, in the order in which agents are numbered over them.
 [[nodiscard]] std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);
 
-/// Reads a template from its document. Fails with `BadData`, naming `name`, the line and the field,
+/// A template as it was written, and the name by which errors call it.
+struct TemplateDocument {
+  YamlDocument document;
+  std::string name;
+};
+
+/// By the names of their modes.
+using Templates = std::map<std::string, TemplateDocument>;
+
+/// The document with all that it takes over filled in: what it inherits from one of `known`, and what its
+/// roles have in common. Fails with `BadData`, naming the file, the line and the field, where it inherits from
+/// none of them or from itself.
+[[nodiscard]] Result<YamlDocument> expand_template(const TemplateDocument& given,
+                                                   const Templates& known);
+
+/// Reads a template from its document, in which nothing is left to take over. Fails with `BadData`, naming `name`, the line and the field,
 /// for a field that is unknown, missing or of the wrong kind, and for an unknown placeholder.
 [[nodiscard]] Result<ModeTemplate> read_template(const YamlDocument& document,
                                                  std::string_view name);
 
-/// The names of the placeholders that a template may use.
+/// The names of the placeholders that any template may use.
 [[nodiscard]] const std::vector<std::string>& placeholder_names();
+
+/// Those, and the ones of a template with these parameters and roles.
+[[nodiscard]] std::vector<std::string> placeholder_names(const std::set<std::string>& parameters,
+                                                         const std::set<std::string>& roles);
 
 /// Which template to use and why.
 struct ChosenMode {
@@ -96,6 +116,9 @@ struct ChosenMode {
 /// The settings that give parameters (kParameterPrefix) must be parameters of the mode.
 [[nodiscard]] Result<ChosenMode> choose_mode(const Settings& settings,
                                              const Snapshot& snapshot = {});
+
+/// The templates that are built in. A template of the user's may inherit from them.
+[[nodiscard]] Templates builtin_documents();
 
 /// The names that `--mode` takes.
 [[nodiscard]] std::vector<std::string> mode_names();
