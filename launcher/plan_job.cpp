@@ -5,6 +5,7 @@
 
 #include <muster/environment/topology.hpp>
 #include <muster/front_end/front_end.hpp>
+#include <muster/service/service.hpp>
 #include <muster/supervise/stop_signals.hpp>
 
 namespace muster {
@@ -72,6 +73,9 @@ Result<Planned> plan_job(const CommandLine& line, JobRequest& job, const Snapsho
   auto mode = choose_mode(line.settings, snapshot);
   if (!mode) {
     return mode.error();
+  }
+  if (auto checked = check_services(mode->mode); !checked) {
+    return checked.error();
   }
   add_worker_arguments(mode->mode, line);
   pass_stop_signals(*mode, line.settings);

@@ -69,8 +69,15 @@ bool remove_everywhere(json::object& root, const std::string& name) {
 }
 
 const std::vector<std::string>& template_fields() {
-  static const std::vector<std::string> fields = {
-      "mode", "inherits", "without", "common", "parameters", "roles", "files"};
+  static const std::vector<std::string> fields = {"mode",
+                                                  "inherits",
+                                                  "without",
+                                                  "common",
+                                                  "parameters",
+                                                  "roles",
+                                                  "files",
+                                                  "services",
+                                                  "inputs"};
   return fields;
 }
 
@@ -95,6 +102,8 @@ class Expansion {
     lay_list(own, "parameters");
     lay_roles(own);
     lay_list(own, "files");
+    lay_list(own, "services");
+    lay_list(own, "inputs");
     root_.erase("mode");
     if (const json::value* const mode = own.if_contains("mode")) {
       lay(root_["mode"], "/mode", *mode, "/mode");
@@ -205,7 +214,11 @@ class Expansion {
     }
     for (const auto& field : fields.get_object()) {
       const std::string name(field.key());
-      lay(role.as_object()[name], path_of(to, name), field.value(), path_of(from, name));
+      json::value& target = role.as_object()[name];
+      if (name == "program") {  // a command, no list of things
+        target = nullptr;
+      }
+      lay(target, path_of(to, name), field.value(), path_of(from, name));
     }
   }
 

@@ -1,6 +1,7 @@
 // Turns the document of a template into a ModeTemplate, strictly: a typing error in a template is
 // found when it is read, not when a job misses a variable.
 #include "template_fields.hpp"
+#include "template_needs.hpp"
 
 #include <muster/base/text.hpp>
 
@@ -57,6 +58,7 @@ const std::vector<std::string>& role_fields() {
                                                   "environment",
                                                   "environment_unless_set",
                                                   "environment_if_given",
+                                                  "program",
                                                   "unset",
                                                   "arguments",
                                                   "arguments_of_several_nodes",
@@ -85,6 +87,7 @@ Result<> read_contract(RoleTemplate& role,
                   path + "/environment_if_given",
                   place,
                   read_named_texts),
+       read_field(role.program, object, path + "/program", place, read_program),
        read_field(role.unset, object, path + "/unset", place, read_texts),
        read_field(role.arguments, object, path + "/arguments", place, read_texts),
        read_field(role.arguments_of_several_nodes,
@@ -170,27 +173,21 @@ Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& 
   return parameters;
 }
 
-bool uses(const std::vector<std::string>& texts, const std::string& placeholder) {
-  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-    return text.find("{" + placeholder + "}") != std::string::npos;
-  });
-}
-
 /// Only who has a port of its own can be met there.
 Result<> check_listeners(const std::vector<std::string>& texts,
                          bool listens,
                          const std::vector<RoleTemplate>& roles,
                          const std::string& path,
                          const Place& place) {
-  if (!listens && uses(texts, "endpoint")) {
+  if (!listens && use_placeholder(texts, "endpoint")) {
     return place.error(path, "uses {endpoint}, but it has no 'listens: true'");
   }
   for (const RoleTemplate& other : roles) {
     const std::string all = std::string(kEndpointsOf) + ":" + other.name;
-    if (!other.listens && uses(texts, all)) {
+    if (!other.listens && use_placeholder(texts, all)) {
       return place.error(path, "uses {" + all + "}, but that role has no 'listens: true'");
     }
-    if (!other.listens && uses(texts, "task_config")) {
+    if (!other.listens && use_placeholder(texts, "task_config")) {
       return place.error(path, "uses {task_config}, but not every role has 'listens: true'");
     }
   }
@@ -276,12 +273,14 @@ Result<FileTemplate> read_file(const json::value& value,
   }
   const json::object& object = value.get_object();
   FileTemplate file;
-  const auto read = all_of({check_fields(object, {"path", "mode", "content"}, path, place),
-                            read_field(file.path, object, path + "/path", place, read_text),
-                            read_field(file.mode, object, path + "/mode", place, read_text),
-                            read_field(file.content, object, path + "/content", place, read_text),
-                            check_no_worker(file.path, path + "/path", place),
-                            check_no_worker(file.content, path + "/content", place)});
+  const auto read =
+      all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
+              read_field(file.path, object, path + "/path", place, read_text),
+              read_field(file.mode, object, path + "/mode", place, read_text),
+              read_field(file.content, object, path + "/content", place, read_text),
+              read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
+              check_no_worker(file.path, path + "/path", place),
+              check_no_worker(file.content, path + "/content", place)});
   if (!read) {
     return read.error();
   }
@@ -295,58 +294,13 @@ Result<FileTemplate> read_file(const json::value& value,
 
 }  // namespace
 
-const std::vector<std::string>& placeholder_names() {
-  static const std::vector<std::string> names = {
-      "attempt",     "cores_per_worker",   "endpoint",        "error_file",
-      "global_rank", "host_name",          "job_id",          "leader_address",
-      "local_rank",  "local_world_size",   "master_address",  "master_endpoint",
-      "master_ip",   "max_restarts",       "node_rank",       "nodes",
-      "role",        "role_rank",          "role_world_size", "run_dir",
-      "task_config", "visible_local_rank", "worker_port",     "world_size"};
-  return names;
-}
-
-std::vector<std::string> placeholder_names(const std::set<std::string>& parameters,
-                                           const std::set<std::string>& roles) {
-  std::vector<std::string> names = placeholder_names();
-  names.insert(names.end(), parameters.begin(), parameters.end());
-  for (const std::string& role : roles) {
-    names.push_back(std::string(kCountOf) + ":" + role);
-    names.push_back(std::string(kEndpointsOf) + ":" + role);
-  }
-  return names;
-}
-
-std::vector<std::string> texts_of(const RoleTemplate& role) {
-  std::vector<std::string> texts = role.arguments;
-  texts.insert(
-      texts.end(), role.arguments_of_several_nodes.begin(), role.arguments_of_several_nodes.end());
-  for (const NamedTexts* const named :
-       {&role.environment, &role.environment_unless_set, &role.environment_if_given}) {
-    for (const auto& [name, text] : *named) {
-      texts.push_back(text);
-    }
-  }
-  texts.insert(texts.end(), {role.label, role.log, role.error_file});
-  return texts;
-}
-
-std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
-  std::vector<std::string> names;
-  for (const RoleTemplate& role : mode.roles) {
-    if (role.may_be_given) {
-      names.push_back(role.name);
-    }
-  }
-  return names;
-}
-
 Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name) {
   Place place(document, name);
   if (!document.root.is_object()) {
     return place.error("", "must have the fields mode and roles");
   }
-  static const std::vector<std::string> left_to_read = {"mode", "parameters", "roles", "files"};
+  static const std::vector<std::string> left_to_read = {
+      "mode", "parameters", "roles", "files", "services", "inputs"};
   const json::object& root = document.root.get_object();
   ModeTemplate mode;
   const auto begun = all_of({check_fields(root, left_to_read, "", place),
@@ -370,6 +324,9 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   }
   mode.roles = std::move(*roles);
   mode.files = std::move(*files);
+  if (auto read = read_needs(mode, root, place); !read) {
+    return read.error();
+  }
   if (auto checked = check_together(mode, place); !checked) {
     return checked.error();
   }

@@ -41,6 +41,7 @@ Values common_values(const Cluster& cluster,
   Values values = {{"nodes", std::to_string(placement.nodes)},
                    {"node_rank", to_string(placement.node_rank)},
                    {"host_name", snapshot.host_name},
+                   {"python", snapshot.variable("PYTHON_EXEC").value_or("python3")},
                    {"master_address", placement.master_address},
                    {"leader_address", placement.master_address},
                    {"job_id", cluster.job_id},
@@ -95,38 +96,36 @@ void add_endpoints(Values& values,
   }
 }
 
-/// The late values that some process of the job waits for: the leader provides them for all, also where
-/// none of its own processes does.
-std::set<std::string> find_late_names(const ModeTemplate& mode, const JobRequest& job) {
-  std::vector<std::string> texts;
-  for (const RoleTemplate& role : mode.roles) {
-    const std::vector<std::string> more = texts_of(role);
-    texts.insert(texts.end(), more.begin(), more.end());
-  }
-  for (const FileTemplate& file : mode.files) {
-    texts.insert(texts.end(), {file.path, file.content});
-  }
+/// Every text of the job in which placeholders are filled, on whichever node.
+std::vector<std::string> all_texts(const ModeTemplate& mode, const JobRequest& job) {
+  std::vector<std::string> texts = texts_of(mode);
   if (job.fills_arguments) {
     texts.insert(texts.end(), job.program.begin(), job.program.end());
   }
-  std::set<std::string> names;
-  for (const std::string& text : texts) {
-    const auto uses = [&](const char* name) { return text.find(name) != std::string::npos; };
-    if (uses("{worker_port}") || uses("{master_endpoint}")) {
-      names.insert("worker_port");
+  return texts;
+}
+
+/// What the template names, and what the user's arguments and the files need beside it.
+std::vector<std::string> find_services(const ModeTemplate& mode,
+                                       const std::vector<std::string>& texts) {
+  std::vector<std::string> services = mode.services;
+  const auto add = [&](const char* name, bool is_needed) {
+    if (is_needed && std::find(services.begin(), services.end(), name) == services.end()) {
+      services.emplace_back(name);
     }
-    if (uses("{run_dir}")) {
-      names.insert("run_dir");
-    }
-  }
-  return names;
+  };
+  add(kWorkerPortService, use_worker_port(texts));
+  add(kPlannedFilesService, !mode.files.empty());
+  return services;
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
   std::vector<PlannedFile> files;
   for (const FileTemplate& file : mode.files) {
-    files.push_back(
-        {fill_placeholders(file.path, values), file.mode, fill_placeholders(file.content, values)});
+    files.push_back({fill_placeholders(file.path, values),
+                     file.mode,
+                     fill_placeholders(file.content, values),
+                     file.is_private});
   }
   return files;
 }
@@ -241,7 +240,9 @@ LaunchPlan make_plan(const Cluster& cluster,
   Values values = common_values(cluster, placement, chosen, snapshot);
   add_sizes(values, chosen.mode, places, snapshot.cores.count);
   add_endpoints(values, chosen.mode, endpoints, placement.is_decided);
-  plan.late_names = find_late_names(chosen.mode, job);
+  const std::vector<std::string> texts = all_texts(chosen.mode, job);
+  plan.services = find_services(chosen.mode, texts);
+  plan.needs_run_folder = use_placeholder(texts, "run_dir");
 
   plan.world_size = 0;  // grows role by role: the first rank of the next role
   const std::vector<std::string> own = own_variables(snapshot);

@@ -74,6 +74,15 @@ json::object process_document(const WorkerPlan& worker) {
   return process;
 }
 
+json::object file_document(const PlannedFile& file) {
+  json::object document{
+      {"path", readable(file.path)}, {"mode", file.mode}, {"content", readable(file.content)}};
+  if (file.is_private) {
+    document["private"] = true;
+  }
+  return document;
+}
+
 json::object nodes_document(const LaunchPlan& plan) {
   json::array hosts;
   for (const auto& host : plan.hosts) {
@@ -96,8 +105,7 @@ json::value to_document(const LaunchPlan& plan) {
   }
   json::array files;
   for (const PlannedFile& file : plan.files) {
-    files.push_back(json::object{
-        {"path", readable(file.path)}, {"mode", file.mode}, {"content", readable(file.content)}});
+    files.push_back(file_document(file));
   }
   json::array processes;
   for (const WorkerPlan& worker : plan.workers) {

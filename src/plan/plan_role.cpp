@@ -48,12 +48,29 @@ std::string fill_argument(std::string argument, const JobRequest& job, const Val
   return job.fills_arguments ? fill_known(argument, values) : argument;
 }
 
+/// The program of the command line with its arguments, or the role's own, which may hold that.
+std::vector<std::string> plan_program(const RolePlan& shared, const Values& values) {
+  std::vector<std::string> users;
+  for (const std::string& argument : shared.job.program) {
+    users.push_back(fill_argument(argument, shared.job, values));
+  }
+  if (shared.role.program.empty()) {
+    return users;
+  }
+  std::vector<std::string> argv;
+  for (const std::string& text : shared.role.program) {
+    if (text == kUsersProgram) {
+      argv.insert(argv.end(), users.begin(), users.end());
+    } else {
+      argv.push_back(fill_placeholders(text, values));
+    }
+  }
+  return argv;
+}
+
 /// The program with its own arguments, and behind them those of the template.
 std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& values) {
-  std::vector<std::string> argv;
-  for (const std::string& argument : shared.job.program) {
-    argv.push_back(fill_argument(argument, shared.job, values));
-  }
+  std::vector<std::string> argv = plan_program(shared, values);
   if (!shared.gives_arguments) {
     return argv;
   }
@@ -106,7 +123,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   worker.decides_success = shared.decides_success;
   worker.listens = role.listens && shared.reserves_ports;
   worker.argv = plan_arguments(shared, values);
-  worker.script = shared.job.script;
+  worker.script = runs_users_program(role) ? shared.job.script : "";
   worker.environment = plan_environment(shared, values);
   for (const std::string& name : shared.unset) {
     if (!worker.environment.contains(name)) {

@@ -164,11 +164,7 @@ void Agent::request_stop(int signal) {
 
 void Agent::start_attempt(const gang::Start& start) {
   LaunchPlan plan = input_.job.plan_for(start);
-  std::map<std::string, std::string> values = {{"run_dir", input_.run_folder}};
-  if (start.worker_port != 0) {
-    values["worker_port"] = std::to_string(start.worker_port);
-  }
-  fill_late_values(plan, values);
+  fill_late_values(plan, {{"run_dir", input_.run_folder}});
   say_start(plan, start);
   const AttemptInput input{input_.options,
                            input_.inherited,
@@ -178,7 +174,8 @@ void Agent::start_attempt(const gang::Start& start) {
                            link_.guard};
   bury_attempt();
   progress_before_ = look_at_progress();
-  attempt_ = std::make_unique<Attempt>(io_, consoles_, input, std::move(plan));
+  auto services = services_ ? std::move(services_) : make_services();
+  attempt_ = std::make_unique<Attempt>(io_, consoles_, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
     gang_.notify(gang::WorkerFailed{failure});
   };
@@ -241,23 +238,16 @@ std::optional<std::string> Agent::look_at_progress() const {
          std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
 }
 
-/// Each attempt has a port of its own: no worker of an older one can be met there.
+/// The services of the next attempt begin here on the leader, and at its start on other nodes.
 Result<std::uint16_t> Agent::reserve_port() {
-  if (!needs_late_value(input_.job.plan, "worker_port")) {
-    return input_.job.worker_port.value_or(0);
-  }
-  if (const auto fixed = input_.job.worker_port) {
-    if (const auto checked = WorkerPort::check_is_free(*fixed); !checked) {
-      say_warning(checked.error().message);  // a worker may bind another address, and knows better
-    }
-    return *fixed;
-  }
-  auto reserved = WorkerPort::reserve();
-  if (!reserved) {
-    return reserved.error();
-  }
-  port_ = std::move(*reserved);
-  return port_->number();
+  services_ = make_services();
+  const auto offer = services_->prepare();
+  return offer ? Result<std::uint16_t>(offer->worker_port) : offer.error();
+}
+
+std::unique_ptr<Services> Agent::make_services() const {
+  return std::make_unique<Services>(input_.job.plan.services,
+                                    ServiceInput{input_.job.worker_port, input_.run_folder});
 }
 
 /// Ports that workers listen on are told with the join: they are the same for all attempts.

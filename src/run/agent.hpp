@@ -9,6 +9,7 @@
 
 #include <muster/gang/gang.hpp>
 #include <muster/run/run.hpp>
+#include <muster/service/service.hpp>
 #include <muster/service/worker_port.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -61,6 +62,7 @@ class Agent {
   void bury_attempt();
   [[nodiscard]] std::optional<std::string> look_at_progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
+  [[nodiscard]] std::unique_ptr<Services> make_services() const;
   [[nodiscard]] gang::GangSetup setup_with_ports() const;
   void leave(const JobEnd& end);
 
@@ -77,7 +79,7 @@ class Agent {
   Result<std::vector<WorkerPort>> reserved_;  ///< for workers that listen, until the agent ends
   gang::Gang gang_;
   std::unique_ptr<Attempt> attempt_;
-  std::optional<WorkerPort> port_;
+  std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;
   Descriptor lifeline_;
   std::optional<JobEnd> end_;

@@ -48,10 +48,12 @@ std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
 Attempt::Attempt(boost::asio::io_context& io,
                  Consoles& consoles,
                  const AttemptInput& input,
-                 LaunchPlan plan)
+                 LaunchPlan plan,
+                 std::unique_ptr<Services> services)
     : io_(io),
       input_(input),
       plan_(std::move(plan)),
+      services_(std::move(services)),
       streams_(io, consoles, plan_, input.options, input.variables, input.log_folder),
       supervisor_(deciding_workers(plan_)),
       workers_(
@@ -239,6 +241,7 @@ void Attempt::collect_deaths() {
   const std::vector<Death> deaths = workers_.reaper().collect();
   for (const Death& death : deaths) {
     workers_.note_end(death.worker);  // of all, before anything is asked about the living
+    services_->on_worker_ended(death.worker);
   }
   const bool is_unasked = supervisor_.is_undisturbed();
   for (const Death& death : deaths) {
@@ -368,6 +371,7 @@ void Attempt::finish() {
   is_over_ = streams_.finish(std::bind_front(&Attempt::finish, this));
   waits_for_console_ = !is_over_;
   if (is_over_) {
+    services_->stop();
     on_over();
   }
 }
@@ -387,8 +391,8 @@ std::optional<std::size_t> Attempt::reader_of_input() const {
 Result<> Attempt::start_worker(std::size_t worker) {
   if (worker == 0) {
     remove_old_error_files();
-    if (auto written = write_planned_files(); !written) {
-      return written;
+    if (auto started = services_->start(plan_); !started) {
+      return started;
     }
   }
   const bool reads_input = reader_of_input() == worker;
@@ -400,6 +404,7 @@ Result<> Attempt::start_worker(std::size_t worker) {
                                 });
   if (started) {
     streams_.note_start(worker, workers_.pid(worker));
+    services_->on_worker_started(worker);
   }
   return started;
 }
@@ -411,20 +416,6 @@ void Attempt::remove_old_error_files() const {
       (void)::unlink(worker.error_file.c_str());  // usually there is none
     }
   }
-}
-
-Result<> Attempt::write_planned_files() const {
-  for (const PlannedFile& planned : plan_.files) {
-    const auto mode = static_cast<mode_t>(std::stoi(planned.mode, nullptr, 8));
-    const UniqueFd file(
-        ::open(planned.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, mode));
-    const WriteResult written =
-        file ? write_all(file.get(), planned.content) : WriteResult{planned.content.size(), errno};
-    if (written.error_number != 0) {
-      return system_error("cannot write '" + planned.path + "'", written.error_number);
-    }
-  }
-  return {};
 }
 
 // --- What became of it --------------------------------------------------------------------------

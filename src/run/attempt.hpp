@@ -11,6 +11,7 @@
 
 #include <muster/gang/events.hpp>
 #include <muster/run/run.hpp>
+#include <muster/service/service.hpp>
 #include <muster/supervise/supervisor.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,7 +45,8 @@ class Attempt {
   Attempt(boost::asio::io_context& io,
           Consoles& consoles,
           const AttemptInput& input,
-          LaunchPlan plan);
+          LaunchPlan plan,
+          std::unique_ptr<Services> services);
 
   /// The first failure of this node, as far as it is known at once.
   std::function<void(const Failure& failure)> on_failure;
@@ -126,7 +129,6 @@ class Attempt {
   [[nodiscard]] Result<> start_worker(std::size_t worker);
   [[nodiscard]] std::optional<std::size_t> reader_of_input() const;
   void remove_old_error_files() const;
-  [[nodiscard]] Result<> write_planned_files() const;
 
   // What the user should know: attempt_words.cpp.
   [[nodiscard]] std::string describe_worker(std::size_t worker) const;
@@ -143,6 +145,7 @@ class Attempt {
   boost::asio::io_context& io_;
   AttemptInput input_;
   LaunchPlan plan_;
+  std::unique_ptr<Services> services_;
   WorkerStreams streams_;
   Supervisor supervisor_;
   Workers workers_;

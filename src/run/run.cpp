@@ -89,7 +89,7 @@ Result<> acquire(Resources& resources,
     return log_folder.error();
   }
   resources.log_folder = std::move(*log_folder);
-  if (needs_late_value(plan, "run_dir") && !resources.folder.make(temporary)) {
+  if (plan.needs_run_folder && !resources.folder.make(temporary)) {
     say_warning("cannot make a folder below '" + temporary +
                 "': the workers' error files are not collected, going on without them");
   }

@@ -201,7 +201,7 @@ def placeholders():
 
 
 def test_the_placeholders_are_those_of_the_program():
-    names = re.search(r"placeholder_names\(\) \{(.*?)\};", source("src/mode/read_template.cpp"))
+    names = re.search(r"placeholder_names\(\) \{(.*?)\};", source("src/mode/mode_template.cpp"))
 
     assert placeholders() == re.findall(r'"(\w+)"', names.group(1))
 
@@ -221,18 +221,14 @@ def test_every_placeholder_is_filled(desk):
 
 
 def test_the_fields_are_those_of_the_program():
-    text = source("src/mode/expand_template.cpp") + source("src/mode/read_template.cpp")
-    lists = re.findall(r"(?:check_fields\(\w+, |fields = )\{([^}]*)\}", text)
+    files = ("expand_template", "read_template", "template_needs")
+    text = "".join(source(f"src/mode/{file}.cpp") for file in files)
+    lists = re.findall(r"(?:check_fields\(\s*\w+,\s*|fields = )\{([^}]*)\}", text)
     known = [sorted(re.findall(r'"(\w+)"', names)) for names in lists]
     fields = section(page("templates.md"), "Fields")
     described = [
-        sorted(plain(row[0]) for row in rows)
-        for rows in (
-            table(fields.split("Of a parameter:")[0], "Field"),
-            table(fields.split("Of a parameter:")[1].split("Of a role:")[0], "Field"),
-            table(fields.split("Of a role:")[1].split("Of a file:")[0], "Field"),
-            table(fields.split("Of a file:")[1], "Field"),
-        )
+        sorted(plain(row[0]) for row in table(part, "Field"))
+        for part in re.split(r"^Of (?:a|an|`until`).*:$", fields, flags=re.MULTILINE)
     ]
 
     assert sorted(described) == sorted(known)

@@ -34,6 +34,7 @@ struct RoleTemplate {
   NamedTexts environment;              ///< set always
   NamedTexts environment_unless_set;   ///< set when the variable is not inherited
   NamedTexts environment_if_given;     ///< set when all parameters in the text have a value
+  std::vector<std::string> program;    ///< instead of the command line's; empty: that one
   std::vector<std::string> unset;      ///< inherited variables that must not reach the process
   std::vector<std::string> arguments;  ///< appended to the program's own
   std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
@@ -56,6 +57,15 @@ struct FileTemplate {
   std::string path;
   std::string mode = "0640";  ///< octal permissions
   std::string content;
+  bool is_private = false;  ///< removed when the workers have ended
+};
+
+/// A file that somebody else writes, such as a controller, and without which nothing is started.
+struct InputTemplate {
+  std::string file;    ///< wanted if each parameter in it has a value
+  std::string what;    ///< what messages call it, such as "rank table"
+  std::string field;   ///< of the JSON object in it; empty: it has to be there, and that is all
+  std::string wanted;  ///< what that field has to be
 };
 
 /// How a framework wants its processes started: data, read from YAML. docs/templates.md describes
@@ -65,14 +75,33 @@ struct ModeTemplate {
   std::vector<Parameter> parameters;
   std::vector<RoleTemplate> roles;
   std::vector<FileTemplate> files;
+  std::vector<std::string> services{};  ///< what runs beside the workers, by name
+  std::vector<InputTemplate> inputs{};
 };
+
+/// Services that a job needs without naming them: who uses {worker_port}, or has files to be written.
+inline constexpr const char* kWorkerPortService = "worker_port";
+inline constexpr const char* kPlannedFilesService = "planned_files";
+
+/// Stands in a role's program for that of the command line, with its arguments.
+inline constexpr const char* kUsersProgram = "{program}";
 
 /// Placeholders that name a role: {count:worker}, {endpoints:ps}.
 inline constexpr const char* kCountOf = "count";
 inline constexpr const char* kEndpointsOf = "endpoints";
 
-/// Every text of the role in which placeholders are filled.
+/// Every text of the role, or of the whole mode, in which placeholders are filled.
 [[nodiscard]] std::vector<std::string> texts_of(const RoleTemplate& role);
+[[nodiscard]] std::vector<std::string> texts_of(const ModeTemplate& mode);
+
+/// True when a text uses the placeholder.
+[[nodiscard]] bool use_placeholder(const std::vector<std::string>& texts,
+                                   const std::string& placeholder);
+/// True when a text names the port where the workers meet.
+[[nodiscard]] bool use_worker_port(const std::vector<std::string>& texts);
+
+/// True when processes of the role run the program of the command line.
+[[nodiscard]] bool runs_users_program(const RoleTemplate& role);
 
 /// The roles whose number may be given, in the order in which agents are numbered over them.
 [[nodiscard]] std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);

@@ -6,12 +6,12 @@
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
+#include <muster/mode/placeholders.hpp>
 #include <muster/plan/binding.hpp>
 #include <muster/plan/placement.hpp>
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -65,8 +65,9 @@ struct WorkerPlan {
 /// A file to write before the workers start.
 struct PlannedFile {
   std::string path;
-  std::string mode;  ///< octal, such as "0640"
+  std::string mode;  ///< octal, such as "0640": exactly these permissions
   std::string content;
+  bool is_private = false;  ///< removed when the attempt is over
 };
 
 /// Who runs where with what: a plain value, printable without running it.
@@ -86,9 +87,10 @@ struct LaunchPlan {
   int world_size = 1;
   std::vector<Decision> decisions;
   std::vector<PlannedFile> files;
-  std::vector<WorkerPlan> workers;   ///< those of this node, by local rank
-  std::vector<std::string> remarks;  ///< sentences that the user should read once at start
-  std::set<std::string> late_names;  ///< late values that some process of the job waits for
+  std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
+  std::vector<std::string> remarks;   ///< sentences that the user should read once at start
+  std::vector<std::string> services;  ///< what runs beside the workers of this job
+  bool needs_run_folder = false;      ///< some process of the job is told {run_dir}
   /// True inside another launcher's worker: environment and output pass as they are.
   bool is_transparent = false;
 };
@@ -133,27 +135,7 @@ struct LaunchPlan {
 /// file to name.
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
-/// True when some process of the job, here or on another node, waits for this late value.
-[[nodiscard]] bool needs_late_value(const LaunchPlan& plan, const std::string& name);
-
 /// The plan as the document that `muster plan --json` promises. Secrets are masked.
 [[nodiscard]] json::value to_document(const LaunchPlan& plan);
-
-/// The text with each "{name}" of `values` replaced; "{{" and "}}" become braces. {worker_port} and
-/// {run_dir}, where `values` lacks them, are marked for fill_late_values by a NUL byte in front,
-/// which no other text of a plan can hold. Other names that `values` lacks stay as they are.
-[[nodiscard]] std::string fill_placeholders(std::string_view text,
-                                            const std::map<std::string, std::string>& values);
-
-/// The same for an argument of the user's, in which all other braces are text: "{name}" is replaced
-/// if it is a placeholder, nothing else is touched.
-[[nodiscard]] std::string fill_known(std::string_view text,
-                                     const std::map<std::string, std::string>& values);
-
-/// What stands in a plan for a value that the nodes still have to tell each other.
-[[nodiscard]] std::string mark_late(std::string_view name);
-
-/// A text of a plan as people read it: without those marks.
-[[nodiscard]] std::string readable(std::string text);
 
 }  // namespace muster

@@ -95,8 +95,6 @@ TEST(FillLateValues, LeavesWhatOnlyLooksLikeThem) {
 TEST(FillLateValues, CanBeDoneOneValueAfterTheOther) {
   LaunchPlan plan = plan_with("{run_dir}:{worker_port}");
   fill_late_values(plan, {{"worker_port", "4711"}});
-  EXPECT_FALSE(needs_late_value(plan, "worker_port"));
-  EXPECT_TRUE(needs_late_value(plan, "run_dir"));
   fill_late_values(plan, {{"run_dir", "/{worker_port}"}});
 
   expect_everywhere(plan, "/{worker_port}:4711");
@@ -114,13 +112,6 @@ TEST(FillLateValues, LooksAtNoValueAgain) {
   fill_late_values(plan, {{"run_dir", "/{run_dir}"}});
 
   expect_everywhere(plan, "/{run_dir}");
-}
-
-TEST(NeedsLateValue, LooksAtTheTemplatesTextsOnly) {
-  LaunchPlan plan = plan_with("{run_dir} {{worker_port}}");
-
-  EXPECT_TRUE(needs_late_value(plan, "run_dir"));
-  EXPECT_FALSE(needs_late_value(plan, "worker_port"));
 }
 
 }  // namespace

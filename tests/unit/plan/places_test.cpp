@@ -195,8 +195,8 @@ TEST(MakePlan, KnowsWhatProcessesOfOtherNodesWaitFor) {
 
   ASSERT_EQ(plan.workers.size(), 1U);
   EXPECT_EQ(plan.workers[0].role, "worker");
-  EXPECT_TRUE(needs_late_value(plan, "worker_port"));
-  EXPECT_FALSE(needs_late_value(plan, "run_dir"));
+  EXPECT_EQ(plan.services, std::vector<std::string>{"worker_port"});
+  EXPECT_FALSE(plan.needs_run_folder);
 }
 
 TEST(TaskConfig, LeavesOutEmptyRolesAndEvaluators) {

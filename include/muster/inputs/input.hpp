@@ -1,0 +1,54 @@
+#pragma once
+
+// What a job needs and somebody else still has to write, such as a rank table: asked again and again
+// until it is there. Who asks when is run/'s business; here is only what the answer is.
+
+#include <muster/base/result.hpp>
+#include <muster/cluster/cluster.hpp>
+#include <muster/environment/snapshot.hpp>
+#include <muster/mode/mode_template.hpp>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster {
+
+/// A file that is waited for.
+struct Input {
+  std::string what;    ///< what messages call it: "rank table"
+  std::string path;    ///< a relative one begins where muster was started
+  std::string field;   ///< of the JSON object in it; empty: any content will do
+  std::string wanted;  ///< what that field has to be
+};
+
+/// What was found under its name.
+struct Found {
+  std::string content;
+  int error_number = 0;  ///< why it cannot be read; 0: it was
+};
+
+/// It is as it has to be: nobody looks at it again.
+struct Here {};
+struct NotYet {
+  std::string reason;  ///< "rank table '/x': missing"
+};
+/// An Error is final: no later look can do better.
+using Answer = std::variant<Here, NotYet, Error>;
+
+/// The inputs of a job: those of its template whose parameters have a value.
+[[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen,
+                                             const Cluster& cluster,
+                                             const Snapshot& snapshot);
+
+/// Pure: what to make of what was found. A JSON object without the field counts as complete, as rank
+/// tables of version 2.0 are.
+[[nodiscard]] Answer judge(const Input& input, const Found& found);
+
+/// Reads the file as it is now. A pipe or a device is not waited for.
+[[nodiscard]] Found look_at(const Input& input);
+
+/// Asks all of them: the first error, else what is missing, else that all are here.
+[[nodiscard]] Answer ask(const std::vector<Input>& inputs);
+
+}  // namespace muster

@@ -1,0 +1,113 @@
+// What an input is, and when it is there. Pure.
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+#include <muster/inputs/input.hpp>
+#include <muster/mode/placeholders.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+namespace muster {
+namespace {
+
+std::string name_of(const Input& input) {
+  return input.what + " '" + input.path + "'";
+}
+
+NotYet not_yet(const Input& input, const std::string& reason) {
+  return NotYet{name_of(input) + ": " + reason};
+}
+
+/// What the system says about a file that cannot be read.
+Answer judge_error(const Input& input, int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      return not_yet(input, "missing");
+    case EISDIR:  // whoever is told a folder knows what to look for in it
+      return Here{};
+    case ENOTSUP:
+    case EFBIG:
+    case ELOOP:
+      return Error{ErrorKind::BadData,
+                   system_error("cannot read the " + name_of(input), error_number).message};
+    default:  // a network file system may recover
+      return not_yet(input, system_error("cannot be read", error_number).message);
+  }
+}
+
+/// A field may be a number or a word; both are compared as they are written.
+std::string text_of(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+}
+
+Answer judge_field(const Input& input, const std::string& content) {
+  boost::system::error_code torn;
+  const json::value document = json::parse(content, torn);
+  if (torn) {
+    return not_yet(input, "torn");
+  }
+  if (!document.is_object()) {
+    return Error{ErrorKind::BadData, "the " + name_of(input) + " is no JSON object"};
+  }
+  const json::value* const value = document.get_object().if_contains(input.field);
+  if (value == nullptr || text_of(*value) == input.wanted) {
+    return Here{};
+  }
+  return not_yet(input, shortened(text_of(*value), 60));
+}
+
+bool is_given(const std::string& text, const ChosenMode& chosen) {
+  return std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
+    return !one.second.value.empty() || !use_placeholder({text}, one.first);
+  });
+}
+
+}  // namespace
+
+std::vector<Input> find_inputs(const ChosenMode& chosen,
+                               const Cluster& cluster,
+                               const Snapshot& snapshot) {
+  std::map<std::string, std::string> values = {{"host_name", snapshot.host_name},
+                                               {"job_id", cluster.job_id}};
+  for (const auto& [name, parameter] : chosen.parameters) {
+    values[name] = parameter.value;
+  }
+  std::vector<Input> inputs;
+  for (const InputTemplate& wanted : chosen.mode.inputs) {
+    if (is_given(wanted.file, chosen)) {
+      inputs.push_back({fill_placeholders(wanted.what, values),
+                        fill_placeholders(wanted.file, values),
+                        wanted.field,
+                        fill_placeholders(wanted.wanted, values)});
+    }
+  }
+  return inputs;
+}
+
+Answer judge(const Input& input, const Found& found) {
+  if (found.error_number != 0) {
+    return judge_error(input, found.error_number);
+  }
+  if (found.content.empty()) {
+    return not_yet(input, "empty");
+  }
+  return input.field.empty() ? Answer(Here{}) : judge_field(input, found.content);
+}
+
+Answer ask(const std::vector<Input>& inputs) {
+  std::vector<std::string> reasons;
+  for (const Input& input : inputs) {
+    Answer answer = judge(input, look_at(input));
+    if (std::holds_alternative<Error>(answer)) {
+      return answer;
+    }
+    if (auto* const missing = std::get_if<NotYet>(&answer)) {
+      reasons.push_back(std::move(missing->reason));
+    }
+  }
+  return reasons.empty() ? Answer(Here{}) : Answer(NotYet{join(reasons, ", ")});
+}
+
+}  // namespace muster

@@ -1,0 +1,116 @@
+// Reads what a mode needs beside its processes: services, inputs, programs of roles.
+#include "template_needs.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// A file is waited for before the nodes have met, so it knows nothing that they tell each other.
+Result<> check_known_early(const std::string& text, const std::string& path, const Place& place) {
+  for (const std::string& name : placeholder_names()) {
+    const bool is_known = name == "host_name" || name == "job_id";
+    if (!is_known && use_placeholder({text}, name)) {
+      return place.error(path, "uses {" + name + "}, which is not known yet when it is waited for");
+    }
+  }
+  for (const std::string& role : place.roles) {
+    for (const char* const start : {kCountOf, kEndpointsOf}) {
+      const std::string name = std::string(start) + ":" + role;
+      if (use_placeholder({text}, name)) {
+        return place.error(path,
+                           "uses {" + name + "}, which is not known yet when it is waited for");
+      }
+    }
+  }
+  return {};
+}
+
+/// {field: status, is: completed}
+Result<> read_until(InputTemplate& input,
+                    const json::object& object,
+                    const std::string& path,
+                    const Place& place) {
+  const json::value* const value = object.if_contains("until");
+  if (value == nullptr) {
+    return {};
+  }
+  const std::string here = path + "/until";
+  if (!value->is_object()) {
+    return place.error(here, "must have field and is");
+  }
+  const json::object& until = value->get_object();
+  const auto read = all_of({check_fields(until, {"field", "is"}, here, place),
+                            read_field(input.field, until, here + "/field", place, read_text),
+                            read_field(input.wanted, until, here + "/is", place, read_text)});
+  if (!read) {
+    return read;
+  }
+  return input.field.empty() || input.wanted.empty()
+             ? Result<>(place.error(here, "must have field and is"))
+             : Result<>();
+}
+
+Result<InputTemplate> read_input(const json::value& value,
+                                 const std::string& path,
+                                 const Place& place) {
+  if (!value.is_object()) {
+    return place.error(path, "must have a file");
+  }
+  const json::object& object = value.get_object();
+  InputTemplate input;
+  input.what = "input";
+  const auto read = all_of({check_fields(object, {"file", "what", "until"}, path, place),
+                            read_field(input.file, object, path + "/file", place, read_text),
+                            read_field(input.what, object, path + "/what", place, read_text),
+                            check_known_early(input.file, path + "/file", place),
+                            read_until(input, object, path, place)});
+  if (!read) {
+    return read.error();
+  }
+  return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_program(const json::value& value,
+                                              const std::string& path,
+                                              const Place& place) {
+  if (!value.is_array() || value.get_array().empty()) {
+    return place.error(path, "must be a list that begins with a program");
+  }
+  std::vector<std::string> program;
+  for (const json::value& item : value.get_array()) {
+    if (item.is_string() && item.get_string() == kUsersProgram) {
+      program.emplace_back(kUsersProgram);
+      continue;
+    }
+    auto text = read_text(item, path_of(path, std::to_string(program.size())), place);
+    if (!text) {
+      return text.error();
+    }
+    program.push_back(std::move(*text));
+  }
+  return program.front().empty() ? Result<std::vector<std::string>>(place.error(
+                                       path, "must be a list that begins with a program"))
+                                 : program;
+}
+
+Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& place) {
+  if (auto read = read_field(mode.services, root, "/services", place, read_texts); !read) {
+    return read;
+  }
+  auto inputs = read_list(root, "inputs", place, read_input);
+  if (!inputs) {
+    return inputs.error();
+  }
+  mode.inputs = std::move(*inputs);
+  const bool is_named = std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) !=
+                        mode.services.end();
+  if (!is_named && use_worker_port(texts_of(mode))) {
+    mode.services.emplace_back(kWorkerPortService);
+  }
+  return {};
+}
+
+}  // namespace muster

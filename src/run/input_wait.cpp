@@ -1,0 +1,136 @@
+// Wakes for what happens in the folders of the inputs: inotify. What counts as "there" is decided in
+// inputs/.
+#include "input_wait.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/supervise/job_end.hpp>
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::seconds kLookAgain{5};
+
+/// Also what replaces a link, as mounted ConfigMaps do, and a change of permissions.
+constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE;
+
+/// The folder of the file, or the nearest above it that is there: what is made in it comes first.
+std::string folder_to_watch(const std::string& path) {
+  std::error_code ignored;  // then there is nothing to watch, and looking again is what is left
+  std::filesystem::path folder = std::filesystem::absolute(path, ignored).parent_path();
+  while (!std::filesystem::is_directory(folder, ignored) && folder != folder.parent_path()) {
+    folder = folder.parent_path();
+  }
+  return folder.string();
+}
+
+}  // namespace
+
+InputWait::InputWait(boost::asio::io_context& io,
+                     const std::vector<Input>& inputs,
+                     std::chrono::milliseconds timeout)
+    : inputs_(inputs), timeout_(timeout), events_(io), next_look_(io), deadline_(io) {}
+
+void InputWait::start() {
+  if (inputs_.empty()) {
+    is_over_ = true;
+    return;
+  }
+  deadline_.expires_after(timeout_);
+  deadline_.async_wait(std::bind_front(&InputWait::on_deadline, this));
+  const int events = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (events >= 0) {  // else the system has no more of them
+    events_.assign(events);
+    wait_for_events();
+  }
+  look();
+}
+
+void InputWait::cancel() {
+  is_over_ = true;
+  next_look_.cancel();
+  deadline_.cancel();
+  ErrorCode ignored;  // it is closed in any case
+  events_.close(ignored);
+}
+
+void InputWait::look() {
+  if (is_over_) {
+    return;
+  }
+  watch_folders();  // first: what happens between here and the look is an event
+  take(ask(inputs_));
+}
+
+void InputWait::take(const Answer& answer) {
+  if (const auto* const error = std::get_if<Error>(&answer)) {
+    cancel();
+    on_failure(error->exit_code(), error->message);
+    return;
+  }
+  const auto* const missing = std::get_if<NotYet>(&answer);
+  const std::string waits_for = missing != nullptr ? missing->reason : std::string();
+  if (missing == nullptr) {
+    cancel();
+  } else {
+    look_again_later();
+  }
+  if (waits_for != waits_for_) {
+    waits_for_ = waits_for;
+    on_change(waits_for_);
+  }
+}
+
+/// A folder that is watched already stays so.
+void InputWait::watch_folders() {
+  if (!events_.is_open()) {
+    return;
+  }
+  for (const Input& input : inputs_) {
+    (void)::inotify_add_watch(
+        events_.native_handle(), folder_to_watch(input.path).c_str(), kEvents);
+  }
+}
+
+void InputWait::wait_for_events() {
+  events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     std::bind_front(&InputWait::on_events, this));
+}
+
+void InputWait::on_events(const ErrorCode& error) {
+  if (error || is_over_) {
+    return;
+  }
+  // Which file it was does not matter: a link to it may have changed.
+  std::array<char, 4'096> events{};
+  while (::read(events_.native_handle(), events.data(), events.size()) > 0) {
+  }
+  wait_for_events();
+  look();
+}
+
+void InputWait::look_again_later() {
+  next_look_.expires_after(kLookAgain);
+  next_look_.async_wait([this](const ErrorCode& error) {
+    if (!error) {
+      look();
+    }
+  });
+}
+
+void InputWait::on_deadline(const ErrorCode& error) {
+  if (error || is_over_) {
+    return;
+  }
+  cancel();
+  on_failure(kExitIncomplete,
+             "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) +
+                 " s in vain: " + waits_for_);
+}
+
+}  // namespace muster

@@ -1,0 +1,61 @@
+#pragma once
+
+// Waits for files that somebody else writes, until all of them are there. Private to run/.
+
+#include <muster/base/unique_fd.hpp>
+#include <muster/inputs/input.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Asks at the start, whenever something happens in a folder of an input, and every few seconds: what
+/// another host does on a network file system is not told to this one. When all inputs are there, or
+/// waiting is over, nothing is looked at any more.
+class InputWait {
+ public:
+  InputWait(boost::asio::io_context& io,
+            const std::vector<Input>& inputs,
+            std::chrono::milliseconds timeout);
+
+  /// What is waited for has changed: whole words, such as "rank table '/x': missing"; empty: all is
+  /// there.
+  std::function<void(const std::string& waits_for)> on_change;
+  /// It cannot become better, or the time is over: `exit_code` is what the job ends with.
+  std::function<void(int exit_code, const std::string& why)> on_failure;
+
+  /// The first question is asked at once.
+  void start();
+  void cancel();
+
+  /// Empty: all is there, or nothing was wanted.
+  [[nodiscard]] const std::string& waits_for() const { return waits_for_; }
+
+ private:
+  using ErrorCode = boost::system::error_code;
+
+  void look();
+  void take(const Answer& answer);
+  void watch_folders();
+  void wait_for_events();
+  void on_events(const ErrorCode& error);
+  void look_again_later();
+  void on_deadline(const ErrorCode& error);
+
+  const std::vector<Input>& inputs_;
+  std::chrono::milliseconds timeout_;
+  boost::asio::posix::stream_descriptor events_;
+  boost::asio::steady_timer next_look_;
+  boost::asio::steady_timer deadline_;
+  std::string waits_for_;
+  bool is_over_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,116 @@
+// The table of services, and the list of those that one attempt needs.
+#include "planned_files.hpp"
+#include "worker_port_service.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/service/service.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+struct KnownService {
+  const char* name;
+  std::unique_ptr<Service> (*make)(const ServiceInput& input);
+};
+
+/// In the order in which they start: files are written last, with what the others have added.
+constexpr auto kServices = std::to_array<KnownService>({
+    {kWorkerPortService, make_worker_port_service},
+    {kPlannedFilesService, make_planned_files},
+});
+
+Error named(const std::string& name, const Error& error) {
+  return Error{error.kind, "service '" + name + "': " + error.message};
+}
+
+void add(LaunchPlan& plan, const Additions& additions) {
+  if (!additions.late_values.empty()) {
+    fill_late_values(plan, additions.late_values);
+  }
+  for (WorkerPlan& worker : plan.workers) {
+    worker.environment.insert(additions.environment.begin(), additions.environment.end());
+  }
+}
+
+}  // namespace
+
+Services::Services(const std::vector<std::string>& names, const ServiceInput& input)
+    : fixed_port_(input.worker_port.value_or(0)) {
+  for (const KnownService& known : kServices) {
+    if (std::find(names.begin(), names.end(), known.name) != names.end()) {
+      services_.push_back({known.name, known.make(input)});
+      services_.back().service->on_failure = [this, name = services_.back().name](Error error) {
+        if (on_failure) {
+          on_failure(named(name, error));
+        }
+      };
+    }
+  }
+}
+
+Result<Offer> Services::prepare() {
+  Offer offer{.worker_port = fixed_port_};
+  for (const Named& one : services_) {
+    if (auto prepared = one.service->prepare(offer); !prepared) {
+      return named(one.name, prepared.error());
+    }
+  }
+  return offer;
+}
+
+Result<> Services::start(LaunchPlan& plan) {
+  for (Named& one : services_) {
+    one.is_started = true;  // also one that fails half way has something to take back
+    auto additions = one.service->start(plan);
+    if (!additions) {
+      return named(one.name, additions.error());
+    }
+    add(plan, *additions);
+  }
+  return {};
+}
+
+void Services::on_worker_started(std::size_t worker) {
+  for (const Named& one : services_) {
+    one.service->on_worker_started(worker);
+  }
+}
+
+void Services::on_worker_ended(std::size_t worker) {
+  for (const Named& one : services_) {
+    one.service->on_worker_ended(worker);
+  }
+}
+
+void Services::stop() {
+  for (auto one = services_.rbegin(); one != services_.rend(); ++one) {
+    if (std::exchange(one->is_started, false)) {
+      one->service->stop();
+    }
+  }
+}
+
+std::vector<std::string> service_names() {
+  std::vector<std::string> names;
+  for (const KnownService& known : kServices) {
+    names.emplace_back(known.name);
+  }
+  return names;
+}
+
+Result<> check_services(const ModeTemplate& mode) {
+  const std::vector<std::string> names = service_names();
+  for (const std::string& wanted : mode.services) {
+    if (std::find(names.begin(), names.end(), wanted) == names.end()) {
+      return Error{ErrorKind::BadData,
+                   "the mode '" + mode.name + "' names the unknown service '" + wanted +
+                       "'; there are " + join(names, ", ")};
+    }
+  }
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,94 @@
+"""What runs beside the workers, and roles with a program of their own: real templates and processes."""
+
+import os
+import stat
+
+
+def write_template(muster, text):
+    path = muster.folder / "own.yaml"
+    path.write_text(text)
+    return f"--template={path}"
+
+
+# --- A role's own program ------------------------------------------------------------------------
+
+SCHEDULER = """mode: own
+roles:
+  - name: scheduler
+    count: per job
+    decides_success: false
+    program: ["sh", "-c", "echo scheduler $0 of {world_size} $PORT", "{role_rank}"]
+    environment: {PORT: "{worker_port}"}
+  - name: worker
+    program: ["env", "RANK={role_rank}", "{program}"]
+"""
+
+
+def test_a_role_has_a_program_of_its_own(muster):
+    options = ["--success-roles=worker,scheduler", "--nproc-per-node=2", "--prefix=never"]
+    job = muster.run(
+        write_template(muster, SCHEDULER), *options, "--", "sh", "-c", "echo worker $RANK $0", "x"
+    )
+
+    assert job.code == 0, job.words()
+    said = sorted(job.out.lines)
+    assert said[1:] == ["worker 0 x", "worker 1 x"]
+    scheduler, port = said[0].rsplit(" ", 1)
+    assert scheduler == "scheduler 0 of 3"
+    assert port.isdigit(), "who uses {worker_port} need not name the service"
+
+
+def test_a_scheduler_that_is_missing_is_named(muster):
+    template = SCHEDULER.replace('"sh", "-c"', '"nosuch", "-c"')
+    job = muster.run(write_template(muster, template), "--", "true")
+
+    assert job.code == 127
+    assert job.said_about("rank 0 could not be started", "cannot run 'nosuch'")
+
+
+# --- Services ------------------------------------------------------------------------------------
+
+
+def test_an_unknown_service_is_refused(muster):
+    template = "mode: own\nservices: [store]\nroles:\n  - name: worker\n"
+    job = muster.run(write_template(muster, template), "--", "true")
+
+    assert job.code == 65
+    assert job.said_about("names the unknown service 'store'; there are worker_port")
+
+
+def files_template(muster, *files):
+    lines = "".join(f"  - {{{fields}}}\n" for fields in files)
+    return write_template(muster, f"mode: own\nroles:\n  - name: worker\nfiles:\n{lines}")
+
+
+def test_files_have_their_permissions_whatever_the_umask_is(muster):
+    path = muster.folder / "planned"
+    template = files_template(muster, f'path: {path}, mode: "0666", content: text')
+    job = muster.run(template, "--", "cat", path, through=["sh", "-c", 'umask 077; exec "$@"', "sh"])
+
+    assert job.code == 0, job.words()
+    assert job.out.lines == ["text"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
+
+
+def test_private_files_are_gone_when_the_workers_are(muster):
+    kept, private = muster.folder / "kept", muster.folder / "private"
+    template = files_template(
+        muster, f"path: {kept}, content: a", f"path: {private}, content: b, private: true"
+    )
+    job = muster.run(template, "--nproc-per-node=1", "--", "cat", private)
+
+    assert job.code == 0, job.words()
+    assert job.out.lines == ["b"]
+    assert kept.exists() and not private.exists()
+    assert sorted(os.listdir(muster.folder)) == ["kept", "own.yaml"]
+
+
+def test_a_file_that_cannot_be_written_is_the_first_failure(muster):
+    template = files_template(muster, "path: /nosuch/a, content: x")
+    job = muster.run(template, "--", "true", report=True)
+
+    assert job.code == 71
+    assert job.said_about("service 'planned_files': cannot write '/nosuch/a'", "'/nosuch'")
+    assert job.report["verdict"] == "failed"

@@ -1,0 +1,62 @@
+// Reading a file that is waited for: real files.
+#include <muster/inputs/input.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+namespace muster {
+namespace {
+
+class LookAt : public ::testing::Test {
+ protected:
+  LookAt() { folder_ = ::mkdtemp(folder_.data()); }
+  ~LookAt() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] Input input(const std::string& name) const {
+    return {"file", folder_ + "/" + name, "", ""};
+  }
+  void write(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_ + "/" + name) << content;
+  }
+
+  std::string folder_ = ::testing::TempDir() + "look_XXXXXX";
+};
+
+TEST_F(LookAt, ReadsTheWholeFile) {
+  const std::string content(100'000, 'x');
+  write("a", content);
+
+  EXPECT_EQ(look_at(input("a")).content, content);
+  EXPECT_EQ(look_at(input("a")).error_number, 0);
+}
+
+TEST_F(LookAt, SaysWhyItCannotBeRead) {
+  write("a", "x");
+  ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
+
+  EXPECT_EQ(look_at(input("missing")).error_number, ENOENT);
+  EXPECT_EQ(look_at(input("a/b")).error_number, ENOTDIR);
+  EXPECT_EQ(look_at(input("")).error_number, EISDIR);
+  EXPECT_EQ(look_at(input("pipe")).error_number, ENOTSUP);
+}
+
+TEST_F(LookAt, AsksAllAndNamesWhatIsMissing) {
+  write("a", "x");
+  const Answer some = ask({input("a"), input("b"), input("c")});
+  ASSERT_TRUE(std::holds_alternative<NotYet>(some));
+  EXPECT_EQ(std::get<NotYet>(some).reason,
+            "file '" + folder_ + "/b': missing, file '" + folder_ + "/c': missing");
+
+  write("b", "x");
+  write("c", "x");
+  EXPECT_TRUE(std::holds_alternative<Here>(ask({input("a"), input("b"), input("c")})));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,104 @@
+// Files are written whole, with their permissions, and removed if they are private. Real files.
+#include "service/planned_files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PlannedFiles : public ::testing::Test {
+ protected:
+  PlannedFiles() : mask_(::umask(077)) { folder_ = ::mkdtemp(folder_.data()); }
+  ~PlannedFiles() override {
+    ::umask(mask_);
+    fs::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string start(std::vector<PlannedFile> files) const {
+    LaunchPlan plan;
+    plan.files = std::move(files);
+    const auto started = service_->start(plan);
+    return started ? "" : started.error().message;
+  }
+  [[nodiscard]] std::string content(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(path(name)).rdbuf();
+    return text.str();
+  }
+  [[nodiscard]] int mode(const std::string& name) const {
+    return static_cast<int>(fs::status(path(name)).permissions());
+  }
+  [[nodiscard]] long count() const {
+    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+  }
+
+  mode_t mask_;
+  std::string folder_ = ::testing::TempDir() + "files_XXXXXX";
+  std::unique_ptr<Service> service_ = make_planned_files({});
+};
+
+TEST_F(PlannedFiles, HaveTheirContentAndTheirPermissionsWhateverTheUmaskIs) {
+  EXPECT_EQ(start({{path("a"), "0664", "text"}, {path("b"), "0600", ""}}), "");
+
+  EXPECT_EQ(content("a"), "text");
+  EXPECT_EQ(mode("a"), 0664);
+  EXPECT_EQ(mode("b"), 0600);
+  EXPECT_EQ(count(), 2) << "nothing is left beside them";
+}
+
+TEST_F(PlannedFiles, ReplaceAnOlderOneAsAWhole) {
+  std::ofstream(path("a")) << "an older one that is longer";
+  const std::ifstream reader(path("a"));
+  EXPECT_EQ(start({{path("a"), "0640", "new"}}), "");
+
+  EXPECT_EQ(content("a"), "new");
+  EXPECT_EQ(mode("a"), 0640);
+  std::ostringstream old;
+  old << reader.rdbuf();
+  EXPECT_EQ(old.str(), "an older one that is longer") << "who had opened it reads that one";
+}
+
+TEST_F(PlannedFiles, AreWrittenWhereALinkLeads) {
+  fs::create_directory(path("real"));
+  std::ofstream(path("real/a")) << "old";
+  fs::create_symlink("real/a", path("link"));
+  EXPECT_EQ(start({{path("link"), "0640", "new"}}), "");
+
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(content("real/a"), "new");
+}
+
+TEST_F(PlannedFiles, AreRemovedIfTheyArePrivateAndStillOurs) {
+  EXPECT_EQ(start({{path("kept"), "0640", "x"},
+                   {path("private"), "0640", "x", true},
+                   {path("replaced"), "0640", "x", true}}),
+            "");
+  std::ofstream(path("other")) << "somebody else's";
+  fs::rename(path("other"), path("replaced"));
+  service_->stop();
+
+  EXPECT_TRUE(fs::exists(path("kept")));
+  EXPECT_FALSE(fs::exists(path("private")));
+  EXPECT_EQ(content("replaced"), "somebody else's");
+}
+
+TEST_F(PlannedFiles, NameThePathThatCannotBeWritten) {
+  const std::string missing = path("missing");
+  EXPECT_EQ(start({{missing + "/a", "0640", "x"}}),
+            "cannot write '" + missing + "/a': there is no folder '" + missing + "'");
+  EXPECT_EQ(start({{folder_, "0640", "x"}}),
+            "cannot write '" + folder_ + "': it is there and is no file");
+}
+
+}  // namespace
+}  // namespace muster
