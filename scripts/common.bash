@@ -22,6 +22,13 @@ print_help() {
 # The cores that may be used: not all of the machine's in a container.
 cores() { nproc; }
 
+# The compiler cache, as an argument for cmake. What is compiled in one clone is found by another at
+# another path: paths below the root count as relative ones, and precompiled headers by their content.
+ccache_for_cmake() {
+  printf '%s' -DCMAKE_CXX_COMPILER_LAUNCHER= 'env;' "CCACHE_BASEDIR=$root;" 'CCACHE_NOHASHDIR=1;' \
+    'CCACHE_SLOPPINESS=pch_defines,time_macros;' ccache
+}
+
 # A file that was stored as a command's output is shown only when the command failed.
 run_quietly() {
   local log status=0
