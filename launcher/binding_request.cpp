@@ -22,7 +22,7 @@ Error wrong_part(const Setting& setting,
                  const std::string& part,
                  const json::value& value,
                  std::string_view expected) {
-  return wrong_value({json::serialize(value), setting.source + " " + part}, expected);
+  return wrong_value({json::serialize(value), part_of(setting.source, " " + part)}, expected);
 }
 
 // --- Values --------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ Result<> read_places(BindingRequest& request,
   for (const auto& [key, value] : places) {
     GivenPlace* const place = place_of(request, key);
     if (place == nullptr) {
-      return wrong_value({std::string(key), setting.source + " key"},
+      return wrong_value({std::string(key), part_of(setting.source, " key")},
                          "device<number> or scheduler");
     }
     if (value.is_null()) {
@@ -173,10 +173,10 @@ Result<> read_configuration(BindingRequest& request, const Given& numa) {
   const std::string cpus = mode_of(numa.places, "bind_cpu_mode");
   const std::string memory = mode_of(numa.places, "bind_memory_mode");
   if (cpus != "cpu" && cpus != "numa" && cpus != "none") {
-    return wrong_value({cpus, numa.setting.source + " bind_cpu_mode"}, "cpu, numa or none");
+    return wrong_value({cpus, part_of(numa.setting.source, " bind_cpu_mode")}, "cpu, numa or none");
   }
   if (memory != "numa" && memory != "none") {
-    return wrong_value({memory, numa.setting.source + " bind_memory_mode"}, "numa or none");
+    return wrong_value({memory, part_of(numa.setting.source, " bind_memory_mode")}, "numa or none");
   }
   const json::object places = object_of(numa.places, "bind_cpu");
   if (cpus != "none") {
@@ -238,9 +238,10 @@ Result<> read_numa(BindingRequest& request, const Given& numa, const Given& core
 
 Result<BindingRequest> read_msrun(const Given& core, const Given& numa, const std::string& mode) {
   BindingRequest request;
-  request.source = core.is_on && numa.is_on ? core.setting.source + " and " + numa.setting.source
-                   : core.is_on             ? core.setting.source
-                                            : numa.setting.source;
+  request.source = core.is_on && numa.is_on
+                       ? part_of(core.setting.source, " and " + numa.setting.source.name)
+                   : core.is_on ? core.setting.source
+                                : numa.setting.source;
   if (auto read = read_core(request, core); !read) {
     return read.error();
   }
@@ -249,7 +250,7 @@ Result<BindingRequest> read_msrun(const Given& core, const Given& numa, const st
     return read.error();
   }
   if (!core.places.empty() && !numa.places.empty() && request.devices.size() != devices) {
-    return wrong_value(numa.setting, "the devices that " + core.setting.source + " names");
+    return wrong_value(numa.setting, "the devices that " + core.setting.source.name + " names");
   }
   if (mode == "msrun") {
     request.cpu_list_variable = "MSRUN_CPU_LIST";  // read by mindspore.runtime.set_cpu_affinity
@@ -295,7 +296,7 @@ Result<std::optional<BindingRequest>> read_binding_request(const Settings& setti
   }
   if (core->is_on || numa->is_on) {
     return wrong_value(core->is_on ? core->setting : numa->setting,
-                       "False beside " + form->source + ", which binds the workers already");
+                       "False beside " + form->source.name + ", which binds the workers already");
   }
   const auto read = read_form(*form);
   if (!read) {

@@ -76,11 +76,11 @@ Result<> read_token(gang::GangOptions& options,
   }
   if (const auto file = settings.find("token-file")) {
     return Error{blame(file->source),
-                 std::string(kTokenVariable) + " is set but " + file->source + " is '" +
+                 std::string(kTokenVariable) + " is set but " + file->source.name + " is '" +
                      file->value + "': both give the job's token"};
   }
   if (token->empty()) {
-    return wrong_value({"", kTokenVariable}, "the token of the job");
+    return wrong_value({"", from_option(kTokenVariable)}, "the token of the job");
   }
   options.token = *token;
   return {};

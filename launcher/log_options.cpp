@@ -39,7 +39,7 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
   auto text = settings.find("prefix-template");
   auto unknown_names = UnknownNames::Refused;
   if (const auto inherited = snapshot.variable(kTemplateOfTorchrun); !text && inherited) {
-    text = {*inherited, kTemplateOfTorchrun};
+    text = Sourced<std::string>{*inherited, from_variable(kTemplateOfTorchrun)};
     unknown_names = UnknownNames::Text;
   }
   if (!text) {

@@ -24,7 +24,7 @@ void remark_ignored(LaunchPlan& plan, const Settings& settings) {
                                  "bind-core",
                                  "bind-numa"}) {
     if (const auto setting = settings.find(name)) {
-      plan.remarks.push_back("ignoring " + setting->source + ": this is a worker already");
+      plan.remarks.push_back("ignoring " + setting->source.name + ": this is a worker already");
     }
   }
 }

@@ -9,8 +9,6 @@
 namespace muster {
 namespace {
 
-constexpr const char* kDefault = "default";
-
 /// A mode that counts its roles wants task lists. Another one needs them only if they tell of other
 /// nodes and nothing else does.
 bool are_lists_wanted(const Snapshot& snapshot, const Settings& settings, const Roles& roles) {
@@ -22,15 +20,15 @@ bool are_lists_wanted(const Snapshot& snapshot, const Settings& settings, const 
 Choice detect_platform(const Snapshot& snapshot, const Settings& settings, const Roles& roles) {
   // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
   if (is_already_worker(snapshot)) {
-    return {nullptr, "", kDefault};
+    return {nullptr, "", {}};
   }
   for (const Platform& platform : platforms()) {
     const auto sign = platform.find_sign(snapshot);
     if (sign && (!platform.is_list_of_tasks || are_lists_wanted(snapshot, settings, roles))) {
-      return {&platform, "", *sign};
+      return {&platform, "", from_variable(*sign)};
     }
   }
-  return {nullptr, "", kDefault};
+  return {nullptr, "", {}};
 }
 
 }  // namespace
@@ -50,9 +48,9 @@ Result<Choice> choose_platform(const Snapshot& snapshot,
       continue;
     }
     if (!platform.find_sign(snapshot)) {
-      return Error{
-          blame(wanted->source),
-          wanted->source + " is '" + wanted->value + "', but " + platform.signs + " is not set"};
+      return Error{blame(wanted->source),
+                   wanted->source.name + " is '" + wanted->value + "', but " + platform.signs +
+                       " is not set"};
     }
     return Choice{&platform, wanted->value, wanted->source};
   }

@@ -13,7 +13,7 @@ namespace muster {
 struct Choice {
   const Platform* platform = nullptr;  ///< empty: no platform speaks, only flags and defaults
   std::string name;                    ///< what --platform asked for; empty when nobody did
-  std::string source;
+  Source source;
 };
 
 /// --platform, else the most specific platform whose sign is there. `roles` as for describe_cluster.

@@ -17,8 +17,6 @@ namespace {
 /// torchrun's default.
 constexpr int kDefaultPort = 29'500;
 
-constexpr const char* kDefault = "default";
-
 template <typename T>
 Result<> override_field(std::optional<Sourced<T>>& field,
                         const Settings& settings,
@@ -74,7 +72,7 @@ Result<> apply_settings(Findings& findings, const Settings& settings) {
 Error missing(const std::optional<Sourced<std::string>>& known,
               std::string_view what,
               const char* flag) {
-  const std::string because = known ? known->source + " is '" + known->value + "', but " : "";
+  const std::string because = known ? known->source.name + " is '" + known->value + "', but " : "";
   return Error{known ? blame(known->source) : ErrorKind::BadEnvironment,
                because + "nothing says " + std::string(what) + "; give " + flag};
 }
@@ -104,7 +102,7 @@ Result<> check_rank(const Findings& findings, const Platform* platform) {
 /// Fills what one node does not need to be told, and asks for what several nodes need.
 Result<> complete(Findings& findings, const JobRoles& roles, const Platform* platform) {
   if (!findings.nodes && !findings.node_rank && platform == nullptr) {
-    findings.nodes = {1, "default"};
+    findings.nodes = {1, {}};
   }
   if (!findings.nodes) {
     return missing(as_text(findings.node_rank), "how many nodes the job has", "--nnodes");
@@ -119,14 +117,14 @@ Result<> complete(Findings& findings, const JobRoles& roles, const Platform* pla
   // A port of our own needs no name that others know, nor one that must resolve first.
   const bool is_own_port = is_single && !findings.master_port;
   if (is_single &&
-      (!findings.master_address || (is_own_port && !is_setting(findings.master_address->source)))) {
-    findings.master_address = {"127.0.0.1", "default"};
+      (!findings.master_address || (is_own_port && !is_given(findings.master_address->source)))) {
+    findings.master_address = {"127.0.0.1", {}};
   }
   if (!findings.master_address) {
     return missing(nodes_as_written(findings), "where the leader is", "--master-addr");
   }
   if (!findings.master_port && !is_single) {
-    findings.master_port = {kDefaultPort, kDefault};
+    findings.master_port = {kDefaultPort, {}};
   }
   avoid_listeners(findings, roles);
   return {};
@@ -145,7 +143,7 @@ bool is_own_host(const Findings& findings, const std::string& name) {
 /// several agents on one machine.
 Result<> check_leader_address(const Findings& findings) {
   const std::string& address = findings.master_address->value;
-  const bool is_local = address == "localhost" && !is_setting(findings.master_address->source) &&
+  const bool is_local = address == "localhost" && !is_given(findings.master_address->source) &&
                         !is_own_host(findings, address);
   if (findings.node_rank && findings.node_rank->value > 0 && is_local) {
     return contradiction(
@@ -169,17 +167,19 @@ void add_hosts(Cluster& cluster, const Findings& findings) {
 /// Which platform speaks, and by what: a count of nodes that the user gives makes it "flags".
 Decision decide_platform(const Choice& choice, const Findings& findings) {
   if (!choice.name.empty()) {
-    return {"platform", choice.name, choice.source};
+    return {"platform", choice.name, choice.source.name};
   }
-  if (is_setting(findings.nodes->source) || findings.are_nodes_of_total) {
-    return {"platform", "flags", findings.nodes->source};
+  if (is_given(findings.nodes->source) || findings.are_nodes_of_total) {
+    return {"platform", "flags", findings.nodes->source.name};
   }
-  return {"platform", choice.platform == nullptr ? "single" : choice.platform->name, choice.source};
+  return {"platform",
+          choice.platform == nullptr ? "single" : choice.platform->name,
+          choice.source.name};
 }
 
 /// Count and rank of the nodes.
 void add_nodes(Cluster& cluster, const Findings& findings) {
-  const std::string& source = findings.nodes->source;
+  const std::string& source = findings.nodes->source.name;
   cluster.nodes = findings.nodes->value;
   cluster.least_nodes = findings.least_nodes.value_or(cluster.nodes);
   cluster.has_node_rank = findings.node_rank.has_value();
@@ -190,7 +190,7 @@ void add_nodes(Cluster& cluster, const Findings& findings) {
   if (cluster.has_node_rank) {
     cluster.node_rank = NodeRank{findings.node_rank->value};
     cluster.decisions.push_back(
-        {"nodes.rank", to_string(cluster.node_rank), findings.node_rank->source});
+        {"nodes.rank", to_string(cluster.node_rank), findings.node_rank->source.name});
   } else {
     cluster.decisions.push_back({"nodes.rank", "by arrival", "the gang, at start"});
   }
@@ -203,7 +203,7 @@ Result<> add_job(Cluster& cluster,
                  const Settings& settings) {
   if (findings.job_id && !findings.job_id->value.empty()) {
     cluster.job_id = findings.job_id->value;
-    cluster.decisions.push_back({"job_id", cluster.job_id, findings.job_id->source});
+    cluster.decisions.push_back({"job_id", cluster.job_id, findings.job_id->source.name});
   }
   if (!findings.secret_file.empty() && cluster.nodes > 1) {
     cluster.secret_file = findings.secret_file;
@@ -214,9 +214,9 @@ Result<> add_job(Cluster& cluster,
     return restarts.error();
   }
   cluster.max_restarts = restarts->value;
-  if (restarts->source != kDefault) {
+  if (restarts->source.kind != SourceKind::Default) {
     cluster.decisions.push_back(
-        {"max_restarts", std::to_string(restarts->value), restarts->source});
+        {"max_restarts", std::to_string(restarts->value), restarts->source.name});
   }
   return {};
 }
@@ -262,6 +262,7 @@ Result<> check(const Choice& choice, const Findings& findings) {
 /// What does not depend on the roles and slots.
 Result<Cluster> start_cluster(const Choice& choice,
                               const Findings& findings,
+                              const Ports& ports,
                               const Snapshot& snapshot,
                               const Settings& settings) {
   Cluster cluster;
@@ -270,10 +271,8 @@ Result<Cluster> start_cluster(const Choice& choice,
   cluster.master_address = findings.master_address->value;
   add_nodes(cluster, findings);
   cluster.decisions.push_back(
-      {"rendezvous.address", cluster.master_address, findings.master_address->source});
-  if (auto added = add_ports(cluster, findings, settings); !added) {
-    return added.error();
-  }
+      {"rendezvous.address", cluster.master_address, findings.master_address->source.name});
+  add_ports(cluster, ports);
   if (auto added = add_job(cluster, findings, snapshot, settings); !added) {
     return added.error();
   }
@@ -311,14 +310,18 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (auto checked = check(*choice, *findings); !checked) {
     return checked.error();
   }
-  auto cluster = start_cluster(*choice, *findings, snapshot, settings);
+  const auto ports = choose_ports(*findings, settings);
+  if (!ports) {
+    return ports.error();
+  }
+  auto cluster = start_cluster(*choice, *findings, *ports, snapshot, settings);
   if (!cluster) {
     return cluster.error();
   }
   if (auto added = add_slots(*cluster, *findings, *slots); !added) {
     return added.error();
   }
-  if (auto checked = check_ports(*cluster, *job_roles); !checked) {
+  if (auto checked = check_ports(*ports, *job_roles); !checked) {
     return checked.error();
   }
   add_roles(*cluster, *job_roles);
@@ -332,7 +335,7 @@ Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings&
     text = sourced_variable(snapshot, "PET_MAX_RESTARTS");
   }
   if (!text) {
-    return Sourced<int>{0, kDefault};
+    return Sourced<int>{0, {}};
   }
   const auto restarts = parse_integer(text->value, 0, kMost);
   if (!restarts) {

@@ -86,7 +86,7 @@ Result<Findings> read_hai(const Snapshot& snapshot) {
   }
   const bool has_peers = findings.nodes && findings.nodes->value > 1;
   if (!findings.master_port && has_peers) {
-    findings.master_port = Sourced<int>{kUsualPort, "default of hai"};
+    findings.master_port = Sourced<int>{kUsualPort, default_of("hai")};
   }
   return findings;
 }

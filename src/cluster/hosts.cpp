@@ -11,7 +11,7 @@ namespace {
 
 bool are_host_names(const std::vector<std::string>& hosts) {
   return !hosts.empty() && std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
-    return read_address({host, ""}).has_value();
+    return read_address({host, {}}).has_value();
   });
 }
 
@@ -34,7 +34,7 @@ Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const s
   if (hosts == snapshot.volcano_hosts.end()) {
     return std::optional<HostList>();
   }
-  const HostList list{hosts->second, "/etc/volcano/" + task + ".host"};
+  const HostList list{hosts->second, {SourceKind::File, "/etc/volcano/" + task + ".host"}};
   if (!are_host_names(list.value)) {
     return wrong_value(as_text(list), "one host name on each line");
   }

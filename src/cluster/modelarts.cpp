@@ -14,7 +14,6 @@ namespace muster {
 namespace {
 
 constexpr int kTorchrunPort = 18'888;
-constexpr const char* kDefault = "default of modelarts";
 
 Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
   const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
@@ -77,7 +76,7 @@ Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
   }
   if (*index && named && (*index)->value != named->value) {
     return contradiction({std::to_string((*index)->value), (*index)->source},
-                         *sourced_variable(snapshot, named->source),
+                         *sourced_variable(snapshot, named->source.name),
                          "a name ends with the index of its instance");
   }
   findings.node_rank = *index ? *index : named;
@@ -139,7 +138,7 @@ Sourced<int> count_nodes(const std::optional<Sourced<int>>& given,
     return given ? *given : *of_task;
   }
   return hosts ? Sourced<int>{static_cast<int>(hosts->value.size()), hosts->source}
-               : Sourced<int>{1, kDefault};
+               : Sourced<int>{1, default_of("modelarts")};
 }
 
 /// What the job and our task in it are called.
@@ -204,7 +203,7 @@ Result<> read_torchrun(Findings& findings, const Snapshot& snapshot) {
     return read;
   }
   if (findings.nodes->value > 1) {
-    findings.master_port = port.value_or(Sourced<int>{kTorchrunPort, kDefault});
+    findings.master_port = port.value_or(Sourced<int>{kTorchrunPort, default_of("modelarts")});
   }
   return {};
 }
@@ -243,9 +242,10 @@ Result<> check_leader(Findings& findings, const Snapshot& snapshot) {
       hosts &&
       std::find(hosts->value.begin(), hosts->value.end(), leader.value) != hosts->value.end();
   if (is_listed && leader.value != hosts->value.front()) {
-    return contradiction(leader,
-                         {hosts->value.front(), "the first of " + hosts->source},
-                         "the first instance leads");
+    return contradiction(
+        leader,
+        {hosts->value.front(), from_variable("the first of " + hosts->source.name)},
+        "the first instance leads");
   }
   return {};
 }

@@ -35,7 +35,7 @@ std::optional<std::string> first_set(const Snapshot& snapshot,
 std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
                                                      const std::string& name) {
   const auto value = snapshot.variable(name);
-  return value ? std::optional(Sourced<std::string>{*value, name}) : std::nullopt;
+  return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
 }
 
 Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
@@ -131,10 +131,11 @@ Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
 Error contradiction(const Sourced<std::string>& one,
                     const Sourced<std::string>& other,
                     std::string_view why) {
-  const bool is_usage = is_flag(one.source) || is_flag(other.source);
+  const bool is_usage =
+      one.source.kind == SourceKind::Flag || other.source.kind == SourceKind::Flag;
   return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
-               one.source + " is '" + one.value + "' but " + other.source + " is '" + other.value +
-                   "': " + std::string(why)};
+               one.source.name + " is '" + one.value + "' but " + other.source.name + " is '" +
+                   other.value + "': " + std::string(why)};
 }
 
 Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why) {

@@ -67,11 +67,6 @@ constexpr int kMostNodes = 1'000'000;
 /// More than any job has, and few enough to be counted in an int for every role of a template.
 constexpr int kMostWorkers = 10'000'000;
 
-/// True for what the user says, as a flag or as a MUSTER_* variable.
-[[nodiscard]] inline bool is_setting(std::string_view source) {
-  return is_flag(source) || source.starts_with("MUSTER_");
-}
-
 /// The first of these variables that is set, as a platform's sign.
 [[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot,
                                                    std::initializer_list<const char*> names);

@@ -8,10 +8,8 @@ namespace muster {
 namespace {
 
 /// A port that is not known before the start.
-constexpr const char* kLatePort = "{worker_port}";
-constexpr const char* kLateSource = "a free port, at start";
-
-using Port = std::optional<Sourced<int>>;
+const Sourced<std::string> kLatePort = {"{worker_port}",
+                                        {SourceKind::Assumed, "a free port, at start"}};
 
 Result<Port> read_port_setting(const Settings& settings, std::string_view name) {
   const auto text = settings.find(name);
@@ -26,8 +24,9 @@ Result<Port> read_port_setting(const Settings& settings, std::string_view name) 
 }
 
 void decide(Cluster& cluster, const char* field, const Port& port) {
-  cluster.decisions.push_back(
-      {field, port ? std::to_string(port->value) : kLatePort, port ? port->source : kLateSource});
+  const Sourced<std::string> shown =
+      port ? Sourced<std::string>{std::to_string(port->value), port->source} : kLatePort;
+  cluster.decisions.push_back({field, shown.value, shown.source.name});
 }
 
 /// Beside the workers' port if that is where the agents would meet.
@@ -44,9 +43,13 @@ Sourced<int> choose_gang_port(const Port& given,
   return {worker->value + (is_last ? -1 : 1), worker->source};
 }
 
+std::optional<std::uint16_t> number_of(const Port& port) {
+  return port ? std::optional(static_cast<std::uint16_t>(port->value)) : std::nullopt;
+}
+
 }  // namespace
 
-Result<> add_ports(Cluster& cluster, const Findings& findings, const Settings& settings) {
+Result<Ports> choose_ports(const Findings& findings, const Settings& settings) {
   const auto worker = read_port_setting(settings, "worker-port");
   if (!worker) {
     return worker.error();
@@ -55,30 +58,33 @@ Result<> add_ports(Cluster& cluster, const Findings& findings, const Settings& s
   if (!gang) {
     return gang.error();
   }
-  const bool is_single = cluster.nodes == 1;
+  const bool is_single = findings.nodes->value == 1;
+  Ports ports;
   // One node has no other use for a rendezvous: it is where its workers meet.
-  const Port rendezvous = is_single && !findings.master_port ? *worker : findings.master_port;
-  const Port workers = is_single && !*worker ? rendezvous : *worker;
-  if (rendezvous) {
-    cluster.master_port = static_cast<std::uint16_t>(rendezvous->value);
-  }
-  if (workers) {
-    cluster.worker_port = static_cast<std::uint16_t>(workers->value);
-  }
-  decide(cluster, "rendezvous.port", rendezvous);
-  if (!is_single || *worker) {
-    decide(cluster, "worker.port", workers);
-  }
+  ports.rendezvous = is_single && !findings.master_port ? *worker : findings.master_port;
+  ports.workers = is_single && !*worker ? ports.rendezvous : *worker;
+  ports.is_worker_port_told = !is_single || worker->has_value();
   if (is_single) {
-    return {};
+    return ports;
   }
-  if (*gang && workers && (*gang)->value == workers->value) {
-    return contradiction(*workers, **gang, "workers and agents need a port each");
+  if (*gang && ports.workers && (*gang)->value == ports.workers->value) {
+    return contradiction(*ports.workers, **gang, "workers and agents need a port each");
   }
-  const Sourced<int> agents = choose_gang_port(*gang, workers, *rendezvous);
-  cluster.gang_port = static_cast<std::uint16_t>(agents.value);
-  decide(cluster, "gang.port", agents);
-  return {};
+  ports.agents = choose_gang_port(*gang, ports.workers, *ports.rendezvous);
+  return ports;
+}
+
+void add_ports(Cluster& cluster, const Ports& ports) {
+  cluster.master_port = number_of(ports.rendezvous);
+  cluster.worker_port = number_of(ports.workers);
+  cluster.gang_port = number_of(ports.agents).value_or(0);
+  decide(cluster, "rendezvous.port", ports.rendezvous);
+  if (ports.is_worker_port_told) {
+    decide(cluster, "worker.port", ports.workers);
+  }
+  if (ports.agents) {
+    decide(cluster, "gang.port", ports.agents);
+  }
 }
 
 }  // namespace muster

@@ -8,10 +8,19 @@
 
 namespace muster {
 
-/// Decides the rendezvous port, the workers' port and the agents' port, from what was found and from
-/// --worker-port and --gang-port. Fails when one of the two is no port, or when both are the same.
-[[nodiscard]] Result<> add_ports(Cluster& cluster,
-                                 const Findings& findings,
-                                 const Settings& settings);
+using Port = std::optional<Sourced<int>>;
+
+struct Ports {
+  Port rendezvous;                  ///< empty: one node needs none
+  Port workers;                     ///< empty: a fresh one is chosen at start
+  Port agents;                      ///< empty: one node meets nobody
+  bool is_worker_port_told = true;  ///< it is not merely the rendezvous again
+};
+
+/// Decides them from what was found and from --worker-port and --gang-port. Fails when one of the two
+/// is no port, or when both are the same.
+[[nodiscard]] Result<Ports> choose_ports(const Findings& findings, const Settings& settings);
+
+void add_ports(Cluster& cluster, const Ports& ports);
 
 }  // namespace muster

@@ -13,10 +13,10 @@ namespace {
 constexpr const char* kExpectedSizes =
     "numbers of processes by role, such as chief=1,worker=2,ps=2";
 
-Error unknown_role(const std::string& name, const std::string& source, const Roles& roles) {
+Error unknown_role(const std::string& name, const Source& source, const Roles& roles) {
   const auto nearest = nearest_name(name, roles);
   return Error{blame(source),
-               source + " has the unknown role '" + name + "'" +
+               source.name + " has the unknown role '" + name + "'" +
                    (nearest ? "; did you mean '" + *nearest + "'?"
                             : "; this mode has " + join(roles, ", "))};
 }
@@ -52,7 +52,7 @@ Result<RoleSize> read_role_size(const std::string& piece,
   }
   const auto count = parse_integer(piece.substr(equals + 1), 0, kMostNodes);
   if (!count) {
-    return wrong_value({piece.substr(equals + 1), text.source + " " + name},
+    return wrong_value({piece.substr(equals + 1), part_of(text.source, " " + name)},
                        "a number of processes from 0 to " + std::to_string(kMostNodes));
   }
   return RoleSize{name, *count};
@@ -95,7 +95,7 @@ Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,
                                               const Roles& roles) {
   if (roles.empty()) {
     return Error{blame(text.source),
-                 text.source + " is '" + text.value +
+                 text.source.name + " is '" + text.value +
                      "', but this mode has no roles whose number can be given"};
   }
   std::vector<RoleSize> sizes;
@@ -198,7 +198,7 @@ Result<> check_against_tasks(const Findings& findings, const JobRoles& roles) {
 void avoid_listeners(Findings& findings, const JobRoles& roles) {
   constexpr int kLast = 65'535;
   std::optional<Sourced<int>>& port = findings.master_port;
-  if (!roles.tasks || !port || !port->source.starts_with("default")) {
+  if (!roles.tasks || !port || port->source.kind != SourceKind::Default) {
     return;
   }
   const auto listeners = listeners_on_leader(*roles.tasks);
@@ -207,17 +207,15 @@ void avoid_listeners(Findings& findings, const JobRoles& roles) {
   }
 }
 
-Result<> check_ports(const Cluster& cluster, const JobRoles& roles) {
+Result<> check_ports(const Ports& ports, const JobRoles& roles) {
   if (!roles.tasks) {
     return {};
   }
   const auto listeners = listeners_on_leader(*roles.tasks);
-  for (const Decision& decision : cluster.decisions) {
-    const bool is_port = decision.field.ends_with(".port");
-    const auto listener =
-        listeners.find(is_port ? parse_integer(decision.value, 1, 65'535).value_or(0) : 0);
+  for (const Port& port : {ports.rendezvous, ports.workers, ports.agents}) {
+    const auto listener = port ? listeners.find(port->value) : listeners.end();
     if (listener != listeners.end()) {
-      return contradiction({decision.value, decision.source},
+      return contradiction(as_text(*port),
                            {listener->second, roles.tasks->source},
                            "a task listens on that port of the leader");
     }
@@ -228,7 +226,7 @@ Result<> check_ports(const Cluster& cluster, const JobRoles& roles) {
 void add_roles(Cluster& cluster, const JobRoles& roles) {
   if (roles.sizes) {
     cluster.roles = roles.sizes->value;
-    cluster.decisions.push_back({"roles", to_text(cluster.roles), roles.sizes->source});
+    cluster.decisions.push_back({"roles", to_text(cluster.roles), roles.sizes->source.name});
   }
   if (!roles.tasks || !roles.are_counted) {
     return;
@@ -236,12 +234,12 @@ void add_roles(Cluster& cluster, const JobRoles& roles) {
   const TaskLists& tasks = *roles.tasks;
   if (!roles.sizes) {
     cluster.roles = sizes_of(tasks);
-    cluster.decisions.push_back({"roles", to_text(cluster.roles), tasks.source});
+    cluster.decisions.push_back({"roles", to_text(cluster.roles), tasks.source.name});
   }
   cluster.endpoints = tasks.roles;
   cluster.has_task_config = tasks.is_task_config;
   cluster.decisions.push_back(
-      {"task", tasks.role + " " + std::to_string(tasks.index), tasks.own_source});
+      {"task", tasks.role + " " + std::to_string(tasks.index), tasks.own_source.name});
 }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 // cluster/.
 
 #include "choose_platform.hpp"
+#include "ports.hpp"
 #include "tasks.hpp"
 
 namespace muster {
@@ -36,7 +37,7 @@ void apply_tasks(Findings& findings, const JobRoles& roles);
 void avoid_listeners(Findings& findings, const JobRoles& roles);
 
 /// Fails when a port that agents or workers meet at is a task's.
-[[nodiscard]] Result<> check_ports(const Cluster& cluster, const JobRoles& roles);
+[[nodiscard]] Result<> check_ports(const Ports& ports, const JobRoles& roles);
 
 /// The numbers, where they listen, and how that was decided.
 void add_roles(Cluster& cluster, const JobRoles& roles);

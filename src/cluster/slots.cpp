@@ -10,13 +10,11 @@
 namespace muster {
 namespace {
 
-constexpr const char* kDefault = "default";
-
 /// The number of workers that a platform gives is what its nodes have together, unless the user
 /// changes one of the two.
 Result<> check_total_of_platform(const Findings& findings, const Sourced<int>& slots) {
-  if (!findings.workers || is_setting(slots.source) || !findings.nodes ||
-      is_setting(findings.nodes->source)) {
+  if (!findings.workers || is_given(slots.source) || !findings.nodes ||
+      is_given(findings.nodes->source)) {
     return {};
   }
   const long long together = static_cast<long long>(findings.nodes->value) * slots.value;
@@ -25,7 +23,7 @@ Result<> check_total_of_platform(const Findings& findings, const Sourced<int>& s
   }
   return contradiction({std::to_string(findings.workers->value), findings.workers->source},
                        {std::to_string(findings.nodes->value) + " x " + std::to_string(slots.value),
-                        findings.nodes->source + " x " + slots.source},
+                        part_of(findings.nodes->source, " x " + slots.source.name)},
                        "both are the number of all workers");
 }
 
@@ -70,9 +68,8 @@ Sourced<std::string> nodes_as_written(const Findings& findings) {
 }
 
 Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot) {
-  auto slots =
-      count_slots(findings.slots.value_or(Sourced<std::string>{"auto", kDefault}), snapshot);
-  const bool is_unknown = slots && slots->source == kDefault;
+  auto slots = count_slots(findings.slots.value_or(Sourced<std::string>{"auto", {}}), snapshot);
+  const bool is_unknown = slots && slots->source.kind == SourceKind::Default && !findings.slots;
   if (!is_unknown || !findings.workers || !findings.nodes ||
       findings.workers->value % findings.nodes->value != 0) {
     return slots;
@@ -110,7 +107,7 @@ Result<> add_slots(Cluster& cluster, const Findings& findings, const Sourced<int
                          "together more workers than muster can count");
   }
   cluster.slots.assign(static_cast<std::size_t>(cluster.nodes), slots.value);
-  cluster.decisions.push_back({"nodes.slots", std::to_string(slots.value), slots.source});
+  cluster.decisions.push_back({"nodes.slots", std::to_string(slots.value), slots.source.name});
   if (cluster.nodes == 1) {
     return {};
   }
@@ -119,7 +116,7 @@ Result<> add_slots(Cluster& cluster, const Findings& findings, const Sourced<int
   if (findings.is_total_given) {
     cluster.total_slots = findings.workers->value;
     cluster.decisions.push_back(
-        {"slots.total", std::to_string(findings.workers->value), findings.workers->source});
+        {"slots.total", std::to_string(findings.workers->value), findings.workers->source.name});
   }
   return {};
 }

@@ -19,7 +19,7 @@ std::string shown(const json::value* value) {
   return shortened(text != nullptr ? std::string(*text) : json::serialize(*value));
 }
 
-Error wrong_member(const std::string& place, const json::value* value, std::string_view expected) {
+Error wrong_member(const Source& place, const json::value* value, std::string_view expected) {
   return wrong_value({shown(value), place}, expected);
 }
 
@@ -34,11 +34,11 @@ bool has(const Roles& roles, const std::string& role) {
   return std::find(roles.begin(), roles.end(), role) != roles.end();
 }
 
-Result<RoleEndpoints> read_role(const std::string& source,
+Result<RoleEndpoints> read_role(const Source& source,
                                 std::string_view name,
                                 const std::string& role,
                                 const json::value& value) {
-  const std::string place = source + " cluster." + std::string(name);
+  const Source place = part_of(source, " cluster." + std::string(name));
   const json::array* const entries = value.if_array();
   if (entries == nullptr) {
     return wrong_member(place, &value, "a list of host:port with each task at its index");
@@ -47,7 +47,7 @@ Result<RoleEndpoints> read_role(const std::string& source,
   for (std::size_t i = 0; i < entries->size(); ++i) {
     const json::string* const entry = (*entries)[i].if_string();
     const Sourced<std::string> text{entry != nullptr ? std::string(*entry) : shown(&(*entries)[i]),
-                                    place + "[" + std::to_string(i) + "]"};
+                                    part_of(place, "[" + std::to_string(i) + "]")};
     if (auto checked = check_endpoint(text); !checked) {
       return checked.error();
     }
@@ -57,22 +57,24 @@ Result<RoleEndpoints> read_role(const std::string& source,
 }
 
 /// All lists of the cluster in the order of the document, also of roles that the mode lacks.
-Result<std::vector<RoleEndpoints>> read_lists(const std::string& source,
+Result<std::vector<RoleEndpoints>> read_lists(const Source& source,
                                               const json::value* cluster,
                                               const Roles& roles) {
   const json::object* const members = cluster == nullptr ? nullptr : cluster->if_object();
   if (members == nullptr) {
-    return wrong_member(source + " cluster", cluster, "an object with a list for each role");
+    return wrong_member(
+        part_of(source, " cluster"), cluster, "an object with a list for each role");
   }
   std::vector<RoleEndpoints> lists;
   for (const auto& member : *members) {
     const std::string name(member.key());
     const std::string role = role_of(name, roles);
     if (!has(tensorflow_roles(), role) && !has(roles, role)) {
-      return wrong_value({name, source + " cluster"}, "roles of " + join(tensorflow_roles(), ", "));
+      return wrong_value({name, part_of(source, " cluster")},
+                         "roles of " + join(tensorflow_roles(), ", "));
     }
     if (find_role(lists, role) != nullptr) {
-      return wrong_value({name, source + " cluster"}, "chief or master, not both");
+      return wrong_value({name, part_of(source, " cluster")}, "chief or master, not both");
     }
     auto list = read_role(source, name, role, member.value());
     if (!list) {
@@ -80,7 +82,7 @@ Result<std::vector<RoleEndpoints>> read_lists(const std::string& source,
     }
     lists.push_back(std::move(*list));
   }
-  if (auto checked = check_endpoints_differ(lists, source + " cluster"); !checked) {
+  if (auto checked = check_endpoints_differ(lists, part_of(source, " cluster")); !checked) {
     return checked.error();
   }
   return lists;
@@ -101,9 +103,9 @@ std::vector<RoleEndpoints> in_order_of(const Roles& roles,
 /// Which of the tasks this is.
 Result<> read_task(TaskLists& tasks,
                    const json::value* task,
-                   const std::string& source,
+                   const Source& source,
                    const Roles& roles) {
-  const std::string place = source + " task";
+  const Source place = part_of(source, " task");
   const json::object* const members = task == nullptr ? nullptr : task->if_object();
   if (members == nullptr) {
     return wrong_member(place, task, "an object with type and index");
@@ -111,14 +113,14 @@ Result<> read_task(TaskLists& tasks,
   const json::value* const type = members->if_contains("type");
   const json::value* const index = members->if_contains("index");
   if (type == nullptr || !type->is_string()) {
-    return wrong_member(place + ".type", type, "the role of this task, such as worker");
+    return wrong_member(part_of(place, ".type"), type, "the role of this task, such as worker");
   }
   const bool is_number = index != nullptr && (index->is_int64() || index->is_uint64());
   const bool is_text = index != nullptr && index->is_string();  // some platforms quote it
   const auto number =
       is_number || is_text ? parse_integer(shown(index), 0, kMostNodes - 1) : std::optional<int>();
   if (!number) {
-    return wrong_member(place + ".index", index, "the index of this task, such as 0");
+    return wrong_member(part_of(place, ".index"), index, "the index of this task, such as 0");
   }
   tasks.role = role_of(shown(type), roles);
   tasks.index = *number;
@@ -127,9 +129,9 @@ Result<> read_task(TaskLists& tasks,
 
 /// The lists must have a place for this task. An evaluator is no member of the cluster that it
 /// evaluates, so it may be missing there.
-Result<> find_own_place(TaskLists& tasks, const std::string& source, const Roles& roles) {
+Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& roles) {
   if (!has(roles, tasks.role)) {
-    return wrong_value({tasks.role, source + " task.type"},
+    return wrong_value({tasks.role, part_of(source, " task.type")},
                        "a role of this mode: " + join(roles, ", "));
   }
   const RoleEndpoints* const list = find_role(tasks.roles, tasks.role);
@@ -140,8 +142,8 @@ Result<> find_own_place(TaskLists& tasks, const std::string& source, const Roles
   const std::size_t count = list == nullptr ? 0 : list->endpoints.size();
   if (static_cast<std::size_t>(tasks.index) >= count) {
     return contradiction(
-        Sourced<std::string>{std::to_string(tasks.index), source + " task.index"},
-        Sourced<std::string>{count_of(count, "task"), source + " cluster." + tasks.role},
+        Sourced<std::string>{std::to_string(tasks.index), part_of(source, " task.index")},
+        Sourced<std::string>{count_of(count, "task"), part_of(source, " cluster." + tasks.role)},
         "the cluster does not list this task");
   }
   return {};

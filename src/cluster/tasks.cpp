@@ -15,7 +15,7 @@ constexpr const char* kExpectedEndpoint = "host:port, such as worker-0:2222 or [
 
 bool is_endpoint(const std::string& text) {
   const Endpoint endpoint = split_endpoint(text);
-  return endpoint.port && read_port({*endpoint.port, ""}) && read_address({endpoint.host, ""});
+  return endpoint.port && read_port({*endpoint.port, {}}) && read_address({endpoint.host, {}});
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text
     if (i > 0) {
       entry.erase(0, entry.find_first_not_of(' '));
     }
-    const std::string place = text.source + "[" + std::to_string(i) + "]";
+    const Source place = part_of(text.source, "[" + std::to_string(i) + "]");
     if (auto checked = check_endpoint({entry, place}); !checked) {
       return checked.error();
     }
@@ -50,8 +50,7 @@ Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text
   return endpoints;
 }
 
-Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists,
-                                const std::string& source) {
+Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists, const Source& source) {
   std::set<std::string> seen;
   for (const RoleEndpoints& list : lists) {
     const auto repeated = std::find_if(
@@ -59,7 +58,7 @@ Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists,
           return !seen.insert(endpoint).second;
         });
     if (repeated != list.endpoints.end()) {
-      return wrong_value({*repeated, source + ", role " + list.role + ","},
+      return wrong_value({*repeated, part_of(source, ", role " + list.role + ",")},
                          "a host:port that it lists once");
     }
   }

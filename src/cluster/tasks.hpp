@@ -23,8 +23,8 @@ struct TaskLists {
   int index = 0;                     ///< within our role
   bool is_alone = false;             ///< an evaluator that the lists lack: a job of its own
   bool is_task_config = false;       ///< scripts find the same in TF_CONFIG
-  std::string source;                ///< what lists them
-  std::string own_source;            ///< what says which of them this is
+  Source source;                     ///< what lists them
+  Source own_source;                 ///< what says which of them this is
 };
 
 /// The roles that TensorFlow knows.
@@ -44,7 +44,7 @@ struct TaskLists {
 
 /// Fails where an entry is found twice: each process needs an address of its own.
 [[nodiscard]] Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists,
-                                              const std::string& source);
+                                              const Source& source);
 
 /// The endpoints of a role; null when it has none.
 [[nodiscard]] const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists,

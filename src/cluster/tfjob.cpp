@@ -22,9 +22,10 @@ struct ListVariable {
 constexpr std::array<ListVariable, 2> kLists = {
     {{"TF_WORKER_HOSTS", "worker"}, {"TF_PS_HOSTS", "ps"}}};
 
-Error nothing_says(const std::string& known, const std::string& what, const char* variable) {
-  return Error{ErrorKind::BadEnvironment,
-               known + " lists tasks, but nothing says " + what + ": " + variable + " is not set"};
+Error nothing_says(const Source& known, const std::string& what, const char* variable) {
+  return Error{
+      ErrorKind::BadEnvironment,
+      known.name + " lists tasks, but nothing says " + what + ": " + variable + " is not set"};
 }
 
 /// MA_TASK_NAME and the index within that task.
@@ -47,18 +48,20 @@ Result<> read_own_task(TaskLists& tasks, const Snapshot& snapshot) {
   }
   const auto count = static_cast<int>(list->endpoints.size());
   if ((*index)->value >= count) {
-    return contradiction(**index,
-                         Sourced<int>{count, "the number of " + name->value + " tasks"},
-                         "an index must be below its count");
+    return contradiction(
+        **index,
+        Sourced<int>{count, from_variable("the number of " + name->value + " tasks")},
+        "an index must be below its count");
   }
   tasks.role = name->value;
   tasks.index = (*index)->value;
-  tasks.own_source = name->source + "+" + (*index)->source;
+  tasks.own_source = part_of(name->source, "+" + (*index)->source.name);
   return {};
 }
 
 Result<std::optional<TaskLists>> read_list_variables(const Snapshot& snapshot, const Roles& roles) {
   TaskLists tasks;
+  std::vector<std::string> names;
   for (const std::string& role : roles) {
     const auto list = std::find_if(kLists.begin(), kLists.end(), [&](const ListVariable& known) {
       return known.role == role && snapshot.has(known.name);
@@ -71,11 +74,12 @@ Result<std::optional<TaskLists>> read_list_variables(const Snapshot& snapshot, c
       return endpoints.error();
     }
     tasks.roles.push_back({role, std::move(*endpoints)});
-    tasks.source += (tasks.source.empty() ? "" : "+") + std::string(list->name);
+    names.emplace_back(list->name);
   }
   if (tasks.roles.empty()) {
     return std::optional<TaskLists>();
   }
+  tasks.source = from_variable(join(names, "+"));
   if (auto checked = check_endpoints_differ(tasks.roles, tasks.source); !checked) {
     return checked.error();
   }
@@ -105,7 +109,7 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
   if (config.role != lists.role || config.index != lists.index) {
     return contradiction(
         {lists.role + " " + std::to_string(lists.index), lists.own_source},
-        {config.role + " " + std::to_string(config.index), config.own_source + " task"},
+        {config.role + " " + std::to_string(config.index), part_of(config.own_source, " task")},
         "both say which task this is");
   }
   return {};
@@ -144,7 +148,7 @@ bool are_several_tasks(const Snapshot& snapshot) {
   if (!text || text->empty()) {
     return false;
   }
-  const auto tasks = read_task_config({*text, "TF_CONFIG"}, tensorflow_roles());
+  const auto tasks = read_task_config({*text, from_variable("TF_CONFIG")}, tensorflow_roles());
   return !tasks || (!tasks->is_alone && hosts_of(*tasks).size() > 1);
 }
 

@@ -57,7 +57,7 @@ Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot&
     if (name.empty()) {
       continue;
     }
-    const auto hosts = read_host_list({value, variable});
+    const auto hosts = read_host_list({value, from_variable(variable)});
     if (!hosts) {
       return hosts.error();
     }
@@ -87,7 +87,7 @@ Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapsh
     if (name.empty()) {
       continue;
     }
-    const auto number = read_node_count({value, variable});
+    const auto number = read_node_count({value, from_variable(variable)});
     if (!number) {
       return number.error();
     }
@@ -95,11 +95,11 @@ Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapsh
     if (task.hosts.value.empty()) {
       task = {name, *number, {}};
     } else if (task.count.value != number->value) {
-      return contradiction(Sourced<std::string>{value, variable},
+      return contradiction(Sourced<std::string>{value, from_variable(variable)},
                            Sourced<std::string>{join(task.hosts.value, ","), task.hosts.source},
                            "one is the number of hosts that the other lists");
     } else {
-      task.count.source = variable;
+      task.count.source = from_variable(variable);
     }
   }
   return {};
@@ -148,7 +148,7 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
 
 Error unknown_task(const Tasks& tasks, const Sourced<int>& index, const Snapshot& snapshot) {
   return Error{ErrorKind::BadEnvironment,
-               index.source + " is '" + std::to_string(index.value) +
+               index.source.name + " is '" + std::to_string(index.value) +
                    "', but no task's host list has this host ('" + snapshot.host_name +
                    "') at that place, so which of the " + std::to_string(tasks.size()) +
                    " tasks this pod belongs to is unknown; give --node-rank"};
@@ -204,10 +204,10 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
 
 /// All tasks together; the source names each of the counts.
 Result<Sourced<int>> count_nodes(const Tasks& tasks) {
-  Sourced<int> total{0, ""};
+  Sourced<int> total{0, from_variable("")};
   for (const Task& task : tasks) {
     total.value += task.count.value;
-    total.source += (total.source.empty() ? "" : "+") + task.count.source;
+    total.source.name += (total.source.name.empty() ? "" : "+") + task.count.source.name;
     if (total.value > kMostNodes) {
       return wrong_value({std::to_string(total.value), total.source},
                          "at most " + std::to_string(kMostNodes) + " nodes");

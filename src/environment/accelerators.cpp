@@ -48,34 +48,35 @@ Sourced<int> count_of_kind(const Snapshot& snapshot,
                            const Sourced<int>& counted) {
   for (const char* const name : variables) {
     if (const auto list = snapshot.variable(name)) {
-      return {count_visible(*list), name};
+      return {count_visible(*list), from_variable(name)};
     }
   }
   return counted;
 }
 
 Sourced<int> count_nvidia(const Snapshot& snapshot) {
-  return count_of_kind(
-      snapshot, std::array{"CUDA_VISIBLE_DEVICES"}, {snapshot.devices.nvidia, "/dev/nvidia[0-9]*"});
+  return count_of_kind(snapshot,
+                       std::array{"CUDA_VISIBLE_DEVICES"},
+                       {snapshot.devices.nvidia, {SourceKind::File, "/dev/nvidia[0-9]*"}});
 }
 
 Sourced<int> count_ascend(const Snapshot& snapshot) {
   return count_of_kind(snapshot,
                        std::array{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
-                       {snapshot.devices.ascend, "/dev/davinci[0-9]*"});
+                       {snapshot.devices.ascend, {SourceKind::File, "/dev/davinci[0-9]*"}});
 }
 
 Sourced<int> count_amd(const Snapshot& snapshot) {
   // HIP counts after ROCr has filtered, so its list is the one that decides.
   return count_of_kind(snapshot,
                        std::array{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
-                       {snapshot.devices.amd, "/sys/class/kfd/kfd/topology"});
+                       {snapshot.devices.amd, {SourceKind::File, "/sys/class/kfd/kfd/topology"}});
 }
 
 Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, const char* kind) {
   return Error{blame(wanted.source),
-               wanted.source + " is '" + wanted.value + "', but there is no " + kind +
-                   " on this node (by " + found.source +
+               wanted.source.name + " is '" + wanted.value + "', but there is no " + kind +
+                   " on this node (by " + found.source.name +
                    "); give a number to start workers without one"};
 }
 
@@ -114,7 +115,7 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
     return count_npus(wanted, snapshot);
   }
   if (wanted.value == "cpu") {
-    return Sourced<int>{snapshot.cores.count, snapshot.cores.source};
+    return Sourced<int>{snapshot.cores.count, {SourceKind::File, snapshot.cores.source}};
   }
   const auto number = parse_integer(wanted.value, 1, kMostSlots);
   if (!number) {
@@ -128,7 +129,7 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
   auto slots = count_wanted(wanted, snapshot);
   if (slots && slots->value > kMostSlots) {
-    return wrong_value({snapshot.variable(slots->source).value_or(""), slots->source},
+    return wrong_value({snapshot.variable(slots->source.name).value_or(""), slots->source},
                        "at most 65536 devices");
   }
   return slots;

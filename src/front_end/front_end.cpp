@@ -32,10 +32,10 @@ Result<> translate(const FrontEnd& front_end, Translation& translation) {
       return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
     }
     if (option.fate == Fate::Refused && !value.value.empty()) {
-      return Error{blame(value.source), value.source + " is refused: " + option.note};
+      return Error{blame(value.source), value.source.name + " is refused: " + option.note};
     }
     if (option.fate == Fate::Ignored) {
-      translation.notices.push_back("ignoring " + value.source + ": " + option.note);
+      translation.notices.push_back("ignoring " + value.source.name + ": " + option.note);
     } else if (option.setting != nullptr) {
       translation.set(option.setting, value);
     }
@@ -57,7 +57,7 @@ Result<> check_mode(const Settings& settings,
   const auto mode = settings.find("mode");
   if (mode && mode->value != front_end.mode && mode->value != "auto") {
     return Error{ErrorKind::BadUsage,
-                 mode->source + " is '" + mode->value + "' but '" + called +
+                 mode->source.name + " is '" + mode->value + "' but '" + called +
                      "' starts workers by '" + front_end.mode + "'; leave one of them out"};
   }
   return {};
@@ -88,7 +88,7 @@ void Translation::ignore(const std::string& name,
                          const std::string& why) {
   const auto at = given.find(name);
   if (at != given.end() && !at->second.value.empty()) {
-    notices.push_back("ignoring " + at->second.source + ": " + why);
+    notices.push_back("ignoring " + at->second.source.name + ": " + why);
   }
   settings.erase(setting);
 }
@@ -129,7 +129,7 @@ Result<> read_front_end(CommandLine& line,
   if (auto checked = check_mode(line.settings, front_end, called); !checked) {
     return checked;
   }
-  line.settings.set("mode", {front_end.mode, called});
+  line.settings.set("mode", {front_end.mode, from_flag(called)});
   if (auto own = read_own_variables(snapshot.variables, own_options, line.settings);
       !own || asks_for_text(line.settings)) {
     return own;
@@ -145,7 +145,7 @@ Result<> read_front_end(CommandLine& line,
   }
   for (const auto& [name, value] : translation.settings) {
     const auto own = line.settings.find(name);
-    if (!own || is_flag(value.source) || name == "mode") {
+    if (!own || value.source.kind == SourceKind::Flag || name == "mode") {
       line.settings.set(name, value);
     }
   }
@@ -165,7 +165,7 @@ Result<> read_extra_options(CommandLine& line,
   }
   auto read = read_tokens(front_end, tokens, nullptr);
   if (!read) {
-    return Error{ErrorKind::BadEnvironment, words.source + ": " + read.error().message};
+    return Error{ErrorKind::BadEnvironment, words.source.name + ": " + read.error().message};
   }
   if (!read->program.empty()) {
     return wrong_value(words, std::string("options of ") + front_end.name + " and no program");

@@ -26,8 +26,9 @@ bool is_msrun(const CommandLine& line, const Snapshot& snapshot) {
 /// What a variable says, unless it is empty.
 std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable) {
   const auto value = snapshot.variable(variable);
-  return value && !value->empty() ? std::optional(Sourced<std::string>{*value, variable})
-                                  : std::nullopt;
+  return value && !value->empty()
+             ? std::optional(Sourced<std::string>{*value, from_variable(variable)})
+             : std::nullopt;
 }
 
 void set_if_missing(CommandLine& line,
@@ -72,7 +73,8 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
   if (!words || !is_method(line, snapshot, "torchrun")) {
     return {};
   }
-  return read_extra_options(line, *find_front_end("torchrun"), {*words, kTorchrunWords}, snapshot);
+  return read_extra_options(
+      line, *find_front_end("torchrun"), {*words, from_variable(kTorchrunWords)}, snapshot);
 }
 
 }  // namespace muster

@@ -184,8 +184,9 @@ Result<Tokens> read_tokens(const FrontEnd& front_end,
       return value.error();
     }
     if (!typed->is_own) {
-      result.given[typed->name] = {*value, typed->source};
-    } else if (auto set = set_option(result.own, typed->name, {*value, typed->source}); !set) {
+      result.given[typed->name] = {*value, from_flag(typed->source)};
+    } else if (auto set = set_option(result.own, typed->name, {*value, from_flag(typed->source)});
+               !set) {
       return set.error();
     }
   }
@@ -209,15 +210,15 @@ Result<> read_variables(const FrontEnd& front_end, const Snapshot& snapshot, Giv
       continue;
     }
     if (option.argument != nullptr) {
-      given[name] = {*value, variable};
+      given[name] = {*value, from_variable(variable)};
       continue;
     }
-    const auto is_on = read_switch({*value, variable});
+    const auto is_on = read_switch({*value, from_variable(variable)});
     if (!is_on) {
       return is_on.error();
     }
     if (*is_on) {
-      given[name] = {"1", variable};
+      given[name] = {"1", from_variable(variable)};
     }
   }
   return {};

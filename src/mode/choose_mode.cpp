@@ -24,16 +24,18 @@ Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
 Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   std::error_code ignored;  // what cannot be looked at cannot be read either
   if (!std::filesystem::is_regular_file(path.value, ignored)) {  // a pipe could keep us for ever
-    return Error{ErrorKind::BadData,
-                 path.source + " is '" + path.value + "', expected a template that can be read"};
+    return Error{
+        ErrorKind::BadData,
+        path.source.name + " is '" + path.value + "', expected a template that can be read"};
   }
   std::ifstream file(path.value);
   std::ostringstream text;
   // Of an empty file, << takes nothing and calls that a failure.
   const bool is_empty = file.peek() == std::ifstream::traits_type::eof() && file.eof();
   if (!is_empty && !(file && text << file.rdbuf())) {
-    return Error{ErrorKind::BadData,
-                 path.source + " is '" + path.value + "', expected a template that can be read"};
+    return Error{
+        ErrorKind::BadData,
+        path.source.name + " is '" + path.value + "', expected a template that can be read"};
   }
   auto document = parse_yaml(text.str(), path.value);
   if (!document) {
@@ -52,9 +54,9 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
 
 /// What says that these are tasks of TensorFlow, of which each agent is one. A TF_CONFIG that cannot be read is taken for
 /// one that does: reading the cluster will say what is wrong with it.
-std::optional<std::string> find_tasks(const Snapshot& snapshot) {
+std::optional<Source> find_tasks(const Snapshot& snapshot) {
   if (!snapshot.variable("TF_PS_HOSTS").value_or("").empty()) {
-    return "TF_PS_HOSTS";
+    return from_variable("TF_PS_HOSTS");
   }
   const std::string text = snapshot.variable("TF_CONFIG").value_or("");
   if (text.empty()) {
@@ -63,20 +65,20 @@ std::optional<std::string> find_tasks(const Snapshot& snapshot) {
   boost::system::error_code error;
   const json::value config = json::parse(text, error);
   if (error || !config.is_object()) {
-    return "TF_CONFIG";
+    return from_variable("TF_CONFIG");
   }
   const auto* const cluster = config.get_object().if_contains("cluster");
   if (cluster == nullptr) {
     return std::nullopt;  // TensorFlow's word for "no cluster"
   }
   const bool has_tasks = !cluster->is_object() || !cluster->get_object().empty();
-  return has_tasks ? std::optional("TF_CONFIG") : std::nullopt;
+  return has_tasks ? std::optional(from_variable("TF_CONFIG")) : std::nullopt;
 }
 
 /// What the surroundings ask for when nobody names a mode.
-Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const std::string& otherwise) {
+Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source& otherwise) {
   if (const auto method = snapshot.variable("MA_RUN_METHOD"); method && !method->empty()) {
-    const Sourced<std::string> wanted{*method, "MA_RUN_METHOD"};
+    const Sourced<std::string> wanted{*method, from_variable("MA_RUN_METHOD")};
     if (*method != "torchrun" && *method != "msrun") {
       return wrong_value(wanted, "torchrun or msrun");
     }
@@ -109,7 +111,7 @@ Result<ChosenMode> find_mode(const Settings& settings, const Snapshot& snapshot)
   if (setting && setting->value != "auto") {
     return find_builtin(*setting);
   }
-  const auto detected = detect_mode(snapshot, setting ? setting->source : "default");
+  const auto detected = detect_mode(snapshot, setting ? setting->source : Source());
   return detected ? find_builtin(*detected) : detected.error();
 }
 
@@ -126,11 +128,12 @@ Result<> read_parameters(ChosenMode& chosen, const Settings& settings) {
     names.push_back(parameter.name);
     const auto value = given.extract(kParameterPrefix + parameter.name);
     chosen.parameters[parameter.name] =
-        value ? value.mapped() : Sourced<std::string>{parameter.otherwise, "default"};
+        value ? value.mapped() : Sourced<std::string>{parameter.otherwise, {}};
     if (value && parameter.is_integer && !is_integer(value.mapped().value)) {
-      const bool is_set = value.mapped().source == "--set" || value.mapped().source == "MUSTER_SET";
+      const Source& source = value.mapped().source;
+      const bool is_set = source.name == "--set" || source.name == "MUSTER_SET";
       return wrong_value(
-          {value.mapped().value, value.mapped().source + (is_set ? " " + parameter.name : "")},
+          {value.mapped().value, part_of(source, is_set ? " " + parameter.name : "")},
           "an integer such as 600");
     }
   }
@@ -140,7 +143,7 @@ Result<> read_parameters(ChosenMode& chosen, const Settings& settings) {
   const auto& [name, value] = *given.begin();
   const std::string unknown = name.substr(std::string_view(kParameterPrefix).size());
   return Error{blame(value.source),
-               value.source + " gives '" + unknown + "', but the mode '" + chosen.mode.name +
+               value.source.name + " gives '" + unknown + "', but the mode '" + chosen.mode.name +
                    (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
 }
 

@@ -61,7 +61,7 @@ Result<> read_flags(const std::vector<std::string>& tokens,
     for (const auto& option : parsed.options) {
       const std::string name = "--" + option.string_key;
       const std::string value = option.value.empty() ? "1" : option.value.front();
-      if (auto set = set_option(settings, option.string_key, {value, name}); !set) {
+      if (auto set = set_option(settings, option.string_key, {value, from_flag(name)}); !set) {
         return set;
       }
     }

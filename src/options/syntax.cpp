@@ -56,9 +56,10 @@ Result<> read_own_variable(const std::string& variable,
     return unknown_variable(variable, table.nearest(name));
   }
   if (option->argument == nullptr && value != "0" && value != "1") {
-    return wrong_value({value, variable}, "0 or 1");
+    return wrong_value({value, from_option(variable)}, "0 or 1");
   }
-  return settings.has(name) ? Result<>() : set_option(settings, name, {value, variable});
+  return settings.has(name) ? Result<>()
+                            : set_option(settings, name, {value, from_option(variable)});
 }
 
 /// "NAME=VALUE" as the parameter NAME of the mode.
@@ -70,7 +71,7 @@ Result<> set_parameter(Settings& settings,
     return wrong_value(whole, "NAME=VALUE");
   }
   const std::string key = kParameterPrefix + std::string(text.substr(0, equals));
-  if (is_flag(whole.source) || !settings.has(key)) {
+  if (whole.source.kind == SourceKind::Flag || !settings.has(key)) {
     settings.set(key, {std::string(text.substr(equals + 1)), whole.source});
   }
   return {};
@@ -123,7 +124,7 @@ Result<> set_option(Settings& settings,
     settings.set(name, value);
     return {};
   }
-  if (is_flag(value.source)) {
+  if (value.source.kind == SourceKind::Flag) {
     return set_parameter(settings, value.value, value);
   }
   for (const std::string& piece : split(value.value, ' ')) {

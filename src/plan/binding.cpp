@@ -27,7 +27,7 @@ std::vector<int> missing_from(const std::vector<int>& there, const std::vector<i
 }
 
 Error refused(const Desk& desk, const std::string& why) {
-  return Error{blame(desk.request.source), desk.request.source + " " + why};
+  return Error{blame(desk.request.source), desk.request.source.name + " " + why};
 }
 
 /// The CPUs that are written down for `who`; none where only memory is.
@@ -85,7 +85,7 @@ Result<> add_given(CpuBinding& binding,
     binding.memory_nodes = place.memory_nodes;
     binding.is_memory_strict = true;
   }
-  binding.how = desk.request.source + ": " + who;
+  binding.how = desk.request.source.name + ": " + who;
   return {};
 }
 
@@ -125,7 +125,7 @@ Result<> add_form(CpuBinding& binding, const Desk& desk, std::size_t place) {
     return cpus.error();
   }
   binding.cpus = std::move(*cpus);
-  binding.how = request.source + ": " + name_of(*request.form) + ", " + locality.name +
+  binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name +
                 " on NUMA node " + describe_ranges(locality.nodes);
   if (!request.cpu_list_variable.empty()) {
     binding.variables[request.cpu_list_variable] = as_list(binding.cpus);
@@ -194,7 +194,7 @@ std::vector<std::string> remarks_on_overlaps(const BindingRequest& request) {
   std::vector<std::string> remarks;
   for (const auto& [name, cpus] : given_by_name(request)) {
     for (const auto& [other, both] : shared_with(owners, name, cpus)) {
-      std::string remark = request.source + " gives the CPUs " + describe_ranges(both);
+      std::string remark = request.source.name + " gives the CPUs " + describe_ranges(both);
       remark += " to both " + other + " and ";
       remark += name;
       remarks.push_back(std::move(remark));

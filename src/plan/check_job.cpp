@@ -121,7 +121,7 @@ Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
   if (!mask.is_inherited || mask.devices.size() >= workers) {
     return {};
   }
-  return wrong_value({*snapshot.variable(mask.variable), mask.variable},
+  return wrong_value({*snapshot.variable(mask.variable), from_variable(mask.variable)},
                      "a device for each of the " + count_of(workers, "worker") + " of this node");
 }
 

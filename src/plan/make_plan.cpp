@@ -202,6 +202,20 @@ void decide_by_all_if_none_does(LaunchPlan& plan,
   }
 }
 
+/// What is not as the template has it.
+void add_parameters(LaunchPlan& plan, const ChosenMode& chosen) {
+  std::map<std::string, Sourced<std::string>> given = chosen.parameters;
+  for (const Parameter& parameter : chosen.mode.parameters) {
+    const auto at = given.find(parameter.name);
+    if (at != given.end() && at->second == Sourced<std::string>{parameter.otherwise, {}}) {
+      given.erase(at);
+    }
+  }
+  for (const auto& [name, value] : given) {
+    plan.decisions.push_back({name, value.value, value.source.name});
+  }
+}
+
 }  // namespace
 
 Placement assume_placement(const Cluster& cluster) {
@@ -228,13 +242,8 @@ LaunchPlan make_plan(const Cluster& cluster,
                      const Snapshot& snapshot) {
   LaunchPlan plan = start_plan(cluster, placement);
   plan.mode = chosen.mode.name;
-  plan.decisions.push_back({"mode", plan.mode, chosen.source});
-
-  for (const auto& [name, value] : chosen.parameters) {
-    if (value.source != "default") {
-      plan.decisions.push_back({name, value.value, value.source});
-    }
-  }
+  plan.decisions.push_back({"mode", plan.mode, chosen.source.name});
+  add_parameters(plan, chosen);
   const std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);
   const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
   Values values = common_values(cluster, placement, chosen, snapshot);

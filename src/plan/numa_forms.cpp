@@ -70,11 +70,11 @@ Result<std::vector<int>> exclusive_cpus(const Topology& topology,
                                         const std::vector<int>& cpus,
                                         const std::vector<int>& nodes,
                                         const Neighbours& neighbours,
-                                        const std::string& source) {
+                                        const Source& source) {
   const CpuGroups cores = group_by(topology, cpus, &CpuPlace::core);
   if (cores.size() < neighbours.count) {
     return Error{blame(source),
-                 source + " wants cores of its own for each process, but there are " +
+                 source.name + " wants cores of its own for each process, but there are " +
                      count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
                      " of them on " + describe_nodes(nodes)};
   }
@@ -129,12 +129,12 @@ Result<std::vector<int>> cpus_of_locality(NumaForm form,
                                           const Topology& topology,
                                           const std::vector<Locality>& localities,
                                           std::size_t locality,
-                                          const std::string& source) {
+                                          const Source& source) {
   const std::vector<int> nodes = nodes_of_form(form, topology, localities[locality].nodes);
   std::vector<int> cpus = allowed_cpus_of(topology, nodes);
   if (cpus.empty()) {
     return Error{blame(source),
-                 source + " finds no CPU for " + localities[locality].name + ", which is on " +
+                 source.name + " finds no CPU for " + localities[locality].name + ", which is on " +
                      describe_nodes(localities[locality].nodes) +
                      ": this process may use only the CPUs " +
                      describe_ranges(topology.allowed_cpus)};

@@ -15,7 +15,7 @@ namespace muster {
                                                         const Topology& topology,
                                                         const std::vector<Locality>& localities,
                                                         std::size_t locality,
-                                                        const std::string& source);
+                                                        const Source& source);
 
 /// The CPUs of these NUMA nodes that this process may use, sorted.
 [[nodiscard]] std::vector<int> allowed_cpus_of(const Topology& topology,

@@ -32,7 +32,7 @@ Given read(std::string_view text) {
     const std::string name = line.substr(0, at);
     const std::string value = line.substr(at + 1);
     if (name.starts_with("--")) {
-      given.settings.set(name.substr(2), {value, name});
+      given.settings.set(name.substr(2), {value, from_flag(name)});
     } else if (name.starts_with('@')) {
       given.snapshot.volcano_hosts[name.substr(1)].push_back(value);
     } else {

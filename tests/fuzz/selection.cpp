@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const char* const names[] = {"redirects", "tee", "local-ranks-filter"};
   Settings settings;
   for (std::size_t i = 0; i < lines.size() && i < std::size(names); ++i) {
-    settings.set(names[i], {lines[i], std::string("--") + names[i]});
+    settings.set(names[i], {lines[i], from_flag(std::string("--") + names[i])});
   }
   const auto selection = Selection::read(settings);
   if (!selection) {

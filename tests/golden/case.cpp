@@ -92,12 +92,12 @@ Result<> read_setting(Case& given, const std::string& line) {
   const std::string name = line.substr(0, equals);
   const std::string value = value_of(line.substr(equals + 1));
   if (name.starts_with("--")) {
-    given.settings.set(name.substr(2), {value, name});
+    given.settings.set(name.substr(2), {value, from_flag(name)});
     return {};
   }
   given.snapshot.variables[name] = value;
   if (name.starts_with(kOwnVariable)) {
-    given.settings.set(option_of(name), {value, name});
+    given.settings.set(option_of(name), {value, from_option(name)});
   }
   return {};
 }

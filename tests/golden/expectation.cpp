@@ -151,7 +151,7 @@ Lines implied_lines(const Planned& planned, const Case& given) {
     return {};
   }
   Settings settings;
-  settings.set("mode", {planned.plan.mode, "--mode"});
+  settings.set("mode", {planned.plan.mode, from_flag("--mode")});
   const auto mode = choose_mode(settings);
   if (!mode) {
     return {};

@@ -13,7 +13,7 @@ enum class SourceKind {
   Flag,      ///< on the command line, such as --nnodes
   Option,    ///< the variable of an option: MUSTER_NNODES
   Variable,  ///< a platform's or another launcher's: WORLD_SIZE, PET_NNODES
-  File,      ///< a file that the platform mounts, such as /etc/volcano/worker.host
+  File,      ///< a file, such as /etc/volcano/worker.host, or what the system shows
   Default,   ///< nobody said anything: ours, or the platform's own
   Assumed    ///< learnt at start, and only assumed until then
 };
@@ -35,11 +35,18 @@ struct Sourced {
   bool operator==(const Sourced&) const = default;
 };
 
-[[nodiscard]] inline Source flag(std::string name) {
+[[nodiscard]] inline Source from_flag(std::string name) {
   return {SourceKind::Flag, std::move(name)};
 }
-[[nodiscard]] inline Source variable(std::string name) {
+[[nodiscard]] inline Source from_option(std::string variable) {
+  return {SourceKind::Option, std::move(variable)};
+}
+[[nodiscard]] inline Source from_variable(std::string name) {
   return {SourceKind::Variable, std::move(name)};
+}
+/// "default of hai": somebody's own, where nobody said anything.
+[[nodiscard]] inline Source default_of(std::string_view whose) {
+  return {SourceKind::Default, "default of " + std::string(whose)};
 }
 
 /// True for what the user says to muster, as a flag or as the variable of an option.

@@ -136,7 +136,7 @@ using Templates = std::map<std::string, TemplateDocument>;
 /// Which template to use and why.
 struct ChosenMode {
   ModeTemplate mode;
-  std::string source;                                        ///< what made the choice
+  Source source;                                             ///< what made the choice
   std::map<std::string, Sourced<std::string>> parameters{};  ///< a value for each that it has
 };
 

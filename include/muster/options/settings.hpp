@@ -1,6 +1,6 @@
 #pragma once
 
-#include <muster/base/result.hpp>
+#include <muster/base/source.hpp>
 
 #include <map>
 #include <optional>
@@ -8,30 +8,6 @@
 #include <string_view>
 
 namespace muster {
-
-/// A value and the bare name of the variable, flag or file that it came from.
-template <typename T>
-struct Sourced {
-  T value{};
-  std::string source;
-};
-
-/// True for "--nnodes", false for "MUSTER_NNODES", "WORLD_SIZE" and "default".
-[[nodiscard]] inline bool is_flag(std::string_view source) {
-  return source.starts_with("--");
-}
-
-/// The kind of error that a wrong value is: the command line's or the environment's fault.
-[[nodiscard]] inline ErrorKind blame(std::string_view source) {
-  return is_flag(source) ? ErrorKind::BadUsage : ErrorKind::BadEnvironment;
-}
-
-/// "<source> is '<value>', expected <what>": how every wrong value is reported.
-[[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong,
-                                       std::string_view expected) {
-  return Error{blame(wrong.source),
-               wrong.source + " is '" + wrong.value + "', expected " + std::string(expected)};
-}
 
 /// The settings that hold parameters of the mode begin with this: --set role_name=x is "set:role_name".
 inline constexpr const char* kParameterPrefix = "set:";

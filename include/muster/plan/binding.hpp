@@ -30,7 +30,7 @@ struct GivenPlace {
 
 /// What the user asked for.
 struct BindingRequest {
-  std::string source;                       ///< the options that ask for it
+  Source source;                            ///< the options that ask for it
   std::optional<NumaForm> form;             ///< what is not given follows it; empty: is left alone
   bool binds_memory = false;                ///< with a form: memory of the node and no other
   std::map<int, GivenPlace> devices;        ///< by the accelerator's number on this host

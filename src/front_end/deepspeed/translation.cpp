@@ -4,8 +4,6 @@
 namespace muster {
 namespace {
 
-constexpr const char* kDefault = "default of deepspeed";
-
 /// -1 is "not given" for several options.
 void drop_unset(Translation& t, const char* name, const char* setting) {
   if (const auto value = t.find(name); value && value->value == "-1") {
@@ -42,7 +40,7 @@ Result<> translate_deepspeed(Translation& t) {
     drop_unset(t, name, setting);
   }
   if (!t.settings.contains("nproc-per-node")) {
-    t.set("nproc-per-node", {"auto", kDefault});
+    t.set("nproc-per-node", {"auto", default_of("deepspeed")});
   }
   if (const auto folder = t.find("enable-each-rank-log"); folder && folder->value == "None") {
     t.settings.erase("log-dir");

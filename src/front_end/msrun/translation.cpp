@@ -8,7 +8,6 @@
 namespace muster {
 namespace {
 
-constexpr const char* kDefault = "default of msrun";
 constexpr const char* kDefaultWorkers = "8";
 constexpr const char* kDefaultPort = "8118";
 
@@ -19,7 +18,7 @@ constexpr const char* kYear = "31536000";
 constexpr int kMostSimulated = 128;
 
 Sourced<std::string> or_default(const Translation& t, const std::string& name, const char* value) {
-  return t.find(name).value_or(Sourced<std::string>{value, kDefault});
+  return t.find(name).value_or(Sourced<std::string>{value, default_of("msrun")});
 }
 
 Result<int> read_count(const Sourced<std::string>& text) {
@@ -54,8 +53,9 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
   const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
   if (workers.local > workers.total) {
-    return Error{is_flag(local.source) || is_flag(total.source) ? ErrorKind::BadUsage
-                                                                : ErrorKind::BadEnvironment,
+    const bool is_usage =
+        local.source.kind == SourceKind::Flag || total.source.kind == SourceKind::Flag;
+    return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
                  "--local_worker_num is '" + local.value + "' but --worker_num is '" + total.value +
                      "': there are no more workers here than in the job"};
   }
@@ -81,7 +81,7 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
     t.set("node-rank", *rank);
   }
   if (!port) {
-    t.set("master-port", {kDefaultPort, kDefault});
+    t.set("master-port", {kDefaultPort, default_of("msrun")});
   }
   return {};
 }
@@ -100,13 +100,13 @@ Result<> translate_simulation(Translation& t,
   auto rank = find_set(t, "sim-rank-id");
   if (const auto inherited = t.snapshot.variable("RANK_ID");
       !rank && inherited && !inherited->empty()) {
-    rank = Sourced<std::string>{*inherited, "RANK_ID"};
+    rank = Sourced<std::string>{*inherited, from_variable("RANK_ID")};
   }
   if (!rank && workers.local > kMostSimulated) {
     t.notices.push_back(
         "starting one process for rank 0, as msrun does: --local_worker_num is above " +
         std::to_string(kMostSimulated));
-    rank = Sourced<std::string>{"0", "--local_worker_num"};
+    rank = Sourced<std::string>{"0", from_flag("--local_worker_num")};
   }
   if (!rank) {
     return {};
@@ -136,9 +136,9 @@ std::string replaced(std::string text, std::string_view what, const std::string&
 /// Both streams of a worker in one file, and on the console what is asked for.
 void translate_logs(Translation& t) {
   if (!t.find("log-dir")) {
-    t.set("log-dir", {".", kDefault});
+    t.set("log-dir", {".", default_of("msrun")});
   }
-  t.set("tee", {"3", kDefault});
+  t.set("tee", {"3", default_of("msrun")});
   if (const auto ranks = find_set(t, "tail-worker-log")) {
     t.set("local-ranks-filter", *ranks);
   }
@@ -161,8 +161,8 @@ void translate_join(Translation& t) {
   if (!join) {
     t.notices.emplace_back("waiting for the workers, where msrun without --join=True would not");
   } else if (join->value == "False" || join->value == "false") {
-    t.notices.push_back("waiting for the workers in spite of " + join->source + "=" + join->value +
-                        ": somebody must see when one fails");
+    t.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" +
+                        join->value + ": somebody must see when one fails");
   }
 }
 
@@ -186,7 +186,7 @@ Result<> translate_msrun(Translation& t) {
   auto level = find_set(t, "sim-level");
   if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL");
       !level && inherited && !inherited->empty()) {
-    level = Sourced<std::string>{*inherited, "MS_SIMULATION_LEVEL"};
+    level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
   }
   t.settings.erase("set:sim_level");  // -1 is none
   if (const auto translated =

@@ -26,8 +26,8 @@ std::string unknown_key(const std::string& source, const std::string& name) {
 }
 
 /// The name of the variable stays as it is; a flag says which key it is about.
-std::string source_of(const std::string& source, const std::string& key) {
-  return is_flag(source) ? source + " " + key : source;
+Source source_of(const Source& source, const std::string& key) {
+  return source.kind == SourceKind::Flag ? part_of(source, " " + key) : source;
 }
 
 using Values = std::map<std::string, Sourced<std::string>>;
@@ -44,9 +44,9 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
     }
     const FrontOption* const key = find_key(name);
     if (key == nullptr) {
-      t.notices.push_back(unknown_key(text.source, name));
+      t.notices.push_back(unknown_key(text.source.name, name));
     } else if (key->fate == Fate::Ignored) {
-      t.notices.push_back("ignoring " + name + " in " + text.source + ": " + key->note);
+      t.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
     } else {
       values[name] = {value, source_of(text.source, name)};
     }
@@ -58,7 +58,7 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
 Result<> translate_keep_alive(Translation& t, const Values& values) {
   constexpr int kMostSeconds = 3600;
   long long product = 1;
-  std::string source;
+  std::optional<Source> source;
   for (const auto& [name, otherwise] :
        {std::pair("keep_alive_interval", 5), std::pair("keep_alive_max_attempt", 3)}) {
     const auto value = values.find(name);
@@ -68,11 +68,11 @@ Result<> translate_keep_alive(Translation& t, const Values& values) {
       return wrong_value(value->second, "a number from 1 to " + std::to_string(kMostSeconds));
     }
     product *= *number;
-    source = value == values.end() ? source : value->second.source;
+    source = value == values.end() ? source : std::optional(value->second.source);
   }
-  if (!source.empty()) {
+  if (source) {
     const long long most = kMostSeconds;
-    t.set("heartbeat-timeout", {std::to_string(std::min(product, most)), source});
+    t.set("heartbeat-timeout", {std::to_string(std::min(product, most)), *source});
   }
   return {};
 }

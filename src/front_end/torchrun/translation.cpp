@@ -6,8 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr const char* kDefault = "default of torchrun";
-constexpr const char* kDefaultNodes = "torchrun's default of --nnodes";
+const Source kDefaultNodes = {SourceKind::Default, "torchrun's default of --nnodes"};
 
 /// c10d's, where the endpoint names none.
 constexpr const char* kDynamicPort = "29400";
@@ -21,7 +20,7 @@ Result<> translate_workers(Translation& t) {
   const auto wanted = t.find("nproc-per-node");
   if (!wanted) {
     if (t.is_whole) {
-      t.set("nproc-per-node", {"1", kDefault});
+      t.set("nproc-per-node", {"1", default_of("torchrun")});
     }
     return {};
   }
@@ -126,7 +125,8 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
 }
 
 Result<> translate_rendezvous(Translation& t) {
-  const auto backend = t.find("rdzv-backend").value_or(Sourced<std::string>{"static", kDefault});
+  const auto backend =
+      t.find("rdzv-backend").value_or(Sourced<std::string>{"static", default_of("torchrun")});
   const bool is_etcd = backend.value == "etcd" || backend.value == "etcd-v2";
   if (!is_etcd && backend.value != "static" && backend.value != "c10d") {
     return wrong_value(backend, "static, c10d, etcd or etcd-v2");
@@ -139,7 +139,7 @@ Result<> translate_rendezvous(Translation& t) {
   }
   translate_master(t);
   if (endpoint && is_etcd) {
-    t.notices.push_back("ignoring " + endpoint->source +
+    t.notices.push_back("ignoring " + endpoint->source.name +
                         ": it names an etcd server, and muster needs none");
   } else if (endpoint) {
     set_endpoint(t, *endpoint, nullptr);
@@ -152,7 +152,7 @@ void translate_grace(Translation& t) {
   constexpr const char* kShutdown = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
   const auto seconds = t.snapshot.variable(kShutdown);
   if (seconds && !t.settings.contains("grace")) {
-    t.set("grace", {*seconds, kShutdown});
+    t.set("grace", {*seconds, from_variable(kShutdown)});
   }
 }
 
@@ -177,7 +177,7 @@ Result<> translate_script(Translation& t) {
   }
   if (t.is_on("module") && t.is_on("no-python")) {
     return Error{blame(t.given.at("module").source),
-                 t.given.at("module").source + " and " + t.given.at("no-python").source +
+                 t.given.at("module").source.name + " and " + t.given.at("no-python").source.name +
                      " contradict each other: a module is run by Python"};
   }
   if (t.is_on("module") && !t.program.empty()) {
@@ -214,7 +214,7 @@ Result<> translate_torchrun(Translation& t) {
 Result<> translate_torch_launch(Translation& t) {
   if (t.is_on("no-python") && !t.is_on("use-env")) {
     return Error{blame(t.given.at("no-python").source),
-                 t.given.at("no-python").source + " needs --use-env as well"};
+                 t.given.at("no-python").source.name + " needs --use-env as well"};
   }
   if (!t.is_on("use-env")) {
     t.worker_arguments.emplace_back("--local-rank={local_rank}");

@@ -171,7 +171,7 @@ TEST(DescribeCluster, RefusesEachBadNumberInEachFlag) {
 
 TEST(DescribeCluster, BlamesTheEnvironmentForAVariableOfOurOwn) {
   Settings settings = flags({{"node-rank", "1"}, {"master-addr", "a"}});
-  settings.set("nnodes", {"x", "MUSTER_NNODES"});
+  settings.set("nnodes", {"x", from_option("MUSTER_NNODES")});
 
   EXPECT_EQ(
       described(node_with({}), settings),

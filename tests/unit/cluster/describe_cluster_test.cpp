@@ -158,7 +158,7 @@ TEST(DescribeCluster, LetsFlagsReplaceThePlatformFieldByField) {
 }
 
 TEST(DescribeCluster, KeepsThePlatformThatWasAskedForWhenFlagsReplaceItsCount) {
-  for (const std::string source : {"--platform", "MUSTER_PLATFORM"}) {
+  for (const Source& source : {from_flag("--platform"), from_option("MUSTER_PLATFORM")}) {
     Settings settings = flags({{"nnodes", "4"}});
     settings.set("platform", {"hai", source});
     EXPECT_EQ(described(node_with(kHai), settings), "node 1 of 4, 8 slots, 10.0.0.1:2222, hai");
@@ -354,7 +354,7 @@ TEST(DescribeCluster, RefusesLocalhostForAnotherNodesLeader) {
 }
 
 TEST(DescribeCluster, TakesLocalhostFromAUserWhoTestsOnOneMachine) {
-  for (const std::string source : {"--master-addr", "MUSTER_MASTER_ADDR"}) {
+  for (const Source& source : {from_flag("--master-addr"), from_option("MUSTER_MASTER_ADDR")}) {
     Settings settings = flags({{"nnodes", "2"}, {"node-rank", "1"}});
     settings.set("master-addr", {"localhost", source});
     EXPECT_EQ(described(node_with({}), settings), "node 1 of 2, 8 slots, localhost:29500, flags");

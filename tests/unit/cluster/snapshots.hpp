@@ -27,7 +27,7 @@ using Texts = std::map<std::string, std::string>;
 [[nodiscard]] inline Settings flags(const Texts& options) {
   Settings settings;
   for (const auto& [name, value] : options) {
-    settings.set(name, {value, "--" + name});
+    settings.set(name, {value, from_flag("--" + name)});
   }
   return settings;
 }

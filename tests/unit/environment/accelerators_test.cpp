@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-const Sourced<std::string> kAuto = {"auto", "default"};
+const Sourced<std::string> kAuto = {"auto", {}};
 
 Snapshot host_with(const HostDevices& devices) {
   Snapshot snapshot;
@@ -24,7 +24,7 @@ Snapshot host_with(const HostDevices& devices, const std::string& name, const st
 /// "8 by /dev/nvidia[0-9]*", or the error.
 std::string counted(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
   const auto slots = count_slots(wanted, snapshot);
-  return slots ? std::to_string(slots->value) + " by " + slots->source : slots.error().message;
+  return slots ? std::to_string(slots->value) + " by " + slots->source.name : slots.error().message;
 }
 
 std::string counted_list(const std::string& variable, const std::string& list) {
@@ -42,7 +42,8 @@ TEST(CountSlots, AutoPrefersNvidiaThenAscendThenAmd) {
 
 TEST(CountSlots, AutoIsOneWorkerWithoutAccelerators) {
   EXPECT_EQ(counted(kAuto, host_with({})), "1 by default");
-  EXPECT_EQ(counted({"auto", "--nproc-per-node"}, host_with({})), "1 by --nproc-per-node");
+  EXPECT_EQ(counted({"auto", from_flag("--nproc-per-node")}, host_with({})),
+            "1 by --nproc-per-node");
 }
 
 TEST(CountSlots, EachVariableDecidesOverTheFiles) {
@@ -123,7 +124,7 @@ TEST(CountSlots, AListOfAbsurdLengthIsAnErrorAndNoOverflow) {
 }
 
 TEST(CountSlots, GpuMeansNvidiaElseAmd) {
-  const Sourced<std::string> gpu = {"gpu", "--nproc-per-node"};
+  const Sourced<std::string> gpu = {"gpu", from_flag("--nproc-per-node")};
   EXPECT_EQ(counted(gpu, host_with({.nvidia = 2, .ascend = 4, .amd = 8})),
             "2 by /dev/nvidia[0-9]*");
   EXPECT_EQ(counted(gpu, host_with({.nvidia = 0, .ascend = 4, .amd = 8})),
@@ -131,27 +132,32 @@ TEST(CountSlots, GpuMeansNvidiaElseAmd) {
 }
 
 TEST(CountSlots, NpuMeansAscend) {
-  EXPECT_EQ(counted({"npu", "--nproc-per-node"}, host_with({.nvidia = 2, .ascend = 4, .amd = 8})),
+  EXPECT_EQ(counted({"npu", from_flag("--nproc-per-node")},
+                    host_with({.nvidia = 2, .ascend = 4, .amd = 8})),
             "4 by /dev/davinci[0-9]*");
 }
 
 TEST(CountSlots, CpuMeansTheAllowedCores) {
-  EXPECT_EQ(counted({"cpu", "--nproc-per-node"}, host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
+  EXPECT_EQ(counted({"cpu", from_flag("--nproc-per-node")},
+                    host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
             "96 by affinity");
 }
 
 TEST(CountSlots, ANumberIsThatNumber) {
-  EXPECT_EQ(counted({"3", "--nproc-per-node"}, host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
+  EXPECT_EQ(counted({"3", from_flag("--nproc-per-node")},
+                    host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
             "3 by --nproc-per-node");
-  EXPECT_EQ(counted({"65536", "PET_NPROC_PER_NODE"}, host_with({})), "65536 by PET_NPROC_PER_NODE");
+  EXPECT_EQ(counted({"65536", from_variable("PET_NPROC_PER_NODE")}, host_with({})),
+            "65536 by PET_NPROC_PER_NODE");
 }
 
 TEST(CountSlots, AsksForADeviceThatIsThere) {
-  EXPECT_EQ(counted({"gpu", "--nproc-per-node"}, host_with({.nvidia = 0, .ascend = 8, .amd = 0})),
+  EXPECT_EQ(counted({"gpu", from_flag("--nproc-per-node")},
+                    host_with({.nvidia = 0, .ascend = 8, .amd = 0})),
             "--nproc-per-node is 'gpu', but there is no GPU on this node (by /dev/nvidia[0-9]*); "
             "give a number to start workers without one");
   EXPECT_EQ(
-      counted({"npu", "--nproc-per-node"},
+      counted({"npu", from_flag("--nproc-per-node")},
               host_with({.nvidia = 8, .ascend = 8, .amd = 0}, "ASCEND_RT_VISIBLE_DEVICES", "")),
       "--nproc-per-node is 'npu', but there is no NPU on this node (by "
       "ASCEND_RT_VISIBLE_DEVICES); give a number to start workers without one");
@@ -171,8 +177,8 @@ TEST(CountSlots, RefusesWhatIsNoCount) {
                                  "gpus",
                                  "GPU",
                                  "all"}) {
-    const auto slots =
-        count_slots({text, "--nproc-per-node"}, host_with({.nvidia = 8, .ascend = 0, .amd = 0}));
+    const auto slots = count_slots({text, from_flag("--nproc-per-node")},
+                                   host_with({.nvidia = 8, .ascend = 0, .amd = 0}));
     ASSERT_FALSE(slots) << text;
     EXPECT_EQ(slots.error().message,
               "--nproc-per-node is '" + text +
@@ -183,11 +189,11 @@ TEST(CountSlots, RefusesWhatIsNoCount) {
 
 TEST(CountSlots, BlamesWhoAsked) {
   for (const std::string text : {"0", "gpu", "npu"}) {
-    EXPECT_EQ(count_slots({text, "--nproc-per-node"}, host_with({})).error().kind,
+    EXPECT_EQ(count_slots({text, from_flag("--nproc-per-node")}, host_with({})).error().kind,
               ErrorKind::BadUsage);
-    EXPECT_EQ(count_slots({text, "MUSTER_NPROC_PER_NODE"}, host_with({})).error().kind,
+    EXPECT_EQ(count_slots({text, from_option("MUSTER_NPROC_PER_NODE")}, host_with({})).error().kind,
               ErrorKind::BadEnvironment);
-    EXPECT_EQ(count_slots({text, "PET_NPROC_PER_NODE"}, host_with({})).error().kind,
+    EXPECT_EQ(count_slots({text, from_variable("PET_NPROC_PER_NODE")}, host_with({})).error().kind,
               ErrorKind::BadEnvironment);
   }
 }

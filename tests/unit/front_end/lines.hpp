@@ -57,7 +57,7 @@ inline std::string settings_of(const std::string& text, Variables variables = {}
   }
   std::vector<std::string> found;
   line->settings.for_each([&](const std::string& name, const Sourced<std::string>& value) {
-    found.push_back(name + "=" + value.value + " (" + value.source + ")");
+    found.push_back(name + "=" + value.value + " (" + value.source.name + ")");
   });
   return join(found, "; ");
 }
@@ -71,7 +71,7 @@ inline std::string setting_of(const std::string& text,
     return line.error().message;
   }
   const auto setting = line->settings.find(name);
-  return setting ? setting->value + " (" + setting->source + ")" : "";
+  return setting ? setting->value + " (" + setting->source.name + ")" : "";
 }
 
 inline std::string program_of(const std::string& text, Variables variables = {}) {

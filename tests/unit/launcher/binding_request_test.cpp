@@ -19,7 +19,7 @@ Result<std::optional<BindingRequest>> request_of(const Texts& flags,
                                                  const std::string& mode = "torchrun") {
   Settings settings;
   for (const auto& [name, value] : flags) {
-    settings.set(name, {value, "--" + name});
+    settings.set(name, {value, from_flag("--" + name)});
   }
   return read_binding_request(settings, mode);
 }
@@ -85,7 +85,7 @@ TEST(BindingRequest, OfMsrunIsSwitchedOnByTrue) {
   const BindingRequest both = read({{"bind-numa", "True"}, {"bind-core", "True"}});
   EXPECT_EQ(both.form, NumaForm::Exclusive);
   EXPECT_TRUE(both.binds_memory);
-  EXPECT_EQ(both.source, "--bind-core and --bind-numa");
+  EXPECT_EQ(both.source.name, "--bind-core and --bind-numa");
 }
 
 TEST(BindingRequest, ReadsCpusByDevice) {

@@ -41,11 +41,11 @@ TEST(ReadCommandLine, ReadsTheFileOfTheTokenAsAnyOption) {
 }
 
 TEST(Completions, OfferTheChoicesOfAnOption) {
-  EXPECT_NE(completion_script({"bash", ""})
+  EXPECT_NE(completion_script({"bash", {}})
                 ->find("--on-early-exit) COMPREPLY=($(compgen -W 'wait "
                        "fail' "),
             std::string::npos);
-  EXPECT_NE(completion_script({"zsh", ""})->find(":WHAT:(wait fail)'"), std::string::npos);
+  EXPECT_NE(completion_script({"zsh", {}})->find(":WHAT:(wait fail)'"), std::string::npos);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using Texts = std::map<std::string, std::string>;
 Result<gang::GangOptions> options_of(const Texts& flags, const Texts& variables = {}) {
   Settings settings;
   for (const auto& [name, value] : flags) {
-    settings.set(name, {value, "--" + name});
+    settings.set(name, {value, from_flag("--" + name)});
   }
   Snapshot snapshot;
   snapshot.variables = variables;
@@ -133,7 +133,7 @@ TEST(GangOptions, BlameTheEnvironmentForEachBadValueOfAVariable) {
   for (const BadValues& bad : bad_values()) {
     for (const std::string& text : bad.texts) {
       Settings settings;
-      settings.set(bad.option, {text, "MUSTER_X"});
+      settings.set(bad.option, {text, from_option("MUSTER_X")});
       EXPECT_EQ(error_of(read_gang_options(settings, {})),
                 "78: MUSTER_X is '" + text + "', expected " + bad.expected);
     }

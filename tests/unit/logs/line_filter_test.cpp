@@ -7,7 +7,7 @@ namespace muster {
 namespace {
 
 Result<LineFilter> filter_of(const std::string& value) {
-  return LineFilter::read({value, "--duplicate-stdout-filters"});
+  return LineFilter::read({value, from_flag("--duplicate-stdout-filters")});
 }
 
 TEST(LineFilter, WantsNothingUnlessItIsTold) {

@@ -261,7 +261,7 @@ TEST(LineFramer, LosesNoByteOfABarThatIsFlushedAnyTime) {
 }
 
 TEST(LineFramer, GivesOutOnlyTheLinesThatAFilterWants) {
-  const LineFilter filter = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  const LineFilter filter = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   LineFramer framer(kPrefix, filter);
   std::string out;
 

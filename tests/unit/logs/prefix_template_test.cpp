@@ -7,7 +7,7 @@ namespace muster {
 namespace {
 
 Result<PrefixTemplate> template_of(const std::string& text) {
-  return PrefixTemplate::read({text, "--prefix-template"});
+  return PrefixTemplate::read({text, from_flag("--prefix-template")});
 }
 
 std::string filled(const std::string& text) {
@@ -67,12 +67,14 @@ TEST(PrefixTemplate, RefusesANameThatNobodyKnows) {
 
 TEST(PrefixTemplate, LeavesANameThatNobodyKnowsAsItIsWhereTheyAreText) {
   for (const char* const text : {"${ranks}", "$ranks:", "${}", "${rank", "${ rank }", "${RANK}"}) {
-    const auto prefix = PrefixTemplate::read({text, "A_VARIABLE"}, UnknownNames::Text);
+    const auto prefix =
+        PrefixTemplate::read({text, from_variable("A_VARIABLE")}, UnknownNames::Text);
 
     ASSERT_TRUE(prefix) << text;
     EXPECT_EQ(prefix->fill({{"rank", "9"}}), text);
   }
-  const auto mixed = PrefixTemplate::read({"$$${job}/${rank}", "A_VARIABLE"}, UnknownNames::Text);
+  const auto mixed =
+      PrefixTemplate::read({"$$${job}/${rank}", from_variable("A_VARIABLE")}, UnknownNames::Text);
   EXPECT_EQ(mixed->fill({{"rank", "9"}}), "$${job}/9");
 }
 

@@ -16,7 +16,9 @@ using Options = std::map<std::string, std::string>;
 Settings settings_of(const Options& options, const std::string& before_name = "--") {
   Settings settings;
   for (const auto& [name, value] : options) {
-    settings.set(name, {value, before_name + name});
+    settings.set(
+        name,
+        {value, {before_name == "--" ? SourceKind::Flag : SourceKind::Option, before_name + name}});
   }
   return settings;
 }

@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-Settings with(const std::string& name, const std::string& value, const std::string& source) {
+Settings with(const std::string& name, const std::string& value, const Source& source) {
   Settings settings;
   settings.set(name, {value, source});
   return settings;
@@ -38,45 +38,47 @@ TEST(ChooseMode, IsTorchrunByDefault) {
 
   ASSERT_TRUE(chosen);
   EXPECT_EQ(chosen->mode.name, "torchrun");
-  EXPECT_EQ(chosen->source, "default");
+  EXPECT_EQ(chosen->source, Source());
 }
 
 TEST(ChooseMode, TakesEveryModeThatIsBuiltIn) {
   for (const std::string& name : mode_names()) {
-    const auto chosen = choose_mode(with("mode", name, "--mode"));
+    const auto chosen = choose_mode(with("mode", name, from_flag("--mode")));
     ASSERT_TRUE(chosen) << chosen.error().message;
     EXPECT_EQ(chosen->mode.name, name);
-    EXPECT_EQ(chosen->source, "--mode");
+    EXPECT_EQ(chosen->source, from_flag("--mode"));
   }
 }
 
 TEST(ChooseMode, AutoSaysWhoAskedForIt) {
-  EXPECT_EQ(choose_mode(with("mode", "auto", "MUSTER_MODE"))->source, "MUSTER_MODE");
+  EXPECT_EQ(choose_mode(with("mode", "auto", from_option("MUSTER_MODE")))->source,
+            from_option("MUSTER_MODE"));
 }
 
 TEST(ChooseMode, RefusesAModeThatNobodyKnows) {
-  const auto chosen = choose_mode(with("mode", "torchrum", "--mode"));
+  const auto chosen = choose_mode(with("mode", "torchrum", from_flag("--mode")));
 
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().kind, ErrorKind::BadUsage);
   EXPECT_EQ(chosen.error().message.substr(0, 51),
             "--mode is 'torchrum', expected auto or one of torch");
   EXPECT_TRUE(chosen.error().message.ends_with("; did you mean 'torchrun'?"));
-  EXPECT_EQ(choose_mode(with("mode", "", "MUSTER_MODE")).error().kind, ErrorKind::BadEnvironment);
+  EXPECT_EQ(choose_mode(with("mode", "", from_option("MUSTER_MODE"))).error().kind,
+            ErrorKind::BadEnvironment);
 }
 
 TEST(ChooseMode, ReadsTheUsersTemplate) {
   const TemporaryFile file("mode: own\nroles:\n  - name: worker\n");
-  const auto chosen = choose_mode(with("template", file.path(), "--template"));
+  const auto chosen = choose_mode(with("template", file.path(), from_flag("--template")));
 
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ(chosen->mode.name, "own");
-  EXPECT_EQ(chosen->source, "--template");
+  EXPECT_EQ(chosen->source, from_flag("--template"));
 }
 
 TEST(ChooseMode, NamesTheFileOfABadTemplate) {
   const TemporaryFile file("mode: own\nroles:\n  - nam: worker\n");
-  const auto chosen = choose_mode(with("template", file.path(), "--template"));
+  const auto chosen = choose_mode(with("template", file.path(), from_flag("--template")));
 
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
@@ -86,7 +88,7 @@ TEST(ChooseMode, NamesTheFileOfABadTemplate) {
 
 TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
   for (const std::string path : {"/nonexistent/own.yaml", "/", ""}) {
-    const auto chosen = choose_mode(with("template", path, "--template"));
+    const auto chosen = choose_mode(with("template", path, from_flag("--template")));
     ASSERT_FALSE(chosen) << path;
     EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
     EXPECT_EQ(chosen.error().message,
@@ -96,7 +98,7 @@ TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
 
 TEST(ChooseMode, SaysOfAnEmptyTemplateWhatIsMissing) {
   const TemporaryFile file("");
-  const auto chosen = choose_mode(with("template", file.path(), "--template"));
+  const auto chosen = choose_mode(with("template", file.path(), from_flag("--template")));
 
   ASSERT_FALSE(chosen);
   EXPECT_NE(chosen.error().message.find("must have the fields mode and roles"), std::string::npos)
@@ -110,7 +112,7 @@ Sourced<std::string> detected(std::map<std::string, std::string> variables) {
   snapshot.variables = std::move(variables);
   const auto chosen = choose_mode({}, snapshot);
   return chosen ? Sourced<std::string>{chosen->mode.name, chosen->source}
-                : Sourced<std::string>{chosen.error().message, "error"};
+                : Sourced<std::string>{chosen.error().message, {SourceKind::Default, "error"}};
 }
 
 TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
@@ -137,30 +139,30 @@ TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
   for (const Row& row : rows) {
     const auto found = detected(row.variables);
     EXPECT_EQ(found.value, row.mode);
-    EXPECT_EQ(found.source, row.source);
+    EXPECT_EQ(found.source.name, row.source);
   }
 }
 
 TEST(ChooseMode, GivesParametersTheirValues) {
-  Settings settings = with("mode", "msrun", "--mode");
-  settings.set("set:cluster_time_out", {"-1", "--cluster_time_out"});
+  Settings settings = with("mode", "msrun", from_flag("--mode"));
+  settings.set("set:cluster_time_out", {"-1", from_flag("--cluster_time_out")});
   const auto chosen = choose_mode(settings);
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ(chosen->parameters.at("cluster_time_out").value, "-1");
   EXPECT_EQ(chosen->parameters.at("worker_log_name").value, "worker");
-  EXPECT_EQ(chosen->parameters.at("worker_log_name").source, "default");
+  EXPECT_EQ(chosen->parameters.at("worker_log_name").source, Source());
 }
 
 TEST(ChooseMode, RefusesParametersThatTheModeLacks) {
-  Settings settings = with("mode", "oneflow", "--mode");
-  settings.set("set:speed", {"3", "--set"});
+  Settings settings = with("mode", "oneflow", from_flag("--mode"));
+  settings.set("set:speed", {"3", from_flag("--set")});
   EXPECT_EQ(choose_mode(settings).error().message,
             "--set gives 'speed', but the mode 'oneflow' has no parameters");
-  settings.set("mode", {"torchrun", "--mode"});
+  settings.set("mode", {"torchrun", from_flag("--mode")});
   EXPECT_EQ(choose_mode(settings).error().message,
             "--set gives 'speed', but the mode 'torchrun' has only role_name, signals_to_handle");
-  settings = with("mode", "msrun", "--mode");
-  settings.set("set:cluster_time_out", {"6m", "--set"});
+  settings = with("mode", "msrun", from_flag("--mode"));
+  settings.set("set:cluster_time_out", {"6m", from_flag("--set")});
   EXPECT_EQ(choose_mode(settings).error().message,
             "--set cluster_time_out is '6m', expected an integer such as 600");
 }

@@ -7,14 +7,15 @@ namespace muster {
 namespace {
 
 TEST(Blame, IsTheCommandLinesForAFlagOnly) {
-  EXPECT_EQ(blame("--nnodes"), ErrorKind::BadUsage);
-  for (const std::string source : {"MUSTER_NNODES", "WORLD_SIZE", "default", "-", "n--odes", ""}) {
-    EXPECT_EQ(blame(source), ErrorKind::BadEnvironment) << source;
+  EXPECT_EQ(blame(from_flag("--nnodes")), ErrorKind::BadUsage);
+  for (const Source& source :
+       {from_option("MUSTER_NNODES"), from_variable("WORLD_SIZE"), Source()}) {
+    EXPECT_EQ(blame(source), ErrorKind::BadEnvironment) << source.name;
   }
 }
 
 TEST(WrongValue, NamesTheSourceTheValueAndWhatWasExpected) {
-  const Error error = wrong_value({"x3", "NODE_RANK"}, "a node rank such as 0 or 3");
+  const Error error = wrong_value({"x3", from_variable("NODE_RANK")}, "a node rank such as 0 or 3");
 
   EXPECT_EQ(error.message, "NODE_RANK is 'x3', expected a node rank such as 0 or 3");
   EXPECT_EQ(error.kind, ErrorKind::BadEnvironment);
@@ -22,12 +23,12 @@ TEST(WrongValue, NamesTheSourceTheValueAndWhatWasExpected) {
 
 TEST(Settings, FindsWhatWasSetLast) {
   Settings settings;
-  settings.set("nnodes", {"2", "MUSTER_NNODES"});
-  settings.set("nnodes", {"4", "--nnodes"});
+  settings.set("nnodes", {"2", from_option("MUSTER_NNODES")});
+  settings.set("nnodes", {"4", from_flag("--nnodes")});
 
   ASSERT_TRUE(settings.has("nnodes"));
   EXPECT_EQ(settings.find("nnodes")->value, "4");
-  EXPECT_EQ(settings.find("nnodes")->source, "--nnodes");
+  EXPECT_EQ(settings.find("nnodes")->source, from_flag("--nnodes"));
   EXPECT_FALSE(settings.has("node-rank"));
 }
 

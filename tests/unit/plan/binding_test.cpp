@@ -40,7 +40,7 @@ Topology host_with_gpus() {
 
 BindingRequest form(NumaForm form) {
   BindingRequest request;
-  request.source = "--numa-binding";
+  request.source = from_flag("--numa-binding");
   request.form = form;
   return request;
 }
@@ -251,7 +251,7 @@ TEST(GivenBinding, GoesByTheNumberOfTheDevice) {
   Topology topology = large_host();
   topology.ascend = std::vector<Accelerator>(8, device_at(0));
   BindingRequest request;
-  request.source = "--bind-core";
+  request.source = from_flag("--bind-core");
   request.devices[7].cpus = {4, 5};
   request.devices[6].cpus = {8};
   request.roles["scheduler"].cpus = {31};
@@ -266,7 +266,7 @@ TEST(GivenBinding, GoesByTheNumberOfTheDevice) {
 
 TEST(GivenBinding, OfTheSchedulerAloneLeavesWorkersFree) {
   BindingRequest request;
-  request.source = "--bind-core";
+  request.source = from_flag("--bind-core");
   request.roles["scheduler"].cpus = {0};
 
   EXPECT_EQ(bound(request, large_host(), 2), Lines({"free", "free", "scheduler 0"}));
@@ -274,7 +274,7 @@ TEST(GivenBinding, OfTheSchedulerAloneLeavesWorkersFree) {
 
 TEST(GivenBinding, ByNodeBindsMemoryToo) {
   BindingRequest request;
-  request.source = "--bind-numa";
+  request.source = from_flag("--bind-numa");
   request.devices[0] = {.cpus = {}, .cpu_nodes = {1}, .memory_nodes = {1}};
 
   EXPECT_EQ(bound(request, large_host(), 1), Lines({"4-7, 20-23 bound 1"}));
@@ -285,7 +285,7 @@ TEST(GivenBinding, RefusesWhatTheHostHasNot) {
   topology.allowed_cpus = {0, 1};
   topology.memory_nodes = {0};
   BindingRequest request;
-  request.source = "MUSTER_BIND_CORE";
+  request.source = from_option("MUSTER_BIND_CORE");
   request.devices[0].cpus = {1, 2, 40};
   EXPECT_EQ(
       bound(request, topology, 1),
@@ -307,7 +307,7 @@ TEST(GivenBinding, RefusesWhatTheHostHasNot) {
 
 TEST(GivenBinding, RemarksOnCpusThatTwoShare) {
   BindingRequest request;
-  request.source = "--bind-core";
+  request.source = from_flag("--bind-core");
   request.devices[0].cpus = {0, 1, 2};
   request.devices[1].cpus = {2, 3};
 

@@ -168,7 +168,7 @@ TEST(MakePlan, SetsWhatDependsOnAParameterOnlyWhenItIsGiven) {
   worker.unset = {"TABLE", "OTHER"};
   ChosenMode chosen = mode_of({worker});
   const auto environment_with = [&](const std::string& table) {
-    chosen.parameters["table"] = {table, "--set"};
+    chosen.parameters["table"] = {table, from_flag("--set")};
     return make_plan(cluster_of({1}, 0), chosen, job_of({"train"}), surroundings()).workers[0];
   };
   EXPECT_FALSE(environment_with("").environment.contains("TABLE"));

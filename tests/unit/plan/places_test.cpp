@@ -161,7 +161,7 @@ TEST(FindEndpoints, KnowsNothingBeforeTheNodesHaveMet) {
 
 /// TF_CONFIG of the first process, as it stands in the plan.
 std::string config_in(const Cluster& cluster, bool is_decided, const Snapshot& snapshot) {
-  ChosenMode chosen{parameter_servers(), "--mode"};
+  ChosenMode chosen{parameter_servers(), from_flag("--mode")};
   for (RoleTemplate& role : chosen.mode.roles) {
     role.environment.emplace_back("TF_CONFIG", "{task_config}");
     role.arguments = {"{endpoints:ps}"};
@@ -188,7 +188,7 @@ TEST(MakePlan, WaitsForEndpointsOnlyUntilTheNodesHaveMet) {
 }
 
 TEST(MakePlan, KnowsWhatProcessesOfOtherNodesWaitFor) {
-  ChosenMode chosen{parameter_servers(), "--mode"};
+  ChosenMode chosen{parameter_servers(), from_flag("--mode")};
   chosen.mode.roles[2].environment.emplace_back("PORT", "{worker_port}");
   const Cluster cluster = nodes_of(2, 0, {{"worker", 1}, {"ps", 1}});
   const auto plan = make_plan(cluster, chosen, job_of({"train"}), surroundings());
@@ -211,7 +211,7 @@ TEST(TaskConfig, LeavesOutEmptyRolesAndEvaluators) {
 // Who decides success
 
 std::string deciding(const std::vector<RoleSize>& roles, std::vector<std::string> wanted = {}) {
-  ChosenMode chosen{parameter_servers(), "--mode"};
+  ChosenMode chosen{parameter_servers(), from_flag("--mode")};
   chosen.mode.roles[1].decides_without = "chief";
   chosen.mode.roles[2].decides_success = false;
   JobRequest job = job_of({"train"});

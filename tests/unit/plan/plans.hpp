@@ -38,7 +38,7 @@ namespace muster {
 }
 
 [[nodiscard]] inline ChosenMode mode_of(std::vector<RoleTemplate> roles) {
-  return {ModeTemplate{"own", {}, std::move(roles), {}}, "--template"};
+  return {ModeTemplate{"own", {}, std::move(roles), {}}, from_flag("--template")};
 }
 
 [[nodiscard]] inline Snapshot surroundings(std::map<std::string, std::string> variables = {}) {

@@ -11,7 +11,7 @@ namespace {
 
 Result<StopSignals> signals_of(const std::string& value) {
   Settings settings;
-  settings.set("signals-to-handle", {value, "--signals-to-handle"});
+  settings.set("signals-to-handle", {value, from_flag("--signals-to-handle")});
   return StopSignals::read(settings);
 }
 

@@ -44,7 +44,7 @@ class WorkerStreamsTest : public testing::Test {
   ~WorkerStreamsTest() override { fs::remove_all(folder_); }
 
   void set(const std::string& name, const std::string& value) {
-    settings_.set(name, {value, "--" + name});
+    settings_.set(name, {value, from_flag("--" + name)});
     options_.selection = *Selection::read(settings_);
   }
 
@@ -246,7 +246,7 @@ TEST_F(WorkerStreamsTest, WhatAJoinedFileLacksIsSaidOnce) {
 // Lines that are written a second time
 
 TEST_F(WorkerStreamsTest, ChosenLinesOfAllWorkersAreInOneFileWithTheirPrefix) {
-  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   add_worker("worker_0");
   add_worker("worker_1");
   start();
@@ -263,7 +263,7 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfAllWorkersAreInOneFileWithTheirPrefix) {
 }
 
 TEST_F(WorkerStreamsTest, ChosenLinesOfStandardErrorHaveAFileOfTheirOwn) {
-  options_.duplicate_err = *LineFilter::read({"loss", "--duplicate-stderr-filters"});
+  options_.duplicate_err = *LineFilter::read({"loss", from_flag("--duplicate-stderr-filters")});
   set("redirects", "0");
   set("local-ranks-filter", "1");
   add_worker("worker_0");
@@ -278,7 +278,7 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfStandardErrorHaveAFileOfTheirOwn) {
 }
 
 TEST_F(WorkerStreamsTest, EachOfSeveralNodesHasAFileOfChosenLines) {
-  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   plan_.nodes = 2;
   plan_.node_rank = NodeRank{1};
   add_worker("worker_0");
@@ -293,7 +293,7 @@ TEST_F(WorkerStreamsTest, EachOfSeveralNodesHasAFileOfChosenLines) {
 }
 
 TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
-  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   options_.prefix_template = *PrefixTemplate::read(
       {"<${role_name} ${role} ${role_rank} ${local_rank} ${rank} ${global_rank} ${node_rank} "
        "${attempt} ${hostname} ${pid}>",
@@ -316,9 +316,9 @@ TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
 }
 
 TEST_F(WorkerStreamsTest, AFileOfChosenLinesHasNoPrefixWhereTheConsoleHasNone) {
-  options_.duplicate_out = *LineFilter::read({"loss", "--duplicate-stdout-filters"});
+  options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   options_.prefix = When::Never;
-  options_.prefix_template = *PrefixTemplate::read({"${pid}: ", "--prefix-template"});
+  options_.prefix_template = *PrefixTemplate::read({"${pid}: ", from_flag("--prefix-template")});
   add_worker("worker_0");
   add_worker("worker_1");
   start();
