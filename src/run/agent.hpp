@@ -6,8 +6,6 @@
 #include "attempt.hpp"
 #include "output/consoles.hpp"
 #include "process/guard.hpp"
-#include "reasons_to_stay.hpp"
-#include "timers.hpp"
 
 #include <muster/gang/gang.hpp>
 #include <muster/run/run.hpp>
@@ -60,9 +58,7 @@ class Agent {
   [[nodiscard]] gang::GangCallbacks callbacks();
   void start_attempt(const gang::Start& start);
   void say_start(const LaunchPlan& plan, const gang::Start& start) const;
-  void on_slow_console(const std::string& ranks);
   void on_attempt_over();
-  [[nodiscard]] std::string attempt_name() const;
   void bury_attempt();
   [[nodiscard]] std::optional<std::string> look_at_progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
@@ -73,9 +69,7 @@ class Agent {
   // The end.
   void conclude();
   void hurry();
-  void settle();
-  void on_goodbye();
-  void say_why_we_stay();
+  void end_when_settled();
   [[nodiscard]] Outcome make_outcome();
 
   AgentInput input_;
@@ -94,10 +88,7 @@ class Agent {
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_stop_request_{};
   bool is_concluded_ = false;
-  ReasonsToStay reasons_;
-  std::string slow_console_;  ///< the reason that an attempt's console is
-  LaterLook first_look_;      ///< at the reasons, when the end has begun
-  LaterLook next_look_;
+  bool is_done_ = false;  ///< no other agent is waited for
 };
 
 }  // namespace muster

@@ -94,7 +94,7 @@ def test_the_layer_check_objects(repository, file, text, complaint):
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("src/run/a.cpp", "#include <muster/plan/a.hpp>\nvoid a() { ::kill(1, 9); }"),
+        ("src/run/process/a.cpp", "#include <muster/plan/a.hpp>\nvoid a() { ::kill(1, 9); }"),
         ("src/environment/a.cpp", 'auto a = std::getenv("RANK");'),
         ("src/base/yaml.cpp", "#include <yaml-cpp/yaml.h>"),
         ("src/gang/wire/a.cpp", "#include <boost/asio/ip/tcp.hpp>"),
@@ -107,6 +107,62 @@ def test_the_layer_check_lets_pass(repository, file, text):
     done = repository(file, text + "\n")
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def long_function(head, lines):
+    return head + " {\n" + "  a();\n" * (lines - 1) + "}\n"
+
+
+@pytest.fixture
+def sized(tmp_path):
+    """What scripts/sizes --check says about one file in a repository of its own."""
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(SCRIPTS / "sizes", tmp_path / "scripts")
+    run("git", "init", "-q", tmp_path)
+    (tmp_path / "src").mkdir()
+
+    def check(text):
+        (tmp_path / "src" / "a.cpp").write_text(text)
+        return run(tmp_path / "scripts" / "sizes", "--check")
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("\n" * 401, "src/a.cpp: 401 lines"),
+        (long_function("void f()", 41), "src/a.cpp:1: 41 lines in f"),
+        (long_function("A::A(int x) : a_{x}, b_(x)", 41), "41 lines in A::A"),
+        ("class A {\n public:\n" + long_function("auto f() const -> B<int>", 41) + "};", "lines in f"),
+        ("template <class T>\n" + long_function("T f(T a = {})", 41), "41 lines in f"),
+        ("void f(int a, int b, int c, int d, int e, int g);", "6 parameters of f"),
+        ("void f() { g([](int a, int b, int c, int d, int e, int h) {}); }", "6 parameters of a lambda"),
+    ],
+)
+def test_the_sizes_object(sized, text, complaint):
+    done = sized(text)
+
+    assert done.returncode == 1
+    assert complaint in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 400,
+        long_function("void f()", 40),
+        "void f(std::map<int, std::pair<int, int>> a, int b, int c, int d, B<int, int> e);",
+        "namespace a {\n" + long_function("void f()", 30) + long_function("void g()", 30) + "}",
+        "const A a{1, 2, 3, 4, 5, 6, 7};\nauto b = f(1, 2, 3, 4, 5, 6, 7);",
+        "// void f(int a, int b, int c, int d, int e, int g);",
+        'auto a = R"({)";\n' + long_function("void f()", 30),
+    ],
+)
+def test_the_sizes_let_pass(sized, text):
+    done = sized(text)
+
+    assert done.returncode == 0, done.stdout
 
 
 def pytest_with_the_plugin(folder, test):
