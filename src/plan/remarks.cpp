@@ -1,6 +1,7 @@
 // What a plan tells its user at the start: the one line, and what is odd.
 #include "remarks.hpp"
 
+#include <muster/base/rank_words.hpp>
 #include <muster/base/text.hpp>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot) {
   }
   return ", OMP_NUM_THREADS=" + count + " (" +
          count_of(static_cast<std::size_t>(snapshot.cores.count), "allowed core") + " / " +
-         count_of(plan.workers.size(), "worker") + ")";
+         count_of(plan.workers.size(), noun_of(plan.workers)) + ")";
 }
 
 /// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes".
@@ -38,15 +39,6 @@ std::string describe_node(const LaunchPlan& plan) {
                             : "one of " + nodes + " nodes";
 }
 
-/// A scheduler and a parameter server are no workers.
-const char* noun_of(const LaunchPlan& plan) {
-  const bool has_others =
-      std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
-        return !worker.label.empty();
-      });
-  return has_others ? "process" : "worker";
-}
-
 }  // namespace
 
 void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
@@ -54,7 +46,7 @@ void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
                      : ", " + std::to_string(plan.world_size) + " in the job";
   plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
-                         count_of(plan.workers.size(), noun_of(plan)) + " here" + others +
+                         count_of(plan.workers.size(), noun_of(plan.workers)) + " here" + others +
                          describe_threads(plan, snapshot));
 }
 

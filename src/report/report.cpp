@@ -185,7 +185,7 @@ void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
 }
 
 std::string describe_success(const Outcome& outcome) {
-  const std::string here = count_of(outcome.workers.size(), "worker");
+  const std::string here = count_of(outcome.workers.size(), noun_of(outcome.workers));
   const std::string time = " in " + format_seconds(outcome.run_time_seconds) + " s";
   if (outcome.nodes == 1) {
     return here + " succeeded" + time;
@@ -198,27 +198,49 @@ std::string describe_success(const Outcome& outcome) {
                    : here + " here and the others of " + nodes + " succeeded" + time;
 }
 
-}  // namespace
-
-std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
-  std::vector<ReportLine> lines;
+void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome) {
   for (const std::string& remark : outcome.remarks) {
     lines.push_back({Level::Warning, remark});
   }
   add_skew(lines, outcome);
-  const JobEnd& end = outcome.end;
-  for (const PastAttempt& past : end.gang.past_attempts) {
+  for (const PastAttempt& past : outcome.end.gang.past_attempts) {
     lines.push_back(
         {Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
   }
+}
+
+/// False where who failed first is all that there is to say.
+bool says_more_than_a_failure(const JobEnd& end) {
+  return !end.first_failure || end.verdict != Verdict::Failed ||
+         end.exit_code == exit_code_of(EndKind::NoProgress) || end.first_failure->is_early_exit;
+}
+
+json::array workers_document(const Outcome& outcome) {
+  json::array workers;
+  for (const WorkerResult& worker : outcome.workers) {
+    workers.push_back(json::object{{"role", worker.role},
+                                   {"global_rank", worker.global_rank.value},
+                                   {"local_rank", worker.local_rank.value},
+                                   {"outcome", name_of(worker.outcome)},
+                                   {"pid", pid_document(worker.pid)},
+                                   {"exit_code", code_document(worker.status)},
+                                   {"signal", signal_document(worker.status)},
+                                   {"run_time_s", rounded(worker.run_time_seconds)}});
+  }
+  return workers;
+}
+
+}  // namespace
+
+std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
+  std::vector<ReportLine> lines;
+  add_what_came_before(lines, outcome);
+  const JobEnd& end = outcome.end;
   if (end.verdict == Verdict::Succeeded) {
     lines.push_back({Level::Info, describe_success(outcome)});
     return lines;
   }
-  const bool says_more = !end.first_failure || end.verdict != Verdict::Failed ||
-                         end.exit_code == exit_code_of(EndKind::NoProgress) ||
-                         end.first_failure->is_early_exit;
-  if (says_more) {
+  if (says_more_than_a_failure(end)) {
     const Level level = end.verdict == Verdict::Stopped ? Level::Warning : Level::Error;
     lines.push_back({level, end.reason});
   }
@@ -238,17 +260,6 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
 }
 
 json::value to_document(const Outcome& outcome) {
-  json::array workers;
-  for (const WorkerResult& worker : outcome.workers) {
-    workers.push_back(json::object{{"role", worker.role},
-                                   {"global_rank", worker.global_rank.value},
-                                   {"local_rank", worker.local_rank.value},
-                                   {"outcome", name_of(worker.outcome)},
-                                   {"pid", pid_document(worker.pid)},
-                                   {"exit_code", code_document(worker.status)},
-                                   {"signal", signal_document(worker.status)},
-                                   {"run_time_s", rounded(worker.run_time_seconds)}});
-  }
   json::value document =
       json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
                    {"exit_code", outcome.end.exit_code},
@@ -261,7 +272,7 @@ json::value to_document(const Outcome& outcome) {
                    {"first_failure", first_failure_document(outcome)},
                    {"gang", gang_document(outcome)},
                    {"past_attempts", past_attempts_document(outcome)},
-                   {"workers", std::move(workers)},
+                   {"workers", workers_document(outcome)},
                    {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
   make_valid_utf8(document);
   return document;

@@ -19,19 +19,14 @@ namespace {
 
 constexpr std::chrono::milliseconds kEchoOfAStop{100};
 
-std::vector<WorkerResult> never_started(const LaunchPlan& plan) {
-  std::vector<WorkerResult> results;
-  for (const WorkerPlan& worker : plan.workers) {
-    results.push_back({.role = worker.role,
-                       .global_rank = worker.global_rank,
-                       .local_rank = worker.local_rank,
-                       .outcome = WorkerOutcome::NeverStarted,
-                       .pid = -1,
-                       .status = std::nullopt,
-                       .run_time_seconds = 0});
-  }
-  return results;
-}
+// Reasons to stay.
+constexpr const char* kEndOfJob = "the end of the job";
+constexpr const char* kGoodbye = "goodbye of the gang";
+constexpr const char* kLastLines = "the last lines on the console";
+
+/// An end that takes longer than this is worth a word to whoever wants to know.
+constexpr std::chrono::milliseconds kQuickEnd{300};
+constexpr std::chrono::seconds kLookInterval{5};
 
 Result<std::vector<WorkerPort>> reserve_ports(const JobPlan& job) {
   const int count = job.ports_to_reserve;
@@ -53,7 +48,9 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       reserved_(reserve_ports(input.job)),
       gang_(io_, setup_with_ports(), callbacks()),
       signals_(io_),
-      lifeline_(io_) {}
+      lifeline_(io_),
+      first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
+      next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }) {}
 
 gang::GangCallbacks Agent::callbacks() {
   return {.start_attempt = [this](const gang::Start& start) { start_attempt(start); },
@@ -65,11 +62,7 @@ gang::GangCallbacks Agent::callbacks() {
           .kill_attempt = [this] { attempt_->kill(); },
           .reserve_port = [this] { return reserve_port(); },
           .leave = [this](const JobEnd& end) { leave(end); },
-          .done =
-              [this] {
-                is_done_ = true;
-                end_when_settled();
-              }};
+          .done = [this] { on_goodbye(); }};
 }
 
 int Agent::run() {
@@ -81,13 +74,16 @@ int Agent::run() {
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
   wait_for(signals_, &Agent::on_signals);
+  reasons_.add(kEndOfJob);
   if (reserved_) {
     gang_.start();
   } else {  // the gang never hears of this node
-    is_done_ = true;
     leave(make_end(EndKind::SystemRefused, reserved_.error().message));
+    on_goodbye();
   }
-  io_.run();
+  // Signals and the guard are waited for until then, and are no reason.
+  while (!reasons_.is_empty() && io_.run_one() > 0) {
+  }
   return end_ ? end_->exit_code : exit_code_of(EndKind::SystemRefused);
 }
 
@@ -185,11 +181,28 @@ void Agent::start_attempt(const gang::Start& start) {
   attempt_->on_interrupt = [this] {
     gang_.notify(gang::StopSignal{SIGINT, /*workers_know=*/true});
   };
+  attempt_->on_slow_console = [this](const std::string& ranks) { on_slow_console(ranks); };
   attempt_->on_over = [this] { on_attempt_over(); };
+  reasons_.add(attempt_name());
   attempt_->start();
 }
 
+std::string Agent::attempt_name() const {
+  return "attempt " + std::to_string(attempt_->plan().attempt);
+}
+
+void Agent::on_slow_console(const std::string& ranks) {
+  reasons_.remove(slow_console_);
+  slow_console_ = "console of " + ranks;
+  reasons_.add(slow_console_);
+  first_look_.ask();
+}
+
 void Agent::on_attempt_over() {
+  reasons_.remove(slow_console_);
+  reasons_.remove(attempt_name());
+  first_look_.cancel();
+  next_look_.cancel();
   for (std::string& missing : attempt_->describe_missing()) {
     remarks_.push_back(std::move(missing));
   }
@@ -265,6 +278,13 @@ gang::GangSetup Agent::setup_with_ports() const {
 
 void Agent::leave(const JobEnd& end) {
   end_ = end;
+  if (attempt_) {
+    attempt_->cancel();
+  }
+  reasons_.add(kGoodbye);
+  reasons_.add(kLastLines);
+  reasons_.remove(kEndOfJob);
+  first_look_.ask();
   conclude();
 }
 
@@ -276,12 +296,28 @@ void Agent::conclude() {
   }
   is_concluded_ = true;
   input_.conclude(make_outcome());
-  end_when_settled();
+  settle();
 }
 
-void Agent::end_when_settled() {
-  if (is_concluded_ && is_done_ && consoles_.are_settled([this] { end_when_settled(); })) {
-    io_.stop();
+/// A reason until the consoles have taken everything.
+void Agent::settle() {
+  reasons_.add(kLastLines);
+  if (is_concluded_ && consoles_.are_settled([this] { settle(); })) {
+    reasons_.remove(kLastLines);
+  }
+}
+
+/// Nobody waits for this agent any more. Something may have been said while others were waited for.
+void Agent::on_goodbye() {
+  settle();
+  reasons_.remove(kGoodbye);
+}
+
+/// For --verbose: once the end has taken longer than a moment, and then every few seconds.
+void Agent::say_why_we_stay() {
+  if (is_said(Level::Debug) && !reasons_.is_empty()) {
+    say_debug("the end waits for: " + reasons_.describe());
+    next_look_.ask();
   }
 }
 
@@ -293,7 +329,7 @@ void Agent::hurry() {
     is_concluded_ = true;
     input_.conclude(make_outcome());
   }
-  io_.stop();
+  reasons_.leave_now();
 }
 
 Outcome Agent::make_outcome() {
@@ -308,7 +344,7 @@ Outcome Agent::make_outcome() {
     outcome.nodes = attempt_->plan().nodes;
     outcome.workers = attempt_->results();
   } else {
-    outcome.workers = never_started(input_.job.plan);
+    outcome.workers = results_without_start(input_.job.plan);
   }
   outcome.remarks = remarks_;
   for (std::string& loss : consoles_.describe_losses()) {

@@ -6,6 +6,8 @@
 #include "attempt.hpp"
 #include "output/consoles.hpp"
 #include "process/guard.hpp"
+#include "reasons_to_stay.hpp"
+#include "timers.hpp"
 
 #include <muster/gang/gang.hpp>
 #include <muster/run/run.hpp>
@@ -58,7 +60,9 @@ class Agent {
   [[nodiscard]] gang::GangCallbacks callbacks();
   void start_attempt(const gang::Start& start);
   void say_start(const LaunchPlan& plan, const gang::Start& start) const;
+  void on_slow_console(const std::string& ranks);
   void on_attempt_over();
+  [[nodiscard]] std::string attempt_name() const;
   void bury_attempt();
   [[nodiscard]] std::optional<std::string> look_at_progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
@@ -69,7 +73,9 @@ class Agent {
   // The end.
   void conclude();
   void hurry();
-  void end_when_settled();
+  void settle();
+  void on_goodbye();
+  void say_why_we_stay();
   [[nodiscard]] Outcome make_outcome();
 
   AgentInput input_;
@@ -88,7 +94,10 @@ class Agent {
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_stop_request_{};
   bool is_concluded_ = false;
-  bool is_done_ = false;  ///< no other agent is waited for
+  ReasonsToStay reasons_;
+  std::string slow_console_;  ///< the reason that an attempt's console is
+  LaterLook first_look_;      ///< at the reasons, when the end has begun
+  LaterLook next_look_;
 };
 
 }  // namespace muster

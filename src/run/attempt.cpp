@@ -2,29 +2,25 @@
 // counts as one.
 #include "attempt.hpp"
 
-#include "run_folder.hpp"
-
-#include <muster/base/write_all.hpp>
 #include <muster/environment/marker.hpp>
-#include <muster/logs/error_file.hpp>
-#include <muster/logs/messages.hpp>
 
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <set>
+#include <utility>
 
 namespace muster {
 namespace {
 
-constexpr std::chrono::seconds kClosedPipesDelay{1};
-constexpr std::chrono::seconds kProgressInterval{10};
-
-constexpr std::size_t kErrorFileBytes = std::size_t{1} << 20U;
+/// A worker that closes its output is usually about to end.
+constexpr std::chrono::seconds kSilentDelay{1};
+/// What helps a worker, such as Python's resource tracker, ends by itself in a few milliseconds.
+constexpr std::chrono::milliseconds kLeftoversDelay{500};
 
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
   std::vector<bool> deciding;
@@ -53,23 +49,38 @@ Attempt::Attempt(boost::asio::io_context& io,
     : io_(io),
       input_(input),
       plan_(std::move(plan)),
-      services_(std::move(services)),
+      reader_(reader_of_input(plan_, input.options)),
       streams_(io, consoles, plan_, input.options, input.variables, input.log_folder),
       supervisor_(deciding_workers(plan_)),
       workers_(
           plan_, input.inherited, WorkerSurroundings{input.variables, worker_marker(input, plan_)}),
       sweeper_(::getpid()),
-      terminal_(input.guard, /*is_wanted=*/reader_of_input().has_value()),
+      terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
+      starter_(io, StarterParts{plan_, workers_, streams_, terminal_, reader_}),
+      successes_(plan_, workers_),
+      words_(plan_, workers_, supervisor_),
+      services_(std::move(services)),
+      listeners_({&words_, &services_}),
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
-      grace_timer_(io),
-      kill_timer_(io),
-      progress_timer_(io),
-      closed_pipes_timer_(io),
-      null_input_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
-      grace_(input.options.grace) {}
+      grace_(io, input.options.grace),
+      kill_rounds_(io, workers_, sweeper_),
+      silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
+      leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
+      early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }) {
+  connect_parts();
+}
+
+void Attempt::connect_parts() {
+  streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
+  starter_.before_first = [this] { return prepare(); };
+  starter_.on_started = [this](std::size_t worker) { tell(&AttemptListener::on_started, worker); };
+  starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
+  grace_.on_end = [this] { on_grace_ended(); };
+  grace_.on_progress = [this] { tell(&AttemptListener::on_still_waiting, grace_.left()); };
+  kill_rounds_.on_round = std::bind_front(&Attempt::on_kill_round, this);
+}
 
 void Attempt::start() {
-  streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   wait_for_deaths();
   carry_out(supervisor_.start());
   process();  // without workers here there is nothing to wait for
@@ -83,20 +94,11 @@ void Attempt::stop(int signal,
   collect_deaths();
   process();
   if (most_grace) {
-    shorten_grace(*most_grace);
+    grace_.shorten(*most_grace);
   }
-  order_ = reason;
+  request_.order = reason;
   events_.emplace_back(StopOrdered{signal});
   process();
-}
-
-/// The leader is lost, and the next attempt of the others counts on an end here.
-void Attempt::shorten_grace(std::chrono::milliseconds most) {
-  grace_ = std::min(grace_, most);
-  if (grace_runs_ && Clock::now() + most < grace_timer_.expiry()) {
-    grace_timer_.expires_after(most);
-    grace_timer_.async_wait(std::bind_front(&Attempt::on_grace_ended, this));
-  }
 }
 
 void Attempt::request_stop(int signal) {
@@ -111,9 +113,8 @@ void Attempt::kill() {
 }
 
 void Attempt::pass_on(int signal) {
-  const auto reader = reader_of_input();
-  if (signal == SIGCONT && reader && workers_.is_alive(*reader)) {
-    terminal_.lend_again(workers_.pid(*reader));
+  if (signal == SIGCONT && reader_ && workers_.is_alive(*reader_)) {
+    terminal_.lend_again(workers_.pid(*reader_));
   }
   workers_.signal_all(signal);
 }
@@ -125,18 +126,18 @@ void Attempt::look_for_deaths() {
 
 void Attempt::look_for_stops() {
   look_for_deaths();
-  say_who_was_stopped();
+  for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
+    if (terminal_.is_ours() && stopped.worker == reader_) {
+      terminal_.stop_guard();                // Ctrl-Z
+    } else if (stopped.signal != SIGTSTP) {  // that one came through us
+      tell(&AttemptListener::on_stopped, stopped);
+    }
+  }
 }
 
 void Attempt::cancel() {
-  grace_runs_ = false;
-  grace_timer_.cancel();
-  progress_timer_.cancel();
-  kill_timer_.cancel();
-  closed_pipes_timer_.cancel();
-  ErrorCode ignored;  // it is closed in any case
-  deaths_.close(ignored);
-  terminal_.give_back();  // before the next attempt asks for it
+  rest();
+  early_ends_.cancel();
 }
 
 // --- What wakes the loop ------------------------------------------------------------------------
@@ -156,83 +157,69 @@ void Attempt::on_deaths(const ErrorCode& error) {
   }
 }
 
-void Attempt::on_grace_ended(const ErrorCode& error) {
-  if (error) {
-    return;
+void Attempt::on_grace_ended() {
+  if (leftovers_look_.is_asked_for()) {
+    leftovers_look_.cancel();
+    look_at_leftovers();
   }
   collect_deaths();
   process();
-  say_who_is_overdue();
+  request_.grace = grace_.length();
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    if (workers_.is_alive(i)) {
+      tell(&AttemptListener::on_overdue, i, request_);
+    }
+  }
   events_.emplace_back(GraceEnded{});
   process();
 }
 
-/// Killing races with forking, so it goes in rounds until nothing is left.
-void Attempt::on_kill_round(const ErrorCode& error) {
-  if (error || supervisor_.is_finished()) {
-    return;
-  }
-  workers_.signal_all(SIGKILL);  // works without /proc, too
-  const std::vector<Process> found = sweeper_.kill_round({});
+void Attempt::on_kill_round(const std::vector<Process>& found, bool is_too_late) {
   collect_deaths();
-  if (Clock::now() > kill_deadline_) {
-    say_error("could not kill " +
-              (found.empty() ? "a process that /proc does not show" : describe_processes(found)) +
-              "; leaving it behind");
+  if (is_too_late) {
+    tell(&AttemptListener::on_not_killed, found);
     events_.emplace_back(GaveUpWaiting{});
   }
   process();
-  if (!supervisor_.is_finished()) {
-    kill_timer_.expires_after(kKillRound);
-    kill_timer_.async_wait(std::bind_front(&Attempt::on_kill_round, this));
+}
+
+void Attempt::on_output_end(std::size_t worker) {
+  if (workers_.is_alive(worker) && streams_.has_ended(worker)) {
+    silent_look_.ask();  // if it goes on, its user should know where its lines went
   }
 }
 
-void Attempt::on_closed_pipes(const ErrorCode& error) {
-  closed_pipes_check_runs_ = false;
-  if (error) {
-    return;
-  }
-  collect_deaths();
+void Attempt::on_start_failure(const StartFailure& failure) {
+  events_.emplace_back(WorkerNotStarted{failure.worker, failure.error.exit_code()});
   process();
-  for (std::size_t i = 0; i < next_to_start_; ++i) {
-    if (workers_.is_alive(i) && streams_.has_ended(i) && said_closed_pipes_.insert(i).second) {
-      say_warning("rank " + to_string(plan_.workers[i].global_rank) +
-                  " closed its standard output and error and runs on");
+}
+
+void Attempt::look_at_silent_workers() {
+  look_for_deaths();
+  for (std::size_t i = 0; i < starter_.tried(); ++i) {
+    if (workers_.is_alive(i) && streams_.has_ended(i)) {
+      tell(&AttemptListener::on_silent, i);
     }
   }
 }
 
-void Attempt::on_output_end(std::size_t worker) {
-  if (closed_pipes_check_runs_ || !workers_.is_alive(worker) || !streams_.has_ended(worker)) {
+void Attempt::look_at_leftovers() {
+  look_for_deaths();
+  if (supervisor_.is_finished()) {
     return;
   }
-  // Usually it is about to end. If not, its user should know where its lines went.
-  closed_pipes_check_runs_ = true;
-  closed_pipes_timer_.expires_after(kClosedPipesDelay);
-  closed_pipes_timer_.async_wait(std::bind_front(&Attempt::on_closed_pipes, this));
+  const std::vector<Process> left = sweeper_.leftovers({});
+  tell(&AttemptListener::on_left_behind, left);
+  sweeper_.ask_to_end(left, request_.signal);
 }
 
-/// Starts one worker and comes back through the loop: with a thousand of them, a signal or a death
-/// in between must not wait for the last.
-void Attempt::on_start_turn() {
-  if (start_was_cancelled_ || next_to_start_ == plan_.workers.size()) {
-    return;
+void Attempt::look_at_early_ends() {
+  look_for_deaths();
+  for (const std::size_t worker : early_ends_.take()) {
+    if (is_succeeding()) {
+      tell(&AttemptListener::on_early_end, worker);
+    }
   }
-  const std::size_t worker = next_to_start_++;
-  if (auto started = start_worker(worker); !started) {
-    unstartable_ = worker;
-    start_error_ = started.error().message;
-    start_was_cancelled_ = true;
-    events_.emplace_back(WorkerNotStarted{worker, started.error().exit_code()});
-    process();
-    return;
-  }
-  say_memory_refusal();
-  if (is_said(Level::Debug)) {
-    say_debug(describe_worker(worker) + " started: " + plan_.workers[worker].argv.front());
-  }
-  boost::asio::post(io_, std::bind_front(&Attempt::on_start_turn, this));
 }
 
 // --- From what happened to events ---------------------------------------------------------------
@@ -241,15 +228,17 @@ void Attempt::collect_deaths() {
   const std::vector<Death> deaths = workers_.reaper().collect();
   for (const Death& death : deaths) {
     workers_.note_end(death.worker);  // of all, before anything is asked about the living
-    services_->on_worker_ended(death.worker);
   }
   const bool is_unasked = supervisor_.is_undisturbed();
   for (const Death& death : deaths) {
-    say_death(death);
+    tell(&AttemptListener::on_ended, death);
     if (terminal_.is_ours() && death.status.signal() == SIGINT) {
       // Ctrl-C on the terminal goes to the worker's group, not to us.
       events_.emplace_back(StopRequested{SIGINT});
       on_interrupt();
+    }
+    if (is_unasked) {
+      early_ends_.note(death);
     }
     events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked});
   }
@@ -275,10 +264,15 @@ bool Attempt::is_nothing_left() const {
   return !supervisor_.has_living_workers() && !supervisor_.is_finished() && !Reaper::has_children();
 }
 
+/// Nobody has failed here, and nobody has asked for the end.
+bool Attempt::is_succeeding() const {
+  return supervisor_.conclusion().verdict == Verdict::Succeeded && request_.order.empty();
+}
+
 // --- What the supervisor wants ------------------------------------------------------------------
 
 void Attempt::act(const StartWorkers& /*action*/) {
-  boost::asio::post(io_, std::bind_front(&Attempt::on_start_turn, this));
+  starter_.start();
 }
 
 void Attempt::act(const TellFailure& /*action*/) {
@@ -286,178 +280,104 @@ void Attempt::act(const TellFailure& /*action*/) {
 }
 
 void Attempt::act(const TellSuccess& action) {
-  gang::Succeeded succeeded;
-  succeeded.is_last = action.is_last;
-  if (action.worker) {
-    const WorkerPlan& planned = plan_.workers[*action.worker];
-    // The gang is told about those that matter to it, not about thousands.
-    const bool is_worth_telling =
-        action.is_last || !success_was_told_ || planned.global_rank.value == 0;
-    if (!is_worth_telling) {
-      return;
-    }
-    success_was_told_ = true;
-    succeeded.global_rank = planned.global_rank;
-    succeeded.local_rank = planned.local_rank;
-    succeeded.role = planned.role;
-    succeeded.pid = workers_.pid(*action.worker);
-    succeeded.run_time_seconds = workers_.run_time_seconds(*action.worker);
+  if (const auto message = successes_.message_for(action)) {
+    on_success(*message);
   }
-  on_success(succeeded);
 }
 
 void Attempt::act(const CancelStart& /*action*/) {
-  if (!start_was_cancelled_ && next_to_start_ < plan_.workers.size()) {
-    start_was_cancelled_ = true;
-    events_.emplace_back(WorkerNotStarted{next_to_start_, 0});
+  if (const auto first = starter_.cancel()) {
+    events_.emplace_back(WorkerNotStarted{*first, 0});
   }
 }
 
 void Attempt::act(const AskToEnd& action) {
-  asked_with_ = action.signal;
+  request_.signal = action.signal;
+  request_.grace = grace_.length();
   workers_.signal_all(action.signal);
   workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
   const std::set<pid_t> living = workers_.living_pids();
-  if (living.size() < next_to_start_ && Reaper::has_children()) {
+  if (living.size() < starter_.tried() && Reaper::has_children()) {
     sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
   }
-  say_why_it_stops();
+  tell(&AttemptListener::on_asked_to_end, request_);
 }
 
+/// After a success there is time to see what ends by itself.
 void Attempt::act(const EndLeftovers& /*action*/) {
-  if (Reaper::has_children()) {
-    const std::vector<Process> left = sweeper_.leftovers({});
-    say_what_is_left(left);
-    sweeper_.ask_to_end(left, asked_with_);
+  if (!Reaper::has_children()) {
+    return;
+  }
+  if (is_succeeding()) {
+    leftovers_look_.ask();
+  } else {
+    sweeper_.ask_to_end(sweeper_.leftovers({}), request_.signal);
   }
 }
 
 void Attempt::act(const StartGrace& /*action*/) {
-  grace_runs_ = true;
-  grace_timer_.expires_after(grace_);
-  grace_timer_.async_wait(std::bind_front(&Attempt::on_grace_ended, this));
-  progress_timer_.expires_after(kProgressInterval);
-  progress_timer_.async_wait(std::bind_front(&Attempt::on_progress, this));
-}
-
-void Attempt::on_progress(const ErrorCode& error) {
-  if (error || supervisor_.is_finished()) {
-    return;
-  }
-  say_who_is_awaited();
-  progress_timer_.expires_after(kProgressInterval);
-  progress_timer_.async_wait(std::bind_front(&Attempt::on_progress, this));
+  grace_.start();
 }
 
 void Attempt::act(const KillEverything& /*action*/) {
-  grace_runs_ = false;
-  grace_timer_.cancel();
-  progress_timer_.cancel();
-  kill_deadline_ = Clock::now() + kKillLimit;
-  kill_timer_.expires_at(Clock::now());
-  kill_timer_.async_wait(std::bind_front(&Attempt::on_kill_round, this));
+  grace_.cancel();
+  leftovers_look_.cancel();
+  kill_rounds_.start();
 }
 
 void Attempt::act(const Finish& /*action*/) {
-  cancel();
+  rest();
   boost::asio::post(io_, std::bind_front(&Attempt::finish, this));
+}
+
+/// Nothing is alive, so nothing of it is waited for.
+void Attempt::rest() {
+  grace_.cancel();
+  kill_rounds_.cancel();
+  silent_look_.cancel();
+  leftovers_look_.cancel();
+  ErrorCode ignored;  // it is closed in any case
+  deaths_.close(ignored);
+  terminal_.give_back();  // before the next attempt asks for it
 }
 
 /// Every process has ended: what they wrote is read and shown, and only then is the attempt over.
 void Attempt::finish() {
-  if (is_over_) {
+  if (phase_ == Phase::Over) {
     return;
   }
-  is_over_ = streams_.finish(std::bind_front(&Attempt::finish, this));
-  waits_for_console_ = !is_over_;
-  if (is_over_) {
-    services_->stop();
-    on_over();
+  if (!streams_.finish(std::bind_front(&Attempt::finish, this))) {
+    phase_ = Phase::Showing;
+    on_slow_console(streams_.describe_awaited());
+    return;
   }
+  phase_ = Phase::Over;
+  tell(&AttemptListener::on_over);
+  on_over();
 }
 
-/// The worker that inherits standard input: the one that was chosen, else a single one. The chosen one
-/// may be missing: as another node this one may have fewer workers than were expected.
-std::optional<std::size_t> Attempt::reader_of_input() const {
-  if (input_.options.stdin_rank) {
-    const auto chosen = static_cast<std::size_t>(input_.options.stdin_rank->value);
-    return chosen < plan_.workers.size() ? std::optional(chosen) : std::nullopt;
-  }
-  return plan_.workers.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt;
-}
+// --- Before the first start ---------------------------------------------------------------------
 
-// --- The start of a worker ----------------------------------------------------------------------
-
-Result<> Attempt::start_worker(std::size_t worker) {
-  if (worker == 0) {
-    remove_old_error_files();
-    if (auto started = services_->start(plan_); !started) {
-      return started;
+Result<> Attempt::prepare() {
+  remove_old_error_files(plan_);
+  for (AttemptListener* const listener : listeners_) {
+    if (auto ready = listener->before_first_start(plan_); !ready) {
+      return ready;
     }
   }
-  const bool reads_input = reader_of_input() == worker;
-  auto started = workers_.start(worker,
-                                reads_input ? STDIN_FILENO : null_input_.get(),
-                                reads_input ? terminal_.fd() : -1,
-                                [this, worker](UniqueFd out, UniqueFd err) {
-                                  return streams_.connect(worker, std::move(out), std::move(err));
-                                });
-  if (started) {
-    streams_.note_start(worker, workers_.pid(worker));
-    services_->on_worker_started(worker);
-  }
-  return started;
+  return {};
 }
-
-/// What a worker of an older attempt wrote must not be taken for the word of a new one.
-void Attempt::remove_old_error_files() const {
-  for (const WorkerPlan& worker : plan_.workers) {
-    if (plan_.attempt > 0 && !worker.error_file.empty()) {
-      (void)::unlink(worker.error_file.c_str());  // usually there is none
-    }
-  }
-}
-
-// --- What became of it --------------------------------------------------------------------------
 
 std::vector<WorkerResult> Attempt::results() const {
-  std::vector<WorkerResult> results;
-  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
-    const WorkerPlan& planned = plan_.workers[i];
-    results.push_back({.role = planned.role,
-                       .global_rank = planned.global_rank,
-                       .local_rank = planned.local_rank,
-                       .outcome = supervisor_.outcome(i),
-                       .pid = workers_.pid(i),
-                       .status = supervisor_.status(i),
-                       .run_time_seconds = workers_.run_time_seconds(i)});
-  }
-  return results;
+  return results_of(view());
 }
 
 std::optional<Failure> Attempt::failure() const {
-  const Conclusion conclusion = supervisor_.conclusion();
-  if (!conclusion.first_failure) {
-    return std::nullopt;
-  }
-  const std::size_t worker = *conclusion.first_failure;
-  const WorkerPlan& planned = plan_.workers[worker];
-  Failure failure;
-  failure.node = plan_.node_rank;
-  failure.host = input_.options.host_name;
-  failure.role = planned.role;
-  failure.global_rank = planned.global_rank;
-  failure.local_rank = planned.local_rank;
-  failure.pid = workers_.pid(worker);
-  failure.status = supervisor_.status(worker);
-  failure.exit_code = conclusion.exit_code;
-  failure.run_time_seconds = workers_.run_time_seconds(worker);
-  failure.start_error = unstartable_ == worker ? start_error_ : "";
-  failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
-  failure.last_lines = streams_.last_lines(worker);
-  failure.knows_order = workers_.knows_order();
-  failure.label = planned.label;
-  return failure;
+  return failure_of(view(), input_.options.host_name);
+}
+
+AttemptView Attempt::view() const {
+  return {plan_, workers_, supervisor_, streams_, starter_.failure()};
 }
 
 }  // namespace muster

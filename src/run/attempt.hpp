@@ -3,28 +3,34 @@
 // One attempt: the workers of this node from their start until nothing of them is left. Turns what
 // happens into events for the supervisor, and what it decides into system calls. Private to run/.
 
+#include "attempt_results.hpp"
+#include "attempt_services.hpp"
+#include "attempt_words.hpp"
+#include "early_ends.hpp"
 #include "output/consoles.hpp"
 #include "output/worker_streams.hpp"
 #include "process/sweeper.hpp"
 #include "process/terminal.hpp"
 #include "process/workers.hpp"
+#include "success_telling.hpp"
+#include "timers.hpp"
+#include "worker_starter.hpp"
 
 #include <muster/gang/events.hpp>
 #include <muster/run/run.hpp>
-#include <muster/service/service.hpp>
 #include <muster/supervise/supervisor.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 namespace muster {
 
@@ -54,9 +60,14 @@ class Attempt {
   std::function<void(const gang::Succeeded& succeeded)> on_success;
   /// Ctrl-C on the terminal reached a worker, and not us.
   std::function<void()> on_interrupt;
+  /// Nothing is alive, and a console takes the last lines of these workers slowly: "rank 3". May be
+  /// called several times.
+  std::function<void(const std::string& ranks)> on_slow_console;
   /// Nothing is alive, and what was written has been read.
   std::function<void()> on_over;
 
+  /// To be called before `start`. A listener outlives the attempt; its words come first.
+  void add(AttemptListener& listener) { listeners_.push_back(&listener); }
   void start();
 
   /// Orders the workers to end, with at most so much of their grace, also if it runs already.
@@ -75,7 +86,7 @@ class Attempt {
   /// To be called at SIGCHLD.
   void look_for_stops();
   /// True when the last process has ended, and only a slow console keeps the attempt from being over.
-  [[nodiscard]] bool waits_for_console() const { return waits_for_console_ && !is_over_; }
+  [[nodiscard]] bool waits_for_console() const { return phase_ == Phase::Showing; }
   /// Looks again whether it is over, such as when the consoles have been abandoned.
   void finish();
   /// Waits for nothing any more. To be called before it is destroyed, which must happen in a later
@@ -93,25 +104,40 @@ class Attempt {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
+  enum class Phase {
+    Running,
+    Showing,  ///< nothing is alive, and a console has not taken everything
+    Over
+  };
+
+  void connect_parts();
+  template <typename... Parameters, typename... Arguments>
+  void tell(void (AttemptListener::*what)(Parameters...), const Arguments&... arguments) {
+    for (AttemptListener* const listener : listeners_) {
+      (listener->*what)(arguments...);
+    }
+  }
 
   // What wakes the loop.
   void wait_for_deaths();
   void on_deaths(const ErrorCode& error);
-  void on_grace_ended(const ErrorCode& error);
-  void on_kill_round(const ErrorCode& error);
-  void on_closed_pipes(const ErrorCode& error);
-  void on_progress(const ErrorCode& error);
-  void on_start_turn();
+  void on_grace_ended();
+  void on_kill_round(const std::vector<Process>& found, bool is_too_late);
   void on_output_end(std::size_t worker);
+  void on_start_failure(const StartFailure& failure);
+  void look_at_silent_workers();
+  void look_at_leftovers();
+  void look_at_early_ends();
 
   // From what happened to events.
   void collect_deaths();
   void process();
   void carry_out(const std::vector<Action>& actions);
   [[nodiscard]] bool is_nothing_left() const;
+  [[nodiscard]] bool is_succeeding() const;
+  [[nodiscard]] AttemptView view() const;
 
   // What the supervisor wants.
   void act(const StartWorkers& action);
@@ -123,57 +149,34 @@ class Attempt {
   void act(const StartGrace& action);
   void act(const KillEverything& action);
   void act(const Finish& action);
-  void shorten_grace(std::chrono::milliseconds most);
+  void rest();
 
-  // The start of a worker.
-  [[nodiscard]] Result<> start_worker(std::size_t worker);
-  [[nodiscard]] std::optional<std::size_t> reader_of_input() const;
-  void remove_old_error_files() const;
-
-  // What the user should know: attempt_words.cpp.
-  [[nodiscard]] std::string describe_worker(std::size_t worker) const;
-  [[nodiscard]] std::vector<int> living_ranks() const;
-  [[nodiscard]] std::string describe_failure(std::size_t worker) const;
-  void say_why_it_stops() const;
-  void say_death(const Death& death) const;
-  void say_memory_refusal();
-  void say_what_is_left(const std::vector<Process>& left);
-  void say_who_was_stopped();
-  void say_who_is_overdue() const;
-  void say_who_is_awaited() const;
+  // Before the first start.
+  [[nodiscard]] Result<> prepare();
 
   boost::asio::io_context& io_;
   AttemptInput input_;
   LaunchPlan plan_;
-  std::unique_ptr<Services> services_;
+  std::optional<std::size_t> reader_;  ///< of standard input
   WorkerStreams streams_;
   Supervisor supervisor_;
   Workers workers_;
   Sweeper sweeper_;
   Terminal terminal_;
+  WorkerStarter starter_;
+  SuccessTelling successes_;
+  AttemptWords words_;
+  AttemptServices services_;
+  std::vector<AttemptListener*> listeners_;
   Descriptor deaths_;
-  boost::asio::steady_timer grace_timer_;
-  boost::asio::steady_timer kill_timer_;
-  boost::asio::steady_timer progress_timer_;
-  boost::asio::steady_timer closed_pipes_timer_;
-  UniqueFd null_input_;
+  Grace grace_;
+  KillRounds kill_rounds_;
+  LaterLook silent_look_;
+  LaterLook leftovers_look_;
+  EarlyEnds early_ends_;
   std::deque<Event> events_;
-  std::chrono::milliseconds grace_;
-  Clock::time_point kill_deadline_{};
-  std::size_t next_to_start_ = 0;
-  bool start_was_cancelled_ = false;
-  bool leftovers_were_said_ = false;
-  bool closed_pipes_check_runs_ = false;
-  bool success_was_told_ = false;
-  bool waits_for_console_ = false;
-  bool grace_runs_ = false;
-  bool is_over_ = false;
-  int asked_with_ = SIGTERM;  ///< the signal with which the workers were asked to end
-  std::string order_;         ///< why they were ordered to end
-  std::optional<std::size_t> unstartable_;
-  std::string start_error_;
-  bool said_memory_refusal_ = false;
-  std::set<std::size_t> said_closed_pipes_;
+  EndRequest request_{.signal = SIGTERM, .order = {}, .grace = {}};
+  Phase phase_ = Phase::Running;
 };
 
 }  // namespace muster

@@ -1,27 +1,40 @@
-// What an attempt tells its user while it runs.
-#include "attempt.hpp"
+// Sentences alone: docs/troubleshooting.md explains each of them.
+#include "attempt_words.hpp"
 
+#include "process/sweeper.hpp"
+
+#include <muster/base/rank_words.hpp>
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
+
+#include <csignal>
 
 namespace muster {
 namespace {
 
-double seconds_of(std::chrono::nanoseconds duration) {
-  return std::chrono::duration<double>(duration).count();
+std::string seconds_of(std::chrono::nanoseconds duration) {
+  return format_seconds(std::chrono::duration<double>(duration).count()) + " s";
+}
+
+/// "python3 train.py": what an interpreter reads is what its user knows.
+std::string program_of(const WorkerPlan& worker) {
+  const std::vector<std::string>& argv = worker.argv;
+  const bool names_it = argv.size() > 1 && !argv[1].starts_with('-');
+  const std::string script = worker.script.empty() && names_it ? readable(argv[1]) : worker.script;
+  return argv.front() + (script.empty() ? "" : " " + script);
 }
 
 }  // namespace
 
-std::string Attempt::describe_worker(std::size_t worker) const {
+std::string AttemptWords::describe(std::size_t worker) const {
   const WorkerPlan& planned = plan_.workers[worker];
   return describe_rank(planned.global_rank, planned.label) + " (pid " +
          std::to_string(workers_.pid(worker)) + ")";
 }
 
-std::vector<int> Attempt::living_ranks() const {
+std::vector<int> AttemptWords::living_ranks() const {
   std::vector<int> ranks;
-  for (std::size_t i = 0; i < next_to_start_; ++i) {
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
       ranks.push_back(plan_.workers[i].global_rank.value);
     }
@@ -29,69 +42,91 @@ std::vector<int> Attempt::living_ranks() const {
   return ranks;
 }
 
-std::string Attempt::describe_failure(std::size_t worker) const {
-  if (unstartable_ == worker) {
-    const WorkerPlan& planned = plan_.workers[worker];
-    return describe_rank(planned.global_rank, planned.label) + " could not be started";
+void AttemptWords::on_started(std::size_t worker) {
+  // Once, however many workers it concerns: containers forbid the call for all of them.
+  if (workers_.memory_refusal() != 0 && !said_memory_refusal_) {
+    said_memory_refusal_ = true;
+    say_warning(
+        system_error("the workers are bound to their CPUs but not to their memory, which is "
+                     "taken where it is first touched: set_mempolicy",
+                     workers_.memory_refusal())
+            .message);
   }
-  return describe_worker(worker) + " failed (" + supervisor_.status(worker)->describe() + ")";
+  if (is_said(Level::Debug)) {
+    say_debug(describe(worker) + " started: " + program_of(plan_.workers[worker]));
+  }
+}
+
+void AttemptWords::on_ended(const Death& death) {
+  if (is_said(Level::Debug)) {
+    const std::vector<int> living = living_ranks();
+    say_debug(describe(death.worker) + " ended: " + death.status.describe() +
+              (living.empty() ? "" : "; still running: " + describe_ranks(living)));
+  }
+}
+
+void AttemptWords::on_silent(std::size_t worker) {
+  if (said_silent_.insert(worker).second) {
+    say_warning("rank " + to_string(plan_.workers[worker].global_rank) +
+                " closed its standard output and error and runs on");
+  }
+}
+
+void AttemptWords::on_stopped(const Stopped& stopped) {
+  say_warning(describe(stopped.worker) + " was stopped by " + signal_name(stopped.signal) +
+              "; it goes on with 'kill -CONT " + std::to_string(stopped.pid) + "'");
+}
+
+void AttemptWords::on_early_end(std::size_t worker) {
+  say_warning(describe(worker) + " ended with exit code 0 while workers that it serves run on");
+}
+
+std::string AttemptWords::describe_failure(std::size_t worker) const {
+  if (const auto status = supervisor_.status(worker)) {
+    return describe(worker) + " failed (" + status->describe() + ")";
+  }
+  const WorkerPlan& planned = plan_.workers[worker];
+  return describe_rank(planned.global_rank, planned.label) + " could not be started";
+}
+
+std::string AttemptWords::describe_reason(const EndRequest& request) const {
+  const Conclusion conclusion = supervisor_.conclusion();
+  if (conclusion.first_failure) {
+    return describe_failure(*conclusion.first_failure);
+  }
+  return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received"
+                                : request.order;
 }
 
 /// The wait may be long, so it is said at its start what happened and how long it can take.
-void Attempt::say_why_it_stops() const {
+void AttemptWords::on_asked_to_end(const EndRequest& request) {
   const std::size_t living = living_ranks().size();
   if (living == 0) {
     return;
   }
-  const Conclusion conclusion = supervisor_.conclusion();
-  std::string reason;
-  if (conclusion.first_failure) {
-    reason = describe_failure(*conclusion.first_failure);
-  } else if (conclusion.stop_signal) {
-    reason = signal_name(*conclusion.stop_signal) + " received";
-  } else if (!order_.empty()) {
-    reason = order_;
-  }
-  say_info(reason + ": asking " + count_of(living, "worker") + " to end (" +
-           signal_name(asked_with_) + "), killing what is left after " +
-           format_seconds(seconds_of(grace_)) + " s");
+  const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
+  say_info(describe_reason(request) + ": asking " + count_of(living, noun_of(plan_.workers)) +
+           " to end (" + signal_name(request.signal) + "), killing what is left after " +
+           seconds_of(request.grace) + (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
 }
 
-void Attempt::say_death(const Death& death) const {
-  if (is_said(Level::Debug)) {
-    const std::vector<int> living = living_ranks();
-    say_debug(describe_worker(death.worker) + " ended: " + death.status.describe() +
-              (living.empty() ? "" : "; still running: ranks " + describe_ranges(living)));
-  }
-}
-
-void Attempt::say_who_is_awaited() const {
+void AttemptWords::on_still_waiting(std::chrono::nanoseconds left) {
   const std::vector<int> ranks = living_ranks();
-  const double left = seconds_of(grace_timer_.expiry() - Clock::now());
-  say_info(
-      "waiting for " +
-      (ranks.empty() ? "processes that workers left behind" : "ranks " + describe_ranges(ranks)) +
-      " to end, " + format_seconds(left) + " s left");
+  say_info("waiting for " +
+           (ranks.empty() ? "processes that workers left behind" : describe_ranks(ranks)) +
+           " to end, " + seconds_of(left) + " left");
 }
 
-/// Once, however many workers it concerns: containers forbid the call for all of them.
-void Attempt::say_memory_refusal() {
-  if (workers_.memory_refusal() == 0 || said_memory_refusal_) {
-    return;
-  }
-  said_memory_refusal_ = true;
-  say_warning(system_error("the workers are bound to their CPUs but not to their memory, which is "
-                           "taken where it is first touched: set_mempolicy",
-                           workers_.memory_refusal())
-                  .message);
+void AttemptWords::on_overdue(std::size_t worker, const EndRequest& request) {
+  say_warning(describe(worker) + " did not end within " + seconds_of(request.grace) + " of " +
+              signal_name(request.signal) + ": killing it");
 }
 
-void Attempt::say_what_is_left(const std::vector<Process>& left) {
-  const bool is_success = supervisor_.conclusion().verdict == Verdict::Succeeded && order_.empty();
-  if (left.empty() || !is_success || leftovers_were_said_) {
+void AttemptWords::on_left_behind(const std::vector<Process>& left) {
+  if (left.empty() || said_what_is_left_) {
     return;
   }
-  leftovers_were_said_ = true;
+  said_what_is_left_ = true;
   const bool is_one = left.size() == 1;
   say_warning("all workers have ended, but " +
               (is_one ? std::string("1 process that they started is")
@@ -99,26 +134,10 @@ void Attempt::say_what_is_left(const std::vector<Process>& left) {
               " left behind: " + describe_processes(left) + "; ending " + (is_one ? "it" : "them"));
 }
 
-void Attempt::say_who_was_stopped() {
-  for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
-    if (terminal_.is_ours() && stopped.worker == reader_of_input()) {
-      terminal_.stop_guard();                // Ctrl-Z
-    } else if (stopped.signal != SIGTSTP) {  // that one came through us
-      say_warning(describe_worker(stopped.worker) + " was stopped by " +
-                  signal_name(stopped.signal) + "; it goes on with 'kill -CONT " +
-                  std::to_string(stopped.pid) + "'");
-    }
-  }
-}
-
-void Attempt::say_who_is_overdue() const {
-  const double seconds = seconds_of(grace_);
-  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
-    if (workers_.is_alive(i)) {
-      say_warning(describe_worker(i) + " did not end within " + format_seconds(seconds) + " s of " +
-                  signal_name(asked_with_) + ": killing it");
-    }
-  }
+void AttemptWords::on_not_killed(const std::vector<Process>& left) {
+  say_error("could not kill " +
+            (left.empty() ? "a process that /proc does not show" : describe_processes(left)) +
+            "; leaving it behind");
 }
 
 }  // namespace muster

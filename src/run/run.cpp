@@ -3,6 +3,7 @@
 #include "process/marker.hpp"
 #include "run_folder.hpp"
 
+#include <muster/base/rank_words.hpp>
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/run/run.hpp>
@@ -42,7 +43,7 @@ Result<> check_descriptors(const JobPlan& job, const RunOptions& options) {
     return {};
   }
   return Error{ErrorKind::System,
-               "cannot start " + count_of(plan.workers.size(), "worker") +
+               "cannot start " + count_of(plan.workers.size(), noun_of(plan.workers)) +
                    (ports > 0 ? " with " + count_of(ports, "port") : std::string()) +
                    (links > 0 ? " and lead " + std::to_string(links) + " nodes" : std::string()) +
                    ": that takes " + std::to_string(needed) +

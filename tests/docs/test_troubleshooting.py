@@ -37,7 +37,7 @@ OTHER_TEXTS = {
     "nodes.slots of the others": "a field",
     "all workers succeeded": "a reason in the report",
     "worker not started": "a reason in the report",
-    "ending what is left": "a state",
+    "apply its policy": "advice in the report",
     "unchecked error:": "a bug",
 }
 

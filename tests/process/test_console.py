@@ -399,6 +399,26 @@ class TestSlowAndStalledReaders:
             assert numbers == list(range(self.BYTES // 64))
         assert len(lines) == 2 * (self.BYTES // 64)
 
+    def test_verbose_names_whose_console_the_end_waits_for(self, muster):
+        read_end, write_end = os.pipe()
+        script = "head -c 200000 /dev/zero | tr '\\0' x"
+        job = muster.start("-v", "--", "sh", "-c", script, stdout=write_end)
+        os.close(write_end)
+        job.err.wait_for("console of rank 0")
+
+        console = self.read_slowly(read_end, lambda size: None)
+
+        os.close(read_end)
+        assert job.end(5) == 0
+        assert console == b"x" * 200_000
+        assert job.said_about("the end waits for", "attempt 0, console of rank 0")
+
+    def test_nothing_is_said_about_an_end_that_waits_for_nothing(self, muster):
+        job = muster.run("-v", "--", "true")
+
+        assert job.code == 0
+        assert "the end waits" not in job.err.text
+
     def test_a_slow_reader_loses_nothing(self, muster, worker):
         read_end, write_end = os.pipe()
         job = self.start(muster, worker, write_end)

@@ -171,6 +171,26 @@ def test_servers_are_stopped_when_those_who_decide_are_done(muster, roles, ender
     assert ended_well == succeeded
 
 
+def test_servers_are_not_counted_as_workers(muster):
+    job = muster.run("--mode=ps", "--roles=worker=1,ps=1", "--", "true")
+
+    assert job.code == 0, job.words()
+    assert job.said_about("2 processes succeeded in")
+    assert "2 workers" not in job.err.text
+
+
+def test_a_server_that_ends_early_with_0_is_noticed(muster):
+    program = f'{ROLE} test "$role" = ps || exec sleep 1000'
+    options = ["--mode=ps", "--roles=worker=1,ps=1"]
+    job = muster.start(*options, "--", "sh", "-c", program, "sh")
+
+    job.err.wait_for("while workers that it serves run on")
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+    assert job.said_about("(ps 0) (pid ", "ended with exit code 0 while workers that it serves run on")
+
+
 def test_a_server_that_dies_before_the_end_fails_the_job(muster):
     program = f'{ROLE} test "$role" != ps || exit 3; exec sleep 1000'
     job = muster.run("--mode=ps", "--", "sh", "-c", program, "sh", report=True)

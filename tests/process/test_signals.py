@@ -215,6 +215,20 @@ def test_a_second_signal_kills_at_once(muster, worker, second):
     assert job.end(1) in (143, 128 + second)
 
 
+def test_ctrl_c_says_that_a_second_one_kills(muster, worker):
+    job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"))
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGINT)
+    job.out.wait_for("got INT", times=2)
+    said = job.said_about("SIGINT received: asking 2 workers to end (SIGINT)")
+    assert said.endswith("killing what is left after 30.00 s, or at a second Ctrl-C")
+    time.sleep(LATER)
+    job.signal(signal.SIGINT)
+
+    assert job.end(2) == 130
+
+
 def test_term_after_success_of_all_workers_is_still_success(muster, worker):
     """The worker has ended with 0; only a process that it left behind keeps muster busy."""
     job = muster.start("--grace=0.5", "--", worker("leave_a_grandchild"), "stubborn")

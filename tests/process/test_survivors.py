@@ -228,9 +228,24 @@ def test_a_child_that_a_worker_leaves_behind_is_ended_and_the_job_succeeds(muste
 
     left = job.out.text.split()[1]
     assert job.code == 0
-    assert job.seconds < 1
+    assert job.seconds < 2
     assert f"pid {left} (leave_a_grandc" in job.said_about("1 process", "left behind")
     muster.assert_no_survivors()
+
+
+def test_a_helper_that_ends_by_itself_in_a_moment_is_not_called_left_behind(muster):
+    """Python's resource tracker lives a few milliseconds longer than whoever used mp.spawn."""
+    (muster.folder / "spawn.py").write_text(
+        "import multiprocessing\n"
+        "if __name__ == '__main__':\n"
+        "    process = multiprocessing.get_context('spawn').Process(target=print)\n"
+        "    process.start()\n"
+        "    process.join()\n"
+    )
+    job = muster.run("spawn.py")
+
+    assert job.code == 0
+    assert "left behind" not in job.err.text
 
 
 def test_a_stubborn_child_that_a_worker_leaves_behind_is_killed_after_the_grace(muster, worker):

@@ -231,6 +231,13 @@ void Output::close() {
   }
 }
 
+bool Output::waits_for_console(std::size_t worker) const {
+  return std::any_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
+    const Console* const console = stream->route.console;
+    return stream->route.worker == worker && console != nullptr && !console->is_settled();
+  });
+}
+
 std::vector<std::string> Output::last_lines(std::size_t worker) const {
   for (const auto& stream : streams_) {
     if (stream->route.worker == worker && stream->route.is_error) {

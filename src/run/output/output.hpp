@@ -68,6 +68,8 @@ class Output {
 
   /// True when all streams of a worker have ended.
   [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
+  /// True when a console that shows this worker has not taken everything yet.
+  [[nodiscard]] bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
   /// One sentence for each file that lacks bytes.

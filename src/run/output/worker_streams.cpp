@@ -1,10 +1,12 @@
 // Decides nothing that the plan and the options do not say: it connects.
 #include "worker_streams.hpp"
 
+#include <muster/base/rank_words.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace muster {
@@ -184,6 +186,17 @@ bool WorkerStreams::finish(const std::function<void()>& next) {
     consoles_.on_relief = nullptr;
   }
   return consoles_.are_settled(next);
+}
+
+std::string WorkerStreams::describe_awaited() const {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    if (output_.waits_for_console(i)) {
+      ranks.push_back(plan_.workers[i].global_rank.value);
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return describe_ranks(ranks);
 }
 
 }  // namespace muster

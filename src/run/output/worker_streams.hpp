@@ -50,6 +50,9 @@ class WorkerStreams {
   /// console must take bytes first; then `next` is called once that has happened.
   [[nodiscard]] bool finish(const std::function<void()>& next);
 
+  /// Whose lines a console has not taken yet: "rank 3". To be asked when `finish` has said so.
+  [[nodiscard]] std::string describe_awaited() const;
+
   /// One sentence for each file that lacks bytes. To be called once, at the end.
   [[nodiscard]] std::vector<std::string> describe_missing() const {
     return output_.describe_missing();

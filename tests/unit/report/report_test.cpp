@@ -24,6 +24,13 @@ TEST(DescribeOutcome, IsOneQuietLineOnSuccess) {
   EXPECT_EQ(lines[0].level, Level::Info);
 }
 
+TEST(DescribeOutcome, CallsNoSchedulerAWorker) {
+  Outcome outcome = success();
+  outcome.workers.back().label = "scheduler";
+
+  EXPECT_EQ(texts_of(outcome), Lines{"4 processes succeeded in 1.30 s"});
+}
+
 TEST(DescribeOutcome, SaysWhoFailedFirstAndWhyAndWhoWasOnlyStopped) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
   outcome.end.first_failure->last_lines = {

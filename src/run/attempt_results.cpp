@@ -1,0 +1,79 @@
+// Joins the plan with what happened to it.
+#include "attempt_results.hpp"
+
+#include "run_folder.hpp"
+
+#include <muster/logs/error_file.hpp>
+
+#include <unistd.h>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kErrorFileBytes = std::size_t{1} << 20U;
+
+WorkerResult planned_result(const WorkerPlan& planned) {
+  WorkerResult result;
+  result.role = planned.role;
+  result.label = planned.label;
+  result.global_rank = planned.global_rank;
+  result.local_rank = planned.local_rank;
+  return result;
+}
+
+}  // namespace
+
+std::vector<WorkerResult> results_without_start(const LaunchPlan& plan) {
+  std::vector<WorkerResult> results;
+  for (const WorkerPlan& planned : plan.workers) {
+    results.push_back(planned_result(planned));
+  }
+  return results;
+}
+
+std::vector<WorkerResult> results_of(const AttemptView& attempt) {
+  std::vector<WorkerResult> results = results_without_start(attempt.plan);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].outcome = attempt.supervisor.outcome(i);
+    results[i].pid = attempt.workers.pid(i);
+    results[i].status = attempt.supervisor.status(i);
+    results[i].run_time_seconds = attempt.workers.run_time_seconds(i);
+  }
+  return results;
+}
+
+std::optional<Failure> failure_of(const AttemptView& attempt, const std::string& host_name) {
+  const Conclusion conclusion = attempt.supervisor.conclusion();
+  if (!conclusion.first_failure) {
+    return std::nullopt;
+  }
+  const std::size_t worker = *conclusion.first_failure;
+  const WorkerPlan& planned = attempt.plan.workers[worker];
+  const auto& unstarted = attempt.start_failure;
+  Failure failure;
+  failure.node = attempt.plan.node_rank;
+  failure.host = host_name;
+  failure.role = planned.role;
+  failure.global_rank = planned.global_rank;
+  failure.local_rank = planned.local_rank;
+  failure.pid = attempt.workers.pid(worker);
+  failure.status = attempt.supervisor.status(worker);
+  failure.exit_code = conclusion.exit_code;
+  failure.run_time_seconds = attempt.workers.run_time_seconds(worker);
+  failure.start_error = unstarted && unstarted->worker == worker ? unstarted->error.message : "";
+  failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
+  failure.last_lines = attempt.streams.last_lines(worker);
+  failure.knows_order = attempt.workers.knows_order();
+  failure.label = planned.label;
+  return failure;
+}
+
+void remove_old_error_files(const LaunchPlan& plan) {
+  for (const WorkerPlan& worker : plan.workers) {
+    if (plan.attempt > 0 && !worker.error_file.empty()) {
+      (void)::unlink(worker.error_file.c_str());  // usually there is none
+    }
+  }
+}
+
+}  // namespace muster

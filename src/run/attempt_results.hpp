@@ -1,0 +1,41 @@
+#pragma once
+
+// What became of an attempt, for the gang and for the report. Private to run/.
+
+#include "output/worker_streams.hpp"
+#include "process/workers.hpp"
+#include "worker_starter.hpp"
+
+#include <muster/plan/launch_plan.hpp>
+#include <muster/run/outcome.hpp>
+#include <muster/supervise/supervisor.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Who knows something about it.
+struct AttemptView {
+  const LaunchPlan& plan;
+  const Workers& workers;
+  const Supervisor& supervisor;
+  const WorkerStreams& streams;
+  const std::optional<StartFailure>& start_failure;
+};
+
+[[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
+
+/// To be called before the first start: what a worker of an older attempt wrote must not be taken for the
+/// word of a new one.
+void remove_old_error_files(const LaunchPlan& plan);
+
+/// Of a plan that was never carried out.
+[[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
+
+/// The first failure of this node with its last lines; empty if there was none.
+[[nodiscard]] std::optional<Failure> failure_of(const AttemptView& attempt,
+                                                const std::string& host_name);
+
+}  // namespace muster

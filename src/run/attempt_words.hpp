@@ -1,0 +1,49 @@
+#pragma once
+
+// What an attempt tells its user while it runs. Private to run/.
+
+#include "attempt_listener.hpp"
+#include "process/workers.hpp"
+
+#include <muster/plan/launch_plan.hpp>
+#include <muster/supervise/supervisor.hpp>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Says it, and remembers what is to be said once.
+class AttemptWords : public AttemptListener {
+ public:
+  /// All of them outlive it.
+  AttemptWords(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor)
+      : plan_(plan), workers_(workers), supervisor_(supervisor) {}
+
+  void on_started(std::size_t worker) override;
+  void on_ended(const Death& death) override;
+  void on_silent(std::size_t worker) override;
+  void on_stopped(const Stopped& stopped) override;
+  void on_early_end(std::size_t worker) override;
+  void on_asked_to_end(const EndRequest& request) override;
+  void on_still_waiting(std::chrono::nanoseconds left) override;
+  void on_overdue(std::size_t worker, const EndRequest& request) override;
+  void on_left_behind(const std::vector<Process>& left) override;
+  void on_not_killed(const std::vector<Process>& left) override;
+
+ private:
+  [[nodiscard]] std::string describe(std::size_t worker) const;
+  [[nodiscard]] std::string describe_failure(std::size_t worker) const;
+  [[nodiscard]] std::string describe_reason(const EndRequest& request) const;
+  [[nodiscard]] std::vector<int> living_ranks() const;
+
+  const LaunchPlan& plan_;
+  const Workers& workers_;
+  const Supervisor& supervisor_;
+  bool said_memory_refusal_ = false;
+  bool said_what_is_left_ = false;
+  std::set<std::size_t> said_silent_;
+};
+
+}  // namespace muster

@@ -1,0 +1,25 @@
+// From a supervisor's action to what the gang hears of it.
+#include "success_telling.hpp"
+
+namespace muster {
+
+std::optional<gang::Succeeded> SuccessTelling::message_for(const TellSuccess& success) {
+  gang::Succeeded message;
+  message.is_last = success.is_last;
+  if (!success.worker) {  // none here decides
+    return message;
+  }
+  const WorkerPlan& planned = plan_.workers[*success.worker];
+  if (has_told_one_ && !success.is_last && planned.global_rank.value != 0) {
+    return std::nullopt;
+  }
+  has_told_one_ = true;
+  message.global_rank = planned.global_rank;
+  message.local_rank = planned.local_rank;
+  message.role = planned.role;
+  message.pid = workers_.pid(*success.worker);
+  message.run_time_seconds = workers_.run_time_seconds(*success.worker);
+  return message;
+}
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+#pragma once
+
+// Which successes the gang is told. Private to run/.
+
+#include "process/workers.hpp"
+
+#include <muster/gang/events.hpp>
+#include <muster/plan/launch_plan.hpp>
+#include <muster/supervise/supervisor.hpp>
+
+#include <optional>
+
+namespace muster {
+
+/// The gang is told about those that matter to it, not about thousands: the first one of this node, rank
+/// 0, and the last one.
+class SuccessTelling {
+ public:
+  SuccessTelling(const LaunchPlan& plan, const Workers& workers) : plan_(plan), workers_(workers) {}
+
+  /// What the gang is told, without its `attempt`; empty: nothing.
+  [[nodiscard]] std::optional<gang::Succeeded> message_for(const TellSuccess& success);
+
+ private:
+  const LaunchPlan& plan_;
+  const Workers& workers_;
+  bool has_told_one_ = false;
+};
+
+}  // namespace muster

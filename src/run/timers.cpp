@@ -1,0 +1,108 @@
+// Timers alone: what to do when one ends is told to whoever set it.
+#include "timers.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kProgressInterval{10};
+
+}  // namespace
+
+void LaterLook::ask() {
+  if (is_asked_for_) {
+    return;
+  }
+  is_asked_for_ = true;
+  timer_.expires_after(delay_);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && is_asked_for_) {
+      is_asked_for_ = false;
+      look_();
+    }
+  });
+}
+
+void LaterLook::cancel() {
+  is_asked_for_ = false;
+  timer_.cancel();
+}
+
+Grace::Grace(boost::asio::io_context& io, std::chrono::milliseconds length)
+    : timer_(io),
+      progress_(io,
+                kProgressInterval,
+                [this] {
+                  progress_.ask();
+                  on_progress();
+                }),
+      length_(length) {}
+
+void Grace::start() {
+  runs_ = true;
+  timer_.expires_after(length_);
+  wait();
+  progress_.ask();
+}
+
+void Grace::wait() {
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && runs_) {
+      on_end();
+    }
+  });
+}
+
+void Grace::shorten(std::chrono::milliseconds most) {
+  length_ = std::min(length_, most);
+  if (runs_ && Clock::now() + most < timer_.expiry()) {
+    timer_.expires_after(most);
+    wait();
+  }
+}
+
+void Grace::cancel() {
+  runs_ = false;
+  timer_.cancel();
+  progress_.cancel();
+}
+
+std::chrono::nanoseconds Grace::left() const {
+  return timer_.expiry() - Clock::now();
+}
+
+void KillRounds::start() {
+  runs_ = true;
+  deadline_ = Clock::now() + kKillLimit;
+  timer_.expires_at(Clock::now());
+  wait();
+}
+
+void KillRounds::wait() {
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && runs_) {
+      round();
+    }
+  });
+}
+
+void KillRounds::round() {
+  workers_.signal_all(SIGKILL);  // works without /proc, too
+  const std::vector<Process> found = sweeper_.kill_round({});
+  on_round(found, Clock::now() > deadline_);
+  if (runs_) {
+    timer_.expires_after(kKillRound);
+    wait();
+  }
+}
+
+void KillRounds::cancel() {
+  runs_ = false;
+  timer_.cancel();
+}
+
+}  // namespace muster

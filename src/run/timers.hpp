@@ -1,0 +1,88 @@
+#pragma once
+
+// The times of an attempt: a look that is taken later, the grace, the rounds of killing. Private to
+// run/. A timer that was cancelled calls nothing any more.
+
+#include "process/sweeper.hpp"
+#include "process/workers.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+namespace muster {
+
+/// Calls once, a moment later, however often it is asked for until then.
+class LaterLook {
+ public:
+  LaterLook(boost::asio::io_context& io,
+            std::chrono::milliseconds delay,
+            std::function<void()> look)
+      : timer_(io), delay_(delay), look_(std::move(look)) {}
+
+  void ask();
+  void cancel();
+  [[nodiscard]] bool is_asked_for() const { return is_asked_for_; }
+
+ private:
+  boost::asio::steady_timer timer_;
+  std::chrono::milliseconds delay_;
+  std::function<void()> look_;
+  bool is_asked_for_ = false;
+};
+
+/// The time between asking workers to end and killing them.
+class Grace {
+ public:
+  Grace(boost::asio::io_context& io, std::chrono::milliseconds length);
+
+  std::function<void()> on_end;
+  /// Every ten seconds until then.
+  std::function<void()> on_progress;
+
+  void start();
+  /// From here on it is not longer than this, and ends no later than so long from now.
+  void shorten(std::chrono::milliseconds most);
+  void cancel();
+
+  [[nodiscard]] std::chrono::milliseconds length() const { return length_; }
+  [[nodiscard]] std::chrono::nanoseconds left() const;
+
+ private:
+  void wait();
+
+  boost::asio::steady_timer timer_;
+  LaterLook progress_;
+  std::chrono::milliseconds length_;
+  bool runs_ = false;
+};
+
+/// Killing races with forking, so it goes in rounds until nothing is left.
+class KillRounds {
+ public:
+  KillRounds(boost::asio::io_context& io, const Workers& workers, Sweeper& sweeper)
+      : timer_(io), workers_(workers), sweeper_(sweeper) {}
+
+  /// After each round. `found` was still there at its begin; too late: nobody waits for it any longer.
+  std::function<void(const std::vector<Process>& found, bool is_too_late)> on_round;
+
+  void start();
+  void cancel();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void wait();
+  void round();
+
+  boost::asio::steady_timer timer_;
+  const Workers& workers_;
+  Sweeper& sweeper_;
+  Clock::time_point deadline_{};
+  bool runs_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,23 @@
+"""What muster says about its workers while they run."""
+
+
+def test_verbose_says_which_script_was_started(muster):
+    (muster.folder / "ok.py").write_text("print('ok')\n")
+
+    implied = muster.run("-v", "ok.py")
+    named = muster.run("-v", "--", "python3", "ok.py")
+
+    for job in (implied, named):
+        assert job.code == 0, job.words()
+        assert job.said_about("rank 0 (pid ", "started: ").endswith("python3 ok.py")
+
+
+def test_verbose_names_a_single_rank_that_still_runs_as_one(muster):
+    go = muster.folder / "go"
+    script = f'test $RANK = 0 || until test -e "{go}"; do sleep 0.05; done'
+    job = muster.start("-v", "--nproc-per-node=2", "--", "sh", "-c", script)
+    job.err.wait_for("still running: rank 1\n")
+
+    go.touch()
+
+    assert job.end() == 0

@@ -1,0 +1,72 @@
+// Looks that are taken later, and the grace.
+#include "run/timers.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(LaterLook, IsTakenOnceHoweverOftenItIsAskedFor) {
+  boost::asio::io_context io;
+  int looks = 0;
+  LaterLook look(io, milliseconds(1), [&] { ++looks; });
+  look.ask();
+  look.ask();
+  EXPECT_TRUE(look.is_asked_for());
+
+  io.run();
+
+  EXPECT_EQ(looks, 1);
+  EXPECT_FALSE(look.is_asked_for());
+}
+
+TEST(LaterLook, IsNotTakenWhenItWasCancelled) {
+  boost::asio::io_context io;
+  int looks = 0;
+  LaterLook look(io, milliseconds(1), [&] { ++looks; });
+  look.ask();
+  look.cancel();
+
+  io.run();
+
+  EXPECT_EQ(looks, 0);
+}
+
+TEST(Grace, EndsOnce) {
+  boost::asio::io_context io;
+  Grace grace(io, milliseconds(1));
+  int ends = 0;
+  grace.on_end = [&] {
+    ++ends;
+    grace.cancel();
+  };
+  grace.start();
+
+  io.run();
+
+  EXPECT_EQ(ends, 1);
+}
+
+TEST(Grace, CanBeMadeShorterWhileItRuns) {
+  boost::asio::io_context io;
+  Grace grace(io, std::chrono::hours(1));
+  int ends = 0;
+  grace.on_end = [&] {
+    ++ends;
+    grace.cancel();
+  };
+  grace.start();
+  grace.shorten(milliseconds(1));
+  EXPECT_EQ(grace.length(), milliseconds(1));
+  grace.shorten(std::chrono::hours(2));
+  EXPECT_EQ(grace.length(), milliseconds(1)) << "never longer";
+
+  io.run();
+
+  EXPECT_EQ(ends, 1);
+}
+
+}  // namespace
+}  // namespace muster
