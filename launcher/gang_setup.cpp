@@ -16,10 +16,10 @@ std::uint64_t random_number() {
 }
 
 gang::Lead who_leads(const Cluster& cluster) {
-  if (!cluster.has_node_rank) {
+  if (!cluster.node.rank) {
     return gang::Lead::IfItsOurs;
   }
-  return cluster.node_rank.value == 0 ? gang::Lead::Always : gang::Lead::Never;
+  return cluster.node.rank->value == 0 ? gang::Lead::Always : gang::Lead::Never;
 }
 
 /// The token that the user gives, else the secret that the platform has shared already.
@@ -52,7 +52,7 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
 /// What all agents must start: the mode, and how many processes each role has where that was given,
 /// such as "ps chief=1,worker=2".
 std::string describe_mode(const LaunchPlan& plan, const Cluster& cluster) {
-  return plan.mode + (cluster.roles.empty() ? "" : " " + to_text(cluster.roles));
+  return plan.mode + (cluster.job.roles.empty() ? "" : " " + to_text(cluster.job.roles));
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
   setup.lead = who_leads(cluster);
   setup.host = cluster.master_address;
   setup.port = cluster.gang_port;
-  if (cluster.nodes > 1) {
+  if (cluster.job.most_nodes > 1) {
     auto key = make_key(gang_options, cluster);
     if (!key) {
       return key.error();
@@ -73,29 +73,27 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
     setup.key = std::move(*key);
   }
 
-  setup.policy.least_nodes = cluster.least_nodes;
-  setup.policy.most_nodes = cluster.nodes;
+  setup.policy.least_nodes = cluster.job.least_nodes;
+  setup.policy.most_nodes = cluster.job.most_nodes;
   setup.policy.grace = options.grace;
   setup.policy.hosts = cluster.hosts;
   setup.policy.options = gang_options;
   setup.policy.options.token.clear();  // it is in the key
-  setup.policy.total_slots = cluster.total_slots;
+  setup.policy.total_slots = cluster.job.total_slots;
 
   gang::Join& join = setup.participant.join;
   join.version = MUSTER_VERSION;
-  join.job_id = cluster.job_id;
-  if (cluster.has_node_rank) {
-    join.node_rank = cluster.node_rank;
-  }
-  join.least_nodes = cluster.least_nodes;
-  join.most_nodes = cluster.nodes;
-  join.total_slots = cluster.total_slots.value_or(0);
+  join.job_id = cluster.job.job_id;
+  join.node_rank = cluster.node.rank;
+  join.least_nodes = cluster.job.least_nodes;
+  join.most_nodes = cluster.job.most_nodes;
+  join.total_slots = cluster.job.total_slots.value_or(0);
   join.mode = describe_mode(plan, cluster);
-  join.slots = cluster.local_slots();
+  join.slots = cluster.node.slots;
   join.host = options.host_name;
   join.grace_seconds = std::chrono::duration<double>(options.grace).count();
   // As they come over a link: what is too long or no text is changed there, and compared.
-  setup.policy.job_id = gang::as_sent(cluster.job_id);
+  setup.policy.job_id = gang::as_sent(cluster.job.job_id);
   setup.policy.mode = gang::as_sent(join.mode);
   setup.participant.seed = random_number();
   setup.participant.leader =

@@ -53,7 +53,7 @@ Result<JobPlan> make_job_plan(const Planned& planned,
   result.ports_to_reserve = most_listeners(planned.mode->mode, *planned.cluster);
   result.plan_for = [&planned, &job, &snapshot](const gang::Start& start) {
     const Cluster& cluster = *planned.cluster;
-    const Placement placement = to_placement(start, cluster, cluster.local_slots());
+    const Placement placement = to_placement(start, cluster, cluster.node.slots);
     return make_plan(cluster, placement, *planned.mode, job, snapshot);
   };
   return result;

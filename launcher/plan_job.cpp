@@ -79,14 +79,21 @@ Result<Planned> plan_job(const CommandLine& line, JobRequest& job, const Snapsho
   }
   add_worker_arguments(mode->mode, line);
   pass_stop_signals(*mode, line.settings);
-  const auto cluster = describe_cluster(snapshot, line.settings, roles_to_be_given(mode->mode));
+  const auto request = read_cluster_request(line.settings);
+  if (!request) {
+    return request.error();
+  }
+  const auto cluster = describe_cluster(
+      snapshot,
+      *request,
+      {mode->mode.name, mode->mode.digest, roles_to_be_given(mode->mode), job.success_roles});
   if (!cluster) {
     return cluster.error();
   }
   if (auto checked = check_job(job, *cluster, *mode, snapshot); !checked) {
     return checked.error();
   }
-  if (auto bound = bind_job(job, line.settings, mode->mode.name, snapshot, cluster->local_slots());
+  if (auto bound = bind_job(job, line.settings, mode->mode.name, snapshot, cluster->node.slots);
       !bound) {
     return bound.error();
   }

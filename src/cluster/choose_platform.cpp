@@ -11,20 +11,21 @@ namespace {
 
 /// A mode that counts its roles wants task lists. Another one needs them only if they tell of other
 /// nodes and nothing else does.
-bool are_lists_wanted(const Snapshot& snapshot, const Settings& settings, const Roles& roles) {
-  const bool is_described =
-      settings.has("nnodes") || settings.has("total-workers") || find_bare(snapshot);
+bool are_lists_wanted(const Snapshot& snapshot, const ClusterRequest& request, const Roles& roles) {
+  const bool is_described = request.nodes || request.workers || find_bare(snapshot);
   return !roles.empty() || (!is_described && are_several_tasks(snapshot));
 }
 
-Choice detect_platform(const Snapshot& snapshot, const Settings& settings, const Roles& roles) {
+Choice detect_platform(const Snapshot& snapshot,
+                       const ClusterRequest& request,
+                       const Roles& roles) {
   // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
   if (is_already_worker(snapshot)) {
     return {nullptr, "", {}};
   }
   for (const Platform& platform : platforms()) {
     const auto sign = platform.find_sign(snapshot);
-    if (sign && (!platform.is_list_of_tasks || are_lists_wanted(snapshot, settings, roles))) {
+    if (sign && (!platform.is_list_of_tasks || are_lists_wanted(snapshot, request, roles))) {
       return {&platform, "", from_variable(*sign)};
     }
   }
@@ -34,11 +35,11 @@ Choice detect_platform(const Snapshot& snapshot, const Settings& settings, const
 }  // namespace
 
 Result<Choice> choose_platform(const Snapshot& snapshot,
-                               const Settings& settings,
+                               const ClusterRequest& request,
                                const Roles& roles) {
-  const auto wanted = settings.find("platform");
+  const auto wanted = request.platform;
   if (!wanted) {
-    return detect_platform(snapshot, settings, roles);
+    return detect_platform(snapshot, request, roles);
   }
   if (wanted->value == "flags" || wanted->value == "single") {
     return Choice{nullptr, wanted->value, wanted->source};

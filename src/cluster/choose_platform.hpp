@@ -18,7 +18,7 @@ struct Choice {
 
 /// --platform, else the most specific platform whose sign is there. `roles` as for describe_cluster.
 [[nodiscard]] Result<Choice> choose_platform(const Snapshot& snapshot,
-                                             const Settings& settings,
+                                             const ClusterRequest& request,
                                              const Roles& roles);
 
 }  // namespace muster

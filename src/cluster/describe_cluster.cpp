@@ -3,6 +3,7 @@
 #include "choose_platform.hpp"
 #include "platform.hpp"
 #include "ports.hpp"
+#include "restarts.hpp"
 #include "roles.hpp"
 #include "slots.hpp"
 
@@ -18,55 +19,31 @@ namespace {
 constexpr int kDefaultPort = 29'500;
 
 template <typename T>
-Result<> override_field(std::optional<Sourced<T>>& field,
-                        const Settings& settings,
-                        std::string_view name,
-                        Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
-  if (const auto setting = settings.find(name)) {
-    auto value = reader(*setting);
-    if (!value) {
-      return value.error();
-    }
-    field = std::move(*value);
+void override_field(std::optional<T>& field, const std::optional<T>& given) {
+  if (given) {
+    field = given;
   }
-  return {};
 }
 
-/// Flags and MUSTER_* variables replace what the platform says, field by field.
-Result<> apply_settings(Findings& findings, const Settings& settings) {
-  const auto nodes = settings.find("nnodes");
-  if (auto read = nodes ? read_node_range(findings, *nodes) : Result<>(); !read) {
-    return read;
-  }
-  if (nodes) {
+/// What the user says replaces what the platform says, field by field.
+void apply_request(Findings& findings, const ClusterRequest& request) {
+  if (request.nodes) {
+    set_nodes(findings, *request.nodes);
     findings.workers.reset();  // those of the platform's nodes
   }
   // A job of one node has only one rank, whatever the platform calls this machine, and nothing
   // that is meant for several nodes applies to it.
-  if (nodes && findings.nodes->value == 1) {
+  if (request.nodes && findings.nodes->value == 1) {
     findings.node_rank = {0, findings.nodes->source};
     findings.hosts.reset();
     findings.master_address.reset();
     findings.master_port.reset();
   }
-  if (auto done = override_field(findings.node_rank, settings, "node-rank", read_node_rank);
-      !done) {
-    return done;
-  }
-  if (auto done = override_field(findings.master_address, settings, "master-addr", read_address);
-      !done) {
-    return done;
-  }
-  if (auto done = override_field(findings.master_port, settings, "master-port", read_port); !done) {
-    return done;
-  }
-  if (const auto slots = settings.find("nproc-per-node")) {
-    findings.slots = slots;
-  }
-  if (const auto job_id = settings.find("job-id")) {
-    findings.job_id = job_id;
-  }
-  return {};
+  override_field(findings.node_rank, request.node_rank);
+  override_field(findings.master_address, request.master_address);
+  override_field(findings.master_port, request.master_port);
+  override_field(findings.slots, request.slots);
+  override_field(findings.job_id, request.job_id);
 }
 
 Error missing(const std::optional<Sourced<std::string>>& known,
@@ -155,7 +132,7 @@ Result<> check_leader_address(const Findings& findings) {
 }
 
 void add_hosts(Cluster& cluster, const Findings& findings) {
-  const auto nodes = static_cast<std::size_t>(cluster.nodes);
+  const auto nodes = static_cast<std::size_t>(cluster.job.most_nodes);
   cluster.hosts.resize(nodes);
   if (findings.hosts && findings.hosts->value.size() == nodes) {
     std::copy(findings.hosts->value.begin(), findings.hosts->value.end(), cluster.hosts.begin());
@@ -180,17 +157,16 @@ Decision decide_platform(const Choice& choice, const Findings& findings) {
 /// Count and rank of the nodes.
 void add_nodes(Cluster& cluster, const Findings& findings) {
   const std::string& source = findings.nodes->source.name;
-  cluster.nodes = findings.nodes->value;
-  cluster.least_nodes = findings.least_nodes.value_or(cluster.nodes);
-  cluster.has_node_rank = findings.node_rank.has_value();
-  cluster.decisions.push_back({"nodes.count", std::to_string(cluster.nodes), source});
-  if (cluster.least_nodes < cluster.nodes) {
-    cluster.decisions.push_back({"nodes.least", std::to_string(cluster.least_nodes), source});
+  JobFacts& job = cluster.job;
+  job.most_nodes = findings.nodes->value;
+  job.least_nodes = findings.least_nodes.value_or(job.most_nodes);
+  cluster.decisions.push_back({"nodes.count", std::to_string(job.most_nodes), source});
+  if (job.least_nodes < job.most_nodes) {
+    cluster.decisions.push_back({"nodes.least", std::to_string(job.least_nodes), source});
   }
-  if (cluster.has_node_rank) {
-    cluster.node_rank = NodeRank{findings.node_rank->value};
-    cluster.decisions.push_back(
-        {"nodes.rank", to_string(cluster.node_rank), findings.node_rank->source.name});
+  if (const auto& rank = findings.node_rank) {
+    cluster.node.rank = NodeRank{rank->value};
+    cluster.decisions.push_back({"nodes.rank", std::to_string(rank->value), rank->source.name});
   } else {
     cluster.decisions.push_back({"nodes.rank", "by arrival", "the gang, at start"});
   }
@@ -200,16 +176,16 @@ void add_nodes(Cluster& cluster, const Findings& findings) {
 Result<> add_job(Cluster& cluster,
                  const Findings& findings,
                  const Snapshot& snapshot,
-                 const Settings& settings) {
+                 const std::optional<Sourced<int>>& restarts_given) {
   if (findings.job_id && !findings.job_id->value.empty()) {
-    cluster.job_id = findings.job_id->value;
-    cluster.decisions.push_back({"job_id", cluster.job_id, findings.job_id->source.name});
+    cluster.job.job_id = findings.job_id->value;
+    cluster.decisions.push_back({"job_id", cluster.job.job_id, findings.job_id->source.name});
   }
-  if (!findings.secret_file.empty() && cluster.nodes > 1) {
+  if (!findings.secret_file.empty() && cluster.job.most_nodes > 1) {
     cluster.secret_file = findings.secret_file;
     cluster.decisions.push_back({"token", "***", findings.secret_file});
   }
-  const auto restarts = read_max_restarts(snapshot, settings);
+  const auto restarts = find_restarts(snapshot, restarts_given);
   if (!restarts) {
     return restarts.error();
   }
@@ -225,7 +201,7 @@ Result<> add_job(Cluster& cluster,
 Result<Findings> gather(const Choice& choice,
                         const JobRoles& roles,
                         const Snapshot& snapshot,
-                        const Settings& settings) {
+                        const ClusterRequest& request) {
   Findings findings;
   if (choice.platform != nullptr) {
     auto read = choice.platform->read(snapshot);
@@ -241,9 +217,7 @@ Result<Findings> gather(const Choice& choice,
   if (findings.torn_nodes) {
     return *findings.torn_nodes;
   }
-  if (auto applied = apply_settings(findings, settings); !applied) {
-    return applied.error();
-  }
+  apply_request(findings, request);
   if (auto checked = check_against_tasks(findings, roles); !checked) {
     return checked.error();
   }
@@ -264,7 +238,7 @@ Result<Cluster> start_cluster(const Choice& choice,
                               const Findings& findings,
                               const Ports& ports,
                               const Snapshot& snapshot,
-                              const Settings& settings) {
+                              const ClusterRequest& request) {
   Cluster cluster;
   cluster.decisions = {decide_platform(choice, findings)};
   cluster.platform = cluster.decisions.front().value;
@@ -273,27 +247,63 @@ Result<Cluster> start_cluster(const Choice& choice,
   cluster.decisions.push_back(
       {"rendezvous.address", cluster.master_address, findings.master_address->source.name});
   add_ports(cluster, ports);
-  if (auto added = add_job(cluster, findings, snapshot, settings); !added) {
+  if (auto added = add_job(cluster, findings, snapshot, request.max_restarts); !added) {
     return added.error();
   }
   add_hosts(cluster, findings);
   return cluster;
 }
 
+/// What was asked, and where.
+struct Asked {
+  const Snapshot& snapshot;
+  const ClusterRequest& request;
+  const ModeFacts& mode;
+};
+
+/// What was found, as one description.
+Result<Cluster> join(const Choice& choice,
+                     const JobRoles& roles,
+                     const Findings& findings,
+                     const Sourced<int>& slots,
+                     const Asked& asked) {
+  const auto ports = choose_ports(findings, asked.request);
+  if (!ports) {
+    return ports.error();
+  }
+  auto cluster = start_cluster(choice, findings, *ports, asked.snapshot, asked.request);
+  if (!cluster) {
+    return cluster.error();
+  }
+  if (auto added = add_slots(*cluster, findings, slots); !added) {
+    return added.error();
+  }
+  if (auto checked = check_ports(*ports, roles); !checked) {
+    return checked.error();
+  }
+  add_roles(*cluster, roles);
+  cluster->job.mode = asked.mode.name;
+  cluster->job.template_digest = asked.mode.digest;
+  cluster->job.success_roles = asked.mode.success_roles;
+  cluster->node.host = asked.snapshot.host_name;
+  cluster->node.grace = asked.request.grace;
+  return cluster;
+}
+
 }  // namespace
 
 Result<Cluster> describe_cluster(const Snapshot& snapshot,
-                                 const Settings& settings,
-                                 const std::vector<std::string>& roles) {
-  const auto choice = choose_platform(snapshot, settings, roles);
+                                 const ClusterRequest& request,
+                                 const ModeFacts& mode) {
+  const auto choice = choose_platform(snapshot, request, mode.roles);
   if (!choice) {
     return choice.error();
   }
-  const auto job_roles = read_job_roles(*choice, snapshot, settings, roles);
+  const auto job_roles = read_job_roles(*choice, snapshot, request, mode.roles);
   if (!job_roles) {
     return job_roles.error();
   }
-  auto findings = gather(*choice, *job_roles, snapshot, settings);
+  auto findings = gather(*choice, *job_roles, snapshot, request);
   if (!findings) {
     return findings.error();
   }
@@ -301,7 +311,7 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (!slots) {
     return slots.error();
   }
-  if (auto applied = apply_total(*findings, settings, *slots); !applied) {
+  if (auto applied = apply_total(*findings, request.workers, *slots); !applied) {
     return applied.error();
   }
   if (auto completed = complete(*findings, *job_roles, choice->platform); !completed) {
@@ -310,38 +320,25 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (auto checked = check(*choice, *findings); !checked) {
     return checked.error();
   }
-  const auto ports = choose_ports(*findings, settings);
-  if (!ports) {
-    return ports.error();
-  }
-  auto cluster = start_cluster(*choice, *findings, *ports, snapshot, settings);
-  if (!cluster) {
-    return cluster.error();
-  }
-  if (auto added = add_slots(*cluster, *findings, *slots); !added) {
-    return added.error();
-  }
-  if (auto checked = check_ports(*ports, *job_roles); !checked) {
-    return checked.error();
-  }
-  add_roles(*cluster, *job_roles);
-  return cluster;
+  return join(*choice, *job_roles, *findings, *slots, Asked{snapshot, request, mode});
 }
 
-Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings& settings) {
+Result<Sourced<int>> read_restarts(const Sourced<std::string>& text) {
   constexpr int kMost = 1'000'000;
-  auto text = settings.find("max-restarts");
-  if (!text) {
-    text = sourced_variable(snapshot, "PET_MAX_RESTARTS");
-  }
-  if (!text) {
-    return Sourced<int>{0, {}};
-  }
-  const auto restarts = parse_integer(text->value, 0, kMost);
+  const auto restarts = parse_integer(text.value, 0, kMost);
   if (!restarts) {
-    return wrong_value(*text, "a number of restarts from 0 to " + std::to_string(kMost));
+    return wrong_value(text, "a number of restarts from 0 to " + std::to_string(kMost));
   }
-  return Sourced<int>{*restarts, text->source};
+  return Sourced<int>{*restarts, text.source};
+}
+
+Result<Sourced<int>> find_restarts(const Snapshot& snapshot,
+                                   const std::optional<Sourced<int>>& given) {
+  const auto text = sourced_variable(snapshot, "PET_MAX_RESTARTS");
+  if (given || !text) {
+    return given.value_or(Sourced<int>{0, {}});
+  }
+  return read_restarts(*text);
 }
 
 bool is_already_worker(const Snapshot& snapshot) {

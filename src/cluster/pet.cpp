@@ -46,9 +46,12 @@ std::optional<std::string> find_pet(const Snapshot& snapshot) {
 
 Result<Findings> read_pet(const Snapshot& snapshot) {
   Findings findings;
-  const auto nodes = sourced_variable(snapshot, "PET_NNODES");
-  if (auto read = nodes ? read_node_range(findings, *nodes) : Result<>(); !read) {
+  std::optional<Sourced<NodeRange>> nodes;
+  if (auto read = read_into(nodes, snapshot, "PET_NNODES", read_node_range); !read) {
     return read.error();
+  }
+  if (nodes) {
+    set_nodes(findings, *nodes);
   }
   if (auto read = read_into(findings.node_rank, snapshot, "PET_NODE_RANK", read_node_rank); !read) {
     return read.error();

@@ -46,7 +46,7 @@ Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
   return Sourced<int>{*count, text.source};
 }
 
-Result<> read_node_range(Findings& findings, const Sourced<std::string>& text) {
+Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text) {
   const std::size_t colon = text.value.find(':');
   const bool is_range = colon != std::string::npos;
   const auto least = parse_integer(text.value.substr(0, colon), 1, kMostNodes);
@@ -59,9 +59,12 @@ Result<> read_node_range(Findings& findings, const Sourced<std::string>& text) {
   if (*least > *most) {
     return wrong_value(text, "MIN:MAX with a MIN that is not above MAX");
   }
-  findings.nodes = {*most, text.source};
-  findings.least_nodes = *least;
-  return {};
+  return Sourced<NodeRange>{{*least, *most}, text.source};
+}
+
+void set_nodes(Findings& findings, const Sourced<NodeRange>& range) {
+  findings.nodes = {range.value.most, range.source};
+  findings.least_nodes = range.value.least;
 }
 
 Result<> read_world_size(Findings& findings, const Snapshot& snapshot) {

@@ -3,8 +3,8 @@
 // What a platform reader is, and the small tools that the readers share. Private to cluster/.
 
 #include <muster/base/result.hpp>
+#include <muster/cluster/request.hpp>
 #include <muster/environment/snapshot.hpp>
-#include <muster/options/settings.hpp>
 
 #include <initializer_list>
 #include <optional>
@@ -85,8 +85,11 @@ constexpr int kMostWorkers = 10'000'000;
 [[nodiscard]] Result<std::optional<Sourced<int>>> read_task_index(
     const Snapshot& snapshot, std::initializer_list<const char*> names);
 
-/// "4" or "2:4" as the most and the least number of nodes.
-[[nodiscard]] Result<> read_node_range(Findings& findings, const Sourced<std::string>& text);
+/// "4" or "2:4".
+[[nodiscard]] Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text);
+
+/// As the platform, or the user, counts them.
+void set_nodes(Findings& findings, const Sourced<NodeRange>& range);
 
 /// Each of these reads a value strictly and fails by naming its source.
 [[nodiscard]] Result<Sourced<int>> read_node_count(const Sourced<std::string>& text);

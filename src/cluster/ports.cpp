@@ -11,18 +11,6 @@ namespace {
 const Sourced<std::string> kLatePort = {"{worker_port}",
                                         {SourceKind::Assumed, "a free port, at start"}};
 
-Result<Port> read_port_setting(const Settings& settings, std::string_view name) {
-  const auto text = settings.find(name);
-  if (!text) {
-    return Port();
-  }
-  const auto port = read_port(*text);
-  if (!port) {
-    return port.error();
-  }
-  return Port(*port);
-}
-
 void decide(Cluster& cluster, const char* field, const Port& port) {
   const Sourced<std::string> shown =
       port ? Sourced<std::string>{std::to_string(port->value), port->source} : kLatePort;
@@ -49,28 +37,22 @@ std::optional<std::uint16_t> number_of(const Port& port) {
 
 }  // namespace
 
-Result<Ports> choose_ports(const Findings& findings, const Settings& settings) {
-  const auto worker = read_port_setting(settings, "worker-port");
-  if (!worker) {
-    return worker.error();
-  }
-  const auto gang = read_port_setting(settings, "gang-port");
-  if (!gang) {
-    return gang.error();
-  }
+Result<Ports> choose_ports(const Findings& findings, const ClusterRequest& request) {
   const bool is_single = findings.nodes->value == 1;
+  const Port& worker = request.worker_port;
   Ports ports;
   // One node has no other use for a rendezvous: it is where its workers meet.
-  ports.rendezvous = is_single && !findings.master_port ? *worker : findings.master_port;
-  ports.workers = is_single && !*worker ? ports.rendezvous : *worker;
-  ports.is_worker_port_told = !is_single || worker->has_value();
+  ports.rendezvous = is_single && !findings.master_port ? worker : findings.master_port;
+  ports.workers = is_single && !worker ? ports.rendezvous : worker;
+  ports.is_worker_port_told = !is_single || worker.has_value();
   if (is_single) {
     return ports;
   }
-  if (*gang && ports.workers && (*gang)->value == ports.workers->value) {
-    return contradiction(*ports.workers, **gang, "workers and agents need a port each");
+  const Port& gang = request.gang_port;
+  if (gang && ports.workers && gang->value == ports.workers->value) {
+    return contradiction(*ports.workers, *gang, "workers and agents need a port each");
   }
-  ports.agents = choose_gang_port(*gang, ports.workers, *ports.rendezvous);
+  ports.agents = choose_gang_port(gang, ports.workers, *ports.rendezvous);
   return ports;
 }
 

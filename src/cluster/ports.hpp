@@ -17,9 +17,9 @@ struct Ports {
   bool is_worker_port_told = true;  ///< it is not merely the rendezvous again
 };
 
-/// Decides them from what was found and from --worker-port and --gang-port. Fails when one of the two
-/// is no port, or when both are the same.
-[[nodiscard]] Result<Ports> choose_ports(const Findings& findings, const Settings& settings);
+/// Decides them from what was found and what the user says. Fails when workers and agents would share
+/// one.
+[[nodiscard]] Result<Ports> choose_ports(const Findings& findings, const ClusterRequest& request);
 
 void add_ports(Cluster& cluster, const Ports& ports);
 

@@ -59,17 +59,14 @@ Result<RoleSize> read_role_size(const std::string& piece,
 }
 
 /// One node alone, where the lists have more.
-bool is_one_node_wanted(const Settings& settings, const TaskLists& tasks) {
-  const auto nodes = settings.find("nnodes");
-  Findings wanted;
-  return nodes && read_node_range(wanted, *nodes) && wanted.nodes->value == 1 &&
-         hosts_of(tasks).size() > 1;
+bool is_one_node_wanted(const ClusterRequest& request, const TaskLists& tasks) {
+  return request.nodes && request.nodes->value.most == 1 && hosts_of(tasks).size() > 1;
 }
 
 Result<> read_tasks(JobRoles& job,
                     const Choice& choice,
                     const Snapshot& snapshot,
-                    const Settings& settings,
+                    const ClusterRequest& request,
                     const Roles& roles) {
   if (choice.platform == nullptr || (roles.empty() && !choice.platform->is_list_of_tasks)) {
     return {};
@@ -78,7 +75,7 @@ Result<> read_tasks(JobRoles& job,
   if (!tasks) {
     return tasks.error();
   }
-  if (*tasks && !is_one_node_wanted(settings, **tasks)) {
+  if (*tasks && !is_one_node_wanted(request, **tasks)) {
     job.tasks = std::move(*tasks);
   }
   return {};
@@ -122,18 +119,18 @@ Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,
 
 Result<JobRoles> read_job_roles(const Choice& choice,
                                 const Snapshot& snapshot,
-                                const Settings& settings,
+                                const ClusterRequest& request,
                                 const Roles& roles) {
   JobRoles job;
   job.are_counted = !roles.empty();
-  if (const auto text = settings.find("roles")) {
+  if (const auto& text = request.roles) {
     auto sizes = read_role_sizes(*text, roles);
     if (!sizes) {
       return sizes.error();
     }
     job.sizes = {std::move(*sizes), text->source};
   }
-  if (auto read = read_tasks(job, choice, snapshot, settings, roles); !read) {
+  if (auto read = read_tasks(job, choice, snapshot, request, roles); !read) {
     return read.error();
   }
   if (job.sizes && job.tasks && job.sizes->value != sizes_of(*job.tasks)) {
@@ -225,18 +222,18 @@ Result<> check_ports(const Ports& ports, const JobRoles& roles) {
 
 void add_roles(Cluster& cluster, const JobRoles& roles) {
   if (roles.sizes) {
-    cluster.roles = roles.sizes->value;
-    cluster.decisions.push_back({"roles", to_text(cluster.roles), roles.sizes->source.name});
+    cluster.job.roles = roles.sizes->value;
+    cluster.decisions.push_back({"roles", to_text(cluster.job.roles), roles.sizes->source.name});
   }
   if (!roles.tasks || !roles.are_counted) {
     return;
   }
   const TaskLists& tasks = *roles.tasks;
   if (!roles.sizes) {
-    cluster.roles = sizes_of(tasks);
-    cluster.decisions.push_back({"roles", to_text(cluster.roles), tasks.source.name});
+    cluster.job.roles = sizes_of(tasks);
+    cluster.decisions.push_back({"roles", to_text(cluster.job.roles), tasks.source.name});
   }
-  cluster.endpoints = tasks.roles;
+  cluster.job.endpoints = tasks.roles;
   cluster.has_task_config = tasks.is_task_config;
   cluster.decisions.push_back(
       {"task", tasks.role + " " + std::to_string(tasks.index), tasks.own_source.name});

@@ -24,7 +24,7 @@ struct JobRoles {
 /// others.
 [[nodiscard]] Result<JobRoles> read_job_roles(const Choice& choice,
                                               const Snapshot& snapshot,
-                                              const Settings& settings,
+                                              const ClusterRequest& request,
                                               const Roles& roles);
 
 /// Each listed task is a node.

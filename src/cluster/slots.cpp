@@ -2,7 +2,6 @@
 // really have is known when all have met.
 #include "slots.hpp"
 
-#include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
 
 #include <algorithm>
@@ -77,16 +76,13 @@ Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapsh
   return Sourced<int>{findings.workers->value / findings.nodes->value, findings.workers->source};
 }
 
-Result<> apply_total(Findings& findings, const Settings& settings, const Sourced<int>& slots) {
-  const auto text = settings.find("total-workers");
-  if (!text) {
+Result<> apply_total(Findings& findings,
+                     const std::optional<Sourced<int>>& given,
+                     const Sourced<int>& slots) {
+  if (!given) {
     return check_total_of_platform(findings, slots);
   }
-  const auto number = parse_integer(text->value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(*text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
-  }
-  const Sourced<int> total{*number, text->source};
+  const Sourced<int>& total = *given;
   if (slots.value > total.value) {
     return contradiction(slots, total, "one node has no more workers than the job");
   }
@@ -101,20 +97,21 @@ Result<> apply_total(Findings& findings, const Settings& settings, const Sourced
 
 Result<> add_slots(Cluster& cluster, const Findings& findings, const Sourced<int>& slots) {
   if (!findings.is_total_given &&
-      static_cast<long long>(cluster.nodes) * slots.value > kMostWorkers) {
+      static_cast<long long>(cluster.job.most_nodes) * slots.value > kMostWorkers) {
     return contradiction(nodes_as_written(findings),
                          {std::to_string(slots.value), slots.source},
                          "together more workers than muster can count");
   }
-  cluster.slots.assign(static_cast<std::size_t>(cluster.nodes), slots.value);
+  cluster.node.slots = slots.value;
+  cluster.slots.assign(static_cast<std::size_t>(cluster.job.most_nodes), slots.value);
   cluster.decisions.push_back({"nodes.slots", std::to_string(slots.value), slots.source.name});
-  if (cluster.nodes == 1) {
+  if (cluster.job.most_nodes == 1) {
     return {};
   }
   cluster.decisions.push_back(
       {"nodes.slots of the others", std::to_string(slots.value), "assumed equal to ours"});
   if (findings.is_total_given) {
-    cluster.total_slots = findings.workers->value;
+    cluster.job.total_slots = findings.workers->value;
     cluster.decisions.push_back(
         {"slots.total", std::to_string(findings.workers->value), findings.workers->source.name});
   }

@@ -15,10 +15,10 @@ namespace muster {
 /// platform's number of all workers is known, it is dealt to the nodes evenly.
 [[nodiscard]] Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot);
 
-/// --total-workers: the number of all workers, and the number of nodes where nobody gives that. A
+/// The number of all workers that is given, and the number of nodes where nobody gives that. A
 /// platform's number must be what its nodes have together.
 [[nodiscard]] Result<> apply_total(Findings& findings,
-                                   const Settings& settings,
+                                   const std::optional<Sourced<int>>& given,
                                    const Sourced<int>& slots);
 
 /// Slots of each node, and how they were found.

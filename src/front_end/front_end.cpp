@@ -204,7 +204,7 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {
 std::vector<std::string> front_end_remarks(const CommandLine& line, const Cluster& cluster) {
   std::vector<std::string> remarks = line.notices;
   const bool is_counted = line.settings.has("nnodes") || line.settings.has("total-workers");
-  if (line.front_end == nullptr || is_counted || cluster.nodes == 1) {
+  if (line.front_end == nullptr || is_counted || cluster.job.most_nodes == 1) {
     return remarks;
   }
   for (const Decision& decision : cluster.decisions) {

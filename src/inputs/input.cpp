@@ -70,7 +70,7 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
                                const Cluster& cluster,
                                const Snapshot& snapshot) {
   std::map<std::string, std::string> values = {{"host_name", snapshot.host_name},
-                                               {"job_id", cluster.job_id}};
+                                               {"job_id", cluster.job.job_id}};
   for (const auto& [name, parameter] : chosen.parameters) {
     values[name] = parameter.value;
   }

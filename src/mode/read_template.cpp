@@ -6,6 +6,9 @@
 #include <muster/base/text.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <iomanip>
+#include <sstream>
 
 namespace muster {
 namespace {
@@ -292,6 +295,17 @@ Result<FileTemplate> read_file(const json::value& value,
   return file;
 }
 
+/// Tells two templates apart that agents of one job were given (FNV-1a). It keeps no secret.
+std::string digest_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  std::ostringstream digits;
+  digits << std::hex << std::setfill('0') << std::setw(16) << hash;
+  return digits.str();
+}
+
 }  // namespace
 
 Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name) {
@@ -327,6 +341,7 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   if (auto read = read_needs(mode, root, place); !read) {
     return read.error();
   }
+  mode.digest = digest_of(json::serialize(document.root));
   if (auto checked = check_together(mode, place); !checked) {
     return checked.error();
   }

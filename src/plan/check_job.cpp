@@ -117,7 +117,7 @@ Result<> check_endpoints(const JobRequest& job, const ModeTemplate& mode) {
 
 Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
   const DeviceMask mask = find_device_mask(snapshot);
-  const auto workers = static_cast<std::size_t>(cluster.local_slots());
+  const auto workers = static_cast<std::size_t>(cluster.node.slots);
   if (!mask.is_inherited || mask.devices.size() >= workers) {
     return {};
   }

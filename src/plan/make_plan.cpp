@@ -44,7 +44,7 @@ Values common_values(const Cluster& cluster,
                    {"python", snapshot.variable("PYTHON_EXEC").value_or("python3")},
                    {"master_address", placement.master_address},
                    {"leader_address", placement.master_address},
-                   {"job_id", cluster.job_id},
+                   {"job_id", cluster.job.job_id},
                    {"attempt", std::to_string(placement.attempt)},
                    {"max_restarts", std::to_string(placement.max_restarts)}};
   if (placement.worker_port) {
@@ -136,38 +136,20 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   plan.platform = cluster.platform;
   plan.attempt = placement.attempt;
   plan.nodes = placement.nodes;
-  plan.least_nodes = cluster.least_nodes;
+  plan.least_nodes = cluster.job.least_nodes;
   plan.node_rank = placement.node_rank;
-  plan.has_node_rank = cluster.has_node_rank;
+  plan.has_node_rank = cluster.node.rank.has_value();
   plan.hosts = cluster.hosts;
   plan.slots = cluster.slots;
   plan.master_address = placement.master_address;
   plan.master_port = cluster.master_port;
   plan.gang_port = cluster.gang_port;
   plan.decisions = cluster.decisions;
-  if (cluster.total_slots) {  // there may be as many nodes as workers, and there will not be
+  if (cluster.job.total_slots) {  // there may be as many nodes as workers, and there will not be
     plan.hosts.resize(static_cast<std::size_t>(placement.nodes));
     plan.slots.resize(static_cast<std::size_t>(placement.nodes));
   }
   return plan;
-}
-
-/// Nodes that are like this one, until they have all workers together.
-Placement assume_by_total(const Cluster& cluster, int total) {
-  Placement placement;
-  const int here = cluster.local_slots();
-  const int rank = cluster.node_rank.value;
-  placement.max_restarts = cluster.max_restarts;
-  const int alike = (total + here - 1) / here;
-  placement.nodes = std::clamp(std::max(rank + 1, alike), cluster.least_nodes, cluster.nodes);
-  placement.node_rank = cluster.node_rank;
-  placement.slots_here = here;
-  placement.slots_before = static_cast<int>(std::min<long long>(
-      static_cast<long long>(rank) * here, static_cast<long long>(total) - here));
-  placement.slots_total = total;
-  placement.master_address = cluster.master_address;
-  placement.worker_port = cluster.worker_port;
-  return placement;
 }
 
 /// Scripts that read the platform's TF_CONFIG need not know the arguments.
@@ -219,19 +201,27 @@ void add_parameters(LaunchPlan& plan, const ChosenMode& chosen) {
 }  // namespace
 
 Placement assume_placement(const Cluster& cluster) {
-  if (cluster.total_slots) {
-    return assume_by_total(cluster, *cluster.total_slots);
-  }
-  const auto here = cluster.slots.begin() + cluster.node_rank.value;
   Placement placement;
   placement.max_restarts = cluster.max_restarts;
-  placement.nodes = cluster.nodes;
-  placement.node_rank = cluster.node_rank;
-  placement.slots_here = *here;
-  placement.slots_before = std::accumulate(cluster.slots.begin(), here, 0);
-  placement.slots_total = std::accumulate(here, cluster.slots.end(), placement.slots_before);
+  placement.node_rank = cluster.assumed_rank();
+  placement.slots_here = cluster.node.slots;
   placement.master_address = cluster.master_address;
   placement.worker_port = cluster.worker_port;
+  const int rank = placement.node_rank.value;
+  const int here = placement.slots_here;
+  if (const auto total = cluster.job.total_slots) {  // as many nodes as that takes if all are alike
+    const int alike = (*total + here - 1) / here;
+    placement.nodes =
+        std::clamp(std::max(rank + 1, alike), cluster.job.least_nodes, cluster.job.most_nodes);
+    placement.slots_before =
+        static_cast<int>(std::min<long long>(static_cast<long long>(rank) * here, *total - here));
+    placement.slots_total = *total;
+    return placement;
+  }
+  const auto own = cluster.slots.begin() + rank;
+  placement.nodes = cluster.job.most_nodes;
+  placement.slots_before = std::accumulate(cluster.slots.begin(), own, 0);
+  placement.slots_total = std::accumulate(own, cluster.slots.end(), placement.slots_before);
   return placement;
 }
 
@@ -262,7 +252,7 @@ LaunchPlan make_plan(const Cluster& cluster,
     shared.keeps_task_config = cluster.has_task_config;
     shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
     shared.gives_arguments = gives_arguments(job, cluster);
-    shared.reserves_ports = cluster.endpoints.empty();  // else the platform has chosen them
+    shared.reserves_ports = cluster.job.endpoints.empty();  // else the platform has chosen them
     shared.has_several_nodes = placement.nodes > 1;
     shared.decides_success = decides(role, job, values);
     shared.unset = own;

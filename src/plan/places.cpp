@@ -61,11 +61,11 @@ std::vector<RolePlace> place_roles(const ModeTemplate& mode,
   std::vector<RolePlace> places;
   int dealt = 0;
   for (const RoleTemplate& role : mode.roles) {
-    if (!role.may_be_given || cluster.roles.empty()) {
+    if (!role.may_be_given || cluster.job.roles.empty()) {
       places.push_back(place_role(role, placement, slots));
       continue;
     }
-    const int count = count_of_role(cluster.roles, role.name);
+    const int count = count_of_role(cluster.job.roles, role.name);
     places.push_back(deal_role(count, dealt, placement));
     dealt += count;
   }
@@ -108,8 +108,8 @@ std::vector<RolePlace> place_roles(const ModeTemplate& mode,
 std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode,
                                           const Cluster& cluster,
                                           const Placement& placement) {
-  if (!cluster.endpoints.empty()) {
-    return cluster.endpoints;
+  if (!cluster.job.endpoints.empty()) {
+    return cluster.job.endpoints;
   }
   if (placement.ports.empty()) {
     return {};
@@ -134,20 +134,20 @@ int most_listeners(const ModeTemplate& mode, const Cluster& cluster) {
   int given = 0;
   int others = 0;
   for (const RoleTemplate& role : mode.roles) {
-    if (!role.listens || !cluster.endpoints.empty()) {
+    if (!role.listens || !cluster.job.endpoints.empty()) {
       continue;
     }
-    if (role.may_be_given && !cluster.roles.empty()) {
-      given += count_of_role(cluster.roles, role.name);
+    if (role.may_be_given && !cluster.job.roles.empty()) {
+      given += count_of_role(cluster.job.roles, role.name);
     } else if (role.count != RoleCount::None) {
-      others += role.count == RoleCount::PerDevice ? cluster.local_slots() : 1;
+      others += role.count == RoleCount::PerDevice ? cluster.node.slots : 1;
     }
   }
   const int dealt = std::accumulate(
-      cluster.roles.begin(), cluster.roles.end(), 0, [](int sum, const RoleSize& size) {
+      cluster.job.roles.begin(), cluster.job.roles.end(), 0, [](int sum, const RoleSize& size) {
         return sum + size.count;
       });
-  return others + std::min(given, (dealt + cluster.least_nodes - 1) / cluster.least_nodes);
+  return others + std::min(given, (dealt + cluster.job.least_nodes - 1) / cluster.job.least_nodes);
 }
 
 std::string task_config(const std::vector<RoleEndpoints>& endpoints,

@@ -43,14 +43,16 @@ Given read(std::string_view text) {
 }
 
 void check(const Cluster& cluster) {
-  const auto nodes = static_cast<std::size_t>(cluster.nodes);
-  require(cluster.nodes >= 1, "a job has a node");
-  require(cluster.node_rank.value >= 0 && cluster.node_rank.value < cluster.nodes, "rank < count");
+  const auto nodes = static_cast<std::size_t>(cluster.job.most_nodes);
+  require(cluster.job.most_nodes >= 1, "a job has a node");
+  require(
+      cluster.assumed_rank().value >= 0 && cluster.assumed_rank().value < cluster.job.most_nodes,
+      "rank < count");
   require(cluster.hosts.size() == nodes && cluster.slots.size() == nodes, "one entry per node");
-  require(cluster.local_slots() >= 1, "a node has a slot");
+  require(cluster.node.slots >= 1, "a node has a slot");
   require(!cluster.master_address.empty(), "workers meet somewhere");
-  require(cluster.nodes == 1 || cluster.master_port, "several nodes know their port");
-  require(!cluster.total_slots || *cluster.total_slots >= cluster.local_slots(),
+  require(cluster.job.most_nodes == 1 || cluster.master_port, "several nodes know their port");
+  require(!cluster.job.total_slots || *cluster.job.total_slots >= cluster.node.slots,
           "one node has no more workers than the job");
   for (const Decision& decision : cluster.decisions) {
     require(!decision.source.empty(), "every value has a source");
@@ -60,19 +62,19 @@ void check(const Cluster& cluster) {
 /// Listed tasks are nodes, each with an address of its own.
 void check_roles(const Cluster& cluster) {
   int processes = 0;
-  for (const RoleSize& size : cluster.roles) {
+  for (const RoleSize& size : cluster.job.roles) {
     require(size.count > 0, "a role that is counted has processes");
     processes += size.count;
   }
   std::set<std::string> seen;
-  for (const RoleEndpoints& list : cluster.endpoints) {
+  for (const RoleEndpoints& list : cluster.job.endpoints) {
     for (const std::string& endpoint : list.endpoints) {
       require(seen.insert(endpoint).second, "each task listens at a place of its own");
     }
   }
-  if (!cluster.endpoints.empty()) {
-    require(processes == cluster.nodes, "each task is a node");
-    require(cluster.local_slots() == 1, "each task is one process");
+  if (!cluster.job.endpoints.empty()) {
+    require(processes == cluster.job.most_nodes, "each task is a node");
+    require(cluster.node.slots == 1, "each task is one process");
   }
 }
 
@@ -123,7 +125,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fuzz::is_sound(cluster)) {
     return 0;
   }
-  if (cluster->nodes < 10 && cluster->local_slots() < 10) {
+  if (cluster->job.most_nodes < 10 && cluster->node.slots < 10) {
     static const ChosenMode mode = *choose_mode({});
     fuzz::check(make_plan(*cluster, mode, job, given.snapshot));
   }

@@ -9,10 +9,11 @@ namespace {
 
 muster::Cluster two_nodes() {
   muster::Cluster cluster;
-  cluster.nodes = 2;
+  cluster.job.most_nodes = 2;
   cluster.hosts.resize(2);
   cluster.slots = {1, 2};
-  cluster.node_rank.value = 1;
+  cluster.node.rank = muster::NodeRank{1};
+  cluster.node.slots = 2;
   cluster.master_address = "head";
   return cluster;
 }

@@ -157,7 +157,7 @@ Lines implied_lines(const Planned& planned, const Case& given) {
     return {};
   }
   Cluster cluster = *planned.cluster;
-  cluster.endpoints.clear();  // no decision tells them, so the processes must
+  cluster.job.endpoints.clear();  // no decision tells them, so the processes must
   cluster.has_task_config = false;
   JobRequest job;
   job.program = Case().program;

@@ -77,6 +77,7 @@ struct ModeTemplate {
   std::vector<FileTemplate> files;
   std::vector<std::string> services{};  ///< what runs beside the workers, by name
   std::vector<InputTemplate> inputs{};
+  std::string digest{};  ///< of what the template says: 16 hexadecimal digits
 };
 
 /// Services that a job needs without naming them: who uses {worker_port}, or has files to be written.

@@ -79,7 +79,7 @@ bool is_one_node(const Translation& t) {
     return is_one(nodes);
   }
   const auto cluster = describe_cluster(t.snapshot, t.own);
-  return cluster && cluster->nodes == 1;
+  return cluster && cluster->job.most_nodes == 1;
 }
 
 /// Port 0 is a free port, which muster takes where none is given.

@@ -124,8 +124,8 @@ TEST(DescribeCluster, TakesTheGoodValuesOfEveryPlatform) {
     const auto cluster = describe_cluster(node_with(platform.good), {});
     ASSERT_TRUE(cluster) << cluster.error().message;
     EXPECT_EQ(cluster->platform, platform.name);
-    EXPECT_EQ(cluster->nodes, 2);
-    EXPECT_EQ(cluster->node_rank.value, 1);
+    EXPECT_EQ(cluster->job.most_nodes, 2);
+    EXPECT_EQ(cluster->assumed_rank().value, 1);
   }
 }
 

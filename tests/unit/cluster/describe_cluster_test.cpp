@@ -19,12 +19,12 @@ TEST(DescribeCluster, IsOneNodeWhereNobodySaysAnything) {
 
   ASSERT_TRUE(cluster);
   EXPECT_EQ(cluster->platform, "single");
-  EXPECT_EQ(cluster->nodes, 1);
-  EXPECT_EQ(cluster->node_rank, NodeRank{0});
+  EXPECT_EQ(cluster->job.most_nodes, 1);
+  EXPECT_EQ(cluster->assumed_rank(), NodeRank{0});
   EXPECT_EQ(cluster->slots, std::vector<int>{8});
   EXPECT_EQ(cluster->master_address, "127.0.0.1");
   EXPECT_EQ(cluster->master_port, std::nullopt);
-  EXPECT_EQ(cluster->job_id, "none");
+  EXPECT_EQ(cluster->job.job_id, "none");
   EXPECT_EQ(source_of(*cluster, "platform"), "default");
   EXPECT_EQ(source_of(*cluster, "nodes.slots"), "/dev/nvidia[0-9]*");
 }
@@ -134,7 +134,7 @@ TEST(DescribeCluster, TakesAWholeClusterFromFlags) {
 
   ASSERT_TRUE(cluster);
   EXPECT_EQ(cluster->platform, "flags");
-  EXPECT_EQ(cluster->node_rank, NodeRank{2});
+  EXPECT_EQ(cluster->assumed_rank(), NodeRank{2});
   EXPECT_EQ(cluster->slots, (std::vector<int>{8, 8, 8}));
   EXPECT_EQ(cluster->hosts,
             (std::vector<std::optional<std::string>>{"head", std::nullopt, std::nullopt}));
@@ -180,7 +180,7 @@ TEST(DescribeCluster, ForgetsTheOtherNodesForAJobOfOneNode) {
         Texts{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}}) {
     const auto cluster = describe_cluster(node_with(variables), flags({{"nnodes", "1"}}));
     ASSERT_TRUE(cluster);
-    EXPECT_EQ(cluster->node_rank, NodeRank{0});
+    EXPECT_EQ(cluster->assumed_rank(), NodeRank{0});
     EXPECT_EQ(cluster->master_address, "127.0.0.1");
     EXPECT_EQ(cluster->master_port, std::nullopt);
     EXPECT_EQ(cluster->hosts, (std::vector<std::optional<std::string>>{"127.0.0.1"}));
@@ -229,8 +229,8 @@ TEST(DescribeCluster, TakesTheLeastAndTheMostNodes) {
          {describe_cluster(node_with({}), flags({{"nnodes", text}, {"master-addr", "a"}})),
           describe_cluster(node_with({{"PET_NNODES", text}, {"PET_RDZV_ENDPOINT", "a"}}), {})}) {
       ASSERT_TRUE(cluster) << cluster.error().message;
-      EXPECT_EQ(cluster->nodes, most);
-      EXPECT_EQ(cluster->least_nodes, least);
+      EXPECT_EQ(cluster->job.most_nodes, most);
+      EXPECT_EQ(cluster->job.least_nodes, least);
       EXPECT_EQ(cluster->slots.size(), static_cast<std::size_t>(most));
       EXPECT_EQ(source_of(*cluster, "nodes.least").empty(), least == most);
     }
@@ -241,9 +241,9 @@ TEST(DescribeCluster, IsOneNodeWhereTheMostIsOne) {
   const auto cluster = describe_cluster(node_with(kHai), flags({{"nnodes", "1:1"}}));
 
   ASSERT_TRUE(cluster);
-  EXPECT_EQ(cluster->nodes, 1);
-  EXPECT_EQ(cluster->least_nodes, 1);
-  EXPECT_TRUE(cluster->has_node_rank);
+  EXPECT_EQ(cluster->job.most_nodes, 1);
+  EXPECT_EQ(cluster->job.least_nodes, 1);
+  EXPECT_TRUE(cluster->node.rank);
   EXPECT_EQ(cluster->gang_port, 0);
 }
 
@@ -252,7 +252,7 @@ TEST(DescribeCluster, ForgetsThePlatformsRangeWhenAFlagCounts) {
       node_with({{"PET_NNODES", "2:4"}, {"PET_RDZV_ENDPOINT", "a"}}), flags({{"nnodes", "3"}}));
 
   ASSERT_TRUE(cluster);
-  EXPECT_EQ(cluster->least_nodes, 3);
+  EXPECT_EQ(cluster->job.least_nodes, 3);
 }
 
 TEST(DescribeCluster, LetsRanksGoByArrivalWhereAUserDescribesTheJob) {
@@ -260,8 +260,8 @@ TEST(DescribeCluster, LetsRanksGoByArrivalWhereAUserDescribesTheJob) {
        {describe_cluster(node_with({}), flags({{"nnodes", "2"}, {"master-addr", "a"}})),
         describe_cluster(node_with({{"PET_NNODES", "2"}, {"PET_RDZV_ENDPOINT", "a:1"}}), {})}) {
     ASSERT_TRUE(cluster) << cluster.error().message;
-    EXPECT_FALSE(cluster->has_node_rank);
-    EXPECT_EQ(cluster->node_rank, NodeRank{0});
+    EXPECT_FALSE(cluster->node.rank);
+    EXPECT_EQ(cluster->assumed_rank(), NodeRank{0});
     EXPECT_EQ(source_of(*cluster, "nodes.rank"), "the gang, at start");
   }
 }

@@ -18,7 +18,7 @@ inline const std::vector<std::string> kRoles = {"chief", "worker", "ps", "evalua
     return std::to_string(cluster.error().exit_code()) + ": " + cluster.error().message;
   }
   std::string sizes;
-  for (const RoleSize& size : cluster->roles) {
+  for (const RoleSize& size : cluster->job.roles) {
     sizes += (sizes.empty() ? "" : ",") + size.role + "=" + std::to_string(size.count);
   }
   return in_one_line(*cluster) + ", " + sizes;

@@ -11,9 +11,9 @@ TEST(Roles, AreCountedByTheUser) {
       kRoles);
 
   ASSERT_TRUE(cluster) << cluster.error().message;
-  EXPECT_EQ(cluster->nodes, 2);
-  EXPECT_EQ(cluster->roles, (std::vector<RoleSize>{{"chief", 1}, {"worker", 2}, {"ps", 2}}));
-  EXPECT_TRUE(cluster->endpoints.empty());
+  EXPECT_EQ(cluster->job.most_nodes, 2);
+  EXPECT_EQ(cluster->job.roles, (std::vector<RoleSize>{{"chief", 1}, {"worker", 2}, {"ps", 2}}));
+  EXPECT_TRUE(cluster->job.endpoints.empty());
   EXPECT_FALSE(cluster->has_task_config);
   EXPECT_EQ(source_of(*cluster, "roles"), "--roles");
 }

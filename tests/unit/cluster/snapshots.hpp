@@ -44,8 +44,9 @@ using Texts = std::map<std::string, std::string>;
 
 /// "node 1 of 2, 8 slots, 10.0.0.1:2222, hai".
 [[nodiscard]] inline std::string in_one_line(const Cluster& cluster) {
-  return "node " + to_string(cluster.node_rank) + " of " + std::to_string(cluster.nodes) + ", " +
-         std::to_string(cluster.local_slots()) + " slots, " + cluster.master_address + ":" +
+  return "node " + to_string(cluster.assumed_rank()) + " of " +
+         std::to_string(cluster.job.most_nodes) + ", " + std::to_string(cluster.node.slots) +
+         " slots, " + cluster.master_address + ":" +
          (cluster.master_port ? std::to_string(*cluster.master_port) : "fresh") + ", " +
          cluster.platform;
 }

@@ -46,11 +46,11 @@ TEST(TaskLists, AreKeptAsTheScriptsFindThem) {
 
   ASSERT_TRUE(cluster) << cluster.error().message;
   EXPECT_TRUE(cluster->has_task_config);
-  EXPECT_EQ(cluster->endpoints,
+  EXPECT_EQ(cluster->job.endpoints,
             (std::vector<RoleEndpoints>{{"chief", {"chief-0:2222"}},
                                         {"worker", {"w-0:2222", "w-1:2222"}},
                                         {"ps", {"ps-0:2222", "ps-1:2222"}}}));
-  EXPECT_EQ(cluster->roles, (std::vector<RoleSize>{{"chief", 1}, {"worker", 2}, {"ps", 2}}));
+  EXPECT_EQ(cluster->job.roles, (std::vector<RoleSize>{{"chief", 1}, {"worker", 2}, {"ps", 2}}));
   EXPECT_EQ(cluster->hosts,
             (std::vector<std::optional<std::string>>{"chief-0", "w-0", "w-1", "ps-0", "ps-1"}));
   EXPECT_EQ(cluster->slots, std::vector<int>(5, 1));
@@ -79,10 +79,10 @@ TEST(TaskLists, GiveAnEvaluatorThatTheyLackAJobOfItsOwn) {
       describe_cluster(node_with(task_config(R"({"type": "evaluator", "index": 0})")), {}, kRoles);
 
   ASSERT_TRUE(cluster) << cluster.error().message;
-  EXPECT_EQ(cluster->nodes, 1);
+  EXPECT_EQ(cluster->job.most_nodes, 1);
   EXPECT_EQ(cluster->master_address, "127.0.0.1");
-  EXPECT_EQ(cluster->roles, (std::vector<RoleSize>{{"evaluator", 1}}));
-  EXPECT_EQ(cluster->endpoints.size(), 3U);
+  EXPECT_EQ(cluster->job.roles, (std::vector<RoleSize>{{"evaluator", 1}}));
+  EXPECT_EQ(cluster->job.endpoints.size(), 3U);
   EXPECT_TRUE(cluster->has_task_config);
 }
 
@@ -119,7 +119,7 @@ TEST(TaskLists, MayHaveBlanksBracketsAndAddressesOfVersion6) {
     ASSERT_TRUE(cluster) << cluster.error().message;
     EXPECT_EQ(cluster->master_address, "::1");
     EXPECT_EQ(cluster->hosts[1], "fd00::2");
-    EXPECT_EQ(cluster->endpoints[0].endpoints[1], "[fd00::2]:5001");
+    EXPECT_EQ(cluster->job.endpoints[0].endpoints[1], "[fd00::2]:5001");
   }
 }
 

@@ -11,8 +11,9 @@ std::string total(const Texts& options, const Texts& variables = {}) {
   if (!cluster) {
     return std::to_string(cluster.error().exit_code()) + ": " + cluster.error().message;
   }
-  return in_one_line(*cluster) + ", from " + std::to_string(cluster->least_nodes) +
-         " nodes, total " + (cluster->total_slots ? std::to_string(*cluster->total_slots) : "open");
+  return in_one_line(*cluster) + ", from " + std::to_string(cluster->job.least_nodes) +
+         " nodes, total " +
+         (cluster->job.total_slots ? std::to_string(*cluster->job.total_slots) : "open");
 }
 
 TEST(TotalWorkers, StandForANumberOfNodesThatNobodyKnows) {
@@ -22,7 +23,7 @@ TEST(TotalWorkers, StandForANumberOfNodesThatNobodyKnows) {
   const auto cluster =
       describe_cluster(node_with({}), flags({{"total-workers", "64"}, {"master-addr", "a"}}));
   ASSERT_TRUE(cluster);
-  EXPECT_FALSE(cluster->has_node_rank);
+  EXPECT_FALSE(cluster->node.rank.has_value());
   EXPECT_EQ(cluster->slots.size(), 64U);
   EXPECT_EQ(cluster->hosts.size(), 64U);
   EXPECT_EQ(source_of(*cluster, "slots.total"), "--total-workers");

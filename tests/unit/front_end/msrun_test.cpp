@@ -36,7 +36,7 @@ TEST(Msrun, MeetsAtItsDefaultPortWithSeveralNodes) {
 TEST(Msrun, HasSaidHowManyNodesThereAre) {
   const auto line = read_line("msrun --worker_num=16 --join=True a.py");
   Cluster cluster;
-  cluster.nodes = 2;
+  cluster.job.most_nodes = 2;
   cluster.decisions = {{"nodes.count", "2", "--worker_num"}};
 
   EXPECT_TRUE(front_end_remarks(*line, cluster).empty());

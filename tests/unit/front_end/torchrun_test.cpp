@@ -264,7 +264,7 @@ TEST(Torchrun, LetsThePlatformCountTheNodesUnlessTheyAreDescribed) {
 
 TEST(Torchrun, SaysWhenThePlatformHasCountedTheNodes) {
   Cluster cluster;
-  cluster.nodes = 2;
+  cluster.job.most_nodes = 2;
   cluster.decisions = {{"nodes.count", "2", "WORLD_SIZE"}};
 
   EXPECT_EQ(join(front_end_remarks(*read_line("torchrun a.py"), cluster), ""),

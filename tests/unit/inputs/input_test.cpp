@@ -60,7 +60,7 @@ TEST(FindInputs, KnowsThoseWhoseParametersAreGiven) {
   chosen.mode.inputs = {{"{table}", "rank table", "status", "completed"},
                         {"/etc/{host_name}/{job_id}", "host list", "", ""}};
   Cluster cluster;
-  cluster.job_id = "j";
+  cluster.job.job_id = "j";
   Snapshot snapshot;
   snapshot.host_name = "h";
   chosen.parameters["table"].value = "";

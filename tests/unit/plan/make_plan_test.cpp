@@ -209,14 +209,13 @@ TEST(MakePlan, SaysOfSeveralNodesNoMoreThanIsKnown) {
   Cluster cluster = cluster_of({8, 8, 8, 8}, 1);
   EXPECT_EQ(remark_of(cluster), "flags: node 1 of 4, 8 workers here, leader head:29500");
 
-  cluster.least_nodes = 2;
+  cluster.job.least_nodes = 2;
   EXPECT_EQ(remark_of(cluster), "flags: node 1 of 2 to 4, 8 workers here, leader head:29500");
 
-  cluster.node_rank = NodeRank{0};
-  cluster.has_node_rank = false;
+  cluster.node.rank.reset();
   EXPECT_EQ(remark_of(cluster), "flags: one of 2 to 4 nodes, 8 workers here, leader head:29500");
 
-  cluster.least_nodes = 4;
+  cluster.job.least_nodes = 4;
   cluster.gang_port = 7000;
   EXPECT_EQ(remark_of(cluster), "flags: one of 4 nodes, 8 workers here, leader head:7000");
 }
@@ -338,7 +337,7 @@ TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
   worker.environment = {{"JOB", "{job_id}"},
                         {"BRACES", "{{run_dir}} {{worker_port}} {{{worker_port}}}"}};
   Cluster cluster = cluster_of({1}, 0);
-  cluster.job_id = "{worker_port}";
+  cluster.job.job_id = "{worker_port}";
   LaunchPlan plan = make_plan(cluster, mode_of({worker}), job_of({"x"}), surroundings());
   fill_late_values(plan, {{"run_dir", "/run/x"}, {"worker_port", "4711"}});
 

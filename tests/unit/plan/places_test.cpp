@@ -26,7 +26,7 @@ ModeTemplate parameter_servers() {
 
 Cluster nodes_of(int count, int rank, std::vector<RoleSize> roles = {}) {
   Cluster cluster = cluster_of(std::vector<int>(static_cast<std::size_t>(count), 1), rank);
-  cluster.roles = std::move(roles);
+  cluster.job.roles = std::move(roles);
   return cluster;
 }
 
@@ -138,16 +138,16 @@ TEST(FindEndpoints, AreThoseOfTheNodesThatCame) {
 TEST(MostListeners, IsEnoughForAnyRankAndTheLeastNodes) {
   Cluster elastic = nodes_of(4, 0, {{"chief", 1}, {"worker", 3}, {"ps", 2}});
   EXPECT_EQ(most_listeners(parameter_servers(), elastic), 2);
-  elastic.least_nodes = 1;
+  elastic.job.least_nodes = 1;
   EXPECT_EQ(most_listeners(parameter_servers(), elastic), 6);
   EXPECT_EQ(most_listeners(parameter_servers(), nodes_of(2, 1)), 2) << "a worker and a server";
-  elastic.endpoints = {{"worker", {"w:1"}}};
+  elastic.job.endpoints = {{"worker", {"w:1"}}};
   EXPECT_EQ(most_listeners(parameter_servers(), elastic), 0) << "the platform has chosen them";
 }
 
 TEST(FindEndpoints, TakesThePlatformsWord) {
   Cluster cluster = nodes_of(2, 0, {{"worker", 1}, {"ps", 1}});
-  cluster.endpoints = {{"worker", {"w:1"}}, {"ps", {"p:2"}}};
+  cluster.job.endpoints = {{"worker", {"w:1"}}, {"ps", {"p:2"}}};
 
   const auto lists = find_endpoints(parameter_servers(), cluster, assume_placement(cluster));
 
@@ -174,7 +174,7 @@ std::string config_in(const Cluster& cluster, bool is_decided, const Snapshot& s
 
 TEST(MakePlan, KeepsThePlatformsTaskConfig) {
   Cluster cluster = nodes_of(1, 0, {{"worker", 1}});
-  cluster.endpoints = {{"worker", {"a:1"}}};
+  cluster.job.endpoints = {{"worker", {"a:1"}}};
   cluster.has_task_config = true;
   const std::string given = R"({"cluster": {}, "rpc_layer": "grpc"})";
   EXPECT_EQ(config_in(cluster, true, surroundings({{"TF_CONFIG", given}})), given);

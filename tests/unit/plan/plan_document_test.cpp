@@ -76,7 +76,7 @@ TEST(PlanDocument, HasAPlaceholderForAPortThatIsChosenLater) {
 
 TEST(PlanDocument, HasNoRankWhereRanksGoByArrival) {
   Cluster cluster = cluster_of({2, 2}, 0);
-  cluster.has_node_rank = false;
+  cluster.node.rank.reset();
   const json::value document = to_document(make_plan(
       cluster, mode_of({role("worker", RoleCount::PerDevice)}), job_of({"train"}), surroundings()));
 
@@ -138,7 +138,7 @@ TEST(PlanDocument, IsValidUtf8WhateverBytesItIsMadeOf) {
   Cluster cluster = cluster_of({1}, 0);
   cluster.hosts = {"h\xFF"};
   cluster.master_address = "a\xFF";
-  cluster.job_id = "j\xFF";
+  cluster.job.job_id = "j\xFF";
   cluster.decisions = {{"f\xFF", "v\xFF", "VC_\xFF_NUM"}};
   RoleTemplate worker = role("w\xFF", RoleCount::PerDevice);
   worker.environment = {{"E\xFF", "{job_id}"}};

@@ -14,14 +14,15 @@ namespace muster {
 [[nodiscard]] inline Cluster cluster_of(std::vector<int> slots, int node_rank) {
   Cluster cluster;
   cluster.platform = "flags";
-  cluster.nodes = static_cast<int>(slots.size());
-  cluster.least_nodes = cluster.nodes;
-  cluster.node_rank = NodeRank{node_rank};
+  cluster.job.most_nodes = static_cast<int>(slots.size());
+  cluster.job.least_nodes = cluster.job.most_nodes;
+  cluster.node.rank = NodeRank{node_rank};
+  cluster.node.slots = slots[static_cast<std::size_t>(node_rank)];
   cluster.hosts.resize(slots.size());
   cluster.slots = std::move(slots);
   cluster.master_address = "head";
   cluster.master_port = 29'500;
-  cluster.gang_port = cluster.nodes > 1 ? 29'500 : 0;
+  cluster.gang_port = cluster.job.most_nodes > 1 ? 29'500 : 0;
   return cluster;
 }
 
