@@ -72,6 +72,13 @@ def remember(record, path, flags):
     unfinished.replace(record)
 
 
+def without_counts(text):
+    """Warnings are counted for headers of others, too, and not shown."""
+    return "".join(
+        line for line in text.splitlines(keepends=True) if not line.endswith("generated.\n")
+    )
+
+
 def tidy(path, flags, tool):
     """Whether the file is clean; findings are printed."""
     record = record_of(path, flags, tool)
@@ -83,7 +90,7 @@ def tidy(path, flags, tool):
     if done.returncode == 0:
         remember(record, path, flags)
     else:
-        print(done.stdout + done.stderr.replace("\n\n", "\n"), end="", flush=True)
+        print(done.stdout + without_counts(done.stderr), end="", flush=True)
     return done.returncode == 0, True
 
 

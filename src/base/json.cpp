@@ -83,21 +83,21 @@ std::string pretty_json(const json::value& document) {
 
 // Our own documents are a few levels deep.
 // NOLINTNEXTLINE(misc-no-recursion)
-void make_valid_utf8(json::value& value) {
-  if (value.is_string()) {
-    const json::string& text = value.get_string();
-    value = valid_utf8(std::string_view(text.data(), text.size()));
-  } else if (value.is_array()) {
-    for (json::value& item : value.get_array()) {
+void make_valid_utf8(json::value& document) {
+  if (document.is_string()) {
+    const json::string& text = document.get_string();
+    document = valid_utf8(std::string_view(text.data(), text.size()));
+  } else if (document.is_array()) {
+    for (json::value& item : document.get_array()) {
       make_valid_utf8(item);
     }
-  } else if (value.is_object()) {
+  } else if (document.is_object()) {
     json::object valid;
-    for (auto& member : value.get_object()) {
+    for (auto& member : document.get_object()) {
       make_valid_utf8(member.value());
       valid[valid_utf8(std::string_view(member.key()))] = std::move(member.value());
     }
-    value = std::move(valid);
+    document = std::move(valid);
   }
 }
 

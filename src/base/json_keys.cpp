@@ -11,10 +11,12 @@ namespace {
 
 /// What boost::json::basic_parser tells while it reads; only keys are looked at.
 struct KeyWatcher {
+  // NOLINTBEGIN(readability-identifier-naming): the parser's names
   static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
+  // NOLINTEND(readability-identifier-naming)
 
   using Text = json::string_view;
   using Error = boost::system::error_code;

@@ -50,7 +50,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       input_(input),
       plan_(std::move(plan)),
       reader_(reader_of_input(plan_, input.options)),
-      streams_(io, consoles, plan_, input.options, input.variables, input.log_folder),
+      streams_(io, consoles, plan_, {input.options, input.variables, input.log_folder}),
       supervisor_(deciding_workers(plan_)),
       workers_(
           plan_, input.inherited, WorkerSurroundings{input.variables, worker_marker(input, plan_)}),

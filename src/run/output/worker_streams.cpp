@@ -14,14 +14,12 @@ namespace muster {
 WorkerStreams::WorkerStreams(boost::asio::io_context& io,
                              Consoles& consoles,
                              const LaunchPlan& plan,
-                             const RunOptions& options,
-                             const std::map<std::string, std::string>& variables,
-                             const std::string& log_folder)
+                             const StreamSettings& settings)
     : consoles_(consoles),
       plan_(plan),
-      options_(options),
-      variables_(variables),
-      log_folder_(log_folder),
+      options_(settings.options),
+      variables_(settings.variables),
+      log_folder_(settings.log_folder),
       output_(io, plan.workers.size()) {
   consoles_.on_relief = [this] { output_.resume(); };
   output_.on_remark = [](const std::string& remark) { say_warning(remark); };

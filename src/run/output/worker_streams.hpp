@@ -20,15 +20,20 @@
 
 namespace muster {
 
+/// What decides where the output of workers goes. All of it outlives the streams.
+struct StreamSettings {
+  const RunOptions& options;
+  const std::map<std::string, std::string>& variables;
+  const std::string& log_folder;
+};
+
 /// Owns everything that is read from the workers of one attempt.
 class WorkerStreams {
  public:
   WorkerStreams(boost::asio::io_context& io,
                 Consoles& consoles,
                 const LaunchPlan& plan,
-                const RunOptions& options,
-                const std::map<std::string, std::string>& variables,
-                const std::string& log_folder);
+                const StreamSettings& settings);
   WorkerStreams(const WorkerStreams&) = delete;
   WorkerStreams& operator=(const WorkerStreams&) = delete;
 
