@@ -1,0 +1,82 @@
+// What an attempt is made of, as far as it needs no process.
+#include "run/early_ends.hpp"
+#include "run/success_telling.hpp"
+#include "run/worker_starter.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+/// One worker for each truth value, with these ranks from 0 on.
+LaunchPlan plan_of(const std::vector<bool>& decides) {
+  LaunchPlan plan;
+  for (std::size_t i = 0; i < decides.size(); ++i) {
+    WorkerPlan worker;
+    worker.global_rank = GlobalRank{static_cast<int>(i)};
+    worker.local_rank = LocalRank{static_cast<int>(i)};
+    worker.decides_success = decides[i];
+    plan.workers.push_back(worker);
+  }
+  return plan;
+}
+
+struct Bench {
+  explicit Bench(const std::vector<bool>& decides) : plan(plan_of(decides)) {}
+
+  Inherited inherited;
+  std::map<std::string, std::string> variables;
+  LaunchPlan plan;
+  Workers workers{plan, inherited, WorkerSurroundings{variables, ""}};
+  boost::asio::io_context io;
+};
+
+TEST(SuccessTelling, TellsTheFirstOneRankZeroAndTheLastOne) {
+  const Bench bench({true, true, true, true});
+  SuccessTelling telling(bench.plan, bench.workers);
+
+  EXPECT_TRUE(telling.message_for(TellSuccess{2}));
+  EXPECT_FALSE(telling.message_for(TellSuccess{1}));
+  EXPECT_EQ(telling.message_for(TellSuccess{0})->global_rank, GlobalRank{0});
+  EXPECT_TRUE(telling.message_for(TellSuccess{3, /*is_last=*/true})->is_last);
+}
+
+TEST(SuccessTelling, TellsThatNobodyHereDecides) {
+  const Bench bench({false});
+  SuccessTelling telling(bench.plan, bench.workers);
+
+  EXPECT_TRUE(telling.message_for(TellSuccess{std::nullopt, /*is_last=*/true})->is_last);
+}
+
+TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
+  RunOptions options;
+  EXPECT_EQ(reader_of_input(plan_of({true}), options), 0U);
+  EXPECT_EQ(reader_of_input(plan_of({true, true}), options), std::nullopt);
+
+  options.stdin_rank = LocalRank{1};
+  EXPECT_EQ(reader_of_input(plan_of({true, true}), options), 1U);
+  EXPECT_EQ(reader_of_input(plan_of({true}), options), std::nullopt) << "this node has fewer";
+}
+
+TEST(EarlyEnds, AreOfThoseWhoServeOtherNodes) {
+  Bench bench({false, false});
+  bench.plan.nodes = 2;
+  EarlyEnds early(bench.io, bench.plan, bench.workers, [] {});
+  early.note({1, ExitStatus::exited(0)});
+  early.note({0, ExitStatus::exited(3)});
+
+  EXPECT_EQ(early.take(), (std::vector<std::size_t>{1})) << "the other one failed";
+  EXPECT_TRUE(early.take().empty()) << "each once";
+}
+
+TEST(EarlyEnds, AreNoneWhenThoseWhoDecideHaveEndedToo) {
+  Bench bench({true, false});
+  EarlyEnds early(bench.io, bench.plan, bench.workers, [] {});
+  early.note({1, ExitStatus::exited(0)});
+  early.note({0, ExitStatus::exited(0)});
+
+  EXPECT_TRUE(early.take().empty());
+}
+
+}  // namespace
+}  // namespace muster
