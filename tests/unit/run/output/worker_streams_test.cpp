@@ -297,7 +297,7 @@ TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
   options_.prefix_template = *PrefixTemplate::read(
       {"<${role_name} ${role} ${role_rank} ${local_rank} ${rank} ${global_rank} ${node_rank} "
        "${attempt} ${hostname} ${pid}>",
-       "--prefix-template"});
+       from_flag("--prefix-template")});
   options_.host_name = "gpu-17";
   plan_.attempt = 3;
   add_worker("scheduler");
