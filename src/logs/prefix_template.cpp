@@ -89,10 +89,11 @@ Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text,
       continue;
     }
     Reference reference = read_reference(rest);
-    if (reference.is_name && !is_known(reference.text)) {
-      if (unknown_names == UnknownNames::Refused) {
-        return unknown_name(text);
-      }
+    const bool is_unknown = reference.is_name && !is_known(reference.text);
+    if (is_unknown && unknown_names == UnknownNames::Refused) {
+      return unknown_name(text);
+    }
+    if (is_unknown) {
       reference = {reference.length, false, std::string(rest.substr(0, reference.length))};
     }
     result.pieces_.push_back({reference.is_name, std::move(reference.text)});
