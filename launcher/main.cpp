@@ -14,8 +14,6 @@
 #include <muster/report/report.hpp>
 #include <muster/run/run.hpp>
 
-#include <filesystem>
-
 namespace muster {
 namespace {
 
@@ -73,9 +71,8 @@ Result<int> run_job(const CommandLine& line,
     return job_plan.error();
   }
   if (const auto file = line.settings.find("report")) {
-    std::error_code ignored;  // an older report must not be taken for this run's; none is fine
-    if (std::filesystem::is_regular_file(file->value, ignored)) {
-      std::filesystem::remove(file->value, ignored);
+    if (auto prepared = prepare_report(*file); !prepared) {
+      return prepared.error();
     }
   }
   return run(*job_plan, options, inherited, snapshot.variables, [&](const Outcome& outcome) {

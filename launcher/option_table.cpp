@@ -295,10 +295,26 @@ constexpr auto kTable = std::to_array<Option>({
 constexpr std::array<std::string_view, 3> kNoOptions = {
     kMarkerVariable, "MUSTER_TOKEN", "MUSTER_VERSION"};
 
+/// Of mpirun, srun, DeepSpeed, msrun and others.
+constexpr auto kOtherNames = std::to_array<OtherName>({
+    {"n", "nproc-per-node"},
+    {"np", "nproc-per-node"},
+    {"gpus", "nproc-per-node"},
+    {"num-gpus", "nproc-per-node"},
+    {"npus", "nproc-per-node"},
+    {"ntasks-per-node", "nproc-per-node"},
+    {"local-worker-num", "nproc-per-node"},
+    {"worker-num", "total-workers"},
+    {"ntasks", "total-workers"},
+    {"N", "nnodes"},
+    {"nodes", "nnodes"},
+    {"num-nodes", "nnodes"},
+});
+
 }  // namespace
 
 OptionTable own_options() {
-  return {kTable, kNoOptions};
+  return {kTable, kNoOptions, kOtherNames};
 }
 
 }  // namespace muster

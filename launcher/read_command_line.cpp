@@ -26,6 +26,7 @@ struct Cut {
   std::vector<std::string> options;
   std::vector<std::string> program;
   bool may_be_front_end = true;  ///< false: the program was set apart, or is a module's arguments
+  bool is_set_apart = false;     ///< by "--"
 };
 
 Cut cut(std::span<const std::string> tokens) {
@@ -36,6 +37,7 @@ Cut cut(std::span<const std::string> tokens) {
     if (tokens[i] == "--") {
       ++i;
       result.may_be_front_end = false;
+      result.is_set_apart = true;
       break;
     }
     if (tokens[i].size() < 2 || tokens[i].front() != '-') {
@@ -53,11 +55,45 @@ Cut cut(std::span<const std::string> tokens) {
   return result;
 }
 
+/// Many write options of muster behind the program. They belong to it, unread, but the user is told. What
+/// the program surely has of its own, such as --help, is not spoken of.
+void notice_own_options(CommandLine& line) {
+  const OptionTable table = own_options();
+  for (const std::string& token : line.program) {
+    const Option* const option = token.starts_with("--") && token.size() > 2
+                                     ? table.find(with_dashes(token).substr(2, token.find('=') - 2))
+                                     : nullptr;
+    if (token == "--") {
+      return;
+    }
+    if (option != nullptr && std::string_view(option->section) != "Help") {
+      line.notices.push_back(
+          "--" + std::string(option->name) +
+          " stands behind the program and belongs to it; options of muster go in "
+          "front of the program");
+      return;
+    }
+  }
+}
+
+/// There are no such commands: who tries them is told what to write.
+Result<> check_first_word(const std::vector<std::string>& tokens) {
+  if (tokens.empty() || (tokens.front() != "help" && tokens.front() != "version")) {
+    return {};
+  }
+  return Error{ErrorKind::BadUsage,
+               "'" + tokens.front() + "' is no command of muster; write 'muster --" +
+                   tokens.front() + "', and put a program of that name behind '--'"};
+}
+
 /// `muster [plan|explain|run] [options] program ...`, where the program may be another launcher's
 /// name with its command line.
 Result<> read_own_command_line(CommandLine& line,
                                const std::vector<std::string>& tokens,
                                const Snapshot& snapshot) {
+  if (auto checked = check_first_word(tokens); !checked) {
+    return checked;
+  }
   std::span<const std::string> rest(tokens);
   if (!tokens.empty()) {
     const std::string& first = tokens.front();
@@ -79,6 +115,9 @@ Result<> read_own_command_line(CommandLine& line,
     return read_front_end(line, words, own_options(), snapshot);
   }
   line.program = std::move(parts.program);
+  if (!parts.is_set_apart) {
+    notice_own_options(line);
+  }
   return read_own_variables(snapshot.variables, own_options(), line.settings);
 }
 

@@ -35,7 +35,7 @@ Result<> translate(const FrontEnd& front_end, Translation& translation) {
       return Error{blame(value.source), value.source.name + " is refused: " + option.note};
     }
     if (option.fate == Fate::Ignored) {
-      translation.notices.push_back("ignoring " + value.source.name + ": " + option.note);
+      translation.line.notices.push_back("ignoring " + value.source.name + ": " + option.note);
     } else if (option.setting != nullptr) {
       translation.set(option.setting, value);
     }
@@ -43,24 +43,17 @@ Result<> translate(const FrontEnd& front_end, Translation& translation) {
   return front_end.translate(translation);
 }
 
-void take_over(CommandLine& line, Translation& translation) {
-  line.program = std::move(translation.program);
-  line.worker_arguments = std::move(translation.worker_arguments);
-  line.is_python_script = translation.is_python_script;
-  line.notices.insert(line.notices.end(), translation.notices.begin(), translation.notices.end());
+Error started_otherwise(const Sourced<std::string>& setting, const FrontEndWords& words) {
+  return Error{blame(setting.source),
+               setting.source.name + " is '" + setting.value + "' but '" + words.called +
+                   "' starts workers by '" + words.front_end.mode + "'; leave one of them out"};
 }
 
 /// The name decides how workers are started. Before the options, --mode can be given all the same.
-Result<> check_mode(const Settings& settings,
-                    const FrontEnd& front_end,
-                    const std::string& called) {
+Result<> check_mode(const Settings& settings, const FrontEndWords& words) {
   const auto mode = settings.find("mode");
-  if (mode && mode->value != front_end.mode && mode->value != "auto") {
-    return Error{ErrorKind::BadUsage,
-                 mode->source.name + " is '" + mode->value + "' but '" + called +
-                     "' starts workers by '" + front_end.mode + "'; leave one of them out"};
-  }
-  return {};
+  const bool is_other = mode && mode->value != words.front_end.mode && mode->value != "auto";
+  return is_other ? Result<>(started_otherwise(*mode, words)) : Result<>();
 }
 
 }  // namespace
@@ -88,7 +81,7 @@ void Translation::ignore(const std::string& name,
                          const std::string& why) {
   const auto at = given.find(name);
   if (at != given.end() && !at->second.value.empty()) {
-    notices.push_back("ignoring " + at->second.source.name + ": " + why);
+    line.notices.push_back("ignoring " + at->second.source.name + ": " + why);
   }
   settings.erase(setting);
 }
@@ -126,7 +119,7 @@ Result<> read_front_end(CommandLine& line,
   read->own.for_each([&](const std::string& name, const Sourced<std::string>& value) {
     line.settings.set(name, value);
   });
-  if (auto checked = check_mode(line.settings, front_end, called); !checked) {
+  if (auto checked = check_mode(line.settings, words); !checked) {
     return checked;
   }
   line.settings.set("mode", {front_end.mode, from_flag(called)});
@@ -134,12 +127,14 @@ Result<> read_front_end(CommandLine& line,
       !own || asks_for_text(line.settings)) {
     return own;
   }
+  if (const auto own = line.settings.find("template")) {
+    return started_otherwise(*own, words);
+  }
   if (auto variables = read_variables(front_end, snapshot, read->given); !variables) {
     return variables;
   }
-  Translation translation{
-      snapshot, true, line.settings, std::move(read->given), {}, {}, {}, false, {}};
-  translation.program = std::move(read->program);
+  line.program = std::move(read->program);
+  Translation translation{snapshot, line, true, std::move(read->given), {}};
   if (auto translated = translate(front_end, translation); !translated) {
     return translated;
   }
@@ -149,7 +144,6 @@ Result<> read_front_end(CommandLine& line,
       line.settings.set(name, value);
     }
   }
-  take_over(line, translation);
   return {};
 }
 
@@ -157,13 +151,11 @@ Result<> read_extra_options(CommandLine& line,
                             const FrontEnd& front_end,
                             const Sourced<std::string>& words,
                             const Snapshot& snapshot) {
-  std::vector<std::string> tokens;
-  for (const std::string& piece : split(words.value, ' ')) {
-    if (const std::string_view word = trim(piece); !word.empty()) {
-      tokens.emplace_back(word);
-    }
+  const auto tokens = split_words(words);
+  if (!tokens) {
+    return tokens.error();
   }
-  auto read = read_tokens(front_end, tokens, nullptr);
+  auto read = read_tokens(front_end, *tokens, nullptr);
   if (!read) {
     return Error{ErrorKind::BadEnvironment, words.source.name + ": " + read.error().message};
   }
@@ -171,26 +163,15 @@ Result<> read_extra_options(CommandLine& line,
     return wrong_value(words, std::string("options of ") + front_end.name + " and no program");
   }
   for (auto& [name, value] : read->given) {
-    value.source = words.source;
+    value.source = part_of(words.source, " " + value.source.name);
   }
-  Translation translation{snapshot,
-                          false,
-                          line.settings,
-                          std::move(read->given),
-                          {},
-                          {},
-                          {},
-                          line.is_python_script,
-                          {}};
-  translation.program = std::move(line.program);
-  translation.worker_arguments = std::move(line.worker_arguments);
+  Translation translation{snapshot, line, false, std::move(read->given), {}};
   if (auto translated = translate(front_end, translation); !translated) {
     return translated;
   }
   for (const auto& [name, value] : translation.settings) {
     line.settings.set(name, value);
   }
-  take_over(line, translation);
   return {};
 }
 

@@ -93,6 +93,11 @@ const Option* OptionTable::find_letter(char letter) const {
 }
 
 std::optional<std::string> OptionTable::nearest(std::string_view typed) const {
+  for (const auto& [other, name] : other_names) {
+    if (typed == other) {
+      return std::string(name);
+    }
+  }
   std::vector<std::string> names;
   for (const Option& option : options) {
     names.emplace_back(option.name);

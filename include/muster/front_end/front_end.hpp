@@ -37,15 +37,12 @@ struct FrontOption {
 /// Between the options of another launcher and muster's settings.
 struct Translation {
   const Snapshot& snapshot;
+  /// What is known already, program and notices, which may be changed, and muster's own options: a
+  /// variable among them is weaker than what is given as a flag here.
+  CommandLine& line;
   bool is_whole = true;  ///< false: options beside a description of the job, which have no defaults
-  /// Does a MUSTER_* variable name this setting? It is weaker than what is given as a flag.
-  const Settings& own;
   std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes
   std::map<std::string, Sourced<std::string>> settings;  ///< what comes out
-  std::vector<std::string> program;
-  std::vector<std::string> worker_arguments;  ///< as CommandLine's
-  bool is_python_script = false;              ///< as CommandLine's
-  std::vector<std::string> notices;           ///< for users: what is done otherwise than asked for
 
   [[nodiscard]] bool has(const std::string& name) const { return given.contains(name); }
   /// What is given, if it is given and not empty.

@@ -20,10 +20,17 @@ struct Option {
   const char* choices = nullptr;  ///< what completions offer, separated by blanks
 };
 
+/// What another program calls an option: mpirun's "np".
+struct OtherName {
+  std::string_view other;
+  std::string_view name;
+};
+
 /// The options of muster, as those see them who read them.
 struct OptionTable {
   std::span<const Option> options;
   std::span<const std::string_view> no_options;  ///< variables MUSTER_* that are something else
+  std::span<const OtherName> other_names;        ///< how programs like muster call its options
 
   /// The option of that name; nullptr if there is none.
   [[nodiscard]] const Option* find(std::string_view name) const;

@@ -20,6 +20,9 @@ namespace muster {
                                    const std::optional<std::string>& nearest,
                                    const std::string& help);
 
+/// The words of a text as a shell would take them: quotes and backslashes keep blanks.
+[[nodiscard]] Result<std::vector<std::string>> split_words(const Sourced<std::string>& text);
+
 /// Reads options of muster; no program is among the tokens.
 [[nodiscard]] Result<> read_flags(const std::vector<std::string>& tokens,
                                   const OptionTable& table,

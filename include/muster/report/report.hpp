@@ -3,6 +3,7 @@
 #include <muster/base/json.hpp>
 #include <muster/base/result.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/options/settings.hpp>
 #include <muster/run/outcome.hpp>
 
 #include <string>
@@ -22,6 +23,10 @@ struct ReportLine {
 
 /// What happened, for programs: the document that `--report` promises.
 [[nodiscard]] json::value to_document(const Outcome& outcome);
+
+/// Removes an older report, and finds out whether a new one can be written: fails by blaming what names
+/// the file.
+[[nodiscard]] Result<> prepare_report(const Sourced<std::string>& file);
 
 /// Writes the document to a file, whole or not at all. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);

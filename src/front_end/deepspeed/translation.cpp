@@ -16,14 +16,14 @@ Result<> translate_script(Translation& t) {
     return Error{ErrorKind::BadUsage,
                  "--module and --no_python contradict each other: a module is run by Python"};
   }
-  if (t.is_on("module") && !t.program.empty()) {
-    t.set("module", {t.program.front(), t.given.at("module").source});
-    t.program.erase(t.program.begin());
+  if (t.is_on("module") && !t.line.program.empty()) {
+    t.set("module", {t.line.program.front(), t.given.at("module").source});
+    t.line.program.erase(t.line.program.begin());
   }
   if (t.is_on("no-local-rank")) {
     t.set("template-arguments", {"never", t.given.at("no-local-rank").source});
   }
-  t.is_python_script = !t.is_on("no-python");
+  t.line.is_python_script = !t.is_on("no-python");
   return {};
 }
 

@@ -80,7 +80,9 @@ constexpr auto kTable = std::to_array<FrontOption>({
      '\0',
      "LEVEL",
      Fate::Same,
-     "A dry run on this node, without a scheduler. Else MS_SIMULATION_LEVEL.",
+     "A dry run on this node, without a scheduler. Else MS_SIMULATION_LEVEL, beside which "
+     "RANK_SIZE is "
+     "stronger than --worker_num.",
      "set:sim_level",
      "-1 0 1 2 3",
      true},
@@ -99,8 +101,9 @@ constexpr auto kTable = std::to_array<FrontOption>({
      '\0',
      "RANKS",
      Fate::Better,
-     "Local ranks on the console, -1 for all; whole lines with their rank, and no process of "
-     "tail."},
+     "Ranks of the job whose lines are on the console, -1 for all; whole lines with their rank, "
+     "and "
+     "no process of tail."},
 });
 
 }  // namespace

@@ -86,13 +86,25 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   return {};
 }
 
+/// How large the job would be: where a variable asks for the dry run, another one may say it.
+Sourced<std::string> simulated_size(const Translation& t) {
+  const auto exported = t.snapshot.variable("RANK_SIZE");
+  return !find_set(t, "sim-level") && exported && !exported->empty()
+             ? Sourced<std::string>{*exported, from_variable("RANK_SIZE")}
+             : or_default(t, "worker-num", kDefaultWorkers);
+}
+
 /// A dry run: processes that know how large the job would be, and meet nobody.
 Result<> translate_simulation(Translation& t,
                               const Sourced<std::string>& level,
                               const Workers& workers) {
   t.set("mode", {"msrun-simulation", level.source});
   t.set("set:sim_level", level);
-  t.set("set:worker_num", or_default(t, "worker-num", kDefaultWorkers));
+  const Sourced<std::string> size = simulated_size(t);
+  if (auto count = read_count(size); !count) {
+    return count.error();
+  }
+  t.set("set:worker_num", size);
   t.settings.erase("total-workers");
   t.settings.erase("set:cluster_time_out");  // there is no cluster
   t.set("nnodes", {"1", level.source});
@@ -103,7 +115,7 @@ Result<> translate_simulation(Translation& t,
     rank = Sourced<std::string>{*inherited, from_variable("RANK_ID")};
   }
   if (!rank && workers.local > kMostSimulated) {
-    t.notices.push_back(
+    t.line.notices.push_back(
         "starting one process for rank 0, as msrun does: --local_worker_num is above " +
         std::to_string(kMostSimulated));
     rank = Sourced<std::string>{"0", from_flag("--local_worker_num")};
@@ -133,15 +145,48 @@ std::string replaced(std::string text, std::string_view what, const std::string&
   return text;
 }
 
-/// Both streams of a worker in one file, and on the console what is asked for.
+/// --tail_worker_log names workers by their rank in the job: those of this node, as msrun counts them.
+Result<> translate_tail(Translation& t, const Workers& workers) {
+  const auto ranks = find_set(t, "tail-worker-log");
+  const auto node = find_set(t, "node-rank");
+  if (!ranks) {
+    return {};
+  }
+  if (workers.local != workers.total && !node) {
+    t.line.notices.push_back("taking " + ranks->source.name +
+                             " as local ranks: without --node_rank the others go by arrival");
+    t.set("local-ranks-filter", *ranks);
+    return {};
+  }
+  const int node_rank = node && workers.local != workers.total
+                            ? parse_integer(node->value, 0, 1'000'000).value_or(0)
+                            : 0;
+  std::vector<std::string> here;
+  for (const std::string& piece : split(ranks->value, ',')) {
+    const auto rank = parse_integer(trim(piece), 0, 10'000'000);
+    if (!rank) {
+      return wrong_value(*ranks, "ranks separated by commas, such as 0,3, or -1 for all");
+    }
+    const long long local = *rank - static_cast<long long>(node_rank) * workers.local;
+    if (local >= 0 && local < workers.local) {
+      here.push_back(std::to_string(local));
+    }
+  }
+  if (here.empty()) {  // files alone
+    t.settings.erase("tee");
+    t.set("redirects", {"3", ranks->source});
+  } else {
+    t.set("local-ranks-filter", {join(here, ","), ranks->source});
+  }
+  return {};
+}
+
+/// Both streams of a worker in one file.
 void translate_logs(Translation& t) {
   if (!t.find("log-dir")) {
     t.set("log-dir", {".", default_of("msrun")});
   }
   t.set("tee", {"3", default_of("msrun")});
-  if (const auto ranks = find_set(t, "tail-worker-log")) {
-    t.set("local-ranks-filter", *ranks);
-  }
   if (const auto name = t.find("worker-log-name")) {
     std::string text = replaced(name->value, "{hostname}", t.snapshot.host_name);
     if (text.find("{ip}") != std::string::npos) {
@@ -159,17 +204,18 @@ void translate_logs(Translation& t) {
 void translate_join(Translation& t) {
   const auto join = t.find("join");
   if (!join) {
-    t.notices.emplace_back("waiting for the workers, where msrun without --join=True would not");
+    t.line.notices.emplace_back(
+        "waiting for the workers, where msrun without --join=True would not");
   } else if (join->value == "False" || join->value == "false") {
-    t.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" +
-                        join->value + ": somebody must see when one fails");
+    t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" +
+                             join->value + ": somebody must see when one fails");
   }
 }
 
 /// "python", "python3" and "pytest" are programs; everything else is a script for Python.
 void translate_script(Translation& t) {
-  const std::string first = t.program.empty() ? "" : t.program.front();
-  t.is_python_script = first != "python" && first != "python3" && first != "pytest";
+  const std::string first = t.line.program.empty() ? "" : t.line.program.front();
+  t.line.is_python_script = first != "python" && first != "python3" && first != "pytest";
 }
 
 }  // namespace
@@ -196,6 +242,9 @@ Result<> translate_msrun(Translation& t) {
   }
   translate_time_out(t);
   translate_logs(t);
+  if (auto tail = translate_tail(t, *workers); !tail) {
+    return tail;
+  }
   translate_join(t);
   translate_script(t);
   return {};

@@ -44,9 +44,9 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
     }
     const FrontOption* const key = find_key(name);
     if (key == nullptr) {
-      t.notices.push_back(unknown_key(text.source.name, name));
+      t.line.notices.push_back(unknown_key(text.source.name, name));
     } else if (key->fate == Fate::Ignored) {
-      t.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
+      t.line.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
     } else {
       values[name] = {value, source_of(text.source, name)};
     }

@@ -32,6 +32,23 @@ Result<> translate_workers(Translation& t) {
   return {};
 }
 
+/// MUSTER_* variables of several nodes mean nothing to one that stands alone. They are not left out
+/// where MUSTER_NNODES, which is stronger than a variable of torchrun's, says that it does not.
+void leave_out_own(Translation& t, const Sourced<std::string>& flag, const char* why) {
+  if (t.line.settings.has("nnodes") && flag.source.kind != SourceKind::Flag) {
+    return;
+  }
+  Settings kept;
+  t.line.settings.for_each([&](const std::string& name, const Sourced<std::string>& value) {
+    if (name == "node-rank" || name == "master-addr" || name == "master-port") {
+      t.line.notices.push_back("ignoring " + value.source.name + ": " + why);
+    } else {
+      kept.set(name, value);
+    }
+  });
+  t.line.settings = std::move(kept);
+}
+
 void translate_standalone(Translation& t) {
   const Sourced<std::string> flag = t.given.at("standalone");
   const auto nodes = t.find("nnodes");
@@ -47,13 +64,14 @@ void translate_standalone(Translation& t) {
                                       std::pair("master-port", "master-port")}) {
     t.ignore(name, setting, kWhy);
   }
+  leave_out_own(t, flag, kWhy);
   t.set("nnodes", {"1", flag.source});
   t.set("platform", {"single", flag.source});
 }
 
 /// torchrun's one node is what is meant where some option describes the nodes and none counts them.
 void default_nodes(Translation& t) {
-  if (!t.is_whole || t.find("nnodes") || t.own.has("nnodes")) {
+  if (!t.is_whole || t.find("nnodes") || t.line.settings.has("nnodes")) {
     return;
   }
   for (const char* const name : {"rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr"}) {
@@ -68,7 +86,7 @@ std::string nodes_of(const Translation& t) {
   if (const auto given = t.settings.find("nnodes"); given != t.settings.end()) {
     return given->second.value;
   }
-  const auto own = t.own.find("nnodes");
+  const auto own = t.line.settings.find("nnodes");
   return own ? own->value : "";
 }
 
@@ -78,7 +96,7 @@ bool is_one_node(const Translation& t) {
   if (!nodes.empty()) {
     return is_one(nodes);
   }
-  const auto cluster = describe_cluster(t.snapshot, t.own);
+  const auto cluster = describe_cluster(t.snapshot, t.line.settings);
   return cluster && cluster->job.most_nodes == 1;
 }
 
@@ -139,8 +157,8 @@ Result<> translate_rendezvous(Translation& t) {
   }
   translate_master(t);
   if (endpoint && is_etcd) {
-    t.notices.push_back("ignoring " + endpoint->source.name +
-                        ": it names an etcd server, and muster needs none");
+    t.line.notices.push_back("ignoring " + endpoint->source.name +
+                             ": it names an etcd server, and muster needs none");
   } else if (endpoint) {
     set_endpoint(t, *endpoint, nullptr);
   }
@@ -172,7 +190,7 @@ void translate_texts(Translation& t) {
 Result<> translate_script(Translation& t) {
   if (t.is_on("run-path")) {
     t.settings.erase("no-python");
-    t.is_python_script = true;
+    t.line.is_python_script = true;
     return {};
   }
   if (t.is_on("module") && t.is_on("no-python")) {
@@ -180,11 +198,11 @@ Result<> translate_script(Translation& t) {
                  t.given.at("module").source.name + " and " + t.given.at("no-python").source.name +
                      " contradict each other: a module is run by Python"};
   }
-  if (t.is_on("module") && !t.program.empty()) {
-    t.set("module", {t.program.front(), t.given.at("module").source});
-    t.program.erase(t.program.begin());
+  if (t.is_on("module") && !t.line.program.empty()) {
+    t.set("module", {t.line.program.front(), t.given.at("module").source});
+    t.line.program.erase(t.line.program.begin());
   }
-  t.is_python_script = t.is_python_script || (t.is_whole && !t.is_on("no-python"));
+  t.line.is_python_script = t.line.is_python_script || (t.is_whole && !t.is_on("no-python"));
   return {};
 }
 
@@ -217,7 +235,7 @@ Result<> translate_torch_launch(Translation& t) {
                  t.given.at("no-python").source.name + " needs --use-env as well"};
   }
   if (!t.is_on("use-env")) {
-    t.worker_arguments.emplace_back("--local-rank={local_rank}");
+    t.line.worker_arguments.emplace_back("--local-rank={local_rank}");
   }
   return translate_torchrun(t);
 }

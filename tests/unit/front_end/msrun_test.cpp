@@ -115,6 +115,25 @@ TEST(Msrun, WritesLogs) {
             "mine (MUSTER_LOG_DIR)");
 }
 
+TEST(Msrun, ShowsWorkersByTheirRankInTheJob) {
+  const std::string second =
+      "msrun --worker_num=16 --local_worker_num=8 --node_rank=1 --join=True ";
+  EXPECT_EQ(setting_of(second + "--tail_worker_log=3,8,15 a.py", "local-ranks-filter"),
+            "0,7 (--tail_worker_log)");
+  EXPECT_EQ(setting_of(second + "--tail_worker_log=3 a.py", "redirects"), "3 (--tail_worker_log)");
+  EXPECT_EQ(setting_of(second + "--tail_worker_log=3 a.py", "tee"), "");
+  EXPECT_EQ(setting_of("msrun --node_rank=1 --tail_worker_log=3 a.py", "local-ranks-filter"),
+            "3 (--tail_worker_log)")
+      << "the only node";
+  EXPECT_EQ(
+      notices_of("msrun --worker_num=16 --join=True --tail_worker_log=3 a.py"),
+      "taking --tail_worker_log as local ranks: without --node_rank the others go by arrival");
+  EXPECT_EQ(
+      error_of("msrun --tail_worker_log=all a.py"),
+      "64: --tail_worker_log is 'all', expected ranks separated by commas, such as 0,3, or -1 "
+      "for all");
+}
+
 // Dry runs
 
 TEST(MsrunSimulation, IsAJobOfThisNodeAlone) {
@@ -145,6 +164,16 @@ TEST(MsrunSimulation, CanComeFromVariables) {
   EXPECT_EQ(setting_of("msrun a.py", "mode", {{"RANK_ID", "5"}}), "msrun (msrun)");
   EXPECT_EQ(settings_of("msrun --sim_level=1 a.py", {{"RANK_ID", ""}}),
             settings_of("msrun --sim_level=1 a.py"));
+}
+
+TEST(MsrunSimulation, IsAsLargeAsAVariableSaysWhereOneAsksForIt) {
+  const Variables variables = {{"MS_SIMULATION_LEVEL", "0"}, {"RANK_SIZE", "1024"}};
+  EXPECT_EQ(setting_of("msrun --worker_num=64 a.py", "set:worker_num", variables),
+            "1024 (RANK_SIZE)");
+  EXPECT_EQ(setting_of("msrun --worker_num=64 --sim_level=0 a.py", "set:worker_num", variables),
+            "64 (--worker_num)");
+  EXPECT_EQ(error_of("msrun a.py", {{"MS_SIMULATION_LEVEL", "0"}, {"RANK_SIZE", "many"}}),
+            "78: RANK_SIZE is 'many', expected a number of workers of at least 1");
 }
 
 TEST(MsrunSimulation, StartsOneProcessForMoreThanAMachineCanRun) {

@@ -10,28 +10,43 @@ Variables with_torchrun(const std::string& words) {
   return {{"MA_RUN_METHOD", "torchrun"}, {"MA_EXTRA_TORCHRUN_PARAMS", words}};
 }
 
-const std::string kSource = " (MA_EXTRA_TORCHRUN_PARAMS)";
+/// The variable, and the option in it.
+std::string source(const std::string& option) {
+  return " (MA_EXTRA_TORCHRUN_PARAMS " + option + ")";
+}
 
 TEST(ExtraTorchrunParams, WinOverEverything) {
   Variables variables = with_torchrun("--nproc_per_node=4  --max_restarts 3");
   variables["MUSTER_MAX_RESTARTS"] = "1";
   EXPECT_EQ(settings_of("muster --nproc-per-node 2 a.py", variables),
-            "max-restarts=3" + kSource + "; nproc-per-node=4" + kSource);
+            "max-restarts=3" + source("--max_restarts") + "; nproc-per-node=4" +
+                source("--nproc_per_node"));
   EXPECT_EQ(setting_of("torchrun --nproc-per-node 2 a.py", "nproc-per-node", variables),
-            "4" + kSource);
+            "4" + source("--nproc_per_node"));
 }
 
 TEST(ExtraTorchrunParams, AreUnderstood) {
   EXPECT_EQ(settings_of("muster a.py", with_torchrun("--rdzv_conf=timeout=7200")),
-            "gang-timeout=7200" + kSource);
+            "gang-timeout=7200" + source("--rdzv_conf"));
   EXPECT_EQ(settings_of("muster a.py", with_torchrun("-t 3 --log_dir /l --rdzv_backend=static")),
-            "log-dir=/l" + kSource + "; tee=3" + kSource);
-  EXPECT_EQ(settings_of("muster a.py", with_torchrun("--master_addr=h --master_port=1")),
-            "master-addr=h" + kSource + "; master-port=1" + kSource);
-  EXPECT_EQ(settings_of("muster a.py", with_torchrun("  ")), "");
+            "log-dir=/l" + source("--log_dir") + "; tee=3" + source("--tee"));
   EXPECT_EQ(
-      notices_of("muster a.py", with_torchrun("--monitor_interval=5")),
-      "ignoring MA_EXTRA_TORCHRUN_PARAMS: nothing is polled, the end of a worker is seen at once");
+      settings_of("muster a.py", with_torchrun("--master_addr=h --master_port=1")),
+      "master-addr=h" + source("--master_addr") + "; master-port=1" + source("--master_port"));
+  EXPECT_EQ(settings_of("muster a.py", with_torchrun("  ")), "");
+  EXPECT_EQ(notices_of("muster a.py", with_torchrun("--monitor_interval=5")),
+            "ignoring MA_EXTRA_TORCHRUN_PARAMS --monitor_interval: nothing is polled, the end of a "
+            "worker is seen at once");
+}
+
+TEST(ExtraTorchrunParams, AreSplitAsAShellWould) {
+  EXPECT_EQ(
+      settings_of("muster a.py", with_torchrun("--log_dir '/a b'\t--tee\n3 --rdzv_id=\"c d\"\r\n")),
+      "job-id=c d" + source("--rdzv_id") + "; log-dir=/a b" + source("--log_dir") + "; tee=3" +
+          source("--tee"));
+  EXPECT_EQ(
+      error_of("muster a.py", with_torchrun("--log_dir \\x")),
+      "78: MA_EXTRA_TORCHRUN_PARAMS is '--log_dir \\x', expected words as a shell takes them");
 }
 
 TEST(ExtraTorchrunParams, AreRefusedByName) {
@@ -47,16 +62,18 @@ TEST(ExtraTorchrunParams, AreRefusedByName) {
   EXPECT_EQ(error_of("muster a.py", with_torchrun("--tee 3 b.py")),
             "78: MA_EXTRA_TORCHRUN_PARAMS is '--tee 3 b.py', expected options of torchrun and no "
             "program");
-  EXPECT_EQ(error_of("muster a.py", with_torchrun("--rdzv_conf=timeout")),
-            "78: MA_EXTRA_TORCHRUN_PARAMS is 'timeout', expected KEY=VALUE,KEY=VALUE such as "
-            "timeout=1800");
+  EXPECT_EQ(
+      error_of("muster a.py", with_torchrun("--rdzv_conf=timeout")),
+      "78: MA_EXTRA_TORCHRUN_PARAMS --rdzv_conf is 'timeout', expected KEY=VALUE,KEY=VALUE such as "
+      "timeout=1800");
 }
 
 TEST(ExtraTorchrunParams, AreReadForTorchrunAlone) {
   EXPECT_EQ(settings_of("muster a.py", {{"MA_EXTRA_TORCHRUN_PARAMS", "--tee 3"}}), "");
   EXPECT_EQ(setting_of("muster --mode msrun a.py", "tee", with_torchrun("--tee 3")), "");
   EXPECT_EQ(setting_of("muster --template t a.py", "tee", with_torchrun("--tee 3")), "");
-  EXPECT_EQ(setting_of("muster --mode auto a.py", "tee", with_torchrun("--tee 3")), "3" + kSource);
+  EXPECT_EQ(setting_of("muster --mode auto a.py", "tee", with_torchrun("--tee 3")),
+            "3" + source("--tee"));
 }
 
 TEST(ExtraTorchrunParams, AreNotForAWorkerThatStartsMuster) {
@@ -78,7 +95,7 @@ TEST(ExtraTorchrunParams, AreNotReadForATextThatIsWanted) {
   EXPECT_EQ(error_of("muster torchrun --print-options", with_torchrun("--tee")), "no error");
   Variables variables = with_torchrun("--tee 3");
   variables["MUSTER_HELP"] = "0";
-  EXPECT_EQ(setting_of("muster a.py", "tee", variables), "3" + kSource);
+  EXPECT_EQ(setting_of("muster a.py", "tee", variables), "3" + source("--tee"));
 }
 
 TEST(ExtraTorchrunParams, HaveAPortThatIsFreeOnTheOnlyNode) {
@@ -87,9 +104,10 @@ TEST(ExtraTorchrunParams, HaveAPortThatIsFreeOnTheOnlyNode) {
   variables["MA_NUM_HOSTS"] = "1";
   variables["VC_TASK_INDEX"] = "0";
   EXPECT_EQ(settings_of("muster a.py", variables), "");
-  EXPECT_EQ(setting_of("muster --nnodes 2 a.py", "master-port", variables), "0" + kSource);
+  EXPECT_EQ(setting_of("muster --nnodes 2 a.py", "master-port", variables),
+            "0" + source("--master_port"));
   variables["MA_NUM_HOSTS"] = "2";
-  EXPECT_EQ(settings_of("muster a.py", variables), "master-port=0" + kSource);
+  EXPECT_EQ(settings_of("muster a.py", variables), "master-port=0" + source("--master_port"));
 }
 
 TEST(MsrunVariables, AreWeakerThanFlagsAndMustersOwn) {

@@ -202,6 +202,30 @@ TEST(Torchrun, IsOneNodeWhenItIsStandalone) {
   EXPECT_EQ(read_line("torchrun " + more + " a.py")->notices.size(), 7U);
 }
 
+TEST(Torchrun, LeavesOutMustersVariablesOfSeveralNodesWhenItIsStandalone) {
+  const Variables variables = {{"MUSTER_NODE_RANK", "1"}, {"MUSTER_MASTER_PORT", "29500"}};
+  EXPECT_EQ(setting_of("torchrun --standalone a.py", "node-rank", variables), "");
+  EXPECT_EQ(setting_of("torchrun --standalone a.py", "master-port", variables), "");
+  EXPECT_EQ(notices_of("torchrun --standalone a.py", variables),
+            "ignoring MUSTER_MASTER_PORT: --standalone is one node with a free port; "
+            "ignoring MUSTER_NODE_RANK: --standalone is one node with a free port");
+
+  Variables several = variables;
+  several["PET_STANDALONE"] = "1";
+  several["MUSTER_NNODES"] = "2";
+  EXPECT_EQ(setting_of("torchrun a.py", "node-rank", several), "1 (MUSTER_NODE_RANK)")
+      << "a MUSTER_* variable is stronger than torchrun's";
+}
+
+TEST(Torchrun, HasNoTemplateOfTheUsersOwn) {
+  EXPECT_EQ(
+      error_of("torchrun a.py", {{"MUSTER_TEMPLATE", "t.yaml"}}),
+      "78: MUSTER_TEMPLATE is 't.yaml' but 'torchrun' starts workers by 'torchrun'; leave one "
+      "of them out");
+  EXPECT_EQ(error_of("muster --template t.yaml msrun a.py").substr(0, 16), "64: --template i");
+  EXPECT_EQ(error_of("torchrun --help", {{"MUSTER_TEMPLATE", "t.yaml"}}), "no error");
+}
+
 TEST(Torchrun, MeetsAtTheMasterOrAtAStaticEndpoint) {
   const std::string start = "torchrun --nnodes 2 --node-rank 1 ";
   EXPECT_EQ(setting_of(start + "--master-addr [fd00::1] a.py", "master-addr"),

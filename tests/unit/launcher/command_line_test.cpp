@@ -18,6 +18,51 @@ Result<CommandLine> line_of(std::vector<std::string> tokens,
   return read_command_line(argv, snapshot);
 }
 
+TEST(ReadCommandLine, SaysThatAnOptionBehindTheProgramBelongsToIt) {
+  const std::vector<std::string> said = {
+      "--nproc-per-node stands behind the program and belongs to it; options of muster go in front "
+      "of the program"};
+  for (const std::vector<std::string>& tokens :
+       {std::vector<std::string>{"ok.py", "--nproc-per-node", "2", "--nnodes=2"},
+        {"ok.py", "--epochs", "3", "--nproc_per_node=2"},
+        {"-m", "package", "--nproc-per-node=2"}}) {
+    const auto line = line_of(tokens);
+    ASSERT_TRUE(line) << line.error().message;
+    EXPECT_EQ(line->notices, said) << tokens.at(1);
+    EXPECT_FALSE(line->settings.has("nproc-per-node"));
+  }
+  for (const std::vector<std::string>& tokens :
+       {std::vector<std::string>{"--", "ok.py", "--nproc-per-node", "2"},
+        {"ok.py", "--help", "--verbose"},
+        {"ok.py", "--", "--nproc-per-node"},
+        {"ok.py", "nproc-per-node", "-m", "--lr"}}) {
+    const auto line = line_of(tokens);
+    ASSERT_TRUE(line) << line.error().message;
+    EXPECT_TRUE(line->notices.empty()) << tokens.at(1);
+  }
+}
+
+TEST(ReadCommandLine, KnowsWhatOtherProgramsCallAnOption) {
+  for (const std::string option : {"-n", "-np", "--gpus", "--num-gpus"}) {
+    const auto line = line_of({option, "2", "ok.py"});
+    ASSERT_FALSE(line);
+    EXPECT_EQ(line.error().message,
+              "unknown option '" + option + "'; did you mean '--nproc-per-node'?");
+  }
+}
+
+TEST(ReadCommandLine, NamesTheOptionThatACommandIsMeantFor) {
+  for (const std::string word : {"help", "version"}) {
+    const auto line = line_of({word});
+    ASSERT_FALSE(line);
+    EXPECT_EQ(line.error().message,
+              "'" + word + "' is no command of muster; write 'muster --" + word +
+                  "', and put a program of that name behind '--'");
+    EXPECT_TRUE(line_of({"--", word}));
+    EXPECT_TRUE(line_of({"run", word}));
+  }
+}
+
 TEST(ReadCommandLine, LetsTheTokenBeAVariable) {
   const auto line = line_of({"train"}, {{"MUSTER_TOKEN", "a secret"}});
 
