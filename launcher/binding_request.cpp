@@ -236,8 +236,9 @@ Result<> read_numa(BindingRequest& request, const Given& numa, const Given& core
                                   {&GivenPlace::cpu_nodes, &GivenPlace::memory_nodes});
 }
 
-Result<BindingRequest> read_msrun(const Given& core, const Given& numa, const std::string& mode) {
-  BindingRequest request;
+Result<BindingOptions> read_msrun(const Given& core, const Given& numa) {
+  BindingOptions options{.request = {}, .is_msruns = true, .bind_file = {}};
+  BindingRequest& request = options.request;
   request.source = core.is_on && numa.is_on
                        ? part_of(core.setting.source, " and " + numa.setting.source.name)
                    : core.is_on ? core.setting.source
@@ -252,13 +253,10 @@ Result<BindingRequest> read_msrun(const Given& core, const Given& numa, const st
   if (!core.places.empty() && !numa.places.empty() && request.devices.size() != devices) {
     return wrong_value(numa.setting, "the devices that " + core.setting.source.name + " names");
   }
-  if (mode == "msrun") {
-    request.cpu_list_variable = "MSRUN_CPU_LIST";  // read by mindspore.runtime.set_cpu_affinity
-    if (!numa.file.empty() && is_configuration(numa.places)) {
-      request.variables["MSRUN_BIND_FILE"] = numa.file;
-    }
+  if (!numa.file.empty() && is_configuration(numa.places)) {
+    options.bind_file = numa.file;
   }
-  return request;
+  return options;
 }
 
 Result<NumaForm> read_form(const Setting& setting) {
@@ -276,8 +274,18 @@ Result<NumaForm> read_form(const Setting& setting) {
 
 }  // namespace
 
-Result<std::optional<BindingRequest>> read_binding_request(const Settings& settings,
-                                                           const std::string& mode) {
+BindingRequest binding_request(const BindingOptions& options, std::string_view mode) {
+  BindingRequest request = options.request;
+  if (options.is_msruns && mode == "msrun") {
+    request.cpu_list_variable = "MSRUN_CPU_LIST";  // read by mindspore.runtime.set_cpu_affinity
+    if (!options.bind_file.empty()) {
+      request.variables["MSRUN_BIND_FILE"] = options.bind_file;
+    }
+  }
+  return request;
+}
+
+Result<std::optional<BindingOptions>> read_binding_options(const Settings& settings) {
   const auto core = read_given(settings, "bind-core");
   if (!core) {
     return core.error();
@@ -288,11 +296,11 @@ Result<std::optional<BindingRequest>> read_binding_request(const Settings& setti
   }
   const auto form = settings.find("numa-binding");
   if (!form && !core->is_on && !numa->is_on) {
-    return std::optional<BindingRequest>();
+    return std::optional<BindingOptions>();
   }
   if (!form) {
-    auto request = read_msrun(*core, *numa, mode);
-    return request ? Result<std::optional<BindingRequest>>(std::move(*request)) : request.error();
+    auto options = read_msrun(*core, *numa);
+    return options ? Result<std::optional<BindingOptions>>(std::move(*options)) : options.error();
   }
   if (core->is_on || numa->is_on) {
     return wrong_value(core->is_on ? core->setting : numa->setting,
@@ -302,10 +310,10 @@ Result<std::optional<BindingRequest>> read_binding_request(const Settings& setti
   if (!read) {
     return read.error();
   }
-  BindingRequest request;
-  request.source = form->source;
-  request.form = *read;
-  return std::optional(std::move(request));
+  BindingOptions options;
+  options.request.source = form->source;
+  options.request.form = *read;
+  return std::optional(std::move(options));
 }
 
 }  // namespace muster

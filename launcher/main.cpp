@@ -9,7 +9,6 @@
 #include <muster/environment/snapshot.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/logs/messages.hpp>
-#include <muster/options/typed_settings.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/report/report.hpp>
 #include <muster/run/run.hpp>
@@ -18,9 +17,9 @@ namespace muster {
 namespace {
 
 /// The last words of the job: on the console, and in the file that --report names.
-void conclude(const Outcome& outcome, const Settings& settings) {
-  if (const auto file = settings.find("report")) {
-    if (const auto written = write_report(outcome, file->value); !written) {
+void conclude(const Outcome& outcome, const std::optional<Sourced<std::string>>& report) {
+  if (report) {
+    if (const auto written = write_report(outcome, report->value); !written) {
       say_warning(written.error().message);
     }
   }
@@ -31,52 +30,47 @@ void conclude(const Outcome& outcome, const Settings& settings) {
 
 /// How this node's part of the job is started, again and again if need be.
 Result<JobPlan> make_job_plan(const Planned& planned,
-                              const JobRequest& job,
-                              const gang::GangOptions& gang_options,
-                              const RunOptions& options,
+                              const Options& options,
                               const Snapshot& snapshot) {
   JobPlan result;
   result.plan = planned.plan;
   if (!planned.cluster) {
     result.plan_for = [plan = planned.plan](const gang::Start& /*start*/) { return plan; };
-    result.gang = make_lone_setup(options);
+    result.gang = make_lone_setup(options.run);
     return result;
   }
-  auto setup = make_gang_setup(*planned.cluster, planned.plan, gang_options, options);
+  auto setup = make_gang_setup(*planned.cluster, planned.plan, options.gang, options.run);
   if (!setup) {
     return setup.error();
   }
   result.gang = std::move(*setup);
   result.worker_port = planned.cluster->worker_port;
   result.ports_to_reserve = most_listeners(planned.mode->mode, *planned.cluster);
-  result.plan_for = [&planned, &job, &snapshot](const gang::Start& start) {
+  result.plan_for = [&planned, &options, &snapshot](const gang::Start& start) {
     const Cluster& cluster = *planned.cluster;
     const Placement placement = to_placement(start, cluster, cluster.node.slots);
-    return make_plan(cluster, placement, *planned.mode, job, snapshot);
+    return make_plan(cluster, placement, *planned.mode, options.job, snapshot);
   };
   return result;
 }
 
-Result<int> run_job(const CommandLine& line,
-                    const Planned& planned,
-                    const JobRequest& job,
-                    const gang::GangOptions& gang_options,
-                    const RunOptions& options,
+Result<int> run_job(const Planned& planned,
+                    const Options& options,
                     const Snapshot& snapshot,
                     const Inherited& inherited) {
-  const auto level = is_on(line.settings, "verbose") ? Level::Debug : Level::Info;
-  set_up_messages(level, may_colour(STDERR_FILENO, options.colour, snapshot.variables));
-  const auto job_plan = make_job_plan(planned, job, gang_options, options, snapshot);
+  const auto level = options.is_verbose ? Level::Debug : Level::Info;
+  set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
+  const auto job_plan = make_job_plan(planned, options, snapshot);
   if (!job_plan) {
     return job_plan.error();
   }
-  if (const auto file = line.settings.find("report")) {
-    if (auto prepared = prepare_report(*file); !prepared) {
+  if (options.report) {
+    if (auto prepared = prepare_report(*options.report); !prepared) {
       return prepared.error();
     }
   }
-  return run(*job_plan, options, inherited, snapshot.variables, [&](const Outcome& outcome) {
-    conclude(outcome, line.settings);
+  return run(*job_plan, options.run, inherited, snapshot.variables, [&](const Outcome& outcome) {
+    conclude(outcome, options.report);
   });
 }
 
@@ -98,36 +92,25 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
       say_info(notice);
     }
   }
-  if (line->command == Command::Explain) {
-    JobRequest any;
-    any.program = {"program"};  // it needs none to be named
-    const auto plan = plan_job(*line, any, snapshot);
-    return plan ? explain(plan->plan) : plan.error();
-  }
-  auto job = read_job(*line, snapshot);
-  if (!job) {
-    return job.error();
-  }
-  const auto planned = plan_job(*line, *job, snapshot);
-  if (!planned) {
-    return planned.error();
-  }
-  const auto options = read_run_options(line->settings, snapshot);
+  auto options = read_options(*line, snapshot);
   if (!options) {
     return options.error();
   }
-  if (auto checked = check_stdin_rank(line->settings, *options, planned->plan); !checked) {
-    return checked.error();
+  const auto planned = plan_job(*line, *options, snapshot);
+  if (!planned) {
+    return planned.error();
   }
-  const auto gang_options = read_gang_options(line->settings, snapshot);
-  if (!gang_options) {
-    return gang_options.error();
+  if (line->command == Command::Explain) {
+    return explain(planned->plan);
+  }
+  if (auto checked = check_stdin_rank(*options, planned->plan); !checked) {
+    return checked.error();
   }
   if (line->command == Command::Plan) {
     const json::value document = to_document(planned->plan);
-    return print(is_on(line->settings, "json") ? pretty_json(document) : to_yaml(document));
+    return print(options->is_json ? pretty_json(document) : to_yaml(document));
   }
-  return run_job(*line, *planned, *job, *gang_options, *options, snapshot, inherited);
+  return run_job(*planned, *options, snapshot, inherited);
 }
 
 }  // namespace

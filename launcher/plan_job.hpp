@@ -3,6 +3,7 @@
 // From the command line and the surroundings to the plan: what `plan`, `explain` and a run share.
 
 #include "options.hpp"
+#include "requests.hpp"
 
 #include <muster/cluster/cluster.hpp>
 #include <muster/mode/mode_template.hpp>
@@ -19,9 +20,9 @@ struct Planned {
   std::optional<ChosenMode> mode;
 };
 
-/// Decides who runs where. Completes `job` by the CPUs to which its workers are bound, if they are.
+/// Decides who runs where. Completes the job by the CPUs to which its workers are bound, if they are.
 [[nodiscard]] Result<Planned> plan_job(const CommandLine& line,
-                                       JobRequest& job,
+                                       Options& options,
                                        const Snapshot& snapshot);
 
 }  // namespace muster

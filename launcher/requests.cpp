@@ -42,6 +42,31 @@ Result<> read_contract(JobRequest& job, const Settings& settings) {
   return {};
 }
 
+/// Options that say where workers are.
+std::vector<Source> placed_by(const Settings& settings) {
+  std::vector<Source> sources;
+  for (const char* const name : {"nnodes",
+                                 "node-rank",
+                                 "master-addr",
+                                 "master-port",
+                                 "platform",
+                                 "mode",
+                                 "template",
+                                 "numa-binding",
+                                 "bind-core",
+                                 "bind-numa"}) {
+    if (const auto setting = settings.find(name)) {
+      sources.push_back(setting->source);
+    }
+  }
+  return sources;
+}
+
+std::optional<Source> source_of(const Settings& settings, std::string_view name) {
+  const auto setting = settings.find(name);
+  return setting ? std::optional(setting->source) : std::nullopt;
+}
+
 }  // namespace
 
 Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
@@ -49,6 +74,8 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   const std::string python = snapshot.variable("PYTHON_EXEC").value_or("python3");
   if (const auto module = line.settings.find("module")) {
     job.program = {python, "-m", module->value};
+  } else if (line.command == Command::Explain && line.program.empty()) {
+    job.program = {"program"};  // what is explained needs none to be named
   } else if (line.program.empty() || line.program.front().empty()) {
     return Error{ErrorKind::BadUsage,
                  "no program to run; try 'muster train.py' or 'muster --help'"};
@@ -81,7 +108,7 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
       return read.error();
     }
   }
-  std::string report;  // written by the launcher, which reads the setting itself
+  std::string report;  // that a file is named is what counts here
   if (auto read = read_file_name(report, settings, "report"); !read) {
     return read.error();
   }
@@ -100,15 +127,44 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   return options;
 }
 
-Result<> check_stdin_rank(const Settings& settings,
-                          const RunOptions& options,
-                          const LaunchPlan& plan) {
+Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) {
+  const Settings& settings = line.settings;
+  Options options;
+  auto job = read_job(line, snapshot);
+  auto run = read_run_options(settings, snapshot);
+  auto gang = read_gang_options(settings, snapshot);
+  if (!job || !run || !gang) {
+    return !job ? job.error() : !run ? run.error() : gang.error();
+  }
+  options.job = std::move(*job);
+  options.run = std::move(*run);
+  options.gang = std::move(*gang);
+  options.stop_signals = source_of(settings, "signals-to-handle");
+  options.stdin_rank = source_of(settings, "stdin");
+  options.report = settings.find("report");
+  options.is_verbose = is_on(settings, "verbose");
+  options.is_json = is_on(settings, "json");
+  options.is_worker_already = is_already_worker(snapshot) && !settings.has("nproc-per-node");
+  if (options.is_worker_already) {
+    options.ignored = placed_by(settings);
+    return options;
+  }
+  auto binding = read_binding_options(settings);
+  if (!binding) {
+    return binding.error();
+  }
+  options.binding = std::move(*binding);
+  return options;
+}
+
+Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan) {
   const auto workers = static_cast<int>(plan.workers.size());
-  if (!options.stdin_rank || options.stdin_rank->value < workers) {
+  const auto& rank = options.run.stdin_rank;
+  if (!rank || rank->value < workers) {
     return {};
   }
   return wrong_value(
-      *settings.find("stdin"),
+      {std::to_string(rank->value), options.stdin_rank.value_or(Source{})},
       "a local rank below " + std::to_string(workers) + ", the workers of this node");
 }
 

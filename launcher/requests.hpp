@@ -11,6 +11,33 @@
 
 namespace muster {
 
+/// How the processes are to be bound, but for what only workers of msrun's mode are told.
+struct BindingOptions {
+  BindingRequest request;
+  bool is_msruns = false;  ///< in msrun's form
+  std::string bind_file;   ///< where msrun's configuration was read; empty: no file
+};
+
+/// What the user asked for, read once; who the nodes are and which mode starts the workers is read from
+/// the settings by those stages.
+struct Options {
+  JobRequest job;
+  RunOptions run;
+  gang::GangOptions gang;
+  std::optional<BindingOptions> binding;
+  std::optional<Source> stop_signals;  ///< who named them
+  std::optional<Source> stdin_rank;
+  std::optional<Sourced<std::string>> report;
+  bool is_verbose = false;
+  bool is_json = false;
+  /// Another launcher has placed this worker: what the user says about places has no effect.
+  bool is_worker_already = false;
+  std::vector<Source> ignored;  ///< what that is
+};
+
+/// Reads all of it. Fails when an option is wrong, or when two contradict each other.
+[[nodiscard]] Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot);
+
 /// What to run: adds the Python interpreter where one is needed. Fails with `BadUsage` when no
 /// program is given.
 [[nodiscard]] Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot);
@@ -30,14 +57,13 @@ namespace muster {
                                                           const Snapshot& snapshot);
 
 /// How the processes are to be bound to CPUs and memory; empty: nobody asked for it. Reads the file
-/// that an option names. Fails when an option is wrong, or when two contradict each other. `mode` is
-/// the name of the chosen mode: msrun's workers are told what they are bound to.
-[[nodiscard]] Result<std::optional<BindingRequest>> read_binding_request(const Settings& settings,
-                                                                         const std::string& mode);
+/// that an option names. Fails when an option is wrong, or when two contradict each other.
+[[nodiscard]] Result<std::optional<BindingOptions>> read_binding_options(const Settings& settings);
+
+/// The same for a mode, by its name: msrun's workers are told what they are bound to.
+[[nodiscard]] BindingRequest binding_request(const BindingOptions& options, std::string_view mode);
 
 /// Fails when --stdin names a worker that this node does not have.
-[[nodiscard]] Result<> check_stdin_rank(const Settings& settings,
-                                        const RunOptions& options,
-                                        const LaunchPlan& plan);
+[[nodiscard]] Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan);
 
 }  // namespace muster

@@ -31,13 +31,12 @@ Snapshot surroundings(const std::string& parameters) {
 
 /// What the options say must be read or refused, and what is planned must make sense.
 void follow(const CommandLine& line, const Snapshot& snapshot) {
-  auto job = read_job(line, snapshot);
-  if (!job || line.settings.has("template")) {  // another target has those
+  auto options = read_options(line, snapshot);
+  if (!options || line.settings.has("template")) {  // another target has those
     return;
   }
-  fuzz::require(!job->program.empty(), "a job has a program");
-  (void)read_run_options(line.settings, snapshot);
-  const auto planned = plan_job(line, *job, snapshot);
+  fuzz::require(!options->job.program.empty(), "a job has a program");
+  const auto planned = plan_job(line, *options, snapshot);
   if (!planned) {
     fuzz::require(!planned.error().message.empty(), "an error says what is wrong");
     return;

@@ -136,18 +136,6 @@ Result<CommandLine> line_of(const Case& given) {
   return read_command_line(argv, given.snapshot);
 }
 
-Result<JobRequest> job_of(const Case& given, const CommandLine& line) {
-  if (!given.command_line.empty()) {
-    return read_job(line, given.snapshot);
-  }
-  JobRequest job;
-  job.program = given.program;
-  if (const auto log_dir = given.settings.find("log-dir")) {
-    job.log_dir = log_dir->value;
-  }
-  return job;
-}
-
 }  // namespace
 
 Result<Case> read_case(const std::vector<std::string>& lines) {
@@ -168,11 +156,11 @@ Result<Planned> plan_of(const Case& given) {
   if (!line) {
     return line.error();
   }
-  auto job = job_of(given, *line);
-  if (!job) {
-    return job.error();
+  auto options = read_options(*line, given.snapshot);
+  if (!options) {
+    return options.error();
   }
-  return plan_job(*line, *job, given.snapshot);
+  return plan_job(*line, *options, given.snapshot);
 }
 
 }  // namespace muster::golden

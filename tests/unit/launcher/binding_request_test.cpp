@@ -21,7 +21,11 @@ Result<std::optional<BindingRequest>> request_of(const Texts& flags,
   for (const auto& [name, value] : flags) {
     settings.set(name, {value, from_flag("--" + name)});
   }
-  return read_binding_request(settings, mode);
+  const auto options = read_binding_options(settings);
+  if (!options) {
+    return options.error();
+  }
+  return *options ? std::optional(binding_request(**options, mode)) : std::nullopt;
 }
 
 BindingRequest read(const Texts& flags, const std::string& mode = "torchrun") {
