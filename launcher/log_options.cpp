@@ -56,7 +56,10 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
 }  // namespace
 
 Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  auto selection = Selection::read(settings);
+  auto selection = Selection::read({.redirects = settings.find("redirects"),
+                                    .tee = settings.find("tee"),
+                                    .local_ranks = settings.find("local-ranks-filter"),
+                                    .has_folder = settings.has("log-dir")});
   if (!selection) {
     return selection.error();
   }

@@ -112,7 +112,7 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   if (auto read = read_file_name(report, settings, "report"); !read) {
     return read.error();
   }
-  const auto stop_signals = StopSignals::read(settings);
+  const auto stop_signals = StopSignals::read(settings.find("signals-to-handle"));
   if (!stop_signals) {
     return stop_signals.error();
   }

@@ -64,15 +64,13 @@ Result<std::set<int>> Selection::read_filter(const Sourced<std::string>& text) {
   return ranks;
 }
 
-Result<Selection> Selection::read(const Settings& settings) {
+Result<Selection> Selection::read(const SelectionOptions& options) {
   Selection selection;
-  const auto redirects = settings.find("redirects");
-  const auto tee = settings.find("tee");
-  if (!redirects && !tee) {
-    selection.tee_.for_all = settings.has("log-dir") ? Streams::Both : Streams::None;
+  if (!options.redirects && !options.tee) {
+    selection.tee_.for_all = options.has_folder ? Streams::Both : Streams::None;
   }
-  for (const auto& [text, target] :
-       {std::pair(redirects, &selection.redirects_), std::pair(tee, &selection.tee_)}) {
+  for (const auto& [text, target] : {std::pair(options.redirects, &selection.redirects_),
+                                     std::pair(options.tee, &selection.tee_)}) {
     if (!text) {
       continue;
     }
@@ -82,8 +80,8 @@ Result<Selection> Selection::read(const Settings& settings) {
     }
     *target = std::move(*choice);
   }
-  if (const auto filter = settings.find("local-ranks-filter"); filter && !filter->value.empty()) {
-    auto ranks = read_filter(*filter);
+  if (options.local_ranks && !options.local_ranks->value.empty()) {
+    auto ranks = read_filter(*options.local_ranks);
     if (!ranks) {
       return ranks.error();
     }

@@ -63,15 +63,14 @@ std::optional<int> parse_signal(std::string_view name) {
 StopSignals::StopSignals()
     : asked_for_(kAlways.begin(), kAlways.end()), all_(kAlways.begin(), kAlways.end()) {}
 
-Result<StopSignals> StopSignals::read(const Settings& settings) {
+Result<StopSignals> StopSignals::read(const std::optional<Sourced<std::string>>& given) {
   StopSignals signals;
-  const auto setting = settings.find("signals-to-handle");
-  if (!setting) {
+  if (!given) {
     return signals;
   }
-  const auto names = split(setting->value, ',');
+  const auto names = split(given->value, ',');
   const Error no_names =
-      wrong_value(*setting, "names of signals separated by commas, such as SIGUSR1,SIGUSR2");
+      wrong_value(*given, "names of signals separated by commas, such as SIGUSR1,SIGUSR2");
   if (names.empty()) {
     return no_names;
   }
@@ -82,7 +81,7 @@ Result<StopSignals> StopSignals::read(const Settings& settings) {
       return no_names;
     }
     if (std::find(kNoRequests.begin(), kNoRequests.end(), *signal) != kNoRequests.end()) {
-      return wrong_value(*setting, "signals that can ask for an end, not " + signal_name(*signal));
+      return wrong_value(*given, "signals that can ask for an end, not " + signal_name(*signal));
     }
     signals.asked_for_.push_back(*signal);
     signals.all_.insert(*signal);

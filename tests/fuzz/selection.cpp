@@ -7,12 +7,15 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
   const std::vector<std::string> lines = split(fuzz::text_of(data, size), '\n');
-  const char* const names[] = {"redirects", "tee", "local-ranks-filter"};
-  Settings settings;
-  for (std::size_t i = 0; i < lines.size() && i < std::size(names); ++i) {
-    settings.set(names[i], {lines[i], from_flag(std::string("--") + names[i])});
+  SelectionOptions options;
+  const auto fields = {&options.redirects, &options.tee, &options.local_ranks};
+  auto line = lines.begin();
+  for (auto* const field : fields) {
+    if (line != lines.end()) {
+      *field = {*line++, from_flag("--option")};
+    }
   }
-  const auto selection = Selection::read(settings);
+  const auto selection = Selection::read(options);
   if (!selection) {
     fuzz::require(selection.error().exit_code() == 64, "a flag is the command line's fault");
     return 0;

@@ -74,6 +74,7 @@ def test_the_layers_of_this_repository_are_in_order():
         ("src/report/a.cpp", "int a = fork();", "processes"),
         ("src/plan/a.cpp", "#include <yaml-cpp/yaml.h>", "yaml-cpp"),
         ("src/plan/a.cpp", "#include <boost/program_options.hpp>", "Boost.Program_options"),
+        ("src/logs/a.cpp", "void a(const Settings& settings);", "options by their names"),
         ("src/plan/a.cpp", "#include <boost/json.hpp>", "Boost.JSON"),
         ("src/run/a.cpp", "#include <spdlog/spdlog.h>", "spdlog"),
         ("src/logs/a.cpp", "#include <boost/asio/io_context.hpp>", "Asio"),

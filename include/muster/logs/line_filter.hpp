@@ -1,7 +1,7 @@
 #pragma once
 
 #include <muster/base/result.hpp>
-#include <muster/options/settings.hpp>
+#include <muster/base/source.hpp>
 
 #include <string>
 #include <string_view>

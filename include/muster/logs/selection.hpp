@@ -2,7 +2,7 @@
 
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
-#include <muster/options/settings.hpp>
+#include <muster/base/source.hpp>
 
 #include <map>
 #include <optional>
@@ -26,13 +26,21 @@ struct Destination {
   bool operator==(const Destination&) const = default;
 };
 
+/// What the user says about it, as it is written.
+struct SelectionOptions {
+  std::optional<Sourced<std::string>> redirects;
+  std::optional<Sourced<std::string>> tee;
+  std::optional<Sourced<std::string>> local_ranks;  ///< that are shown; empty text: all
+  bool has_folder = false;                          ///< a log directory is given
+};
+
 /// Decides for each worker and stream whether its lines go to the console, to a file, or both.
 /// Without --redirects and --tee, a log directory means both.
 class Selection {
  public:
-  /// Reads --redirects, --tee, --local-ranks-filter and --log-dir. The first two take one of 0 to 3
-  /// for all, or "rank:value" pairs such as "0:1,11:2" where ranks that are not named are 0.
-  [[nodiscard]] static Result<Selection> read(const Settings& settings);
+  /// --redirects and --tee take one of 0 to 3 for all, or "rank:value" pairs such as "0:1,11:2" where
+  /// ranks that are not named are 0.
+  [[nodiscard]] static Result<Selection> read(const SelectionOptions& options);
 
   [[nodiscard]] Destination out(LocalRank rank) const { return of(rank, Streams::Out); }
   [[nodiscard]] Destination err(LocalRank rank) const { return of(rank, Streams::Err); }

@@ -13,14 +13,18 @@ constexpr Destination kNowhere = {.console = false, .file = false};
 
 using Options = std::map<std::string, std::string>;
 
-Settings settings_of(const Options& options, const std::string& before_name = "--") {
-  Settings settings;
-  for (const auto& [name, value] : options) {
-    settings.set(
-        name,
-        {value, {before_name == "--" ? SourceKind::Flag : SourceKind::Option, before_name + name}});
-  }
-  return settings;
+SelectionOptions settings_of(const Options& options, const std::string& before_name = "--") {
+  const auto given = [&](const std::string& name) {
+    const auto at = options.find(name);
+    const SourceKind kind = before_name == "--" ? SourceKind::Flag : SourceKind::Option;
+    return at == options.end()
+               ? std::nullopt
+               : std::optional(Sourced<std::string>{at->second, {kind, before_name + name}});
+  };
+  return {.redirects = given("redirects"),
+          .tee = given("tee"),
+          .local_ranks = given("local-ranks-filter"),
+          .has_folder = options.contains("log-dir")};
 }
 
 Selection read(const Options& options) {

@@ -10,9 +10,7 @@ namespace muster {
 namespace {
 
 Result<StopSignals> signals_of(const std::string& value) {
-  Settings settings;
-  settings.set("signals-to-handle", {value, from_flag("--signals-to-handle")});
-  return StopSignals::read(settings);
+  return StopSignals::read(Sourced<std::string>{value, from_flag("--signals-to-handle")});
 }
 
 std::string error_of(const std::string& value) {
@@ -21,7 +19,7 @@ std::string error_of(const std::string& value) {
 }
 
 TEST(StopSignals, AreFourByDefault) {
-  const StopSignals signals = *StopSignals::read(Settings{});
+  const StopSignals signals = *StopSignals::read(std::nullopt);
 
   EXPECT_EQ(signals.all(), (std::set<int>{SIGTERM, SIGINT, SIGHUP, SIGQUIT}));
   EXPECT_EQ(signals.to_text(), "SIGTERM,SIGINT,SIGHUP,SIGQUIT");

@@ -44,8 +44,9 @@ class WorkerStreamsTest : public testing::Test {
   ~WorkerStreamsTest() override { fs::remove_all(folder_); }
 
   void set(const std::string& name, const std::string& value) {
-    settings_.set(name, {value, from_flag("--" + name)});
-    options_.selection = *Selection::read(settings_);
+    auto& option = name == "redirects" ? selection_.redirects : selection_.local_ranks;
+    option = Sourced<std::string>{value, from_flag("--" + name)};
+    options_.selection = *Selection::read(selection_);
   }
 
   WorkerPlan& add_worker(const std::string& name) {
@@ -120,7 +121,7 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   fs::path folder_;
-  Settings settings_;
+  SelectionOptions selection_;
   RunOptions options_;
   LaunchPlan plan_;
   std::map<std::string, std::string> variables_;
