@@ -1,6 +1,8 @@
 // The options of muster. A new one is a new row here and its use; nothing else knows the list.
 #include "options.hpp"
 
+#include <muster/base/text.hpp>
+#include <muster/cluster/cluster.hpp>
 #include <muster/environment/marker.hpp>
 
 #include <array>
@@ -63,9 +65,8 @@ constexpr auto kTable = std::to_array<Option>({
      '\0',
      "NAME",
      "Job",
-     "Who describes the cluster: flags, hai, modelarts, pet, volcano, tfjob, bare or single. "
-     "Default: detected.",
-     "flags hai modelarts pet volcano tfjob bare single"},
+     "",  // see with_platforms
+     ""},
     {"mode",
      '\0',
      "NAME",
@@ -311,10 +312,33 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"num-nodes", "nnodes"},
 });
 
+/// The platforms are listed by those who read them.
+auto with_platforms(const std::string& help, const std::string& choices) {
+  auto table = kTable;
+  for (Option& option : table) {
+    if (std::string_view(option.name) == "platform") {
+      option.help = help.c_str();
+      option.choices = choices.c_str();
+    }
+  }
+  return table;
+}
+
+/// "a, b or c".
+std::string join_alternatives(std::vector<std::string> names) {
+  const std::string last = names.back();
+  names.pop_back();
+  return join(names, ", ") + " or " + last;
+}
+
 }  // namespace
 
 OptionTable own_options() {
-  return {kTable, kNoOptions, kOtherNames};
+  static const std::string help =
+      "Who describes the cluster: " + join_alternatives(platform_names()) + ". Default: detected.";
+  static const std::string choices = join(platform_names(), " ");
+  static const auto table = with_platforms(help, choices);
+  return {table, kNoOptions, kOtherNames};
 }
 
 }  // namespace muster

@@ -4,11 +4,13 @@
 
 namespace muster {
 
-std::optional<std::string> find_bare(const Snapshot& snapshot) {
+namespace {
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"RANK", "WORLD_SIZE"});
 }
 
-Result<Findings> read_bare(const Snapshot& snapshot) {
+Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   if (auto read = read_world_size(findings, snapshot); !read) {
     return read.error();
@@ -25,5 +27,9 @@ Result<Findings> read_bare(const Snapshot& snapshot) {
   }
   return findings;
 }
+
+}  // namespace
+
+const Platform kBare = {"bare", "RANK or WORLD_SIZE", find_sign, read_platform};
 
 }  // namespace muster

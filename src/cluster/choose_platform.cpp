@@ -12,7 +12,7 @@ namespace {
 /// A mode that counts its roles wants task lists. Another one needs them only if they tell of other
 /// nodes and nothing else does.
 bool are_lists_wanted(const Snapshot& snapshot, const ClusterRequest& request, const Roles& roles) {
-  const bool is_described = request.nodes || request.workers || find_bare(snapshot);
+  const bool is_described = request.nodes || request.workers || kBare.find_sign(snapshot);
   return !roles.empty() || (!is_described && are_several_tasks(snapshot));
 }
 
@@ -23,10 +23,10 @@ Choice detect_platform(const Snapshot& snapshot,
   if (is_already_worker(snapshot)) {
     return {nullptr, "", {}};
   }
-  for (const Platform& platform : platforms()) {
-    const auto sign = platform.find_sign(snapshot);
-    if (sign && (!platform.is_list_of_tasks || are_lists_wanted(snapshot, request, roles))) {
-      return {&platform, "", from_variable(*sign)};
+  for (const Platform* const platform : platforms()) {
+    const auto sign = platform->find_sign(snapshot);
+    if (sign && (!platform->is_list_of_tasks || are_lists_wanted(snapshot, request, roles))) {
+      return {platform, "", from_variable(*sign)};
     }
   }
   return {nullptr, "", {}};
@@ -44,16 +44,16 @@ Result<Choice> choose_platform(const Snapshot& snapshot,
   if (wanted->value == "flags" || wanted->value == "single") {
     return Choice{nullptr, wanted->value, wanted->source};
   }
-  for (const Platform& platform : platforms()) {
-    if (wanted->value != platform.name) {
+  for (const Platform* const platform : platforms()) {
+    if (wanted->value != platform->name) {
       continue;
     }
-    if (!platform.find_sign(snapshot)) {
+    if (!platform->find_sign(snapshot)) {
       return Error{blame(wanted->source),
-                   wanted->source.name + " is '" + wanted->value + "', but " + platform.signs +
+                   wanted->source.name + " is '" + wanted->value + "', but " + platform->signs +
                        " is not set"};
     }
-    return Choice{&platform, wanted->value, wanted->source};
+    return Choice{platform, wanted->value, wanted->source};
   }
   return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
 }

@@ -351,8 +351,8 @@ bool is_already_worker(const Snapshot& snapshot) {
 
 std::vector<std::string> platform_names() {
   std::vector<std::string> names = {"flags", "single"};
-  for (const Platform& platform : platforms()) {
-    names.emplace_back(platform.name);
+  for (const Platform* const platform : platforms()) {
+    names.emplace_back(platform->name);
   }
   return names;
 }

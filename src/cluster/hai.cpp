@@ -60,9 +60,7 @@ Result<> read_master(Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
-}  // namespace
-
-std::optional<std::string> find_hai(const Snapshot& snapshot) {
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
   const auto first = snapshot.variables.lower_bound("MARSV2_");
   if (first != snapshot.variables.end() && first->first.starts_with("MARSV2_")) {
     return snapshot.has("MARSV2_RANK") ? "MARSV2_RANK" : first->first;
@@ -70,7 +68,7 @@ std::optional<std::string> find_hai(const Snapshot& snapshot) {
   return first_set(snapshot, {"MASTER_IP"});
 }
 
-Result<Findings> read_hai(const Snapshot& snapshot) {
+Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
     return read.error();
@@ -90,5 +88,9 @@ Result<Findings> read_hai(const Snapshot& snapshot) {
   }
   return findings;
 }
+
+}  // namespace
+
+const Platform kHai = {"hai", "MARSV2_* or MASTER_IP", find_sign, read_platform};
 
 }  // namespace muster

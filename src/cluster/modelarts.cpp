@@ -271,13 +271,11 @@ Result<> read_slots(Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
-}  // namespace
-
-std::optional<std::string> find_modelarts(const Snapshot& snapshot) {
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
 }
 
-Result<Findings> read_modelarts(const Snapshot& snapshot) {
+Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   const auto names = read_names(snapshot);
   if (!names) {
@@ -304,5 +302,9 @@ Result<Findings> read_modelarts(const Snapshot& snapshot) {
   findings.secret_file = snapshot.volcano_ssh_key;
   return findings;
 }
+
+}  // namespace
+
+const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_sign, read_platform};
 
 }  // namespace muster

@@ -38,13 +38,11 @@ Result<> read_endpoint(Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
-}  // namespace
-
-std::optional<std::string> find_pet(const Snapshot& snapshot) {
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"PET_NNODES"});
 }
 
-Result<Findings> read_pet(const Snapshot& snapshot) {
+Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   std::optional<Sourced<NodeRange>> nodes;
   if (auto read = read_into(nodes, snapshot, "PET_NNODES", read_node_range); !read) {
@@ -70,5 +68,9 @@ Result<Findings> read_pet(const Snapshot& snapshot) {
   findings.job_id = sourced_variable(snapshot, "PET_RDZV_ID");
   return findings;
 }
+
+}  // namespace
+
+const Platform kPet = {"pet", "PET_NNODES", find_sign, read_platform, /*may_lack_rank=*/true};
 
 }  // namespace muster

@@ -9,16 +9,10 @@
 
 namespace muster {
 
-std::span<const Platform> platforms() {
-  // Most specific first: HAI and the operators set the bare names too, with meanings of their own.
-  static constexpr std::array<Platform, 6> kPlatforms = {{
-      {"hai", "MARSV2_* or MASTER_IP", find_hai, read_hai},
-      {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_modelarts, read_modelarts},
-      {"pet", "PET_NNODES", find_pet, read_pet, true},
-      {"volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_volcano, read_volcano},
-      {"tfjob", "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS", find_tfjob, read_tfjob, false, true},
-      {"bare", "RANK or WORLD_SIZE", find_bare, read_bare},
-  }};
+std::span<const Platform* const> platforms() {
+#define MUSTER_LIST_PLATFORM(NAME) &NAME,
+  static constexpr std::array kPlatforms = {MUSTER_PLATFORMS(MUSTER_LIST_PLATFORM)};
+#undef MUSTER_LIST_PLATFORM
   return kPlatforms;
 }
 

@@ -45,22 +45,21 @@ struct Platform {
   bool is_list_of_tasks = false;  ///< all of it is in the task lists, see tasks.hpp
 };
 
-/// All platforms, most specific first.
-[[nodiscard]] std::span<const Platform> platforms();
+/// All platforms, most specific first: HAI and the operators set the bare names too, with meanings of
+/// their own. Each is defined in the file of its name. A macro, so that a platform is one line.
+#define MUSTER_PLATFORMS(PLATFORM) \
+  PLATFORM(kHai)                   \
+  PLATFORM(kModelarts)             \
+  PLATFORM(kPet)                   \
+  PLATFORM(kVolcano)               \
+  PLATFORM(kTfjob)                 \
+  PLATFORM(kBare)
 
-// One reader per file; platform.cpp lists them.
-[[nodiscard]] std::optional<std::string> find_hai(const Snapshot& snapshot);
-[[nodiscard]] Result<Findings> read_hai(const Snapshot& snapshot);
-[[nodiscard]] std::optional<std::string> find_pet(const Snapshot& snapshot);
-[[nodiscard]] Result<Findings> read_pet(const Snapshot& snapshot);
-[[nodiscard]] std::optional<std::string> find_modelarts(const Snapshot& snapshot);
-[[nodiscard]] Result<Findings> read_modelarts(const Snapshot& snapshot);
-[[nodiscard]] std::optional<std::string> find_tfjob(const Snapshot& snapshot);
-[[nodiscard]] Result<Findings> read_tfjob(const Snapshot& snapshot);
-[[nodiscard]] std::optional<std::string> find_volcano(const Snapshot& snapshot);
-[[nodiscard]] Result<Findings> read_volcano(const Snapshot& snapshot);
-[[nodiscard]] std::optional<std::string> find_bare(const Snapshot& snapshot);
-[[nodiscard]] Result<Findings> read_bare(const Snapshot& snapshot);
+#define MUSTER_DECLARE_PLATFORM(NAME) extern const Platform NAME;
+MUSTER_PLATFORMS(MUSTER_DECLARE_PLATFORM)
+#undef MUSTER_DECLARE_PLATFORM
+
+[[nodiscard]] std::span<const Platform* const> platforms();
 
 constexpr int kMostNodes = 1'000'000;
 

@@ -115,15 +115,22 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
   return {};
 }
 
-}  // namespace
-
-std::optional<std::string> find_tfjob(const Snapshot& snapshot) {
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
 }
 
-Result<Findings> read_tfjob(const Snapshot& /*snapshot*/) {
+Result<Findings> read_platform(const Snapshot& /*snapshot*/) {
   return Findings();  // the lists are read on each platform, by those who know the roles
 }
+
+}  // namespace
+
+const Platform kTfjob = {"tfjob",
+                         "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
+                         find_sign,
+                         read_platform,
+                         /*may_lack_rank=*/false,
+                         /*is_list_of_tasks=*/true};
 
 Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles) {
   auto lists = read_list_variables(snapshot, roles);

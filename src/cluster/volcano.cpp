@@ -238,13 +238,11 @@ Result<> read_count(Findings& findings, const Tasks& tasks, const Snapshot& snap
   return {};
 }
 
-}  // namespace
-
-std::optional<std::string> find_volcano(const Snapshot& snapshot) {
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"});
 }
 
-Result<Findings> read_volcano(const Snapshot& snapshot) {
+Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   const auto tasks = read_tasks(snapshot);
   if (!tasks) {
@@ -269,5 +267,9 @@ Result<Findings> read_volcano(const Snapshot& snapshot) {
   findings.secret_file = snapshot.volcano_ssh_key;
   return findings;
 }
+
+}  // namespace
+
+const Platform kVolcano = {"volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_sign, read_platform};
 
 }  // namespace muster
