@@ -53,7 +53,8 @@ struct Platform {
   PLATFORM(kPet)                   \
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
-  PLATFORM(kBare)
+  PLATFORM(kBare)                  \
+  PLATFORM(kIndexedJob)
 
 #define MUSTER_DECLARE_PLATFORM(NAME) extern const Platform NAME;
 MUSTER_PLATFORMS(MUSTER_DECLARE_PLATFORM)

@@ -82,7 +82,7 @@ TEST(DescribeCluster, RefusesAPlatformThatNobodyKnows) {
   EXPECT_EQ(
       described(node_with({}), flags({{"platform", "slurmm"}})),
       "64: --platform is 'slurmm', expected one of flags, single, hai, modelarts, pet, volcano, "
-      "tfjob, bare");
+      "tfjob, bare, indexed-job");
 }
 
 TEST(DescribeCluster, TakesARankThatThePlatformCannotFind) {
@@ -120,8 +120,15 @@ TEST(PlatformNames, AreThoseOfTheDesign) {
   std::sort(names.begin(), names.end());
 
   EXPECT_EQ(names,
-            (std::vector<std::string>{
-                "bare", "flags", "hai", "modelarts", "pet", "single", "tfjob", "volcano"}));
+            (std::vector<std::string>{"bare",
+                                      "flags",
+                                      "hai",
+                                      "indexed-job",
+                                      "modelarts",
+                                      "pet",
+                                      "single",
+                                      "tfjob",
+                                      "volcano"}));
 }
 
 // Flags and MUSTER_* variables
