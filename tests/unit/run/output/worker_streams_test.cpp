@@ -62,7 +62,7 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   void start() {
-    streams_.emplace(io_, consoles_, plan_, options_, variables_, log_folder_);
+    streams_.emplace(io_, consoles_, plan_, StreamSettings{options_, variables_, log_folder_});
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
       Pipe out = make_pipe();
       Pipe err = make_pipe();
