@@ -4,7 +4,6 @@
 
 #include <muster/cluster/cluster.hpp>
 #include <muster/gang/gang.hpp>
-#include <muster/plan/launch_plan.hpp>
 #include <muster/run/run.hpp>
 
 namespace muster {
@@ -12,14 +11,10 @@ namespace muster {
 /// How this node meets the others of the job. Reads the token file. Fails when the token cannot be
 /// read or is too short, blaming what named it.
 [[nodiscard]] Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
-                                                      const LaunchPlan& plan,
                                                       const gang::GangOptions& gang_options,
                                                       const RunOptions& options);
 
 /// A job of one node that nobody else takes part in: a worker of another launcher.
 [[nodiscard]] gang::GangSetup make_lone_setup(const RunOptions& options);
-
-/// What the gang has decided, as a plan is made of it.
-[[nodiscard]] Placement to_placement(const gang::Start& start, const Cluster& cluster, int slots);
 
 }  // namespace muster

@@ -35,21 +35,19 @@ Result<JobPlan> make_job_plan(const Planned& planned,
   JobPlan result;
   result.plan = planned.plan;
   if (!planned.cluster) {
-    result.plan_for = [plan = planned.plan](const gang::Start& /*start*/) { return plan; };
+    result.plan_for = [plan = planned.plan](const Placement& /*placement*/) { return plan; };
     result.gang = make_lone_setup(options.run);
     return result;
   }
-  auto setup = make_gang_setup(*planned.cluster, planned.plan, options.gang, options.run);
+  auto setup = make_gang_setup(*planned.cluster, options.gang, options.run);
   if (!setup) {
     return setup.error();
   }
   result.gang = std::move(*setup);
   result.worker_port = planned.cluster->worker_port;
   result.ports_to_reserve = most_listeners(planned.mode->mode, *planned.cluster);
-  result.plan_for = [&planned, &options, &snapshot](const gang::Start& start) {
-    const Cluster& cluster = *planned.cluster;
-    const Placement placement = to_placement(start, cluster, cluster.node.slots);
-    return make_plan(cluster, placement, *planned.mode, options.job, snapshot);
+  result.plan_for = [&planned, &options, &snapshot](const Placement& placement) {
+    return make_plan(*planned.cluster, placement, *planned.mode, options.job, snapshot);
   };
   return result;
 }

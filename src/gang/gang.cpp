@@ -47,7 +47,7 @@ class Gang::Driver {
       : io_(io),
         setup_(std::move(setup)),
         callbacks_(std::move(callbacks)),
-        participant_(setup_.participant, Clock::now()),
+        participant_(setup_.policy, Clock::now()),
         leader_timer_(io),
         participant_timer_(io) {}
 
@@ -59,6 +59,8 @@ class Gang::Driver {
   }
 
   void notify(ParticipantEvent event) { add(std::move(event)); }
+
+  [[nodiscard]] std::vector<std::string> awaited() const;
 
  private:
   using Happening = std::variant<LeaderEvent, ParticipantEvent>;
@@ -149,6 +151,15 @@ struct Gang::Driver::LookUp {
   std::set<std::string> unresolved;
   std::size_t open = 0;
 };
+
+std::vector<std::string> Gang::Driver::awaited() const {
+  std::vector<std::string> names =
+      leader_ && !is_done_ ? leader_->awaited() : std::vector<std::string>();
+  if (const std::string name = participant_.awaited(); !is_done_ && !name.empty()) {
+    names.push_back(name);
+  }
+  return names;
+}
 
 // --- The queue ----------------------------------------------------------------------------------
 
@@ -335,8 +346,8 @@ void Gang::Driver::finish() {
 
 /// Opens the port and takes the lead. Fails when somebody else has the port.
 std::optional<ListenFailure> Gang::Driver::lead() {
-  if (setup_.policy.most_nodes > 1) {
-    auto listener = Listener::open(io_, setup_.port);
+  if (setup_.policy.job.most_nodes > 1) {
+    auto listener = Listener::open(io_, setup_.policy.port);
     if (!listener) {
       return listener.error();
     }
@@ -358,7 +369,7 @@ std::optional<ListenFailure> Gang::Driver::lead() {
 
 /// No node rank is given: the agent that owns the address and gets the port leads.
 void Gang::Driver::lead_or_connect() {
-  resolver_.resolve(setup_.host, [this](const auto& addresses) {
+  resolver_.resolve(setup_.policy.host, [this](const auto& addresses) {
     const bool is_ours =
         addresses && std::any_of(addresses->begin(), addresses->end(), [](const auto& address) {
           return is_own(address);
@@ -373,14 +384,15 @@ void Gang::Driver::lead_or_connect() {
 }
 
 void Gang::Driver::connect() {
-  dialer_.dial(
-      setup_.host, setup_.port, [this](boost::system::result<tcp::socket, DialFailure> socket) {
-        if (socket) {
-          on_connected(std::move(*socket));
-        } else {
-          add(ParticipantEvent(DialFailed{socket.error().text}));
-        }
-      });
+  dialer_.dial(setup_.policy.host,
+               setup_.policy.port,
+               [this](boost::system::result<tcp::socket, DialFailure> socket) {
+                 if (socket) {
+                   on_connected(std::move(*socket));
+                 } else {
+                   add(ParticipantEvent(DialFailed{socket.error().text}));
+                 }
+               });
 }
 
 void Gang::Driver::on_connected(tcp::socket socket) {
@@ -417,7 +429,7 @@ std::size_t Gang::Driver::most_pending() const {
   rlimit limit{};
   const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
   const auto wanted =
-      std::max(kLeastPending, 2 * static_cast<std::size_t>(setup_.policy.most_nodes));
+      std::max(kLeastPending, 2 * static_cast<std::size_t>(setup_.policy.job.most_nodes));
   return is_known ? std::min(wanted, static_cast<std::size_t>(limit.rlim_cur) / 4) : wanted;
 }
 
@@ -461,6 +473,10 @@ Gang::~Gang() = default;
 
 void Gang::start() {
   driver_->start();
+}
+
+std::vector<std::string> Gang::awaited() const {
+  return driver_->awaited();
 }
 
 void Gang::notify(NodeEvent event) {

@@ -159,9 +159,9 @@ void Agent::request_stop(int signal) {
 // --- What the gang wants ------------------------------------------------------------------------
 
 void Agent::start_attempt(const gang::Start& start) {
-  LaunchPlan plan = input_.job.plan_for(start);
+  LaunchPlan plan = input_.job.plan_for(start.placement);
   fill_late_values(plan, {{"run_dir", input_.run_folder}});
-  say_start(plan, start);
+  say_start(plan, start.placement);
   const AttemptInput input{input_.options,
                            input_.inherited,
                            input_.variables,
@@ -214,19 +214,20 @@ void Agent::on_attempt_over() {
 }
 
 /// Once the nodes have met it is known who is where.
-void Agent::say_start(const LaunchPlan& plan, const gang::Start& start) const {
-  if (input_.job.gang.policy.most_nodes == 1 && start.attempt == 0) {
+void Agent::say_start(const LaunchPlan& plan, const Placement& placement) const {
+  if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
     return;  // the line at the start said it all
   }
   std::vector<int> ranks;
   for (const WorkerPlan& worker : plan.workers) {
     ranks.push_back(worker.global_rank.value);
   }
-  const std::string port = start.worker_port == 0 ? "" : ":" + std::to_string(start.worker_port);
-  say_info("attempt " + std::to_string(start.attempt) + ": node " + to_string(start.node_rank) +
-           " of " + std::to_string(start.nodes) + ", " + describe_ranks(ranks) + " of " +
-           std::to_string(plan.world_size) + " here, the workers meet at " + plan.master_address +
-           port);
+  const std::string port =
+      placement.worker_port ? ":" + std::to_string(*placement.worker_port) : "";
+  say_info("attempt " + std::to_string(placement.attempt) + ": node " +
+           to_string(placement.node_rank) + " of " + std::to_string(placement.nodes) + ", " +
+           describe_ranks(ranks) + " of " + std::to_string(plan.world_size) +
+           " here, the workers meet at " + plan.master_address + port);
 }
 
 /// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
@@ -268,7 +269,7 @@ gang::GangSetup Agent::setup_with_ports() const {
   gang::GangSetup setup = input_.job.gang;
   if (reserved_) {
     for (const WorkerPort& port : *reserved_) {
-      setup.participant.join.ports.push_back(port.number());
+      setup.policy.ports.push_back(port.number());
     }
   }
   return setup;

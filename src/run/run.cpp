@@ -19,11 +19,11 @@ namespace {
 /// The links of an agent that leads: to the nodes that the job cannot do without. Where it is workers
 /// that are counted, so many nodes as it takes when each has as many as this one.
 rlim_t links_of(const gang::GangSetup& gang) {
-  const int slots = std::max(1, gang.participant.join.slots);
-  const int total = gang.policy.total_slots.value_or(0);
-  const int nodes = gang.policy.total_slots
-                        ? std::min(gang.policy.most_nodes, (total + slots - 1) / slots)
-                        : gang.policy.least_nodes;
+  const int slots = std::max(1, gang.policy.node.slots);
+  const int total = gang.policy.job.total_slots.value_or(0);
+  const int nodes = gang.policy.job.total_slots
+                        ? std::min(gang.policy.job.most_nodes, (total + slots - 1) / slots)
+                        : gang.policy.job.least_nodes;
   return gang.lead != gang::Lead::Never && nodes > 1 ? static_cast<rlim_t>(nodes) : 0;
 }
 

@@ -131,8 +131,8 @@ def test_ports_that_a_node_has_reserved_are_told_to_the_others(gang):
     wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
     with Peer(job.port) as first, Peer(job.port) as second:
         three = {"least_nodes": 3, "most_nodes": 3}
-        first.say(join(**three, node_rank=1, ports=[5001, 5002]))
-        second.say(join(**three, node_rank=2, incarnation="00000000deadbee2"))
+        first.say(join(**three, rank=1, ports=[5001, 5002]))
+        second.say(join(**three, rank=2, incarnation="00000000deadbee2"))
         told = [peer.wait_for("ports") for peer in (first, second)]
         started = second.wait_for("start")
 
@@ -142,7 +142,7 @@ def test_ports_that_a_node_has_reserved_are_told_to_the_others(gang):
         {"host": "127.0.0.1", "ports": [5001, 5002], "slots": 2},
         {"host": "127.0.0.1", "slots": 2},
     ]
-    assert started["attempt"] == told[0]["attempt"]
+    assert started["placement"]["attempt"] == told[0]["attempt"]
     job.end()
 
 

@@ -71,14 +71,14 @@ def test_what_is_no_join_is_refused_and_the_gang_goes_on(waiting, data):
 
 STRANGERS = {
     "another version": (
-        {"protocol": 2, "version": "9.9.9"},
-        r"muster 9\.9\.9 speaks version 2 of the protocol, the leader version 1",
+        {"protocol": 3, "version": "9.9.9"},
+        r"muster 9\.9\.9 speaks version 3 of the protocol, the leader version 2",
     ),
-    "another job": ({"job_id": "somebody's"}, r"it belongs to the job 'somebody's'"),
-    "the leader's own rank": ({"node_rank": 0}, r"node rank 0 is the leader's own"),
-    "a rank that is too high": ({"node_rank": 7}, r"its node rank is 7, and the job has 2 nodes"),
-    "another number of nodes": ({"most_nodes": 3}, r"it was told that the job has 2:3 nodes"),
-    "another mode": ({"mode": "mpi"}, r"it starts workers in the mode 'mpi'"),
+    "another job": ({"job_id": "somebody's"}, r"its job is 'somebody's', the leader's is 'none'"),
+    "the leader's own rank": ({"rank": 0}, r"node rank 0 is the leader's own"),
+    "a rank that is too high": ({"rank": 7}, r"its node rank is 7, and the job has 2 nodes"),
+    "another number of nodes": ({"most_nodes": 3}, r"its number of nodes is '3', the leader's is '2'"),
+    "another mode": ({"mode": "mpi"}, r"its mode is 'mpi', the leader's is 'torchrun'"),
 }
 
 
@@ -122,13 +122,33 @@ def test_an_agent_of_another_job_is_refused_and_says_so(gang):
     by_pet(job, 1, "yours", name="stranger")
     assert job.jobs["stranger"].end() == 78
     assert job.jobs["stranger"].said_about(
-        "refused this node", "belongs to the job 'yours'", "this is the job 'mine'"
+        "refused this node", "its job is 'yours'", "the leader's is 'mine'"
     )
 
     by_pet(job, 1, "mine")
 
     job.wait_for_start(2)
     job.witnesses.end_all(2)
+    assert [job.jobs[node].end() for node in (0, 1)] == [0, 0]
+
+
+def test_agents_with_different_templates_are_refused(gang, tmp_path):
+    job = gang(2, "--gang-timeout=60")
+    for node in (0, 1):
+        template = f"mode: mine\nroles: [{{name: worker, environment: {{NODE_TOLD: 'v{node}'}}}}]\n"
+        (tmp_path / f"{node}.yaml").write_text(template)
+    job.start(0, f"--template={tmp_path}/0.yaml")
+    job.start(1, f"--template={tmp_path}/1.yaml", name="other")
+    assert job.jobs["other"].end() == 78
+    assert re.search(
+        r"refused this node: its template is '([0-9a-f]{16})', the leader's is '(?!\1)[0-9a-f]{16}'",
+        job.jobs["other"].err.text,
+    )
+
+    job.start(1, f"--template={tmp_path}/0.yaml")
+
+    job.wait_for_start(2 * job.workers)
+    job.witnesses.end_all(2 * job.workers)
     assert [job.jobs[node].end() for node in (0, 1)] == [0, 0]
 
 

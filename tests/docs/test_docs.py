@@ -352,3 +352,17 @@ def test_nothing_else_is_needed_to_run_the_program():
 
     assert libraries <= {"c", "m"}
     assert max(versions) <= (2, 36)
+
+
+def test_the_pauses_of_the_gang_are_those_of_the_code():
+    code = (ROOT / "src/gang/decide/pauses.hpp").read_text()
+
+    def of(name):
+        return int(re.search(rf"{name}{{([\d']+)}}", code)[1].replace("'", ""))
+
+    text = " ".join(page("gang.md").split())
+    assert of("kLongestBackoff") == 60
+    assert "doubled each time up to a minute" in text
+    assert f"{of('kFirstDialPause')} ms after the first one, by half longer each time" in text
+    assert of("kLongestDialPause") == 1000
+    assert "at most 1 s; no two agents the same" in text

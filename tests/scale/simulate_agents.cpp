@@ -115,20 +115,18 @@ Simulation::Simulation(Options options, std::uint16_t port, const LeaderProcess&
 std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   gang::GangSetup setup;
   setup.lead = gang::Lead::Never;
-  setup.host = "127.0.0.1";
-  setup.port = port_;
   setup.key = key_;
-  setup.participant.seed = static_cast<std::uint64_t>(node) << 32U;
-  setup.participant.leader = setup.host + ":" + std::to_string(port_);
-  gang::Join& join = setup.participant.join;
-  join.version = "simulated";
-  join.job_id = "none";
+  gang::Policy& policy = setup.policy;
+  policy.seed = static_cast<std::uint64_t>(node) << 32U;
+  policy.host = "127.0.0.1";
+  policy.port = port_;
+  policy.version = "simulated";
+  policy.job.least_nodes = policy.job.most_nodes = options_.agents + 1;
+  policy.job.mode = "torchrun";
   if (!options_.is_by_arrival) {
-    join.node_rank = NodeRank{node};
+    policy.node.rank = NodeRank{node};
   }
-  join.least_nodes = join.most_nodes = options_.agents + 1;
-  join.mode = "torchrun";
-  join.host = "host-" + std::to_string(node);
+  policy.node.host = "host-" + std::to_string(node);
   gang::GangCallbacks callbacks;
   callbacks.start_attempt = [this](const gang::Start& start) { on_start(start); };
   callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
@@ -172,8 +170,8 @@ Clock::time_point Simulation::due_time(int agent) const {
 }
 
 void Simulation::on_start(const gang::Start& start) {
-  const bool is_last = is_all(++started_[start.attempt]);
-  if (is_last && start.attempt == 0) {
+  const bool is_last = is_all(++started_[start.placement.attempt]);
+  if (is_last && start.placement.attempt == 0) {
     on_all_joined();
   } else if (is_last) {
     on_all_restarted();

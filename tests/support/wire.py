@@ -13,25 +13,30 @@ def frame(message):
     return struct.pack(">I", len(payload)) + payload
 
 
+# What stands in the two parts of a join.
+FACTS = {
+    "job": {"job_id", "mode", "template_digest", "least_nodes", "most_nodes", "total_slots"},
+    "node": {"rank", "slots", "host", "grace_seconds"},
+}
+
+
 def join(**changes):
     """A join as agent 1 of a job of two nodes sends it; what is given differs."""
     message = {
         "type": "join",
-        "protocol": 1,
+        "protocol": 2,
         "version": "0.2.0",
-        "job_id": "none",
         "incarnation": "00000000deadbeef",
-        "node_rank": 1,
-        "least_nodes": 2,
-        "most_nodes": 2,
-        "mode": "torchrun",
-        "slots": 2,
-        "host": "by-hand",
-        "grace_seconds": 1.0,
+        "job": {"job_id": "none", "mode": "torchrun", "least_nodes": 2, "most_nodes": 2},
+        "node": {"rank": 1, "slots": 2, "host": "by-hand", "grace_seconds": 1.0},
         "waited_seconds": 0.0,
-        **changes,
     }
-    return {name: value for name, value in message.items() if value is not None}
+    for name, value in changes.items():
+        part = next((message[part] for part in ("job", "node") if name in FACTS[part]), message)
+        part[name] = value
+        if value is None:
+            del part[name]
+    return message
 
 
 class Peer:

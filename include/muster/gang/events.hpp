@@ -2,18 +2,16 @@
 
 // What the gang wants from a node, and what the node tells its gang.
 
-#include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
+#include <muster/plan/placement.hpp>
 #include <muster/supervise/job_end.hpp>
 
 #include <sys/types.h>
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 namespace muster::gang {
 
@@ -21,19 +19,10 @@ namespace muster::gang {
 
 /// Start the workers of this node.
 struct Start {
-  int attempt = 0;
-  NodeRank node_rank;
-  int nodes = 1;
-  int slots_before = 0;  ///< on nodes of lower rank
-  int slots_total = 1;
-  std::string master_address;     ///< where the workers meet; empty: as the plan says
-  std::uint16_t worker_port = 0;  ///< 0: as the plan says
+  Placement placement;
   /// When the leader is lost, the workers must be gone so many seconds later, because the job goes
   /// on without this node. 0: they have their whole grace.
   double orphan_limit_seconds = 0;
-  /// By node rank; empty when no node has reserved any. Not sent with this message: the agent has
-  /// them from `Ports`, which came before.
-  std::vector<NodePorts> ports;
 };
 
 /// End the workers with their grace, or with less.
@@ -79,6 +68,13 @@ struct StopSignal {
 /// The other half of muster was killed: there is no time for anything.
 struct GuardGone {};
 
-using NodeEvent = std::variant<WorkerFailed, WorkerSucceeded, AttemptOver, StopSignal, GuardGone>;
+/// Whether what the plan needs is here. A node is ready from the start unless its policy says otherwise;
+/// no attempt starts before all nodes are.
+struct InputsAre {
+  std::string waits_for;  ///< such as "its rank table: initializing"; empty: all are here
+};
+
+using NodeEvent =
+    std::variant<WorkerFailed, WorkerSucceeded, AttemptOver, StopSignal, GuardGone, InputsAre>;
 
 }  // namespace muster::gang

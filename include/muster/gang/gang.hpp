@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace muster::gang {
 
@@ -27,11 +28,8 @@ enum class Lead {
 /// How an agent takes part in its job.
 struct GangSetup {
   Lead lead = Lead::Always;
-  std::string host;  ///< where the gang meets: name or address
-  std::uint16_t port = 0;
   std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
-  Policy policy;                       ///< used where this agent leads
-  ParticipantPolicy participant;
+  Policy policy;
 };
 
 /// What the gang wants from this node. None of them may call back at once but through `notify`.
@@ -59,6 +57,10 @@ class Gang {
 
   /// Tells what happened on this node. It is acted on in a later turn of the loop.
   void notify(NodeEvent event);
+
+  /// What keeps it from being done, by name: "goodbye of node 4", "the leader at 10.0.0.1:29500".
+  /// The workers of this node are not in the list.
+  [[nodiscard]] std::vector<std::string> awaited() const;
 
  private:
   class Driver;

@@ -49,7 +49,7 @@ struct RunOptions {
 struct JobPlan {
   LaunchPlan plan;  ///< as far as it is known before the nodes have met
   /// The plan of one attempt, with what the gang has decided.
-  std::function<LaunchPlan(const gang::Start& start)> plan_for;
+  std::function<LaunchPlan(const Placement& placement)> plan_for;
   std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one each time
   gang::GangSetup gang;
   /// For processes of this node that listen, whatever rank it gets and however many nodes there are.

@@ -29,13 +29,15 @@ std::string describe(const Failure& failure) {
 
 Leader::Leader(Policy policy, Instant now)
     : policy_(std::move(policy)),
-      roster_(policy_.most_nodes),
-      gathering_since_(now),
-      gathering_deadline_(now + policy_.options.timeout),
-      next_progress_(now + kFirstProgress),
+      roster_(policy_.job.most_nodes),
+      gathering_(policy_.options, now),
+      early_exit_(policy_.options),
+      progress_(policy_.options.restarts),
+      fence_(policy_.options.heartbeat_timeout, now),
       next_look_(now + look_interval()),
-      rest_until_(now),
-      fence_until_(now) {}
+      rest_until_(now) {
+  policy_.job = as_sent(std::move(policy_.job));
+}
 
 LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
   if (state_ != State::Finished) {
@@ -52,20 +54,13 @@ std::optional<Instant> Leader::next_wake() const {
   }
   switch (state_) {
     case State::Gathering:
-      if (waits_for_port_) {
-        break;
-      }
-      at(std::min(gathering_deadline_, next_progress_));
-      if (last_call_) {
-        at(*last_call_);
-      }
-      if (!looked_up_hosts_) {
-        at(gathering_deadline_ - kLookUpAhead);
+      if (!waits_for_port_) {
+        at(gathering_.next_wake(roster_.is_ready()));
       }
       break;
     case State::Running:
-      if (early_exit_deadline_) {
-        at(*early_exit_deadline_);
+      if (const auto deadline = early_exit_.deadline()) {
+        at(*deadline);
       }
       break;
     case State::Resting:
@@ -115,7 +110,7 @@ void Leader::handle(const PortReserved& reserved, Instant now) {
 }
 
 void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
-  unresolved_hosts_ = found.unresolved;
+  gathering_.note_unresolved(found.unresolved);
 }
 
 void Leader::handle(const Tick& /*tick*/, Instant now) {
@@ -126,10 +121,10 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
     report_progress(now);
     try_start(now);
   }
-  if (state_ == State::Gathering && !waits_for_port_ && now >= gathering_deadline_) {
+  if (state_ == State::Gathering && !waits_for_port_ && now >= gathering_.deadline()) {
     give_up_gathering(now);
   }
-  if (state_ == State::Running && early_exit_deadline_ && now >= *early_exit_deadline_) {
+  if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {
     end_by_early_exit(now);
   }
   if (state_ == State::Stopping && now >= stop_deadline_) {
@@ -151,17 +146,23 @@ void Leader::take(LinkId link, const Beat& /*beat*/, Instant /*now*/) {
   send(link, Beat{});
 }
 
+/// Its inputs have come, or it waits for them again before the next attempt.
+void Leader::take(LinkId link, const Preparing& preparing, Instant now) {
+  roster_.note_inputs(link, preparing.waits_for);
+  try_start(now);
+}
+
 void Leader::take(LinkId link, const Failed& failed, Instant now) {
   const Member& member = *roster_.find(link);
-  if (state_ != State::Running || failed.attempt != attempt_ || !member.node_rank) {
+  if (state_ != State::Running || failed.attempt != attempt_.number() || !member.node_rank) {
     return;  // an echo of what is being ended already, or of an older attempt
   }
-  first_failure_ = failed.failure;
+  attempt_.note_first_failure(failed.failure);
   end_attempt(end_of(failed.failure), SIGTERM, now, describe(failed.failure));
 }
 
 void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
-  if (state_ == State::Running && succeeded.attempt == attempt_ &&
+  if (state_ == State::Running && succeeded.attempt == attempt_.number() &&
       roster_.find(link)->node_rank.has_value()) {
     note_success(link, succeeded, now);
   }
@@ -169,28 +170,22 @@ void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
 
 void Leader::take(LinkId link, const Ended& ended, Instant now) {
   Member& member = *roster_.find(link);
-  if (ended.attempt != attempt_ || member.has_ended) {
+  if (ended.attempt != attempt_.number() || member.has_ended) {
     return;
   }
   member.has_ended = true;
-  --not_ended_;
-  const bool is_the_first = ended.failure && first_failure_ && !first_failure_->is_early_exit &&
-                            ended.failure->global_rank == first_failure_->global_rank;
-  if (is_the_first) {
-    first_failure_ = ended.failure;  // with the last lines that were still on their way
-  }
-  if (ended.made_progress) {
-    made_progress_ = made_progress_.value_or(false) || *ended.made_progress;
-  }
-  if (ended.gave_up && !is_haunted_) {
-    is_haunted_ = true;
+  attempt_.note_node_ended();
+  attempt_.complete_first_failure(ended.failure);
+  attempt_.note_progress(ended.made_progress);
+  if (ended.gave_up && !progress_.is_forbidden()) {
+    progress_.forbid_restarts();
     say(Level::Error,
         "node " + to_string(*member.node_rank) + ", " + describe(member) +
-            ", could not kill a process of attempt " + std::to_string(attempt_) +
+            ", could not kill a process of attempt " + std::to_string(attempt_.number()) +
             ": there is no other attempt beside it");
   }
-  if (is_haunted_ && state_ == State::Stopping && !end_) {
-    end_ = end_without_restart_;
+  if (progress_.is_forbidden() && state_ == State::Stopping && !end_) {
+    end_ = attempt_.end_without_restart();
   }
   if (member.leaving_after) {
     let_go(link, "was stopped by " + signal_name(*member.leaving_after), now);
@@ -210,7 +205,7 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
   if (end_ || state_ == State::Finishing) {
     return;
   }
-  if (link != kOwnLink && state_ == State::Gathering && attempt_ == 0) {
+  if (link != kOwnLink && state_ == State::Gathering && attempt_.number() == 0) {
     roster_.stand_up(link, "was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
     return;  // it is gone before anything began: another one may come in its place
@@ -242,13 +237,14 @@ void Leader::hurry(int signal, Instant now) {
     end_ = recorded(end_by_signal(signal));
   }
   std::vector<LinkId> alive;
-  for (const LinkId link : nodes_) {
+  for (const LinkId link : attempt_.nodes()) {
     const Member* const member = roster_.find(link);
     if (member != nullptr && !member->has_ended) {
       alive.push_back(link);
     }
   }
-  send(std::move(alive), Stop{attempt_, signal, reason_, end_, /*is_urgent=*/true});
+  send(std::move(alive),
+       Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true});
 }
 
 /// One node is taken away, such as by a drain, and the job has another or may be smaller.

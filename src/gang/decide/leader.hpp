@@ -3,6 +3,11 @@
 // The leader's decisions: who belongs to the job, when it starts, when it stops, how it ends. Pure:
 // no socket, no clock, no process. docs/states.md has the table of its states.
 
+#include "current_attempt.hpp"
+#include "early_exit.hpp"
+#include "fence.hpp"
+#include "gathering.hpp"
+#include "progress.hpp"
 #include "roster.hpp"
 
 #include <muster/gang/policy.hpp>
@@ -85,6 +90,10 @@ using LeaderActions = std::vector<LeaderAction>;
 ///       └────────── rest over ── Resting ◀────────────────────────────────┴─────────────────────┘
 ///                                 Finished
 ///
+/// What it goes by is divided: who belongs to the job (Roster), how long nodes are waited for (Gathering),
+/// what runs (CurrentAttempt, EarlyExit), whether another attempt follows (Progress) and when it may
+/// (Fence). The leader joins them and tells the agents.
+///
 /// An agent that finds no seat (see Roster) is a *spare* if the job can restart, else it is refused.
 /// Where seats stay empty (a job of MIN to MAX nodes), node ranks of an attempt are the seats counted
 /// without them.
@@ -98,6 +107,9 @@ class Leader {
   /// while it runs.
   [[nodiscard]] std::optional<Instant> next_wake() const;
 
+  /// What it waits for of other agents, by name: "goodbye of node 4". Empty while the job goes its way.
+  [[nodiscard]] std::vector<std::string> awaited() const;
+
   enum class State {
     Gathering,  ///< waiting for nodes
     Running,    ///< an attempt runs
@@ -107,19 +119,12 @@ class Leader {
     Finished
   };
   [[nodiscard]] State state() const { return state_; }
-  [[nodiscard]] int attempt() const { return attempt_; }
+  [[nodiscard]] int attempt() const { return attempt_.number(); }
   [[nodiscard]] const Roster& roster() const { return roster_; }
   /// Who takes part in the attempt, by node rank.
-  [[nodiscard]] const std::vector<LinkId>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<LinkId>& nodes() const { return attempt_.nodes(); }
 
  private:
-  struct FirstSuccess {
-    NodeRank node;
-    std::string host;
-    Succeeded worker;
-    Instant at;
-  };
-
   void handle(const Arrived& arrived, Instant now);
   void handle(const Received& received, Instant now);
   void handle(const LinkLost& lost, Instant now);
@@ -128,6 +133,7 @@ class Leader {
   void handle(const Tick& tick, Instant now);
 
   void take(LinkId link, const Beat& beat, Instant now);
+  void take(LinkId link, const Preparing& preparing, Instant now);
   void take(LinkId link, const Failed& failed, Instant now);
   void take(LinkId link, const Succeeded& succeeded, Instant now);
   void take(LinkId link, const Ended& ended, Instant now);
@@ -137,7 +143,6 @@ class Leader {
 
   // Who belongs to the job.
   [[nodiscard]] std::string objection(const Join& join) const;
-  [[nodiscard]] std::string objection_to_size(const Join& join) const;
   [[nodiscard]] bool is_too_much(const Join& join) const;
   void place(LinkId link, Instant now);
   void sit_down(LinkId link, int seat);
@@ -171,8 +176,6 @@ class Leader {
   void rest(Instant now);
   void conclude(JobEnd end, Instant now);
   void dissolve_if_alone();
-  void judge_progress(Instant now);
-  [[nodiscard]] bool may_restart(Instant now) const;
   [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
   void go_on_without(LinkId link, int signal, Instant now);
   void hurry(int signal, Instant now);
@@ -180,8 +183,6 @@ class Leader {
   [[nodiscard]] std::chrono::milliseconds longest_stop();
   [[nodiscard]] JobEnd recorded(JobEnd end) const;
   [[nodiscard]] JobEnd end_of(const Failure& failure) const;
-  [[nodiscard]] std::chrono::milliseconds fence() const;
-  [[nodiscard]] std::chrono::milliseconds backoff() const;
 
   // A rank that ends early.
   void note_success(LinkId link, const Succeeded& succeeded, Instant now);
@@ -195,52 +196,23 @@ class Leader {
   void send(std::vector<LinkId> links, Message message);
   void say(Level level, std::string text);
 
-  /// Short waits pass in silence.
-  static constexpr std::chrono::seconds kFirstProgress{5};
-  /// Names are looked up so long before the deadline, so that the answer is there in time.
-  static constexpr std::chrono::seconds kLookUpAhead{3};
-
   Policy policy_;
   State state_ = State::Gathering;
   Roster roster_;
-  std::vector<LinkId> nodes_;  ///< those of the attempt, by node rank
-  std::set<std::string> incarnations_;
-  std::set<std::string> unresolved_hosts_;
-  int attempt_ = 0;
-  bool waits_for_port_ = false;
-  std::size_t not_ended_ = 0;      ///< nodes of the attempt on which something may be alive
-  std::size_t not_succeeded_ = 0;  ///< nodes of the attempt whose workers have not all succeeded
-
-  // Of this attempt.
-  std::optional<Failure> first_failure_;
-  std::optional<FirstSuccess> first_success_;
-  bool rank_zero_ended_ = false;
-  std::optional<bool> made_progress_;
-  std::string reason_;          ///< why it ends
-  std::optional<JobEnd> end_;   ///< known: there will be no other attempt
-  JobEnd end_without_restart_;  ///< what it would be if there were none
-  Instant attempt_started_;
-  std::optional<Instant> early_exit_deadline_;
-
-  // Over all attempts.
-  std::string last_signature_;  ///< rank and status of the last first failure
-  int without_progress_ = 0;    ///< attempts in a row
-  int restarts_in_a_row_ = 0;
-  int refusals_ = 0;
-  bool is_haunted_ = false;  ///< something of an attempt may live on, and no other one may start
-  std::vector<Instant> restarts_;
+  Gathering gathering_;
+  CurrentAttempt attempt_;
+  EarlyExit early_exit_;
+  Progress progress_;
+  Fence fence_;
+  std::optional<JobEnd> end_;  ///< known: there will be no other attempt
   GangRecord record_;
-
-  Instant gathering_since_;
-  Instant gathering_deadline_;
-  std::optional<Instant> last_call_;
-  Instant next_progress_;
+  std::set<std::string> incarnations_;  ///< of the agents that were let in
+  int refusals_ = 0;
+  bool waits_for_port_ = false;
   Instant next_look_;  ///< for silence
   Instant rest_until_;
-  Instant fence_until_;    ///< until then something of a lost node may be alive
   Instant stop_deadline_;  ///< who has not ended then is not waited for
   Instant goodbye_deadline_;
-  bool looked_up_hosts_ = false;
   LeaderActions actions_;
 };
 

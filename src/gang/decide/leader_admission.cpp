@@ -1,4 +1,5 @@
 // The leader's decisions about agents: who may join, who sits where, what becomes of an empty seat.
+#include "differences.hpp"
 #include "leader.hpp"
 
 #include <muster/base/text.hpp>
@@ -14,14 +15,6 @@ constexpr std::size_t kLeastSpares = 16;
 /// More workers than that no job has, and their count fits an int.
 constexpr int kMostSlots = 100'000'000;
 
-std::string describe_total(int slots) {
-  return slots == 0 ? "counts its nodes" : "has " + std::to_string(slots) + " workers in all";
-}
-
-std::string describe_range(int least, int most) {
-  return least == most ? std::to_string(most) : std::to_string(least) + ":" + std::to_string(most);
-}
-
 }  // namespace
 
 void Leader::handle(const Arrived& arrived, Instant now) {
@@ -31,6 +24,7 @@ void Leader::handle(const Arrived& arrived, Instant now) {
   member.local = arrived.local;
   member.came = now;
   member.last_heard = now;
+  roster_.note_inputs(arrived.link, arrived.join.waits_for);
   if (const std::string reason = objection(arrived.join); !reason.empty()) {
     refuse(arrived.link, reason);
     return;
@@ -53,55 +47,34 @@ std::string Leader::objection(const Join& join) const {
            " of the protocol, the leader version " + std::to_string(kProtocol) +
            "; all nodes need the same muster";
   }
-  if (join.job_id != policy_.job_id) {
-    return "it belongs to the job '" + join.job_id + "', and this is the job '" + policy_.job_id +
-           "'";
-  }
-  if (std::string reason = objection_to_size(join); !reason.empty()) {
+  if (std::string reason = describe_difference(join.job, policy_.job); !reason.empty()) {
     return reason;
-  }
-  if (join.mode != policy_.mode) {
-    return "it starts workers in the mode '" + join.mode + "', and the leader in the mode '" +
-           policy_.mode + "'";
   }
   if (incarnations_.contains(join.incarnation)) {
     return "its message has been received before";
   }
-  if (join.slots > kMostSlots / std::max(1, roster_.seated() + 1)) {
-    return "it has " + std::to_string(join.slots) + " slots, which no node has";
+  if (join.node.slots > kMostSlots / std::max(1, roster_.seated() + 1)) {
+    return "it has " + std::to_string(join.node.slots) + " slots, which no node has";
   }
-  if (join.node_rank && join.node_rank->value >= policy_.most_nodes) {
-    return "its node rank is " + to_string(*join.node_rank) + ", and the job has " +
+  if (join.node.rank && join.node.rank->value >= policy_.job.most_nodes) {
+    return "its node rank is " + to_string(*join.node.rank) + ", and the job has " +
            describe_nodes();
-  }
-  return {};
-}
-
-/// All agents must have been told the same about the size of the job.
-std::string Leader::objection_to_size(const Join& join) const {
-  if (const int total = policy_.total_slots.value_or(0); join.total_slots != total) {
-    return "it was told that the job " + describe_total(join.total_slots) +
-           ", and the leader was told that it " + describe_total(total);
-  }
-  if (join.least_nodes != policy_.least_nodes || join.most_nodes != policy_.most_nodes) {
-    return "it was told that the job has " + describe_range(join.least_nodes, join.most_nodes) +
-           " nodes, and the leader was told " +
-           describe_range(policy_.least_nodes, policy_.most_nodes);
   }
   return {};
 }
 
 /// With its workers the job would have more than it is to have.
 bool Leader::is_too_much(const Join& join) const {
-  return policy_.total_slots && join.slots > *policy_.total_slots - roster_.seated_slots();
+  return policy_.job.total_slots &&
+         join.node.slots > *policy_.job.total_slots - roster_.seated_slots();
 }
 
 void Leader::place(LinkId link, Instant now) {
   Member& member = *roster_.find(link);
   const bool may_sit = state_ == State::Gathering;
-  const bool is_full = policy_.total_slots == roster_.seated_slots();
+  const bool is_full = policy_.job.total_slots == roster_.seated_slots();
   const std::optional<int> wanted =
-      member.join.node_rank ? std::optional(member.join.node_rank->value) : std::nullopt;
+      member.join.node.rank ? std::optional(member.join.node.rank->value) : std::nullopt;
   if (wanted && roster_.holder(*wanted) == kOwnLink) {
     refuse(link, "node rank " + std::to_string(*wanted) + " is the leader's own");
   } else if (wanted && roster_.holder(*wanted)) {
@@ -110,8 +83,9 @@ void Leader::place(LinkId link, Instant now) {
     roster_.claim(link, *wanted);
   } else if (may_sit && !is_full && is_too_much(member.join)) {
     refuse(link,
-           "with its " + count_of(static_cast<std::size_t>(member.join.slots), "worker") +
-               " there would be " + std::to_string(roster_.seated_slots() + member.join.slots) +
+           "with its " + count_of(static_cast<std::size_t>(member.join.node.slots), "worker") +
+               " there would be " +
+               std::to_string(roster_.seated_slots() + member.join.node.slots) +
                ", and the job has " + describe_size());
   } else if (const auto seat = wanted ? wanted : roster_.free_seat(); may_sit && seat && !is_full) {
     sit_down(link, *seat);
@@ -127,7 +101,7 @@ void Leader::sit_down(LinkId link, int seat) {
   if (link != kOwnLink) {
     say(Level::Debug,
         "node " + std::to_string(seat) + ", " + describe(member) + ", is here: " +
-            std::to_string(policy_.total_slots ? roster_.seated_slots() : roster_.seated()) +
+            std::to_string(policy_.job.total_slots ? roster_.seated_slots() : roster_.seated()) +
             " of " + describe_size());
   }
   send(link,
@@ -138,15 +112,15 @@ void Leader::sit_down(LinkId link, int seat) {
 /// There is no seat for it in this attempt.
 void Leader::keep_or_refuse(LinkId link) {
   const Member& member = *roster_.find(link);
-  const bool is_full =
-      policy_.total_slots ? policy_.total_slots == roster_.seated_slots() : !roster_.free_seat();
+  const bool is_full = policy_.job.total_slots ? policy_.job.total_slots == roster_.seated_slots()
+                                               : !roster_.free_seat();
   if (policy_.options.restarts.max_restarts == 0 || end_) {
     refuse(link,
            is_full ? "all " + describe_size() + " of the job are here already"
                    : "the job runs already, and it cannot restart (--max-restarts is 0)");
     return;
   }
-  if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(policy_.most_nodes)) {
+  if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(policy_.job.most_nodes)) {
     refuse(link, "there are more spares than the job has nodes", /*may_retry=*/true);
     return;
   }
@@ -184,7 +158,7 @@ void Leader::place_claimants(int seat, Instant now) {
 /// Those who wait take the seats that are free: first their own, then any.
 void Leader::seat_spares() {
   for (const LinkId link : roster_.spares()) {
-    const auto wanted = roster_.find(link)->join.node_rank;
+    const auto wanted = roster_.find(link)->join.node.rank;
     const auto seat = wanted ? std::optional(wanted->value) : roster_.free_seat();
     if (seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
       sit_down(link, *seat);

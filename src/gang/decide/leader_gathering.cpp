@@ -9,23 +9,16 @@
 namespace muster::gang {
 namespace {
 
-using std::chrono::seconds;
-
-constexpr seconds kProgressInterval{30};
 constexpr std::size_t kHostsLookedUp = 8;
 
 }  // namespace
 
 void Leader::gather(Instant now) {
   state_ = State::Gathering;
-  gathering_since_ = now;
-  gathering_deadline_ = now + policy_.options.timeout;
-  next_progress_ = now + kFirstProgress;
-  looked_up_hosts_ = false;
-  unresolved_hosts_.clear();
+  gathering_.begin(now);
   seat_spares();
   if (!is_enough()) {
-    next_progress_ = now;
+    gathering_.say_progress_at(now);
   }
   report_progress(now);
   try_start(now);
@@ -33,32 +26,24 @@ void Leader::gather(Instant now) {
 
 /// With these the job may start. Where workers are counted, the node ranks must have no gap either.
 bool Leader::is_enough() const {
-  if (policy_.total_slots) {
-    return roster_.seated_slots() == *policy_.total_slots &&
+  if (policy_.job.total_slots) {
+    return roster_.seated_slots() == *policy_.job.total_slots &&
            roster_.end_of_seated() == roster_.seated();
   }
-  return roster_.seated() >= policy_.least_nodes;
+  return roster_.seated() >= policy_.job.least_nodes;
 }
 
-/// All are here; or enough are, and nobody else came within the last call.
+/// All are here, or enough are and nobody else came within the last call; and all of them are ready.
 bool Leader::is_complete(Instant now) const {
-  const bool is_all = policy_.total_slots || roster_.seated() == policy_.most_nodes;
-  return is_enough() && (is_all || (last_call_ && now >= *last_call_));
+  const bool is_all = policy_.job.total_slots || roster_.seated() == policy_.job.most_nodes;
+  return is_enough() && roster_.is_ready() && (is_all || gathering_.is_last_call_over(now));
 }
 
 void Leader::try_start(Instant now) {
   if (state_ != State::Gathering || waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  if (!is_enough()) {
-    last_call_.reset();
-    return;
-  }
-  if (!last_call_) {
-    // Who was here before has been waited for already.
-    last_call_ =
-        attempt_ > 0 ? now : std::min(now + policy_.options.last_call, gathering_deadline_);
-  }
+  gathering_.note_enough(is_enough(), /*were_waited_for=*/attempt_.number() > 0, now);
   if (is_complete(now)) {
     waits_for_port_ = true;
     actions_.emplace_back(ReservePort{});
@@ -66,36 +51,41 @@ void Leader::try_start(Instant now) {
 }
 
 std::string Leader::describe_nodes() const {
-  const bool is_range = policy_.least_nodes != policy_.most_nodes;
-  return (is_range ? std::to_string(policy_.least_nodes) + " to " : std::string()) +
-         std::to_string(policy_.most_nodes) + " nodes";
+  const bool is_range = policy_.job.least_nodes != policy_.job.most_nodes;
+  return (is_range ? std::to_string(policy_.job.least_nodes) + " to " : std::string()) +
+         count_of(static_cast<std::size_t>(policy_.job.most_nodes), "node");
 }
 
 /// What the job counts: "4 nodes", "2 to 4 nodes", "8 workers".
 std::string Leader::describe_size() const {
-  return policy_.total_slots ? count_of(static_cast<std::size_t>(*policy_.total_slots), "worker")
-                             : describe_nodes();
+  return policy_.job.total_slots
+             ? count_of(static_cast<std::size_t>(*policy_.job.total_slots), "worker")
+             : describe_nodes();
 }
 
 /// "3 of 4 nodes came within 60 s: node 2 never connected"; where workers are counted, nobody knows
 /// how many nodes there should be: "5 of 8 workers came within 60 s, on 2 nodes". `how` follows the
 /// number, as in "came within 60 s".
 std::string Leader::describe_waiting(const std::string& how) const {
-  if (!policy_.total_slots) {
+  const auto describe_absent = [&](int expected) {
+    const std::string missing =
+        roster_.describe_missing(policy_.hosts, gathering_.unresolved(), expected);
+    const std::string unready = roster_.describe_unready();
+    return missing + (missing.empty() || unready.empty() ? "" : "; ") + unready;
+  };
+  if (!policy_.job.total_slots) {
     return std::to_string(roster_.seated()) + " of " + describe_nodes() + " " + how + ": " +
-           roster_.describe_missing(policy_.hosts, unresolved_hosts_, roster_.seats());
+           describe_absent(roster_.seats());
   }
-  const bool is_all = roster_.seated_slots() == *policy_.total_slots;
-  const std::string missing =
-      roster_.describe_missing(policy_.hosts, unresolved_hosts_, roster_.end_of_seated());
+  const bool is_all = roster_.seated_slots() == *policy_.job.total_slots;
+  const std::string absent = describe_absent(roster_.end_of_seated());
   return std::to_string(roster_.seated_slots()) + " of " + describe_size() + " " + how + ", on " +
          count_of(static_cast<std::size_t>(roster_.seated()), "node") +
          (is_all ? ", and their node ranks have a gap" : "") +
-         (missing.empty() ? "" : ": " + missing);
+         (absent.empty() ? "" : ": " + absent);
 }
 
 void Leader::look_up_hosts() {
-  looked_up_hosts_ = true;
   std::vector<std::string> names;
   for (const int seat : roster_.missing()) {
     const auto index = static_cast<std::size_t>(seat);
@@ -109,16 +99,15 @@ void Leader::look_up_hosts() {
 }
 
 void Leader::report_progress(Instant now) {
-  if (!looked_up_hosts_ && now >= gathering_deadline_ - kLookUpAhead) {
+  if (gathering_.take_look_up(now)) {
     look_up_hosts();
   }
-  if (now < next_progress_ || now >= gathering_deadline_) {
+  if (!gathering_.take_progress(now)) {
     return;
   }
-  next_progress_ = now + kProgressInterval;
   const std::string progress =
-      describe_waiting("are here after " + whole_seconds(now - gathering_since_)) +
-      "; giving up in " + whole_seconds(gathering_deadline_ - now);
+      describe_waiting("are here after " + whole_seconds(now - gathering_.since())) +
+      "; giving up in " + whole_seconds(gathering_.deadline() - now);
   say(Level::Info, progress);
   std::vector<LinkId> others = roster_.links();
   std::erase(others, kOwnLink);
@@ -128,7 +117,8 @@ void Leader::report_progress(Instant now) {
 void Leader::give_up_gathering(Instant now) {
   const std::string reason =
       describe_waiting("came within " + whole_seconds(policy_.options.timeout));
-  conclude(attempt_ == 0 ? make_end(EndKind::Incomplete, reason) : make_end(EndKind::Lost, reason),
+  conclude(attempt_.number() == 0 ? make_end(EndKind::Incomplete, reason)
+                                  : make_end(EndKind::Lost, reason),
            now);
 }
 

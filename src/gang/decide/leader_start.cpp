@@ -23,42 +23,37 @@ void Leader::start_attempt(std::uint16_t port, Instant now) {
              now);
     return;
   }
-  nodes_ = roster_.in_order();
-  first_failure_.reset();
-  first_success_.reset();
-  rank_zero_ended_ = false;
-  made_progress_.reset();
-  reason_.clear();
-  early_exit_deadline_.reset();
-  last_call_.reset();
-  attempt_started_ = now;
-  not_ended_ = nodes_.size();
-  not_succeeded_ = nodes_.size();
-  if (attempt_ == 0) {
+  attempt_.begin(roster_.in_order(), now);
+  early_exit_.begin();
+  if (attempt_.number() == 0) {
     record_arrivals();
   }
-  record_.nodes = static_cast<int>(nodes_.size());
+  record_.nodes = static_cast<int>(attempt_.nodes().size());
   state_ = State::Running;
 
   Start start;
-  start.attempt = attempt_;
-  start.nodes = record_.nodes;
-  start.master_address = workers_address(nodes_);
-  start.worker_port = port;
+  Placement& placement = start.placement;
+  placement.attempt = attempt_.number();
+  placement.max_restarts = policy_.options.restarts.max_restarts;
+  placement.nodes = record_.nodes;
+  placement.master_address = workers_address(attempt_.nodes());
+  placement.worker_port = port == 0 ? std::nullopt : std::optional(port);
+  placement.slots_total = roster_.seated_slots();
+  placement.is_decided = true;
   start.orphan_limit_seconds =
       policy_.options.restarts.max_restarts > 0 ? seconds_of(policy_.options.heartbeat_timeout) : 0;
-  start.slots_total = roster_.seated_slots();
   if (!ports.nodes.empty()) {
-    send(nodes_, std::move(ports));
+    send(attempt_.nodes(), std::move(ports));
   }
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Member& member = *roster_.find(nodes_[i]);
+  for (std::size_t i = 0; i < attempt_.nodes().size(); ++i) {
+    Member& member = *roster_.find(attempt_.nodes()[i]);
     member.node_rank = NodeRank{static_cast<int>(i)};
     member.has_succeeded = false;
     member.has_ended = false;
-    start.node_rank = *member.node_rank;
-    send(nodes_[i], start);
-    start.slots_before += member.join.slots;
+    placement.node_rank = *member.node_rank;
+    placement.slots_here = member.join.node.slots;
+    send(attempt_.nodes()[i], start);
+    placement.slots_before += placement.slots_here;
   }
 }
 
@@ -69,15 +64,15 @@ void Leader::record_arrivals() {
     return member.came - std::chrono::duration_cast<Instant::duration>(
                              std::chrono::duration<double>(member.join.waited_seconds));
   };
-  Instant first = started(nodes_.front());
-  for (const LinkId link : nodes_) {
+  Instant first = started(attempt_.nodes().front());
+  for (const LinkId link : attempt_.nodes()) {
     first = std::min(first, started(link));
   }
   std::vector<Arrival> arrivals;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+  for (std::size_t i = 0; i < attempt_.nodes().size(); ++i) {
     arrivals.push_back({NodeRank{static_cast<int>(i)},
-                        roster_.find(nodes_[i])->join.host,
-                        seconds_of(started(nodes_[i]) - first)});
+                        roster_.find(attempt_.nodes()[i])->join.node.host,
+                        seconds_of(started(attempt_.nodes()[i]) - first)});
   }
   const auto shown = std::min(kSlowest, arrivals.size());
   std::partial_sort(arrivals.begin(),
@@ -89,9 +84,10 @@ void Leader::record_arrivals() {
   record_.slowest = std::move(arrivals);
 }
 
-/// Where the others reached us: an address of our own, whatever name or service led them to it.
+/// Where the others reached us: an address of our own, whatever name or service led them to it. A job
+/// of one node goes by what it was told.
 std::string Leader::workers_address(const std::vector<LinkId>& nodes) {
-  if (nodes.size() == 1 && policy_.most_nodes > 1) {
+  if (nodes.size() == 1 && policy_.job.most_nodes > 1) {
     return "127.0.0.1";  // the others never came: whatever led them here need not lead anywhere
   }
   std::string address;
@@ -102,7 +98,7 @@ std::string Leader::workers_address(const std::vector<LinkId>& nodes) {
     }
     address = address.empty() ? local : address;
   }
-  return address;
+  return address.empty() ? policy_.host : address;
 }
 
 /// Where the workers of each node listen; nothing where no node has reserved a port. Who came over
@@ -111,7 +107,7 @@ Ports Leader::ports_of(const std::vector<LinkId>& nodes) {
   const bool is_any = std::any_of(nodes.begin(), nodes.end(), [&](LinkId link) {
     return !roster_.find(link)->join.ports.empty();
   });
-  Ports ports{attempt_, {}};
+  Ports ports{attempt_.number(), {}};
   if (!is_any) {
     return ports;
   }
@@ -119,7 +115,8 @@ Ports Leader::ports_of(const std::vector<LinkId>& nodes) {
   for (const LinkId link : nodes) {
     const Member& member = *roster_.find(link);
     const bool is_here = member.peer.empty() || is_loopback(member.peer);
-    ports.nodes.push_back({is_here ? here : member.peer, member.join.ports, member.join.slots});
+    ports.nodes.push_back(
+        {is_here ? here : member.peer, member.join.ports, member.join.node.slots});
   }
   return ports;
 }

@@ -7,10 +7,11 @@
 
 #include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
+#include <muster/cluster/facts.hpp>
 #include <muster/gang/events.hpp>
-#include <muster/gang/join.hpp>
 #include <muster/supervise/job_end.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -18,7 +19,27 @@
 
 namespace muster::gang {
 
+/// Raised when a message changes in a way that an older agent would misread.
+inline constexpr int kProtocol = 2;
+
 // --- From an agent to the leader ----------------------------------------------------------------
+
+/// The first message on a link: who wants to join which job.
+struct Join {
+  int protocol = kProtocol;
+  std::string version;      ///< of the program, for messages
+  std::string incarnation;  ///< 16 hexadecimal digits, new for each start of an agent
+  JobFacts job;             ///< must be the leader's
+  NodeFacts node;
+  double waited_seconds = 0;         ///< since the agent was started
+  std::string waits_for;             ///< see `Preparing`
+  std::vector<std::uint16_t> ports;  ///< reserved on this node for workers that listen
+};
+
+/// Whether the inputs of this node are there. Sent when that changes after the join.
+struct Preparing {
+  std::string waits_for;  ///< such as "its rank table: initializing"; empty: it is ready
+};
 
 /// Says "I am alive"; the leader answers with the same.
 struct Beat {};
@@ -94,6 +115,7 @@ struct Finish {
 };
 
 using Message = std::variant<Join,
+                             Preparing,
                              Beat,
                              Failed,
                              Succeeded,

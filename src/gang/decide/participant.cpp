@@ -3,7 +3,9 @@
 
 #include "durations.hpp"
 #include "encoding.hpp"
+#include "pauses.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 
 #include <algorithm>
@@ -19,8 +21,6 @@ using std::chrono::seconds;
 
 constexpr seconds kProgressInterval{30};
 constexpr seconds kPatienceToJoin{30};
-constexpr milliseconds kFirstPause{50};
-constexpr milliseconds kLongestPause{1'000};
 
 /// A number that differs for each agent and each dial (the finaliser of splitmix64).
 std::uint64_t mixed(std::uint64_t number) {
@@ -38,15 +38,19 @@ std::string hexadecimal(std::uint64_t number) {
 
 }  // namespace
 
-Participant::Participant(ParticipantPolicy policy, Instant now)
+Participant::Participant(Policy policy, Instant now)
     : policy_(std::move(policy)),
-      heartbeat_timeout_(policy_.heartbeat_timeout),
+      leader_(join_endpoint(policy_.host, std::to_string(policy_.port))),
+      waits_for_(policy_.waits_for),
+      heartbeat_timeout_(policy_.options.heartbeat_timeout),
       started_(now),
       seeking_since_(now),
-      deadline_(now + policy_.timeout),
+      deadline_(now + policy_.options.timeout),
       next_progress_(now + kProgressInterval),
       next_beat_(now),
-      last_heard_(now) {}
+      last_heard_(now) {
+  policy_.job = as_sent(std::move(policy_.job));
+}
 
 ParticipantActions Participant::start() {
   dial();
@@ -78,6 +82,22 @@ std::optional<Instant> Participant::next_wake() const {
   return dial_at_ ? std::min(wake, *dial_at_) : wake;
 }
 
+std::string Participant::awaited() const {
+  switch (state_) {
+    case State::Seeking:
+      return "the leader at " + leader_;
+    case State::Joined:
+      return "the start of the job";
+    case State::Over:
+      return "what follows the attempt";
+    case State::Running:
+    case State::Stopping:
+    case State::Left:
+      break;
+  }
+  return {};
+}
+
 // --- The link -----------------------------------------------------------------------------------
 
 void Participant::handle(const LinkUp& up, Instant now) {
@@ -88,7 +108,12 @@ void Participant::handle(const LinkUp& up, Instant now) {
   unanswered_.clear();
   ports_ = {};  // of a leader that was lost before its start
   next_beat_ = now + beat_interval();
-  Join join = policy_.join;
+  Join join;
+  join.version = policy_.version;
+  join.job = policy_.job;
+  join.node = policy_.node;
+  join.waits_for = waits_for_;
+  join.ports = policy_.ports;
   join.incarnation = hexadecimal(mixed(policy_.seed + static_cast<std::uint64_t>(dials_)));
   join.waited_seconds = std::chrono::duration<double>(now - started_).count();
   state_ = State::Joined;
@@ -111,11 +136,7 @@ void Participant::handle(const DialFailed& failed, Instant now) {
     mention(Level::Debug, "cannot reach the leader yet: " + failed.why);
   }
   // The pause grows, and is never the same for two agents.
-  milliseconds pause = kFirstPause;
-  for (int i = 1; i < dials_ && pause < kLongestPause; ++i) {
-    pause = pause * 3 / 2;
-  }
-  pause = std::min(pause, kLongestPause);
+  const milliseconds pause = dial_pause(dials_);
   const auto spread = static_cast<milliseconds::rep>(
       mixed(policy_.seed ^ static_cast<std::uint64_t>(dials_)) % 1'000U);
   dial_at_ = now + pause / 2 + pause * spread / 1'000;
@@ -130,7 +151,7 @@ void Participant::handle(const LinkDown& down, Instant now) {
     lose_leader(down.why, now);
   } else {
     seek(now);
-    handle(DialFailed{"the leader at " + policy_.leader + " " + down.why}, now);
+    handle(DialFailed{"the leader at " + leader_ + " " + down.why}, now);
   }
 }
 
@@ -138,7 +159,7 @@ void Participant::handle(const LinkDown& down, Instant now) {
 void Participant::seek(Instant now) {
   if (was_admitted_) {
     mention(Level::Warning, "lost the leader before the start: looking for it again");
-    deadline_ = now + policy_.timeout;
+    deadline_ = now + policy_.options.timeout;
     seeking_since_ = now;
     next_progress_ = now + kProgressInterval;
     was_admitted_ = false;
@@ -153,7 +174,7 @@ void Participant::dial() {
 }
 
 void Participant::lose_leader(const std::string& why, Instant now) {
-  const std::string reason = "the leader at " + policy_.leader + " was lost: it " + why;
+  const std::string reason = "the leader at " + leader_ + " was lost: it " + why;
   const auto most_grace = time_without_leader(now);
   if (!known_end_) {
     known_end_ = in_this_attempt(own_signal_ ? end_by_signal(*own_signal_)
@@ -210,16 +231,15 @@ void Participant::take(const Admitted& admitted, Instant now) {
     return;
   }
   mention(admitted.seat ? Level::Debug : Level::Info,
-          admitted.seat ? "the leader at " + policy_.leader + " knows this node as node " +
-                              to_string(*admitted.seat)
-                        : "this node is a spare: it waits until the job needs it");
+          admitted.seat
+              ? "the leader at " + leader_ + " knows this node as node " + to_string(*admitted.seat)
+              : "this node is a spare: it waits until the job needs it");
 }
 
 void Participant::take(const Refused& refused, Instant now) {
   actions_.emplace_back(HangUp{});
   is_linked_ = false;
-  const std::string why =
-      "the leader at " + policy_.leader + " refused this node: " + refused.reason;
+  const std::string why = "the leader at " + leader_ + " refused this node: " + refused.reason;
   if (has_run_) {
     lose_leader("refused this node: " + refused.reason, now);
   } else if (refused.may_retry) {
@@ -240,12 +260,12 @@ void Participant::take(const Ports& ports, Instant /*now*/) {
 }
 
 void Participant::take(const Start& start, Instant now) {
-  const bool is_old = has_run_ && start.attempt <= attempt_;
+  const bool is_old = has_run_ && start.placement.attempt <= attempt_;
   if (has_workers() || is_old) {
-    mention(Level::Debug, "ignoring a start of attempt " + std::to_string(start.attempt));
+    mention(Level::Debug, "ignoring a start of attempt " + std::to_string(start.placement.attempt));
     return;
   }
-  attempt_ = start.attempt;
+  attempt_ = start.placement.attempt;
   has_run_ = true;
   own_failure_.reset();
   orphan_limit_.reset();
@@ -265,8 +285,8 @@ void Participant::take(const Start& start, Instant now) {
   state_ = State::Running;
   next_beat_ = std::min(next_beat_, now + beat_interval());
   StartAttempt wanted{start};
-  if (ports_.attempt == start.attempt) {
-    wanted.start.ports = std::move(ports_.nodes);
+  if (ports_.attempt == start.placement.attempt) {
+    wanted.start.placement.ports = std::move(ports_.nodes);
   }
   ports_ = {};
   actions_.emplace_back(std::move(wanted));
@@ -335,6 +355,13 @@ void Participant::handle(const AttemptOver& over, Instant /*now*/) {
     return;
   }
   tell(Ended{attempt_, over.failure, over.made_progress, over.gave_up});
+}
+
+void Participant::handle(const InputsAre& inputs, Instant /*now*/) {
+  if (waits_for_ != inputs.waits_for) {
+    waits_for_ = inputs.waits_for;
+    tell(Preparing{waits_for_});
+  }
 }
 
 void Participant::handle(const StopSignal& stop, Instant /*now*/) {
@@ -422,19 +449,17 @@ void Participant::keep_in_touch(Instant now) {
 void Participant::report_seeking(Instant now) {
   next_progress_ = now + kProgressInterval;
   mention(Level::Info,
-          "waiting for the leader at " + policy_.leader + " for " +
-              whole_seconds(now - seeking_since_) + ": " +
-              (last_failure_.empty() ? "no answer yet" : last_failure_) + "; giving up in " +
+          "waiting for the leader at " + leader_ + " for " + whole_seconds(now - seeking_since_) +
+              ": " + (last_failure_.empty() ? "no answer yet" : last_failure_) + "; giving up in " +
               whole_seconds(deadline_ - now));
 }
 
 void Participant::give_up(Instant now) {
-  leave(in_this_attempt(
-      make_end(EndKind::Incomplete,
-               "did not reach the leader at " + policy_.leader + " within " +
-                   whole_seconds(now - seeking_since_) + " (" +
-                   count_of(static_cast<std::size_t>(dials_), "attempt") +
-                   "): " + (last_failure_.empty() ? "it has not answered" : last_failure_))));
+  leave(in_this_attempt(make_end(
+      EndKind::Incomplete,
+      "did not reach the leader at " + leader_ + " within " + whole_seconds(now - seeking_since_) +
+          " (" + count_of(static_cast<std::size_t>(dials_), "attempt") +
+          "): " + (last_failure_.empty() ? "it has not answered" : last_failure_))));
 }
 
 /// Before it knows us the leader may be busy with thousands of others, and nothing is at stake.

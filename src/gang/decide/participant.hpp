@@ -49,6 +49,7 @@ using ParticipantEvent = std::variant<LinkUp,
                                       AttemptOver,
                                       StopSignal,
                                       GuardGone,
+                                      InputsAre,
                                       Wake>;
 
 // What to do about it.
@@ -91,13 +92,17 @@ using ParticipantActions = std::vector<ParticipantAction>;
 ///   Left: told the end, gave up, lost the leader, or stopped by a signal
 class Participant {
  public:
-  Participant(ParticipantPolicy policy, Instant now);
+  Participant(Policy policy, Instant now);
 
   [[nodiscard]] ParticipantActions start();
   [[nodiscard]] ParticipantActions on(const ParticipantEvent& event, Instant now);
 
   /// When `Wake` is due; empty: nothing is waited for but events.
   [[nodiscard]] std::optional<Instant> next_wake() const;
+
+  /// What it waits for of its leader, by name: "the leader at 10.0.0.1:29500". Empty while its own
+  /// workers are alive, and when it has left.
+  [[nodiscard]] std::string awaited() const;
 
   enum class State {
     Seeking,   ///< no link to the leader yet
@@ -118,6 +123,7 @@ class Participant {
   void handle(const WorkerSucceeded& succeeded, Instant now);
   void handle(const AttemptOver& over, Instant now);
   void handle(const StopSignal& stop, Instant now);
+  void handle(const InputsAre& inputs, Instant now);
   void handle(const GuardGone& gone, Instant now);
   void handle(const Wake& wake, Instant now);
 
@@ -154,7 +160,9 @@ class Participant {
   void tell(Message message);
   void mention(Level level, std::string text);
 
-  ParticipantPolicy policy_;
+  Policy policy_;
+  std::string leader_;     ///< "host:port", for messages
+  std::string waits_for_;  ///< see `Preparing`
   State state_ = State::Seeking;
   bool is_leader_ = false;
   bool is_linked_ = false;

@@ -27,9 +27,9 @@ std::string host_of(int seat,
 
 std::string describe(const Member& member) {
   if (member.peer.empty()) {
-    return member.join.host;
+    return member.join.node.host;
   }
-  return member.join.host + " (" + member.peer + ")";
+  return member.join.node.host + " (" + member.peer + ")";
 }
 
 Member& Roster::add(LinkId link, Member member) {
@@ -65,7 +65,8 @@ void Roster::sit_down(LinkId link, int seat) {
   seats_[static_cast<std::size_t>(seat)] = link;
   departures_.erase(seat);
   ++seated_;
-  seated_slots_ += members_.at(link).join.slots;
+  seated_unready_ += members_.at(link).waits_for.empty() ? 0 : 1;
+  seated_slots_ += members_.at(link).join.node.slots;
 }
 
 void Roster::stand_up(LinkId link, std::string why) {
@@ -74,10 +75,11 @@ void Roster::stand_up(LinkId link, std::string why) {
     return;
   }
   seats_[static_cast<std::size_t>(*member.seat)].reset();
-  departures_[*member.seat] = " (" + member.join.host + ") left: " + std::move(why);
+  departures_[*member.seat] = " (" + member.join.node.host + ") left: " + std::move(why);
   member.seat.reset();
   --seated_;
-  seated_slots_ -= member.join.slots;
+  seated_unready_ -= member.waits_for.empty() ? 0 : 1;
+  seated_slots_ -= member.join.node.slots;
 }
 
 std::optional<LinkId> Roster::holder(int seat) const {
@@ -112,7 +114,34 @@ std::vector<LinkId> Roster::spares() const {
       links.push_back(link);
     }
   }
+  std::stable_partition(links.begin(), links.end(), [this](LinkId link) {
+    return members_.at(link).waits_for.empty();
+  });
   return links;
+}
+
+void Roster::note_inputs(LinkId link, std::string waits_for) {
+  Member& member = members_.at(link);
+  const int before = member.waits_for.empty() ? 0 : 1;
+  member.waits_for = std::move(waits_for);
+  if (member.seat) {
+    seated_unready_ += (member.waits_for.empty() ? 0 : 1) - before;
+  }
+}
+
+std::string Roster::describe_unready() const {
+  std::vector<std::string> sentences;
+  for (const LinkId link : in_order()) {
+    const Member& member = members_.at(link);
+    if (!member.waits_for.empty() && sentences.size() < kNamed) {
+      sentences.push_back("node " + std::to_string(*member.seat) + " waits for " +
+                          member.waits_for);
+    }
+  }
+  if (const auto more = static_cast<std::size_t>(seated_unready_); more > sentences.size()) {
+    sentences.push_back(count_of(more - sentences.size(), "more node") + " not ready");
+  }
+  return join(sentences, "; ");
 }
 
 void Roster::claim(LinkId link, int seat) {

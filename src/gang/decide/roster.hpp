@@ -32,6 +32,7 @@ struct Member {
   bool has_succeeded = false;         ///< all its workers that decide success have ended with 0
   bool has_ended = true;              ///< nothing of the attempt is alive there
   std::optional<int> leaving_after;   ///< the signal after which it leaves
+  std::string waits_for;              ///< see `Preparing`; changed by Roster::note_inputs
 };
 
 /// A *seat* is a node rank of the job. An agent sits down in the seat that it was given, else in the
@@ -44,6 +45,7 @@ class Roster {
   void remove(LinkId link);
   [[nodiscard]] Member* find(LinkId link);
   [[nodiscard]] std::map<LinkId, Member>& members() { return members_; }
+  [[nodiscard]] const std::map<LinkId, Member>& members() const { return members_; }
   [[nodiscard]] std::vector<LinkId> links() const;
   [[nodiscard]] bool has_others() const;
 
@@ -60,7 +62,13 @@ class Roster {
   [[nodiscard]] int end_of_seated() const;
   /// Those who sit, in the order of their seats.
   [[nodiscard]] std::vector<LinkId> in_order() const;
+  /// Those who are ready come first.
   [[nodiscard]] std::vector<LinkId> spares() const;
+  void note_inputs(LinkId link, std::string waits_for);
+  /// All who sit have their inputs.
+  [[nodiscard]] bool is_ready() const { return seated_unready_ == 0; }
+  /// "node 3 waits for its rank table: initializing; node 5 waits for ..."; empty: all are ready.
+  [[nodiscard]] std::string describe_unready() const;
   /// Notes that an agent wants a seat in which somebody sits.
   void claim(LinkId link, int seat);
   void withdraw_claim(LinkId link);
@@ -80,6 +88,7 @@ class Roster {
   std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
   int seated_ = 0;
   int seated_slots_ = 0;
+  int seated_unready_ = 0;
   std::map<int, std::set<LinkId>> claims_;  ///< by seat
 };
 

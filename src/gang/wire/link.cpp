@@ -127,8 +127,6 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   [[nodiscard]] const boost::asio::ip::address& peer() const { return peer_; }
   [[nodiscard]] const boost::asio::ip::address& local() const { return local_; }
-  [[nodiscard]] std::uint64_t sent() const { return sent_; }
-  [[nodiscard]] std::uint64_t received() const { return received_; }
 
  private:
   enum class State {
@@ -173,7 +171,6 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       end(error);
       return;
     }
-    received_ += size;
     if (size > 0 && state_ == State::Open) {
       take({buffer.data(), size});
     }
@@ -264,7 +261,6 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
         drop_queue();
         return;
       }
-      sent_ += size;
       turn += size;
       queue_.erase(0, size);
     }
@@ -368,8 +364,6 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   std::function<void(const std::string&)> on_lost_;
   boost::asio::ip::address peer_;
   boost::asio::ip::address local_;
-  std::uint64_t sent_ = 0;
-  std::uint64_t received_ = 0;
 };
 
 Link::Link(tcp::socket socket, const GangKey* key, Side side)
@@ -401,14 +395,6 @@ std::string Link::peer_address() const {
 
 std::string Link::local_address() const {
   return connection_->local().to_string();
-}
-
-std::uint64_t Link::bytes_sent() const {
-  return connection_->sent();
-}
-
-std::uint64_t Link::bytes_received() const {
-  return connection_->received();
 }
 
 }  // namespace muster::gang

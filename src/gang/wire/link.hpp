@@ -62,10 +62,6 @@ class Link {
   [[nodiscard]] std::string peer_address() const;
   [[nodiscard]] std::string local_address() const;
 
-  /// On the wire.
-  [[nodiscard]] std::uint64_t bytes_sent() const;
-  [[nodiscard]] std::uint64_t bytes_received() const;
-
  private:
   class Connection;
   std::shared_ptr<Connection> connection_;  ///< shared with what it waits for

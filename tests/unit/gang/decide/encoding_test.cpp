@@ -5,6 +5,7 @@
 
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
+#include <muster/gang/policy.hpp>
 
 #include <gtest/gtest.h>
 
@@ -49,35 +50,59 @@ JobEnd some_end() {
 }
 
 Join some_join() {
-  return {.protocol = 1,
-          .version = "0.1.0",
-          .job_id = "job-7",
-          .incarnation = "0123456789abcdef",
-          .node_rank = NodeRank{3},
-          .least_nodes = 2,
-          .most_nodes = 4,
-          .mode = "torchrun",
-          .slots = 8,
-          .host = "llm-worker-3",
-          .waited_seconds = 0.25,
-          .ports = {},
-          .total_slots = 0};
+  Join join;
+  join.version = "0.1.0";
+  join.incarnation = "0123456789abcdef";
+  join.job.job_id = "job-7";
+  join.job.mode = "torchrun";
+  join.job.least_nodes = 2;
+  join.job.most_nodes = 4;
+  join.node = {NodeRank{3}, 8, "llm-worker-3", std::chrono::milliseconds(1'500)};
+  join.waited_seconds = 0.25;
+  return join;
+}
+
+Start some_start() {
+  Start start{.placement = {}, .orphan_limit_seconds = 20.5};
+  start.placement = {.attempt = 1,
+                     .max_restarts = 3,
+                     .nodes = 4,
+                     .node_rank = {3},
+                     .slots_here = 8,
+                     .slots_before = 24,
+                     .slots_total = 32,
+                     .master_address = "10.0.0.1",
+                     .worker_port = 29'501,
+                     .ports = {},
+                     .is_decided = true};
+  return start;
+}
+
+Join full_join() {
+  Join join = some_join();
+  join.job.template_digest = "0123456789abcdef";
+  join.job.total_slots = 32;
+  join.job.roles = {{"ps", 1}, {"worker", 3}};
+  join.job.endpoints = {{"ps", {"a:2222"}}, {"worker", {"b:2222", "c:2222"}}};
+  join.job.success_roles = {"worker"};
+  join.waits_for = "its rank table: initializing";
+  join.ports = {5'000, 5'007};
+  return join;
 }
 
 /// Each message with every optional field, and without any.
 std::vector<Message> all_messages() {
   Join anonymous = some_join();
-  anonymous.node_rank.reset();
-  Join listening = some_join();
-  listening.ports = {5'000, 5'007};
-  listening.total_slots = 32;
+  anonymous.node.rank.reset();
   Failure unstarted;
   unstarted.start_error = "executing: No such file or directory";
   Failure exited = some_failure();
   exited.status = ExitStatus::exited(3);
   return {some_join(),
           anonymous,
-          listening,
+          full_join(),
+          Preparing{"its rank table"},
+          Preparing{},
           Beat{},
           Failed{1, some_failure()},
           Failed{1, unstarted},
@@ -97,7 +122,7 @@ std::vector<Message> all_messages() {
           Contribute{{{"fence", 1, 7, {{0}, {3}}}, 100'000, 60'000, 32'768, "\x00\xFF piece"}},
           Contribute{},
           Merged{{{"ports", 2, std::nullopt, {}}, 3, 3, 0, "all"}},
-          Start{1, {3}, 4, 24, 32, "10.0.0.1", 29'501, 20.5, {}},
+          some_start(),
           Start{},
           Stop{1, 2, "worker failed", some_end()},
           Stop{},
@@ -133,9 +158,8 @@ TEST(Messages, AreReadAsTheyWereWritten) {
 
 TEST(Messages, KeepEachField) {
   const auto join = std::get<Join>(*decode(encode(some_join())));
-  EXPECT_EQ(join.job_id, "job-7");
-  EXPECT_EQ(join.node_rank, NodeRank{3});
-  EXPECT_EQ(join.slots, 8);
+  EXPECT_EQ(join.job, some_join().job);
+  EXPECT_EQ(join.node, some_join().node);
   EXPECT_EQ(join.waited_seconds, 0.25);
 
   const auto finish = std::get<Finish>(*decode(encode(Finish{some_end()})));
@@ -149,11 +173,8 @@ TEST(Messages, KeepEachField) {
   EXPECT_TRUE(finish.end.first_failure->is_early_exit);
   EXPECT_FALSE(finish.end.first_failure->knows_order);
 
-  const auto start =
-      std::get<Start>(*decode(encode(Start{1, {3}, 4, 24, 32, "a", 29'501, 20.5, {}})));
-  EXPECT_EQ(start.slots_before, 24);
-  EXPECT_EQ(start.slots_total, 32);
-  EXPECT_EQ(start.worker_port, 29'501);
+  const auto start = std::get<Start>(*decode(encode(some_start())));
+  EXPECT_EQ(start.placement, some_start().placement);
   EXPECT_EQ(start.orphan_limit_seconds, 20.5);
 }
 
@@ -211,23 +232,22 @@ TEST(Messages, RefuseBytesWhereThereAreNone) {
   EXPECT_NE(error_of(with(Contribute{}, "/key", json::string(65, 'x'))), "it was read");
 }
 
-TEST(Messages, SayNothingOfPortsAndTotalsWhereThereAreNone) {
+TEST(Messages, SayNothingOfWhatMostJobsDoNotHave) {
   const std::string join = encode(some_join());
-  EXPECT_EQ(join.find("ports"), std::string::npos) << join;
-  EXPECT_EQ(join.find("total_slots"), std::string::npos) << join;
+  for (const char* const name : {"ports", "total_slots", "roles", "endpoints", "waits_for"}) {
+    EXPECT_EQ(join.find(name), std::string::npos) << join;
+  }
 
   Start start;
-  start.ports = {{"10.0.0.1", {5'000}}};
+  start.placement.ports = {{"10.0.0.1", {5'000}}};
   EXPECT_EQ(encode(start), encode(Start{})) << "they have a message of their own";
 }
 
-TEST(Messages, KeepPortsAndTotals) {
-  Join join = some_join();
-  join.ports = {5'000, 5'007};
-  join.total_slots = 32;
-  const auto read = std::get<Join>(*decode(encode(join)));
-  EXPECT_EQ(read.ports, join.ports);
-  EXPECT_EQ(read.total_slots, 32);
+TEST(Messages, KeepTheFactsOfTheJobAndThePorts) {
+  const auto read = std::get<Join>(*decode(encode(full_join())));
+  EXPECT_EQ(read.job, full_join().job);
+  EXPECT_EQ(read.waits_for, full_join().waits_for);
+  EXPECT_EQ(read.ports, full_join().ports);
 
   const Ports ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}};
   EXPECT_EQ(std::get<Ports>(*decode(encode(ports))).nodes, ports.nodes);
@@ -250,12 +270,42 @@ TEST(Messages, HoldThePortsOfTenThousandNodesAndOfAsManyAsThereMayBe) {
 
 TEST(Messages, HoldTheMostPortsOfANode) {
   Join join = some_join();
-  join.job_id = join.mode = join.host = join.version = std::string(255, '"');
+  join.job.job_id = join.job.mode = join.node.host = join.version = std::string(255, '"');
   join.ports.assign(kMostPortsOfNode, 65'535);
   const auto read = decode(encode(join));
   ASSERT_TRUE(read);
   EXPECT_EQ(std::get<Join>(*read).ports, join.ports);
-  EXPECT_EQ(std::get<Join>(*read).job_id, join.job_id) << "nothing is shortened for them";
+  EXPECT_EQ(std::get<Join>(*read).job.job_id, join.job.job_id) << "nothing is shortened for them";
+}
+
+TEST(Messages, AreRefusedByTheirVersionBeforeAnythingElse) {
+  for (const char* const text :
+       {R"({"type": "join", "protocol": 1, "version": "0.1.0", "mode": "m"})",
+        R"({"type": "join", "protocol": 3, "version": "9.9"})"}) {
+    const auto read = decode(text);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_NE(std::get<Join>(*read).protocol, kProtocol);
+  }
+  EXPECT_EQ(error_of(R"({"type": "join", "protocol": 2, "version": "9.9"})"),
+            "in 'join' 'incarnation' is missing");
+}
+
+TEST(Facts, AreComparedAsTheyAreSent) {
+  JobFacts job = full_join().job;
+  EXPECT_EQ(as_sent(job), job);
+
+  job.job_id = "a\nb" + std::string(1'000, 'x');
+  job.endpoints.assign(
+      100, {std::string(300, '"'), std::vector<std::string>(100, std::string(300, '"'))});
+  const JobFacts sent = as_sent(job);
+  EXPECT_NE(sent, job);
+  EXPECT_EQ(as_sent(sent), sent);
+  Join join = full_join();
+  join.job = sent;
+  join.waits_for = std::string(10'000, '"');
+  join.ports.assign(kMostPortsOfNode, 65'535);
+  EXPECT_LE(encode(join).size(), kMostJoinBytes);
+  EXPECT_EQ(std::get<Join>(*decode(encode(join))).job, sent) << "whatever else there is to send";
 }
 
 TEST(Messages, RefuseTooManyPorts) {
@@ -315,36 +365,37 @@ TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
 }
 
 TEST(Messages, RefuseWhatIsOutOfRange) {
-  const Message start = Start{};
+  const Message start = some_start();
   const Message join = some_join();
-  Join of_listening = some_join();
-  of_listening.ports = {5'000};
-  of_listening.total_slots = 4;
-  const Message listening = of_listening;
+  const Message listening = full_join();
   const Message ports = Ports{0, {{"10.0.0.1", {5'000}}}};
   const Message end = Finish{some_end()};
   const std::vector<std::string> wrong = {
-      with(start, "/worker_port", 65'536),
-      with(start, "/worker_port", -1),
-      with(start, "/attempt", -1),
-      with(start, "/attempt", 1.0),
-      with(start, "/attempt", std::numeric_limits<std::uint64_t>::max()),
-      with(start, "/nodes", 0),
+      with(start, "/placement/worker_port", 65'536),
+      with(start, "/placement/worker_port", -1),
+      with(start, "/placement/attempt", -1),
+      with(start, "/placement/attempt", 1.0),
+      with(start, "/placement/attempt", std::numeric_limits<std::uint64_t>::max()),
+      with(start, "/placement/nodes", 0),
       with(start, "/orphan_limit_seconds", -0.5),
       with(start, "/orphan_limit_seconds", 1e300),
       with(start, "/orphan_limit_seconds", "1"),
-      with(start, "/master_address", json::string(256, 'x')),
-      with(start, "/master_address", "two\nlines"),
-      with(join, "/node_rank", 1'000'001),
+      with(start, "/placement/master_address", json::string(256, 'x')),
+      with(start, "/placement/master_address", "two\nlines"),
+      with(join, "/node/rank", 1'000'001),
       with(join, "/incarnation", "0123456789ABCDE"),
       with(join, "/incarnation", "0123456789abcdeg"),
-      with(join, "/least_nodes", 5),
-      with(join, "/host", "\x1B[2J"),
+      with(join, "/job/least_nodes", 5),
+      with(join, "/node/host", "\x1B[2J"),
       with(listening, "/ports/0", 65'536),
       with(listening, "/ports/0", "5000"),
       with(listening, "/ports", json::array(kMostPortsOfNode + 1, 5'000)),
       with(listening, "/ports", 5'000),
-      with(listening, "/total_slots", -1),
+      with(listening, "/job/total_slots", -1),
+      with(listening, "/job/roles/0/count", -1),
+      with(listening, "/job/endpoints/0/endpoints", "a:2222"),
+      with(listening, "/job/success_roles", json::array(65, "x")),
+      with(listening, "/waits_for", "a\nb"),
       with(ports, "/nodes/0/host", "a\nb"),
       with(ports, "/nodes/0/ports/0", -1),
       with(ports, "/nodes/0", "10.0.0.1:5000"),
@@ -395,7 +446,7 @@ TEST(Messages, AreShortenedToTheirLimits) {
     end.gang.slowest.assign(100, {{0}, huge, 0});
     end.gang.past_attempts.assign(100, {0, huge});
     Join join = some_join();
-    join.job_id = join.mode = join.version = join.host = huge;
+    join.job.job_id = join.job.mode = join.version = join.node.host = huge;
     for (const Message& message : {Message(join), Message(Stop{0, 15, huge, end})}) {
       const std::string text = encode(message);
       const bool is_join = std::holds_alternative<Join>(message);

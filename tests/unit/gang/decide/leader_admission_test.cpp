@@ -16,9 +16,9 @@ std::string answer_to(LeaderStory& story, const Change& change, LinkId link = 9)
 
 TEST(Admission, RefusesAnotherJob) {
   LeaderStory story(job_of(3));
-  EXPECT_EQ(answer_to(story, [](Join& join) { join.job_id = "bert"; }),
-            "9: refused: it belongs to the job 'bert', and this is the job 'llama' | drop 9");
-  EXPECT_TRUE(story.has_said("refused host-j (10.0.0.10): it belongs to the job 'bert'"));
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.job.job_id = "bert"; }),
+            "9: refused: its job is 'bert', the leader's is 'llama' | drop 9");
+  EXPECT_TRUE(story.has_said("refused host-j (10.0.0.10): its job is 'bert'"));
 }
 
 TEST(Admission, RefusesAnotherProtocol) {
@@ -27,35 +27,35 @@ TEST(Admission, RefusesAnotherProtocol) {
                       [](Join& join) {
                         join.protocol = kProtocol + 1;
                         join.version = "9.9";
-                        join.job_id = "and everything else may differ, too";
+                        join.job.job_id = "and everything else may differ, too";
                       }),
-            "9: refused: muster 9.9 speaks version 2 of the protocol, the leader version 1; "
+            "9: refused: muster 9.9 speaks version 3 of the protocol, the leader version 2; "
             "all nodes need the same muster | drop 9");
 }
 
 TEST(Admission, RefusesAnotherNumberOfNodes) {
   LeaderStory story(job_of(2, 3));
-  EXPECT_EQ(answer_to(story, [](Join& join) { join.least_nodes = join.most_nodes = 4; }),
-            "9: refused: it was told that the job has 4 nodes, and the leader was told 2:3 | "
-            "drop 9");
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.job.least_nodes = join.job.most_nodes = 4; }),
+            "9: refused: its least number of nodes is '4', the leader's is '2' | drop 9");
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.job.most_nodes = 4; }),
+            "9: refused: its number of nodes is '4', the leader's is '3' | drop 9");
 }
 
 TEST(Admission, RefusesAnotherMode) {
   LeaderStory story(job_of(3));
-  EXPECT_EQ(answer_to(story, [](Join& join) { join.mode = "mpi"; }),
-            "9: refused: it starts workers in the mode 'mpi', and the leader in the mode "
-            "'torchrun' | drop 9");
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.job.mode = "mpi"; }),
+            "9: refused: its mode is 'mpi', the leader's is 'torchrun' | drop 9");
 }
 
 TEST(Admission, RefusesARankThatTheJobDoesNotHave) {
   LeaderStory story(job_of(3));
-  EXPECT_EQ(answer_to(story, [](Join& join) { join.node_rank = NodeRank{3}; }),
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.node.rank = NodeRank{3}; }),
             "9: refused: its node rank is 3, and the job has 3 nodes | drop 9");
 }
 
 TEST(Admission, RefusesMoreSlotsThanCanBeCounted) {
   LeaderStory story(job_of(3));
-  EXPECT_EQ(answer_to(story, [](Join& join) { join.slots = 2'000'000'000; }),
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.node.slots = 2'000'000'000; }),
             "9: refused: it has 2000000000 slots, which no node has | drop 9");
 }
 
@@ -63,7 +63,7 @@ TEST(Admission, NamesAHundredRefusalsAndNotAMillion) {
   LeaderStory story(job_of(3));
   for (LinkId link = 10; link < 1'000; ++link) {
     (void)answer_to(
-        story, [](Join& join) { join.mode = "mpi"; }, link);
+        story, [](Join& join) { join.job.mode = "mpi"; }, link);
   }
   EXPECT_EQ(story.warnings, 100);
 }
@@ -80,9 +80,9 @@ TEST(Admission, RefusesAMessageThatWasReceivedBefore) {
 TEST(Admission, LetsARefusedAgentTryAgainWithTheSameMessage) {
   LeaderStory story(job_of(3));
   Join join = story.join_of(1, 1);
-  join.mode = "mpi";
+  join.job.mode = "mpi";
   (void)story.arrive(1, join);
-  join.mode = "torchrun";
+  join.job.mode = "torchrun";
 
   EXPECT_EQ(story.arrive(2, join), "2: admitted as node 1");
 }
@@ -106,13 +106,14 @@ TEST(Admission, RefusesTheLeadersOwnRank) {
 TEST(Admission, GoesOnAfterEveryRefusal) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
-  (void)answer_to(story, [](Join& join) { join.job_id = "bert"; });
-  (void)answer_to(story, [](Join& join) { join.mode = "mpi"; });
-  (void)answer_to(story, [](Join& join) { join.node_rank = NodeRank{0}; });
+  (void)answer_to(story, [](Join& join) { join.job.job_id = "bert"; });
+  (void)answer_to(story, [](Join& join) { join.job.mode = "mpi"; });
+  (void)answer_to(story, [](Join& join) { join.node.rank = NodeRank{0}; });
   (void)story.happen(LinkLost{9, "closed the connection"});
 
   EXPECT_NE(story.arrive(2, 2).find("start 0 as node 2 of 3"), std::string::npos);
-  EXPECT_EQ(answer_to(story, [](Join& join) { join.most_nodes = 77; }).substr(0, 10), "9: refused");
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.job.most_nodes = 77; }).substr(0, 10),
+            "9: refused");
   EXPECT_EQ(story.state(), State::Running);
 }
 

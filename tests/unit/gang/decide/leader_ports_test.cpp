@@ -50,7 +50,7 @@ TEST(Ports, OfAnAgentOnTheLeadersMachineAreFoundByTheOthers) {
 
   EXPECT_NE(words.find("0,1,2: ports of 0 fd00::1 fd00::1:5001 fd00::9:5002"), std::string::npos)
       << words;
-  EXPECT_EQ(story.last_start->master_address, "fd00::1");
+  EXPECT_EQ(story.last_start->placement.master_address, "fd00::1");
 }
 
 TEST(Ports, StayOnLoopbackWhereAllNodesAreOneMachine) {

@@ -17,7 +17,7 @@ TEST(Restart, StartsAgainOnTheSameNodesWithANewPort) {
             "reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
             "1: start 1 as node 1 of 2, slots 2 of 4");
   EXPECT_NE(story.port, old_port);
-  EXPECT_EQ(story.last_start->worker_port, story.port);
+  EXPECT_EQ(story.last_start->placement.worker_port, story.port);
   EXPECT_TRUE(
       story.has_said("rank 3 on node 1 (host-b) failed (exit code 9): starting attempt 1 "
                      "(restart 1 of 3)"))
@@ -48,7 +48,7 @@ TEST(Restart, TakesANodeForLostThatNeverSaysThatNothingIsAlive) {
 TEST(Restart, WaitsForTheLongestGraceOfAllNodes) {
   LeaderStory story(restarting(job_of(2)));
   Join patient = story.join_of(1, 1);
-  patient.grace_seconds = 300;
+  patient.node.grace = seconds(300);
   (void)story.arrive(1, patient);
   (void)story.hear(0, Failed{0, failure_of(1)});
   (void)story.hear(0, Ended{});
@@ -392,7 +392,7 @@ TEST(Replacement, KeepsRanksOverRestarts) {
   (void)story.fail_all(0);
 
   EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{0, 1, 2, 3}));
-  EXPECT_EQ(story.last_start->node_rank.value, 3);
+  EXPECT_EQ(story.last_start->placement.node_rank.value, 3);
 }
 
 TEST(Replacement, ShrinksTheJobToWhatIsLeft) {

@@ -261,5 +261,17 @@ TEST(StopElsewhere, IsNotWaitedForWhenTheLeavingNodeIsLost) {
   EXPECT_NE(story.wait(seconds(60)).find("2: start 1 as node 1 of 2"), std::string::npos);
 }
 
+TEST(Awaited, IsNamed) {
+  LeaderStory story = running(3);
+  EXPECT_TRUE(story.leader().awaited().empty());
+  (void)story.hear(1, Failed{0, failure_of(2)});
+  (void)story.hear(kOwnLink, Ended{0, std::nullopt, std::nullopt});
+  (void)story.hear(1, Ended{0, std::nullopt, std::nullopt});
+  EXPECT_EQ(story.leader().awaited(), std::vector<std::string>{"end of the workers of node 2"});
+  (void)story.hear(2, Ended{0, std::nullopt, std::nullopt});
+  (void)story.lose(1);
+  EXPECT_EQ(story.leader().awaited(), std::vector<std::string>{"goodbye of node 2"});
+}
+
 }  // namespace
 }  // namespace muster::gang

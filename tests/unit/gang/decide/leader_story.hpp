@@ -3,6 +3,7 @@
 // A leader and a clock. Agents answer what is sent to them only where a test says so, but they all
 // breathe: while time passes, each sends its beats until the test makes it silent.
 
+#include "gang/decide/encoding.hpp"
 #include "gang/decide/words.hpp"
 
 #include <gtest/gtest.h>
@@ -20,10 +21,10 @@ using std::chrono::seconds;
 
 [[nodiscard]] inline Policy job_of(int least, int most) {
   Policy policy;
-  policy.job_id = "llama";
-  policy.mode = "torchrun";
-  policy.least_nodes = least;
-  policy.most_nodes = most;
+  policy.job.job_id = "llama";
+  policy.job.mode = "torchrun";
+  policy.job.least_nodes = least;
+  policy.job.most_nodes = most;
   return policy;
 }
 [[nodiscard]] inline Policy job_of(int nodes) {
@@ -45,16 +46,12 @@ class LeaderStory {
   /// A join as the job expects it, by the agent on "host-<letter of the link>".
   [[nodiscard]] Join join_of(LinkId link, std::optional<int> rank) {
     Join join;
-    join.job_id = policy_.job_id;
-    join.mode = policy_.mode;
-    join.least_nodes = policy_.least_nodes;
-    join.most_nodes = policy_.most_nodes;
-    join.total_slots = policy_.total_slots.value_or(0);
+    join.job = as_sent(policy_.job);
     join.incarnation = "incarnation " + std::to_string(++joins_);
-    join.slots = 2;
-    join.host = std::string("host-") + static_cast<char>('a' + link % 26);
+    join.node.slots = 2;
+    join.node.host = std::string("host-") + static_cast<char>('a' + link % 26);
     if (rank) {
-      join.node_rank = NodeRank{*rank};
+      join.node.rank = NodeRank{*rank};
     }
     return join;
   }
@@ -197,8 +194,8 @@ class LeaderStory {
 [[nodiscard]] inline LeaderStory running(const Policy& policy, int nodes) {
   LeaderStory story(policy);
   (void)story.arrive_all(nodes);
-  (void)story.wait(policy.least_nodes == policy.most_nodes ? milliseconds(0)
-                                                           : policy.options.last_call);
+  (void)story.wait(policy.job.least_nodes == policy.job.most_nodes ? milliseconds(0)
+                                                                   : policy.options.last_call);
   EXPECT_EQ(story.state(), Leader::State::Running);
   return story;
 }

@@ -28,7 +28,7 @@ TEST(Leader, CountsSlotsBeforeEachNodeWhereNodesDiffer) {
   for (const auto& [link, rank, slots] :
        std::vector<std::tuple<LinkId, int, int>>{{1, 3, 8}, {2, 1, 1}, {3, 2, 5}}) {
     Join join = story.join_of(link, rank);
-    join.slots = slots;
+    join.node.slots = slots;
     if (link < 3) {
       (void)story.arrive(link, join);
       continue;
@@ -46,8 +46,8 @@ TEST(Leader, PublishesItsReachableAddressAndTheReservedPort) {
   LeaderStory story(job_of(2));
   (void)story.arrive(1, 1);
 
-  EXPECT_EQ(story.last_start->master_address, "10.0.0.1");
-  EXPECT_EQ(story.last_start->worker_port, story.port);
+  EXPECT_EQ(story.last_start->placement.master_address, "10.0.0.1");
+  EXPECT_EQ(story.last_start->placement.worker_port, story.port);
 }
 
 TEST(Leader, PrefersAnAddressThatOthersReachToALoopbackOne) {
@@ -55,14 +55,14 @@ TEST(Leader, PrefersAnAddressThatOthersReachToALoopbackOne) {
   (void)story.happen(Arrived{1, "127.0.0.1", "127.0.0.1", story.join_of(1, 1)});
   (void)story.happen(Arrived{2, "10.0.0.9", "10.0.0.7", story.join_of(2, 2)});
 
-  EXPECT_EQ(story.last_start->master_address, "10.0.0.7");
+  EXPECT_EQ(story.last_start->placement.master_address, "10.0.0.7");
 }
 
 TEST(Leader, LeavesTheAddressToThePlanWhereItIsAlone) {
   const LeaderStory story(job_of(1));
 
   EXPECT_EQ(story.state(), State::Running);
-  EXPECT_EQ(story.last_start->master_address, "");
+  EXPECT_EQ(story.last_start->placement.master_address, "");
 }
 
 TEST(Leader, GivesRanksByArrivalWhereNobodyHasOneAndTakesTheFirstItself) {

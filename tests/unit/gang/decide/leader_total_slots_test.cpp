@@ -9,14 +9,14 @@ using State = Leader::State;
 /// Nodes may be uneven, and as many as there are workers.
 Policy job_with_workers(int total, int most_nodes = 8) {
   Policy policy = job_of(1, most_nodes);
-  policy.total_slots = total;
+  policy.job.total_slots = total;
   policy.options.timeout = seconds(60);
   return policy;
 }
 
 std::string arrive_with(LeaderStory& story, LinkId link, int slots, std::optional<int> rank = {}) {
   Join join = story.join_of(link, rank);
-  join.slots = slots;
+  join.node.slots = slots;
   return story.arrive(link, join);
 }
 
@@ -38,9 +38,9 @@ TEST(TotalSlots, MayAllBeOnTheLeadersNode) {
   const LeaderStory story(job_with_workers(2));
 
   EXPECT_EQ(story.state(), State::Running);
-  EXPECT_EQ(story.last_start->nodes, 1);
-  EXPECT_EQ(story.last_start->slots_total, 2);
-  EXPECT_EQ(story.last_start->master_address, "127.0.0.1");
+  EXPECT_EQ(story.last_start->placement.nodes, 1);
+  EXPECT_EQ(story.last_start->placement.slots_total, 2);
+  EXPECT_EQ(story.last_start->placement.master_address, "127.0.0.1");
 }
 
 TEST(TotalSlots, GoWithRanksByArrival) {
@@ -57,24 +57,16 @@ TEST(TotalSlots, GoWithRanksByArrival) {
 TEST(TotalSlots, MustBeTheLeaders) {
   LeaderStory story(job_with_workers(8));
   Join other = story.join_of(1, 1);
-  other.total_slots = 16;
-  other.most_nodes = 16;
+  other.job.total_slots = 16;
+  other.job.most_nodes = 16;
   EXPECT_EQ(story.arrive(1, other),
-            "1: refused: it was told that the job has 16 workers in all, and the leader was told "
-            "that it has 8 workers in all | drop 1");
+            "1: refused: its number of workers in all is '16', the leader's is '8' | drop 1");
   Join counting = story.join_of(2, 1);
-  counting.total_slots = 0;
-  EXPECT_EQ(story.arrive(2, counting),
-            "2: refused: it was told that the job counts its nodes, and the leader was told "
-            "that it has 8 workers in all | drop 2");
+  counting.job.total_slots.reset();
+  EXPECT_EQ(
+      story.arrive(2, counting),
+      "2: refused: its number of workers in all is 'not given', the leader's is '8' | drop 2");
   EXPECT_EQ(story.state(), State::Gathering);
-
-  LeaderStory nodes(job_of(2));
-  Join workers = nodes.join_of(1, 1);
-  workers.total_slots = 8;
-  EXPECT_EQ(nodes.arrive(1, workers),
-            "1: refused: it was told that the job has 8 workers in all, and the leader was told "
-            "that it counts its nodes | drop 1");
 }
 
 TEST(TotalSlots, RefuseWhoWouldMakeThemTooMany) {

@@ -17,20 +17,20 @@ namespace muster::gang {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-[[nodiscard]] inline ParticipantPolicy agent_of(std::uint64_t seed = 1) {
-  ParticipantPolicy policy;
-  policy.join.job_id = "llama";
-  policy.join.node_rank = NodeRank{1};
-  policy.join.most_nodes = policy.join.least_nodes = 2;
+[[nodiscard]] inline Policy agent_of(std::uint64_t seed = 1) {
+  Policy policy;
+  policy.job.job_id = "llama";
+  policy.node.rank = NodeRank{1};
+  policy.job.most_nodes = policy.job.least_nodes = 2;
   policy.seed = seed;
-  policy.leader = "llm-0:29500";
+  policy.host = "llm-0";
+  policy.port = 29'500;
   return policy;
 }
 
 class ParticipantStory {
  public:
-  explicit ParticipantStory(ParticipantPolicy policy = agent_of())
-      : participant_(std::move(policy), now_) {
+  explicit ParticipantStory(Policy policy = agent_of()) : participant_(std::move(policy), now_) {
     first_words = take(participant_.start());
   }
 
@@ -121,7 +121,7 @@ class ParticipantStory {
   Participant participant_;
 };
 
-[[nodiscard]] inline ParticipantStory joined(ParticipantPolicy policy = agent_of()) {
+[[nodiscard]] inline ParticipantStory joined(Policy policy = agent_of()) {
   ParticipantStory story(std::move(policy));
   (void)story.happen(LinkUp{});
   (void)story.hear(Admitted{NodeRank{1}, 8});
@@ -131,9 +131,9 @@ class ParticipantStory {
 
 [[nodiscard]] inline Start start_of(int attempt, double orphan_limit = 0) {
   Start start;
-  start.attempt = attempt;
-  start.node_rank = NodeRank{1};
-  start.nodes = 2;
+  start.placement.attempt = attempt;
+  start.placement.node_rank = NodeRank{1};
+  start.placement.nodes = 2;
   start.orphan_limit_seconds = orphan_limit;
   return start;
 }

@@ -19,7 +19,7 @@ TEST(Participant, DialsAndJoins) {
 
   EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1");
   EXPECT_EQ(story.state(), State::Joined);
-  EXPECT_EQ(story.join->job_id, "llama");
+  EXPECT_EQ(story.join->job.job_id, "llama");
   EXPECT_EQ(story.join->incarnation.size(), 16U);
   EXPECT_DOUBLE_EQ(story.join->waited_seconds, 1.5);
 }
@@ -518,11 +518,44 @@ TEST(OwnAgent, LeavesWithTheEndOfTheJob) {
   EXPECT_EQ(story.hear(Finish{end_of(Verdict::Succeeded, 0)}), "hang up | leave: succeeded 0");
 }
 
+// --- Inputs -------------------------------------------------------------------------------------
+
+TEST(Participant, JoinsWithWhatItWaitsForAndTellsWhenThatChanges) {
+  Policy policy = agent_of();
+  policy.waits_for = "its rank table";
+  ParticipantStory story(std::move(policy));
+  EXPECT_EQ(story.happen(InputsAre{"its rank table: initializing"}), "") << "nobody listens yet";
+  (void)story.happen(LinkUp{});
+  EXPECT_EQ(story.join->waits_for, "its rank table: initializing");
+
+  EXPECT_EQ(story.happen(InputsAre{"its rank table: initializing"}), "");
+  EXPECT_EQ(story.happen(InputsAre{"its rank table: torn"}),
+            "tell preparing: its rank table: torn");
+  EXPECT_EQ(story.happen(InputsAre{}), "tell preparing: ready");
+}
+
+TEST(Participant, HasNothingToTellWithoutInputs) {
+  ParticipantStory story = joined();
+  EXPECT_EQ(story.join->waits_for, "");
+  EXPECT_EQ(story.happen(InputsAre{}), "");
+}
+
+TEST(Participant, JoinsAnewAsReadyAsItIs) {
+  Policy policy = agent_of();
+  policy.waits_for = "its rank table";
+  ParticipantStory story = joined(std::move(policy));
+  (void)story.happen(LinkDown{"closed the connection"});
+  (void)story.happen(InputsAre{});
+  (void)story.wait(seconds(2));
+  (void)story.happen(LinkUp{});
+  EXPECT_EQ(story.join->waits_for, "");
+}
+
 // --- Ports of all nodes -------------------------------------------------------------------------
 
 Start start_of(int attempt) {
   Start start;
-  start.attempt = attempt;
+  start.placement.attempt = attempt;
   return start;
 }
 
@@ -536,7 +569,7 @@ TEST(Participant, StartsWithThePortsThatItWasToldBefore) {
   EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
 
   ASSERT_TRUE(story.start);
-  EXPECT_EQ(story.start->ports, nodes);
+  EXPECT_EQ(story.start->placement.ports, nodes);
 }
 
 TEST(Participant, StartsWithoutPortsThatBelongToAnotherAttempt) {
@@ -548,7 +581,7 @@ TEST(Participant, StartsWithoutPortsThatBelongToAnotherAttempt) {
   (void)story.happen(AttemptOver{});
 
   EXPECT_EQ(story.hear(start_of(1)), "start workers of 1");
-  EXPECT_TRUE(story.start->ports.empty());
+  EXPECT_TRUE(story.start->placement.ports.empty());
 }
 
 TEST(Participant, ForgetsThePortsOfALeaderThatWasLostBeforeTheStart) {
@@ -562,7 +595,7 @@ TEST(Participant, ForgetsThePortsOfALeaderThatWasLostBeforeTheStart) {
   (void)story.hear(Admitted{NodeRank{1}, 8});
 
   EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
-  EXPECT_TRUE(story.start->ports.empty());
+  EXPECT_TRUE(story.start->placement.ports.empty());
 }
 
 }  // namespace

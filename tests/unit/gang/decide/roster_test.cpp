@@ -8,10 +8,10 @@ namespace {
 
 Member member(const std::string& host, std::optional<int> rank = std::nullopt) {
   Member made;
-  made.join.host = host;
+  made.join.node.host = host;
   made.peer = "10.0.0.1";
   if (rank) {
-    made.join.node_rank = NodeRank{*rank};
+    made.join.node.rank = NodeRank{*rank};
   }
   return made;
 }

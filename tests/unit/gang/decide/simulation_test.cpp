@@ -69,7 +69,7 @@ TEST(Simulation, EndsAJobWithoutTroubleWithSuccess) {
   Scenario scenario = large_scenario(1, kManyAgents);
   scenario.faults.clear();
   scenario.failures = 0;
-  scenario.policy.most_nodes = scenario.policy.least_nodes = kManyAgents;
+  scenario.policy.job.most_nodes = scenario.policy.job.least_nodes = kManyAgents;
 
   const Finding finding = check(scenario);
 

@@ -27,7 +27,10 @@ namespace muster::gang {
 [[nodiscard]] inline std::string words_of(const Message& message) {
   struct Words {
     std::string operator()(const Join& join) const {
-      return "join" + (join.node_rank ? " as node " + to_string(*join.node_rank) : "");
+      return "join" + (join.node.rank ? " as node " + to_string(*join.node.rank) : "");
+    }
+    std::string operator()(const Preparing& preparing) const {
+      return "preparing: " + (preparing.waits_for.empty() ? "ready" : preparing.waits_for);
     }
     std::string operator()(const Beat&) const { return "beat"; }
     std::string operator()(const Failed& failed) const {
@@ -67,9 +70,10 @@ namespace muster::gang {
       return "merged " + words_of(merged.piece);
     }
     std::string operator()(const Start& start) const {
-      return "start " + std::to_string(start.attempt) + " as node " + to_string(start.node_rank) +
-             " of " + std::to_string(start.nodes) + ", slots " +
-             std::to_string(start.slots_before) + " of " + std::to_string(start.slots_total);
+      return "start " + std::to_string(start.placement.attempt) + " as node " +
+             to_string(start.placement.node_rank) + " of " + std::to_string(start.placement.nodes) +
+             ", slots " + std::to_string(start.placement.slots_before) + " of " +
+             std::to_string(start.placement.slots_total);
     }
     std::string operator()(const Stop& stop) const {
       return "stop " + std::to_string(stop.attempt) + " by " + signal_name(stop.signal) +
@@ -113,7 +117,7 @@ namespace muster::gang {
     std::string operator()(const Tell& tell) const { return "tell " + words_of(tell.message); }
     std::string operator()(const HangUp&) const { return "hang up"; }
     std::string operator()(const StartAttempt& wanted) const {
-      return "start workers of " + std::to_string(wanted.start.attempt);
+      return "start workers of " + std::to_string(wanted.start.placement.attempt);
     }
     std::string operator()(const StopAttempt& stop) const {
       return "stop workers by " + signal_name(stop.signal) +

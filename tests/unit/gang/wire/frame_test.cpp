@@ -85,7 +85,7 @@ TEST(FrameReader, SaysThatAnotherProtocolIsTooLong) {
   reader.feed("GET / HTTP/1.1\r\n");
   const auto next = reader.next();
   ASSERT_FALSE(next);
-  EXPECT_EQ(next.error().message, "a message of 1195725856 bytes, expected at most 32768");
+  EXPECT_EQ(next.error().message, "a message of 1195725856 bytes, expected at most 65536");
 }
 
 }  // namespace

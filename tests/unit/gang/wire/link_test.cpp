@@ -28,7 +28,7 @@ const GangKey& key() {
 Join some_join() {
   Join join;
   join.incarnation = "0123456789abcdef";
-  join.host = "worker-1";
+  join.node.host = "worker-1";
   return join;
 }
 
@@ -94,7 +94,7 @@ TEST_F(LinkTest, CarriesMessagesBothWays) {
     Pair pair(io_, link_key);
     pair.agent.link->send(some_join());
     ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
-    EXPECT_EQ(std::get<Join>(pair.leader.messages[0]).host, "worker-1");
+    EXPECT_EQ(std::get<Join>(pair.leader.messages[0]).node.host, "worker-1");
 
     const auto waiting = std::make_shared<const std::string>(frame(encode(Waiting{"1 of 2"})));
     pair.leader.link->send_shared(waiting);
@@ -102,8 +102,6 @@ TEST_F(LinkTest, CarriesMessagesBothWays) {
     ASSERT_TRUE(until([&] { return pair.agent.messages.size() == 2; }));
     EXPECT_EQ(std::get<Waiting>(pair.agent.messages[0]).progress, "1 of 2");
     EXPECT_TRUE(std::holds_alternative<Beat>(pair.agent.messages[1]));
-    EXPECT_EQ(pair.leader.link->bytes_sent(), pair.agent.link->bytes_received());
-    EXPECT_GT(pair.leader.link->bytes_sent(), waiting->size());
   }
 }
 

@@ -17,25 +17,37 @@ void World::start_agent(std::size_t index) {
   host.gang.reset();
   host.group.reset();
   host.asleep_until = now_;
-  ParticipantPolicy policy;
+  Policy policy = scenario_.policy;
   policy.seed = random_();
-  policy.leader = "host-0:29500";
-  policy.timeout = scenario_.policy.options.timeout;
-  policy.heartbeat_timeout = scenario_.policy.options.heartbeat_timeout;
-  policy.join.job_id = scenario_.policy.job_id;
-  policy.join.mode = scenario_.policy.mode;
-  policy.join.least_nodes = scenario_.policy.least_nodes;
-  policy.join.most_nodes = scenario_.policy.most_nodes;
-  policy.join.host = "host-" + std::to_string(index);
-  policy.join.total_slots = scenario_.policy.total_slots.value_or(0);
-  policy.join.slots =
+  policy.host = "host-0";
+  policy.node.host = "host-" + std::to_string(index);
+  policy.node.slots =
       scenario_.slots.empty() ? static_cast<int>(pick(1, 3)) : scenario_.slots.at(index);
-  policy.join.ports = ports_of(index);
+  policy.ports = ports_of(index);
+  policy.waits_for = wait_for_inputs(index);
   if (static_cast<int>(index) < scenario_.ranked) {
-    policy.join.node_rank = NodeRank{static_cast<int>(index)};
+    policy.node.rank = NodeRank{static_cast<int>(index)};
   }
   host.agent.emplace(std::move(policy), now_);
   carry_out(index, host.agent->start());
+}
+
+/// Some agents have no inputs yet. They get them later, all but a few.
+std::string World::wait_for_inputs(std::size_t index) {
+  Host& host = hosts_[index];
+  host.is_ready = !chance(scenario_.late_inputs);
+  if (host.is_ready) {
+    return {};
+  }
+  if (!chance(scenario_.no_inputs)) {
+    at(now_ + up_to(seconds(20)), [this, index, life = host.life] {
+      if (hosts_[index].life == life) {
+        hosts_[index].is_ready = true;
+        tell_agent(index, life, InputsAre{});
+      }
+    });
+  }
+  return "its rank table";
 }
 
 /// The agent's process is gone. Its kernel closes its links.
@@ -88,7 +100,7 @@ void World::tell_leader(int life, const LeaderEvent& event) {
     return;
   }
   if (const auto* const arrived = std::get_if<Arrived>(&event)) {
-    slots_[arrived->link] = arrived->join.slots;
+    slots_[arrived->link] = arrived->join.node.slots;
   }
   note_failure(event);
   check_starts(host.leader->on(event, now_));
@@ -229,7 +241,7 @@ void World::check_starts(const LeaderActions& actions) {
     ++finding_.attempts;
     attempt_ends_ = scenario_.run_time / 2 + up_to(scenario_.run_time);
     const auto nodes = static_cast<int>(starts.size());
-    if (nodes < scenario_.policy.least_nodes || nodes > scenario_.policy.most_nodes) {
+    if (nodes < scenario_.policy.job.least_nodes || nodes > scenario_.policy.job.most_nodes) {
       violate("attempt starts with " + std::to_string(nodes) + " nodes");
     }
   }
@@ -239,18 +251,19 @@ void World::check_starts(const LeaderActions& actions) {
     const auto& start = std::get<Start>(starts[i]->message);
     const LinkId link = starts[i]->links.at(0);
     if (starts[i]->links.size() != 1 || !links.insert(link).second ||
-        (i == 0) != (link == kOwnLink) || start.node_rank.value != static_cast<int>(i) ||
-        start.nodes != static_cast<int>(starts.size()) || start.slots_before != slots) {
+        (i == 0) != (link == kOwnLink) || start.placement.node_rank.value != static_cast<int>(i) ||
+        start.placement.nodes != static_cast<int>(starts.size()) ||
+        start.placement.slots_before != slots) {
       violate("odd start: " + words_of(*starts[i]));
     }
     slots += slots_.at(link);
   }
-  if (const auto& total = scenario_.policy.total_slots;
+  if (const auto& total = scenario_.policy.job.total_slots;
       total && !starts.empty() && slots != *total) {
     violate("attempt starts with " + std::to_string(slots) + " workers");
   }
   for (const SendTo* const sent : starts) {
-    if (std::get<Start>(sent->message).slots_total != slots) {
+    if (std::get<Start>(sent->message).placement.slots_total != slots) {
       violate("wrong number of slots: " + words_of(*sent));
     }
   }

@@ -64,10 +64,12 @@ void World::compare(std::size_t index, const std::optional<JobEnd>& end, const J
 void World::check_success(const JobEnd& end) {
   int succeeded = 0;
   for (const Group& group : groups_) {
-    const bool is_last = group.generation == generation_ && group.start.attempt == end.attempt;
+    const bool is_last =
+        group.generation == generation_ && group.start.placement.attempt == end.attempt;
     succeeded += is_last && group.has_succeeded ? 1 : 0;
     if (is_last && end.verdict == Verdict::Succeeded && !group.has_succeeded) {
-      violate("the job has succeeded, and node " + to_string(group.start.node_rank) + " has not");
+      violate("the job has succeeded, and node " + to_string(group.start.placement.node_rank) +
+              " has not");
     }
   }
   if (end.verdict == Verdict::Succeeded && succeeded != end.gang.nodes) {

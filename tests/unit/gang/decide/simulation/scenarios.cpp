@@ -47,10 +47,10 @@ void count_workers(Scenario& scenario, Draw& draw, int nodes, int hosts) {
   for (int host = 0; host < hosts; ++host) {
     scenario.slots.push_back(is_even ? 2 : static_cast<int>(draw.pick(1, 3)));
   }
-  scenario.policy.total_slots =
+  scenario.policy.job.total_slots =
       std::accumulate(scenario.slots.begin(), scenario.slots.begin() + nodes, 0);
-  scenario.policy.least_nodes = 1;
-  scenario.policy.most_nodes = std::max(hosts, *scenario.policy.total_slots);
+  scenario.policy.job.least_nodes = 1;
+  scenario.policy.job.most_nodes = std::max(hosts, *scenario.policy.job.total_slots);
 }
 
 }  // namespace
@@ -63,10 +63,10 @@ Scenario random_scenario(std::uint64_t seed) {
   const auto least = draw.chance(0.5) ? most : static_cast<int>(draw.pick(1, most));
   const auto hosts = std::max(3, most + static_cast<int>(draw.pick(0, 2)));
   Policy& policy = scenario.policy;
-  policy.job_id = "simulation";
-  policy.mode = "torchrun";
-  policy.least_nodes = least;
-  policy.most_nodes = most;
+  policy.job.job_id = "simulation";
+  policy.job.mode = "torchrun";
+  policy.job.least_nodes = least;
+  policy.job.most_nodes = most;
   scenario.grace = draw.chance(0.5) ? seconds(5) : seconds(30);
   policy.options.timeout = seconds(60);
   policy.options.last_call = draw.between(milliseconds(0), seconds(10));
@@ -101,6 +101,8 @@ Scenario random_scenario(std::uint64_t seed) {
   });
   scenario.failures = draw.chance(0.5) ? 0 : 0.2;
   scenario.stubborn = draw.chance(0.5) ? 0 : 0.5;
+  scenario.late_inputs = draw.chance(0.3) ? 0.3 : 0;
+  scenario.no_inputs = draw.chance(0.3) ? 0.1 : 0;
   scenario.stalls = draw.chance(0.2) ? 0.1 : 0;
   // Nobody can tell of such a worker on a host that is lost.
   scenario.unkillable = scenario.faults.empty() && draw.chance(0.3) ? 0.2 : 0;
@@ -116,15 +118,15 @@ Scenario large_scenario(std::uint64_t seed, int hosts) {
   Scenario scenario;
   scenario.seed = seed;
   Policy& policy = scenario.policy;
-  policy.job_id = "simulation";
-  policy.mode = "torchrun";
-  policy.most_nodes = hosts - 5;
-  policy.least_nodes = hosts - 10;
+  policy.job.job_id = "simulation";
+  policy.job.mode = "torchrun";
+  policy.job.most_nodes = hosts - 5;
+  policy.job.least_nodes = hosts - 10;
   scenario.grace = seconds(10);
   policy.options.timeout = seconds(60);
   policy.options.last_call = seconds(10);
   policy.options.restarts.max_restarts = 3;
-  scenario.ranked = draw.chance(0.5) ? policy.most_nodes : 0;
+  scenario.ranked = draw.chance(0.5) ? policy.job.most_nodes : 0;
   for (int host = 0; host < hosts; ++host) {
     scenario.starts.emplace_back(
         draw.between(milliseconds(0), draw.chance(0.99) ? seconds(2) : seconds(20)));

@@ -21,7 +21,7 @@ std::vector<std::uint16_t> World::ports_of(std::size_t index) const {
 /// attempt.
 void World::check_ports(std::size_t index, const Start& start) {
   std::set<std::uint16_t> seen;
-  for (const NodePorts& node : start.ports) {
+  for (const NodePorts& node : start.placement.ports) {
     for (const std::uint16_t port : node.ports) {
       // An agent that came back before the loss of its former self was noticed is there twice.
       const bool has_come_back = hosts_[port - kFirstPort].life > 0;
@@ -30,16 +30,19 @@ void World::check_ports(std::size_t index, const Start& start) {
       }
     }
   }
-  const auto rank = static_cast<std::size_t>(start.node_rank.value);
-  const bool is_whole = start.ports.size() == static_cast<std::size_t>(start.nodes);
-  const bool is_own = is_whole && start.ports[rank].ports == ports_of(index);
-  if (start.ports.empty() ? !ports_of(index).empty() : !is_own) {
-    violate(name(index) + " is told wrong ports in attempt " + std::to_string(start.attempt));
+  const auto rank = static_cast<std::size_t>(start.placement.node_rank.value);
+  const bool is_whole =
+      start.placement.ports.size() == static_cast<std::size_t>(start.placement.nodes);
+  const bool is_own = is_whole && start.placement.ports[rank].ports == ports_of(index);
+  if (start.placement.ports.empty() ? !ports_of(index).empty() : !is_own) {
+    violate(name(index) + " is told wrong ports in attempt " +
+            std::to_string(start.placement.attempt));
   }
   for (const std::size_t other : alive_) {
     const Group& group = groups_[other];
-    if (group.generation == generation_ && group.start.attempt == start.attempt &&
-        group.start.ports != start.ports) {
+    if (group.generation == generation_ &&
+        group.start.placement.attempt == start.placement.attempt &&
+        group.start.placement.ports != start.placement.ports) {
       violate(name(index) + " is told other ports than " +
               name(static_cast<std::size_t>(group.host)));
     }
@@ -49,15 +52,19 @@ void World::check_ports(std::size_t index, const Start& start) {
 void World::start_group(std::size_t index, const Start& start) {
   for (const std::size_t other : alive_) {
     const Group& group = groups_[other];
-    const bool is_older = group.generation == generation_ && group.start.attempt < start.attempt;
+    const bool is_older =
+        group.generation == generation_ && group.start.placement.attempt < start.placement.attempt;
     if (is_older || static_cast<std::size_t>(group.host) == index) {
-      violate("attempt " + std::to_string(start.attempt) + " starts on " + name(index) +
-              " while attempt " + std::to_string(group.start.attempt) + " is alive on " +
+      violate("attempt " + std::to_string(start.placement.attempt) + " starts on " + name(index) +
+              " while attempt " + std::to_string(group.start.placement.attempt) + " is alive on " +
               name(static_cast<std::size_t>(group.host)));
     }
     if (!is_older && static_cast<std::size_t>(group.host) != index) {
       break;  // they are in the order of their start
     }
+  }
+  if (!hosts_[index].is_ready) {
+    violate(name(index) + " starts workers and is not ready");
   }
   check_ports(index, start);
   const std::size_t id = groups_.size();
@@ -81,8 +88,8 @@ void World::fail(std::size_t id) {
   if (!group.is_alive || group.is_ending) {
     return;
   }
-  Failure failure = failure_of(group.start.slots_before);
-  failure.node = group.start.node_rank;
+  Failure failure = failure_of(group.start.placement.slots_before);
+  failure.node = group.start.placement.node_rank;
   failure.exit_code = static_cast<int>(pick(1, 3));
   failure.status = ExitStatus::exited(failure.exit_code);
   group.failure = failure;
@@ -96,7 +103,7 @@ void World::succeed(std::size_t id, bool is_last) {
   if (!group.is_alive || group.is_ending) {
     return;
   }
-  Succeeded succeeded = success_of(group.start.slots_before);
+  Succeeded succeeded = success_of(group.start.placement.slots_before);
   succeeded.is_last = is_last;
   group.has_succeeded = is_last;
   log(name(static_cast<std::size_t>(group.host)),
@@ -147,9 +154,11 @@ void World::end_group(std::size_t id) {
 void World::report_end(std::size_t id) {
   const Group& group = groups_[id];
   const auto progress = chance(0.3) ? std::optional(chance(0.7)) : std::nullopt;
-  tell_agent(static_cast<std::size_t>(group.host),
-             group.life,
-             AttemptOver{group.failure, progress, group.cannot_be_killed});
+  const auto host = static_cast<std::size_t>(group.host);
+  if (hosts_[host].life == group.life && hosts_[host].is_ready) {  // they may have to come anew
+    tell_agent(host, group.life, InputsAre{wait_for_inputs(host)});
+  }
+  tell_agent(host, group.life, AttemptOver{group.failure, progress, group.cannot_be_killed});
 }
 
 void World::strike(const Fault& fault) {

@@ -79,6 +79,7 @@ struct Host {
   std::optional<Instant> agent_wake;
   std::optional<Instant> leader_wake;
   std::optional<std::size_t> group;
+  bool is_ready = true;
 
   // For the judge.
   bool is_undisturbed = true;
@@ -127,6 +128,7 @@ class World {
 
   // Agents.
   void start_agent(std::size_t index);
+  std::string wait_for_inputs(std::size_t index);
   void end_process(std::size_t index);
   static void forget_process(Host& host);
   void tell_agent(std::size_t index, int life, const ParticipantEvent& event);

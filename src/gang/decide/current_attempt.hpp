@@ -1,0 +1,63 @@
+#pragma once
+
+// What the leader knows about the attempt that runs: its nodes, how many of them are done, who failed
+// first. Part of the leader: pure.
+
+#include "durations.hpp"
+#include "roster.hpp"
+
+#include <muster/supervise/job_end.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+class CurrentAttempt {
+ public:
+  /// It starts on these nodes, in the order of their ranks.
+  void begin(std::vector<LinkId> nodes, Instant now);
+  /// It is over: what is noted from here on is of the next one.
+  void advance() { ++number_; }
+
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] const std::vector<LinkId>& nodes() const { return nodes_; }
+  [[nodiscard]] Instant::duration ran(Instant now) const { return now - started_; }
+
+  /// Nothing is alive on one of its nodes any more, or that node is lost.
+  void note_node_ended() { --not_ended_; }
+  [[nodiscard]] bool is_over() const { return not_ended_ == 0; }
+
+  /// All workers of one of its nodes that decide success have ended with 0.
+  void note_node_succeeded() { --not_succeeded_; }
+  [[nodiscard]] bool has_succeeded() const { return not_succeeded_ == 0; }
+
+  void note_first_failure(Failure failure) { first_failure_ = std::move(failure); }
+  /// A node tells its failure again, now with the last lines: if it is the first one, so it is kept.
+  void complete_first_failure(const std::optional<Failure>& failure);
+  [[nodiscard]] const std::optional<Failure>& first_failure() const { return first_failure_; }
+
+  /// What --progress-file shows on one node: some progress is progress.
+  void note_progress(std::optional<bool> made_progress);
+  [[nodiscard]] std::optional<bool> made_progress() const { return made_progress_; }
+
+  /// Why it is being ended, and how the job ends if no other attempt follows.
+  void note_ending(std::string reason, JobEnd end);
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] const JobEnd& end_without_restart() const { return end_without_restart_; }
+
+ private:
+  int number_ = 0;
+  std::vector<LinkId> nodes_;
+  Instant started_;
+  std::size_t not_ended_ = 0;
+  std::size_t not_succeeded_ = 0;
+  std::optional<Failure> first_failure_;
+  std::optional<bool> made_progress_;
+  std::string reason_;
+  JobEnd end_without_restart_;
+};
+
+}  // namespace muster::gang

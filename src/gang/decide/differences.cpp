@@ -1,0 +1,95 @@
+// One table of the facts that all agents must agree on, and one loop over it.
+#include "differences.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace muster::gang {
+namespace {
+
+std::string text_of(const std::string& value) {
+  return value;
+}
+std::string text_of(int value) {
+  return std::to_string(value);
+}
+std::string text_of(const std::optional<int>& value) {
+  return value ? std::to_string(*value) : "not given";
+}
+std::string text_of(const std::vector<RoleSize>& sizes) {
+  return to_text(sizes);
+}
+std::string text_of(const std::vector<std::string>& names) {
+  return join(names, ",");
+}
+std::string text_of(const std::vector<RoleEndpoints>& roles) {
+  std::vector<std::string> texts;
+  for (const RoleEndpoints& role : roles) {
+    texts.push_back(role.role + "=" + join(role.endpoints, ","));
+  }
+  return join(texts, " ");
+}
+
+struct Fact {
+  const char* name;
+  bool (*is_same)(const JobFacts& one, const JobFacts& other);
+  std::string (*text)(const JobFacts& facts);
+};
+
+template <auto kMember>
+constexpr Fact fact(const char* name) {
+  return {name,
+          [](const JobFacts& one, const JobFacts& other) { return one.*kMember == other.*kMember; },
+          [](const JobFacts& facts) { return text_of(facts.*kMember); }};
+}
+
+/// Who does not know its template's digest is no agent that starts anything.
+bool is_same_template(const JobFacts& one, const JobFacts& other) {
+  return one.template_digest.empty() || other.template_digest.empty() ||
+         one.template_digest == other.template_digest;
+}
+
+constexpr auto kFacts =
+    std::to_array<Fact>({fact<&JobFacts::job_id>("job"),
+                         fact<&JobFacts::total_slots>("number of workers in all"),
+                         fact<&JobFacts::least_nodes>("least number of nodes"),
+                         fact<&JobFacts::most_nodes>("number of nodes"),
+                         fact<&JobFacts::mode>("mode"),
+                         {"template", is_same_template, fact<&JobFacts::template_digest>("").text},
+                         fact<&JobFacts::roles>("list of roles"),
+                         fact<&JobFacts::endpoints>("list of endpoints"),
+                         fact<&JobFacts::success_roles>("list of roles that decide success")});
+
+/// Of two long texts what follows their common beginning, so that the difference is seen.
+std::string cut(const std::string& text, const std::string& other) {
+  constexpr std::size_t kShown = 100;
+  constexpr std::size_t kBefore = 20;
+  if (text.size() <= kShown && other.size() <= kShown) {
+    return text;
+  }
+  const auto differs = std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first;
+  const auto common = static_cast<std::size_t>(differs - text.begin());
+  const std::size_t from = common > kBefore ? common - kBefore : 0;
+  return (from > 0 ? "..." : "") + shortened(valid_utf8(text.substr(from)), kShown);
+}
+
+}  // namespace
+
+std::string describe_difference(const JobFacts& its, const JobFacts& leaders) {
+  for (const Fact& fact : kFacts) {
+    if (!fact.is_same(its, leaders)) {
+      const std::string here = fact.text(its);
+      const std::string there = fact.text(leaders);
+      return std::string("its ") + fact.name + " is '" + cut(here, there) + "', the leader's is '" +
+             cut(there, here) + "'";
+    }
+  }
+  return {};
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,60 @@
+// Deadlines of one wait for nodes.
+#include "gathering.hpp"
+
+#include <algorithm>
+
+namespace muster::gang {
+namespace {
+
+using std::chrono::seconds;
+
+/// Short waits pass in silence.
+constexpr seconds kFirstProgress{5};
+constexpr seconds kProgressInterval{30};
+/// Names are looked up so long before the deadline, so that the answer is there in time.
+constexpr seconds kLookUpAhead{3};
+
+}  // namespace
+
+void Gathering::begin(Instant now) {
+  since_ = now;
+  deadline_ = now + timeout_;
+  last_call_.reset();
+  next_progress_ = now + kFirstProgress;
+  looked_up_ = false;
+  unresolved_.clear();
+}
+
+Instant Gathering::next_wake(bool is_ready) const {
+  Instant wake = std::min(deadline_, next_progress_);
+  if (last_call_ && is_ready) {
+    wake = std::min(wake, *last_call_);
+  }
+  return looked_up_ ? wake : std::min(wake, deadline_ - kLookUpAhead);
+}
+
+void Gathering::note_enough(bool is_enough, bool were_waited_for, Instant now) {
+  if (!is_enough) {
+    last_call_.reset();
+  } else if (!last_call_) {
+    last_call_ = were_waited_for ? now : std::min(now + last_call_length_, deadline_);
+  }
+}
+
+bool Gathering::take_progress(Instant now) {
+  if (now < next_progress_ || now >= deadline_) {
+    return false;
+  }
+  next_progress_ = now + kProgressInterval;
+  return true;
+}
+
+bool Gathering::take_look_up(Instant now) {
+  if (looked_up_ || now < deadline_ - kLookUpAhead) {
+    return false;
+  }
+  looked_up_ = true;
+  return true;
+}
+
+}  // namespace muster::gang

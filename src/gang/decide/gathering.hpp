@@ -1,0 +1,59 @@
+#pragma once
+
+// How long the leader waits for nodes, and when it says so. Part of the leader: pure.
+
+#include "durations.hpp"
+
+#include <muster/gang/options.hpp>
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace muster::gang {
+
+class Gathering {
+ public:
+  Gathering(const GangOptions& options, Instant now)
+      : timeout_(options.timeout), last_call_length_(options.last_call) {
+    begin(now);
+  }
+
+  /// The wait for an attempt begins.
+  void begin(Instant now);
+
+  [[nodiscard]] Instant since() const { return since_; }
+  [[nodiscard]] Instant deadline() const { return deadline_; }
+  /// The end of the last call wakes nobody while nodes are not ready: they tell when they are.
+  [[nodiscard]] Instant next_wake(bool is_ready) const;
+
+  /// Whether enough nodes are here to start. From then on the others have the last call to come, none
+  /// if they have been waited for already; it begins anew when too few are left.
+  void note_enough(bool is_enough, bool were_waited_for, Instant now);
+  [[nodiscard]] bool is_last_call_over(Instant now) const {
+    return last_call_ && now >= *last_call_;
+  }
+
+  /// True when it is time to say how the wait goes; then the next time is later.
+  [[nodiscard]] bool take_progress(Instant now);
+  void say_progress_at(Instant moment) { next_progress_ = moment; }
+
+  /// True once, shortly before the deadline: the names of absent hosts are to be looked up.
+  [[nodiscard]] bool take_look_up(Instant now);
+  void note_unresolved(std::set<std::string> hosts) { unresolved_ = std::move(hosts); }
+  /// Host names that do not resolve.
+  [[nodiscard]] const std::set<std::string>& unresolved() const { return unresolved_; }
+
+ private:
+  std::chrono::milliseconds timeout_;
+  std::chrono::milliseconds last_call_length_;
+  Instant since_;
+  Instant deadline_;
+  std::optional<Instant> last_call_;
+  Instant next_progress_;
+  bool looked_up_ = false;
+  std::set<std::string> unresolved_;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,339 @@
+#pragma once
+
+// What messages look like as JSON: each is described once, field by field. A writer and a reader
+// follow the same description, so what is written can be read.
+
+#include "encoding.hpp"
+
+#include <muster/gang/policy.hpp>
+
+#include <array>
+#include <concepts>
+#include <limits>
+#include <utility>
+
+namespace muster::gang::fields {
+
+// --- What a field may hold ----------------------------------------------------------------------
+
+struct Integer {
+  int least = 0;
+  int most = 0;
+};
+struct Seconds {};
+struct Flag {};
+/// A text of so many bytes at most. One of a single line has no control characters: strangers' texts
+/// reach terminals.
+struct Text {
+  std::size_t most = 0;
+  bool is_line = true;
+};
+struct VerdictName {};  ///< as the table of ends has it
+struct Object {};       ///< something that `describe` knows
+/// Bytes of any kind, at most so many. They follow the JSON, behind a zero byte, which no JSON has.
+struct Tail {
+  std::size_t most = 0;
+};
+enum class Keep {
+  First,
+  Last
+};
+/// What is too much is left out where it is written, and an error where it is read.
+template <typename Kind>
+struct List {
+  std::size_t most = 0;
+  Keep keep = Keep::First;
+  Kind item;
+};
+/// Left out where it is written if it is empty or 0, and that where it is not there.
+template <typename Kind>
+struct Rare {
+  Kind kind;
+};
+
+inline constexpr int kMostInt = std::numeric_limits<int>::max();
+inline constexpr int kMostRank = 1'000'000;
+inline constexpr double kMostSeconds = 315'360'000;  // ten years, as in parse_seconds
+
+inline constexpr Integer kRank{0, kMostRank};
+inline constexpr Integer kCount{1, kMostRank};
+inline constexpr Integer kNumber{0, kMostInt};
+inline constexpr Integer kPid{-1, kMostInt};
+inline constexpr Integer kSignal{1, 64};
+inline constexpr Integer kPort{0, 65'535};
+inline constexpr Integer kExitCode{0, 255};
+inline constexpr Text kName{.most = 255};
+inline constexpr Rare<Text> kRareName{kName};
+inline constexpr Rare<Integer> kRareNumber{kNumber};
+inline constexpr Text kSentence{.most = 2'048};
+inline constexpr Rare<Text> kRareSentence{kSentence};
+inline constexpr Text kLongText{.most = 8'192, .is_line = false};
+inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
+inline constexpr List<Object> kSlowest{3, Keep::First, {}};
+inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
+inline constexpr Rare<List<Integer>> kPorts{{kMostPortsOfNode, Keep::First, kPort}};
+inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
+inline constexpr Rare<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
+inline constexpr Rare<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
+inline constexpr List<Object> kNodesWithPorts{kMostNodesWithPorts, Keep::First, {}};
+inline constexpr Text kKey{.most = kMostKeyBytes};
+inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
+inline constexpr Rare<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
+inline constexpr Tail kPieceBytes{kMostPieceBytes};
+
+inline bool is_control(char c) {
+  constexpr char kDelete = 0x7F;
+  return (c >= 0 && c < ' ') || c == kDelete;
+}
+
+// --- The description ----------------------------------------------------------------------------
+
+template <typename Io>
+void describe(Io& io, Failure& failure) {
+  io("node", failure.node, kRank);
+  io("host", failure.host, kName);
+  io("role", failure.role, kName);
+  io("global_rank", failure.global_rank, kRank);
+  io("local_rank", failure.local_rank, kRank);
+  io("pid", failure.pid, kPid);
+  io("status", failure.status, Object{});
+  io("exit_code", failure.exit_code, kExitCode);
+  io("run_time_seconds", failure.run_time_seconds, Seconds{});
+  io("start_error", failure.start_error, kLongText);
+  io("error_message", failure.error_message, kLongText);
+  io("last_lines", failure.last_lines, kLastLines);
+  io("is_early_exit", failure.is_early_exit, Flag{});
+  io("knows_order", failure.knows_order, Flag{});
+  io("label", failure.label, kRareName);
+}
+
+template <typename Io>
+void describe(Io& io, Arrival& arrival) {
+  io("node", arrival.node, kRank);
+  io("host", arrival.host, kName);
+  io("seconds", arrival.seconds, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, PastAttempt& past) {
+  io("attempt", past.attempt, kNumber);
+  io("reason", past.reason, kSentence);
+}
+
+template <typename Io>
+void describe(Io& io, GangRecord& record) {
+  io("nodes", record.nodes, kCount);
+  io("arrival_skew_seconds", record.arrival_skew_seconds, Seconds{});
+  io("slowest", record.slowest, kSlowest);
+  io("past_attempts", record.past_attempts, kPastAttempts);
+}
+
+template <typename Io>
+void describe(Io& io, JobEnd& end) {
+  io("verdict", end.verdict, VerdictName{});
+  io("exit_code", end.exit_code, kExitCode);
+  io("attempt", end.attempt, kNumber);
+  io("reason", end.reason, kSentence);
+  io("first_failure", end.first_failure, Object{});
+  io("stop_signal", end.stop_signal, kSignal);
+  io("rank_zero_had_ended", end.rank_zero_had_ended, Flag{});
+  io("gang", end.gang, Object{});
+}
+
+template <typename Io>
+void describe(Io& io, RoleSize& size) {
+  io("role", size.role, kName);
+  io("count", size.count, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, RoleEndpoints& role) {
+  io("role", role.role, kName);
+  io("endpoints", role.endpoints, kEndpoints);
+}
+
+template <typename Io>
+void describe(Io& io, JobFacts& job) {
+  io("job_id", job.job_id, kName);
+  io("mode", job.mode, kName);
+  io("template_digest", job.template_digest, kRareName);
+  io("least_nodes", job.least_nodes, kCount);
+  io("most_nodes", job.most_nodes, kCount);
+  io("total_slots", job.total_slots, kCount);
+  io("roles", job.roles, kRoles);
+  io("endpoints", job.endpoints, kRoles);
+  io("success_roles", job.success_roles, kRoleNames);
+}
+
+template <typename Io>
+void describe(Io& io, NodeFacts& node) {
+  io("rank", node.rank, kRank);
+  io("slots", node.slots, kCount);
+  io("host", node.host, kName);
+  io("grace_seconds", node.grace, Seconds{});
+}
+
+/// One of another protocol is known so far: it is refused by its version.
+template <typename Io>
+void describe(Io& io, Join& join) {
+  io("protocol", join.protocol, kNumber);
+  io("version", join.version, kName);
+  if (join.protocol != kProtocol) {
+    return;
+  }
+  io("incarnation", join.incarnation, kName);
+  io("job", join.job, Object{});
+  io("node", join.node, Object{});
+  io("waited_seconds", join.waited_seconds, Seconds{});
+  io("waits_for", join.waits_for, kRareSentence);
+  io("ports", join.ports, kPorts);
+}
+
+template <typename Io>
+void describe(Io& io, Preparing& preparing) {
+  io("waits_for", preparing.waits_for, kSentence);
+}
+
+template <typename Io>
+void describe(Io& /*io*/, Beat& /*beat*/) {}
+
+template <typename Io>
+void describe(Io& io, Failed& failed) {
+  io("attempt", failed.attempt, kNumber);
+  io("failure", failed.failure, Object{});
+}
+
+template <typename Io>
+void describe(Io& io, Succeeded& succeeded) {
+  io("attempt", succeeded.attempt, kNumber);
+  io("global_rank", succeeded.global_rank, kRank);
+  io("local_rank", succeeded.local_rank, kRank);
+  io("role", succeeded.role, kName);
+  io("pid", succeeded.pid, kPid);
+  io("run_time_seconds", succeeded.run_time_seconds, Seconds{});
+  io("is_last", succeeded.is_last, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Ended& ended) {
+  io("attempt", ended.attempt, kNumber);
+  io("failure", ended.failure, Object{});
+  io("made_progress", ended.made_progress, Flag{});
+  io("gave_up", ended.gave_up, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, StopAsked& asked) {
+  io("signal", asked.signal, kSignal);
+  io("is_urgent", asked.is_urgent, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Piece& piece) {
+  io("key", piece.id.key, kKey);
+  io("attempt", piece.id.attempt, kNumber);
+  io("round", piece.id.round, kNumber);
+  io("nodes", piece.id.nodes, kListedNodes);
+  io("size", piece.size, kValueBytes);
+  io("packed", piece.packed, kValueBytes);
+  io("offset", piece.offset, kValueBytes);
+  io(piece.bytes, kPieceBytes);
+}
+
+template <typename Io>
+void describe(Io& io, Contribute& contribute) {
+  describe(io, contribute.piece);
+}
+
+template <typename Io>
+void describe(Io& io, Merged& merged) {
+  describe(io, merged.piece);
+}
+
+template <typename Io>
+void describe(Io& io, Admitted& admitted) {
+  io("seat", admitted.seat, kRank);
+  io("heartbeat_timeout_seconds", admitted.heartbeat_timeout_seconds, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, Refused& refused) {
+  io("reason", refused.reason, kSentence);
+  io("may_retry", refused.may_retry, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Waiting& waiting) {
+  io("progress", waiting.progress, kSentence);
+}
+
+template <typename Io>
+void describe(Io& io, NodePorts& node) {
+  io("host", node.host, kRareName);
+  io("ports", node.ports, kPorts);
+  io("slots", node.slots, kRareNumber);
+}
+
+template <typename Io>
+void describe(Io& io, Ports& ports) {
+  io("attempt", ports.attempt, kNumber);
+  io("nodes", ports.nodes, kNodesWithPorts);
+}
+
+/// Without its ports, which come before it: see `Ports`.
+template <typename Io>
+void describe(Io& io, Placement& placement) {
+  io("attempt", placement.attempt, kNumber);
+  io("max_restarts", placement.max_restarts, kNumber);
+  io("nodes", placement.nodes, kCount);
+  io("node_rank", placement.node_rank, kRank);
+  io("slots_here", placement.slots_here, kNumber);
+  io("slots_before", placement.slots_before, kNumber);
+  io("slots_total", placement.slots_total, kNumber);
+  io("master_address", placement.master_address, kName);
+  io("worker_port", placement.worker_port, kPort);
+  io("is_decided", placement.is_decided, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Start& start) {
+  io("placement", start.placement, Object{});
+  io("orphan_limit_seconds", start.orphan_limit_seconds, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, Stop& stop) {
+  io("attempt", stop.attempt, kNumber);
+  io("signal", stop.signal, kSignal);
+  io("reason", stop.reason, kSentence);
+  io("end", stop.end, Object{});
+  io("is_urgent", stop.is_urgent, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Finish& finish) {
+  io("end", finish.end, Object{});
+}
+
+inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{"join",
+                                                                              "preparing",
+                                                                              "beat",
+                                                                              "failed",
+                                                                              "succeeded",
+                                                                              "ended",
+                                                                              "stop_asked",
+                                                                              "contribute",
+                                                                              "admitted",
+                                                                              "refused",
+                                                                              "waiting",
+                                                                              "ports",
+                                                                              "merged",
+                                                                              "start",
+                                                                              "stop",
+                                                                              "finish"};
+
+template <typename T>
+concept Rank =
+    std::same_as<T, NodeRank> || std::same_as<T, LocalRank> || std::same_as<T, GlobalRank>;
+
+}  // namespace muster::gang::fields

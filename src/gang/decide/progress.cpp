@@ -1,0 +1,62 @@
+// Restarts are counted, attempts that got nowhere as well, and pauses grow.
+#include "progress.hpp"
+
+#include "pauses.hpp"
+
+#include <algorithm>
+
+namespace muster::gang {
+namespace {
+
+/// An attempt that ran so long was no quick failure: the next restart is at once again.
+constexpr std::chrono::seconds kSteadyRun{300};
+/// Without a progress file, an attempt that ran so long is taken to have got somewhere.
+constexpr std::chrono::seconds kQuickFailure{60};
+
+/// Who failed how: the same one twice is the same failure.
+std::string signature_of(const std::optional<Failure>& failure) {
+  if (!failure) {
+    return {};
+  }
+  return to_string(failure->global_rank) + ": " +
+         (failure->status ? failure->status->describe() : failure->start_error);
+}
+
+}  // namespace
+
+void Progress::judge(const std::optional<Failure>& first_failure,
+                     std::optional<bool> made_progress,
+                     Instant::duration ran) {
+  const std::string signature = signature_of(first_failure);
+  const bool is_the_same = !signature.empty() && signature == last_signature_;
+  if (made_progress) {
+    without_progress_ = *made_progress ? 0 : without_progress_ + 1;
+  } else if (signature.empty() || ran >= kQuickFailure) {
+    without_progress_ = 0;
+  } else {
+    without_progress_ = is_the_same ? without_progress_ + 1 : 1;
+  }
+  last_signature_ = signature;
+}
+
+bool Progress::is_hopeless() const {
+  return policy_.no_progress_limit > 0 && without_progress_ >= policy_.no_progress_limit;
+}
+
+bool Progress::may_restart(Instant now) const {
+  const auto counted = std::count_if(restarts_.begin(), restarts_.end(), [&](Instant restart) {
+    return !policy_.window || now - restart < *policy_.window;
+  });
+  return !is_forbidden_ && counted < policy_.max_restarts;
+}
+
+void Progress::note_restart(Instant now, Instant::duration ran) {
+  restarts_in_a_row_ = ran >= kSteadyRun ? 1 : restarts_in_a_row_ + 1;
+  restarts_.push_back(now);
+}
+
+std::chrono::milliseconds Progress::backoff() const {
+  return restart_pause(restarts_in_a_row_, policy_.backoff);
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,116 @@
+// Agents that are here and not ready: nothing starts before their inputs have come.
+#include "gang/decide/leader_story.hpp"
+
+namespace muster::gang {
+namespace {
+
+using State = Leader::State;
+
+std::string arrive_unready(LeaderStory& story, LinkId link, std::optional<int> rank) {
+  Join join = story.join_of(link, rank);
+  join.waits_for = "its rank table: initializing";
+  return story.arrive(link, join);
+}
+
+TEST(Ready, StartsWhenTheLastInputHasCome) {
+  LeaderStory story(job_of(3));
+  (void)arrive_unready(story, 1, 1);
+  EXPECT_EQ(story.arrive(2, 2), "2: admitted as node 2");
+  EXPECT_EQ(story.wait(seconds(4)), "");
+
+  EXPECT_NE(story.hear(1, Preparing{}).find("start 0 as node 2 of 3"), std::string::npos);
+}
+
+TEST(Ready, SaysWhoWaitsAndForWhat) {
+  LeaderStory story(job_of(3));
+  (void)arrive_unready(story, 1, 1);
+  (void)arrive_unready(story, 2, 2);
+  (void)story.hear(2, Preparing{"its host list"});
+  (void)story.hear(1, Preparing{"its rank table: 3 of 4 servers"});
+
+  (void)story.wait(seconds(5));
+
+  EXPECT_TRUE(
+      story.has_said("3 of 3 nodes are here after 5 s: node 1 waits for its rank table: 3 of "
+                     "4 servers; node 2 waits for its host list; giving up in 895 s"))
+      << story.all_said();
+}
+
+TEST(Ready, GivesUpWithTheReasonOfWhoIsNeverReady) {
+  LeaderStory story(job_of(3));
+  (void)arrive_unready(story, 1, 1);
+
+  (void)story.wait(seconds(900));
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "incomplete 75");
+  EXPECT_EQ(story.end->reason,
+            "2 of 3 nodes came within 900 s: node 2 never connected; node 1 waits for its rank "
+            "table: initializing");
+}
+
+TEST(Ready, CountsForTheLeadersOwnNodeAndForAJobOfOne) {
+  LeaderStory story(job_of(1), std::nullopt);
+  EXPECT_EQ(story.state(), State::Running) << "without inputs nothing is waited for";
+
+  Leader leader(job_of(1), story.now());
+  Join join = story.join_of(kOwnLink, 0);
+  join.waits_for = "its rank table";
+  EXPECT_EQ(words_of(leader.on(Arrived{kOwnLink, "", "", join}, story.now())),
+            "0: admitted as node 0");
+  EXPECT_EQ(words_of(leader.on(Received{kOwnLink, Preparing{}}, story.now())), "reserve port");
+}
+
+TEST(Ready, IsAskedAgainWhenThePortIsThere) {
+  LeaderStory story(job_of(2));
+  story.answers_port = false;
+  EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1 | reserve port");
+  (void)story.hear(1, Preparing{"its rank table"});
+
+  EXPECT_EQ(story.happen(PortReserved{4'000, ""}), "");
+  EXPECT_EQ(story.hear(1, Preparing{}), "reserve port");
+}
+
+TEST(Ready, MayBeLostBeforeTheNextAttempt) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.hear(1, Failed{0, failure_of(2)});
+  (void)story.hear(1, Preparing{"its rank table"});
+
+  (void)story.end_all();
+
+  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_NE(story.hear(1, Preparing{}).find("start 1 as node 1 of 2"), std::string::npos);
+}
+
+TEST(Ready, IsTheSpareThatIsTakenFirst) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)arrive_unready(story, 8, std::nullopt);
+  (void)story.arrive(9);
+
+  (void)story.hear(1, Failed{0, failure_of(2)});
+  (void)story.lose(1);
+  (void)story.hear(kOwnLink, Ended{0, std::nullopt, std::nullopt});
+  (void)story.wait(seconds(30));
+
+  EXPECT_EQ(story.state(), State::Running);
+  EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 9}));
+}
+
+TEST(Ready, NamesAFewOfManyThatAreNot) {
+  Policy policy = job_of(20);
+  policy.options.timeout = seconds(10);
+  LeaderStory story(policy);
+  for (int node = 1; node < 20; ++node) {
+    (void)arrive_unready(story, static_cast<LinkId>(node), node);
+  }
+
+  (void)story.wait(seconds(10));
+
+  EXPECT_NE(story.end->reason.find("node 8 waits for its rank table: initializing; 11 more nodes "
+                                   "not ready"),
+            std::string::npos)
+      << story.end->reason;
+}
+
+}  // namespace
+}  // namespace muster::gang
