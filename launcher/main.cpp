@@ -44,6 +44,7 @@ Result<JobPlan> make_job_plan(const Planned& planned,
     return setup.error();
   }
   result.gang = std::move(*setup);
+  result.inputs = find_inputs(*planned.mode, *planned.cluster, snapshot);
   result.worker_port = planned.cluster->worker_port;
   result.ports_to_reserve = most_listeners(planned.mode->mode, *planned.cluster);
   result.plan_for = [&planned, &options, &snapshot](const Placement& placement) {

@@ -110,6 +110,12 @@ constexpr auto kTable = std::to_array<Option>({
      "Job",
      "Give a parameter of the mode a value; may be repeated. As a variable: several, separated by "
      "blanks."},
+    {"inputs-timeout",
+     '\0',
+     "SECONDS",
+     "Job",
+     "How long to wait for files that somebody else writes, such as a rank table, before anything "
+     "is started. Default: 600."},
     {"numa-binding",
      '\0',
      "FORM",

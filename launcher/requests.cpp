@@ -102,8 +102,9 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
 
 Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot) {
   RunOptions options;
-  for (const auto& [name, target] :
-       {std::pair("grace", &options.grace), std::pair("console-stall", &options.console_stall)}) {
+  for (const auto& [name, target] : {std::pair("grace", &options.grace),
+                                     std::pair("console-stall", &options.console_stall),
+                                     std::pair("inputs-timeout", &options.inputs_timeout)}) {
     if (auto read = read_duration(*target, settings, name); !read) {
       return read.error();
     }

@@ -47,6 +47,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       consoles_(io_, input.options.console_stall),
       reserved_(reserve_ports(input.job)),
       gang_(io_, setup_with_ports(), callbacks()),
+      inputs_(io_, input.job.inputs, input.options.inputs_timeout),
       signals_(io_),
       lifeline_(io_),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
@@ -76,7 +77,7 @@ int Agent::run() {
   wait_for(signals_, &Agent::on_signals);
   reasons_.add(kEndOfJob);
   if (reserved_) {
-    gang_.start();
+    wait_for_inputs();
   } else {  // the gang never hears of this node
     leave(make_end(EndKind::SystemRefused, reserved_.error().message));
     on_goodbye();
@@ -154,6 +155,19 @@ void Agent::request_stop(int signal) {
     attempt_->finish();
   }
   gang_.notify(gang::StopSignal{signal});
+}
+
+/// Nothing is started before what somebody else writes is there. Signals are taken meanwhile.
+void Agent::wait_for_inputs() {
+  inputs_.on_change = [](const std::string& waits_for) {
+    say_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+  };
+  inputs_.on_ready = [this] { gang_.start(); };
+  inputs_.on_failure = [this](const JobEnd& end) {
+    leave(end);
+    on_goodbye();
+  };
+  inputs_.start();
 }
 
 // --- What the gang wants ------------------------------------------------------------------------
@@ -278,6 +292,7 @@ gang::GangSetup Agent::setup_with_ports() const {
 // --- The end ------------------------------------------------------------------------------------
 
 void Agent::leave(const JobEnd& end) {
+  inputs_.cancel();
   end_ = end;
   if (attempt_) {
     attempt_->cancel();

@@ -4,6 +4,7 @@
 // happens from one to the other. Private to run/.
 
 #include "attempt.hpp"
+#include "input_wait.hpp"
 #include "output/consoles.hpp"
 #include "process/guard.hpp"
 #include "reasons_to_stay.hpp"
@@ -64,6 +65,7 @@ class Agent {
   void on_attempt_over();
   [[nodiscard]] std::string attempt_name() const;
   void bury_attempt();
+  void wait_for_inputs();
   [[nodiscard]] std::optional<std::string> look_at_progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services() const;
@@ -84,6 +86,7 @@ class Agent {
   Consoles consoles_;
   Result<std::vector<WorkerPort>> reserved_;  ///< for workers that listen, until the agent ends
   gang::Gang gang_;
+  InputWait inputs_;
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;

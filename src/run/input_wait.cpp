@@ -3,7 +3,6 @@
 #include "input_wait.hpp"
 
 #include <muster/base/text.hpp>
-#include <muster/supervise/job_end.hpp>
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -39,6 +38,7 @@ InputWait::InputWait(boost::asio::io_context& io,
 void InputWait::start() {
   if (inputs_.empty()) {
     is_over_ = true;
+    on_ready();
     return;
   }
   deadline_.expires_after(timeout_);
@@ -70,7 +70,9 @@ void InputWait::look() {
 void InputWait::take(const Answer& answer) {
   if (const auto* const error = std::get_if<Error>(&answer)) {
     cancel();
-    on_failure(error->exit_code(), error->message);
+    JobEnd end = make_end(EndKind::NodeRefused, error->message);
+    end.exit_code = error->exit_code();
+    on_failure(end);
     return;
   }
   const auto* const missing = std::get_if<NotYet>(&answer);
@@ -83,6 +85,9 @@ void InputWait::take(const Answer& answer) {
   if (waits_for != waits_for_) {
     waits_for_ = waits_for;
     on_change(waits_for_);
+  }
+  if (missing == nullptr) {
+    on_ready();
   }
 }
 
@@ -128,9 +133,9 @@ void InputWait::on_deadline(const ErrorCode& error) {
     return;
   }
   cancel();
-  on_failure(kExitIncomplete,
-             "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) +
-                 " s in vain: " + waits_for_);
+  const double seconds = std::chrono::duration<double>(timeout_).count();
+  on_failure(make_end(EndKind::Incomplete,
+                      "waited " + format_seconds(seconds) + " s in vain: " + waits_for_));
 }
 
 }  // namespace muster

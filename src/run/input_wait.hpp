@@ -4,6 +4,7 @@
 
 #include <muster/base/unique_fd.hpp>
 #include <muster/inputs/input.hpp>
+#include <muster/supervise/job_end.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -28,8 +29,10 @@ class InputWait {
   /// What is waited for has changed: whole words, such as "rank table '/x': missing"; empty: all is
   /// there.
   std::function<void(const std::string& waits_for)> on_change;
-  /// It cannot become better, or the time is over: `exit_code` is what the job ends with.
-  std::function<void(int exit_code, const std::string& why)> on_failure;
+  /// All is there, or nothing was wanted.
+  std::function<void()> on_ready;
+  /// It cannot become better, or the time is over: `end` is how this node's job ends.
+  std::function<void(const JobEnd& end)> on_failure;
 
   /// The first question is asked at once.
   void start();

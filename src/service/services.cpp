@@ -42,11 +42,6 @@ Services::Services(const std::vector<std::string>& names, const ServiceInput& in
   for (const KnownService& known : kServices) {
     if (std::find(names.begin(), names.end(), known.name) != names.end()) {
       services_.push_back({known.name, known.make(input)});
-      services_.back().service->on_failure = [this, name = services_.back().name](Error error) {
-        if (on_failure) {
-          on_failure(named(name, error));
-        }
-      };
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <muster/base/result.hpp>
 #include <muster/gang/gang.hpp>
+#include <muster/inputs/input.hpp>
 #include <muster/logs/line_filter.hpp>
 #include <muster/logs/prefix_template.hpp>
 #include <muster/logs/selection.hpp>
@@ -26,11 +27,12 @@ enum class When {
 
 /// How to run a plan; nothing here changes what the workers see.
 struct RunOptions {
-  std::chrono::milliseconds grace{30'000};         ///< between asking to end and KILL
-  StopSignals stop_signals;                        ///< that ask the job to end
-  std::chrono::milliseconds console_stall{5'000};  ///< a console that takes no byte for so long
-  Selection selection;                             ///< what goes to the console and to files
-  std::string log_dir;                             ///< empty, and files are wanted: a temporary one
+  std::chrono::milliseconds grace{30'000};            ///< between asking to end and KILL
+  StopSignals stop_signals;                           ///< that ask the job to end
+  std::chrono::milliseconds console_stall{5'000};     ///< a console that takes no byte for so long
+  std::chrono::milliseconds inputs_timeout{600'000};  ///< for files that somebody else writes
+  Selection selection;                                ///< what goes to the console and to files
+  std::string log_dir;       ///< empty, and files are wanted: a temporary one
   LineFilter duplicate_out;  ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;
   When prefix = When::Auto;             ///< Auto: unless the job has exactly one worker
@@ -52,6 +54,7 @@ struct JobPlan {
   std::function<LaunchPlan(const Placement& placement)> plan_for;
   std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one each time
   gang::GangSetup gang;
+  std::vector<Input> inputs;  ///< without which nothing is started
   /// For processes of this node that listen, whatever rank it gets and however many nodes there are.
   int ports_to_reserve = 0;
 };

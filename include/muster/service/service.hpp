@@ -7,7 +7,6 @@
 #include <muster/plan/launch_plan.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,11 +36,7 @@ class Service {
   Service& operator=(const Service&) = delete;
   virtual ~Service() = default;
 
-  /// What is reported when the workers run and it cannot go on. Filled by whoever starts it; to be
-  /// called from a turn of the loop of its own.
-  std::function<void(Error)> on_failure;
-
-  /// On the leader alone, before the nodes are told to start; may be called again for the same attempt.
+  /// On the leader alone, before the nodes are told to start.
   [[nodiscard]] virtual Result<> prepare(Offer& /*offer*/) { return {}; }
   /// Before the first worker. The plan has what earlier services of the list have added.
   [[nodiscard]] virtual Result<Additions> start(const LaunchPlan& plan) = 0;
@@ -66,9 +61,6 @@ class Services {
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
   ~Services() { stop(); }
-
-  /// See Service::on_failure; `error` has the service's name.
-  std::function<void(Error error)> on_failure;
 
   [[nodiscard]] Result<Offer> prepare();
   /// Starts one after the other and puts what they add into the plan. What was started before a

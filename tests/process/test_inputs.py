@@ -1,0 +1,158 @@
+"""Files that somebody else writes are waited for before anything is started: one node, real files."""
+
+import os
+import signal
+
+import pytest
+
+TEMPLATE = """mode: own
+parameters: [{name: table}, {name: hosts}]
+inputs:
+  - {file: "{table}", what: rank table, until: {field: status, is: completed}}
+  - {file: "{hosts}", what: host list}
+roles:
+  - name: worker
+"""
+
+
+@pytest.fixture
+def table(muster):
+    return muster.folder / "table.json"
+
+
+def start(muster, table, *options, **more):
+    template = muster.folder / "own.yaml"
+    template.write_text(TEMPLATE)
+    job = muster.start(
+        f"--template={template}", f"--set=table={table}", *options, "--", "echo", "started", **more
+    )
+    return job
+
+
+def expect_reason(job, table, reason):
+    job.err.wait_for(f"waiting for the rank table '{table}': {reason}\n")
+    assert job.out.text == ""
+
+
+def expect_start(job):
+    assert job.end() == 0, job.words()
+    assert job.out.lines == ["started"]
+    assert job.said_about("all inputs are here")
+
+
+def test_a_file_that_is_there_is_not_waited_for(muster, table):
+    table.write_text('{"status": "completed"}')
+    job = start(muster, table)
+
+    assert job.end() == 0, job.words()
+    assert not any("waiting" in line for line in job.said)
+
+
+def test_a_file_appears_under_its_name(muster, table):
+    job = start(muster, table)
+    expect_reason(job, table, "missing")
+
+    beside = muster.folder / "beside"
+    beside.write_text('{"status": "completed"}')
+    beside.rename(table)
+    expect_start(job)
+
+
+def test_a_file_is_written_in_place(muster, table):
+    job = start(muster, table)
+    expect_reason(job, table, "missing")
+    table.write_text('{"status": "init')
+    expect_reason(job, table, "torn")
+    table.write_text('{"status": "initializing"}')
+    expect_reason(job, table, "initializing")
+
+    table.write_text('{"status": "completed"}')
+    expect_start(job)
+
+
+def test_its_folder_is_made_later(muster):
+    table = muster.folder / "made" / "later" / "table.json"
+    job = start(muster, table)
+    expect_reason(job, table, "missing")
+
+    table.parent.mkdir(parents=True)
+    table.write_text('{"status": "completed"}')
+    expect_start(job)
+
+
+def test_a_mounted_map_changes_where_its_links_lead(muster):
+    """As Kubernetes mounts a ConfigMap: the file is a link into a folder that another link names."""
+    folder = muster.folder / "mounted"
+    for version, status in (("old", "initializing"), ("new", "completed")):
+        (folder / version).mkdir(parents=True)
+        (folder / version / "table.json").write_text(f'{{"status": "{status}"}}')
+    (folder / "..data").symlink_to("old")
+    (folder / "table.json").symlink_to("..data/table.json")
+    job = start(muster, folder / "table.json")
+    expect_reason(job, folder / "table.json", "initializing")
+
+    (folder / "..tmp").symlink_to("new")
+    (folder / "..tmp").rename(folder / "..data")
+    expect_start(job)
+
+
+def test_several_are_named_together(muster, table):
+    hosts = muster.folder / "hosts"
+    job = start(muster, table, f"--set=hosts={hosts}")
+    job.err.wait_for(f"waiting for the rank table '{table}': missing, host list '{hosts}': missing")
+    hosts.write_text("a b\n")
+    expect_reason(job, table, "missing")
+
+    table.write_text('{"status": "completed"}')
+    expect_start(job)
+
+
+def test_waiting_has_an_end(muster, table):
+    job = start(muster, table, "--inputs-timeout=0.2", report=True)
+
+    assert job.end() == 75, job.words()
+    assert job.out.text == ""
+    assert job.report["verdict"] == "incomplete"
+    assert f"waited 0.20 s in vain: rank table '{table}': missing" in job.report["reason"]
+
+
+def test_what_can_never_become_it_ends_the_job(muster, table):
+    table.write_text("[]")
+    job = start(muster, table, report=True)
+    assert job.end() == 65, job.words()
+    assert job.report["reason"].endswith(f"the rank table '{table}' is no JSON object")
+
+    table.unlink()
+    os.mkfifo(table)
+    job = start(muster, table)
+    assert job.end() == 65, job.words()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_wait_at_once(muster, table, number):
+    job = start(muster, table)
+    expect_reason(job, table, "missing")
+    job.signal(number)
+
+    assert job.end() == 128 + number, job.words()
+    assert job.out.text == ""
+
+
+def test_msrun_waits_for_its_rank_table(muster, table):
+    options = ["--worker_num=1", "--local_worker_num=1", f"--rank_table_file={table}"]
+    script = muster.folder / "train.py"
+    script.write_text("import os; print(os.environ['MS_ROLE'], os.environ['RANK_TABLE_FILE'])")
+    job = muster.start("msrun", *options, script)
+    expect_reason(job, table, "missing")
+
+    table.write_text('{"status": "completed"}')
+    assert job.end() == 0, job.words()
+    assert f"MS_WORKER {table}" in job.out.text
+
+
+def test_a_plan_waits_for_nothing(muster, table):
+    template = muster.folder / "own.yaml"
+    template.write_text(TEMPLATE)
+    job = muster.run("plan", f"--template={template}", f"--set=table={table}", "--", "true")
+
+    assert job.code == 0, job.words()
