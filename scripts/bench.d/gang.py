@@ -21,6 +21,9 @@ TLS_FACTOR = 3
 RESTART_TARGETS = {1000: 5.0}  # seconds
 LINKS = ("plain", "TLS")
 HOLD_SECONDS = "8"  # four heartbeats of each agent
+# Nodes, bytes of each, who gets what; the one without is its yardstick.
+EXCHANGES = ((10000, 0, False), (10000, 1024, False), (1000, 0, False), (1000, 1045, True))
+EXCHANGE_FACTOR = 3
 PORT_OF_TORCHRUN = 31999  # below the ephemeral ports
 
 
@@ -38,6 +41,7 @@ def measure(options, _contenders, report):
     medians = {key: median_of(taken) for key, taken in samples.items()}
     report_times(medians, samples, report)
     report_costs(medians, report)
+    report_exchange(simulate, options, report)
     beside_torchrun(simulate, options, report)
     if options.plot:
         options.plot.write_text(plot(medians))
@@ -52,8 +56,9 @@ def has_descriptors(count, report):
     return enough
 
 
-def run_once(simulate, options, count, link):
-    command = [simulate, "--muster", options.muster, "--agents", str(count), "--hold", HOLD_SECONDS]
+def run_once(simulate, options, count, link, *more):
+    command = [simulate, "--muster", options.muster, "--agents", str(count), *more]
+    command += [] if "--hold" in more else ["--hold", HOLD_SECONDS]
     encrypted = ["--encrypted"] if link == "TLS" else []
     done = subprocess.run(
         [*command, *encrypted], env=environment(), capture_output=True, text=True, timeout=300
@@ -123,6 +128,44 @@ def report_costs(medians, report):
         ["agents", "link", "CPU to join, per agent", "bytes to join, per agent",
          "bytes to start again, per agent", "bytes a second of heartbeats, per agent",
          "memory (PSS), per agent", "RSS", "peak", "idle CPU a minute"],  # fmt: skip
+        rows,
+    )
+
+
+def report_exchange(simulate, options, report):
+    """What it costs that nodes bring values together before the start."""
+    rows = []
+    for link in LINKS:
+        without = {}
+        for count, size, is_whole in EXCHANGES:
+            if not has_descriptors(count, report):
+                continue
+            what = ["--contribute", str(size), *(["--all-parts"] if is_whole else [])]
+            taken = [run_once(simulate, options, count, link, *what, "--hold", "1")
+                     for _ in range(min(options.rounds, 3))]  # fmt: skip
+            figures = median_of(taken)
+            times = figures["join_seconds"] / without.setdefault(count, figures["join_seconds"])
+            target = EXCHANGE_FACTOR if size and not is_whole else None
+            rows.append(
+                [
+                    f"{count:,}",
+                    link,
+                    f"{size:,}",
+                    f"{figures.get('merged_bytes', 0):,.0f}",
+                    f"{figures['join_seconds']:.3f} s",
+                    f"{times:.1f}" if size else "",
+                    report.judge(f"exchange {count:,}, {link}", times, target) if target else "",
+                    f"{figures['restart_seconds']:.3f} s",
+                    f"{figures['join_cpu_seconds']:.2f} s",
+                    f"{figures['rss_kilobytes'] / 1024:.0f} MB",
+                    f"{figures['peak_rss_kilobytes'] / 1024:.0f} MB",
+                ]
+            )
+    report.table(
+        "Values that all nodes bring together before the start",
+        ["agents", "link", "bytes of each", "bytes that everybody gets",
+         "start after the last arrival", "times that without", "target", "start again after a failure",
+         "leader's CPU until the start", "leader's memory (RSS)", "peak"],  # fmt: skip
         rows,
     )
 

@@ -59,6 +59,7 @@ class Gang::Driver {
   }
 
   void notify(ParticipantEvent event) { add(std::move(event)); }
+  [[nodiscard]] const Contributions& contributions() const { return participant_.contributions(); }
 
   [[nodiscard]] std::vector<std::string> awaited() const;
 
@@ -95,7 +96,8 @@ class Gang::Driver {
   void act(const Dial& wanted);
   void act(const Tell& wanted);
   void act(const HangUp& wanted);
-  void act(const StartAttempt& wanted) { callbacks_.start_attempt(wanted.start); }
+  void act(const StartAttempt& wanted) { callbacks_.start_attempt(wanted.start, wanted.merged); }
+  void act(const Deliver& wanted) { callbacks_.merged(wanted.value); }
   void act(const StopAttempt& wanted) { callbacks_.stop_attempt(wanted); }
   void act(const PassSignal& wanted) { callbacks_.pass_signal(wanted.signal); }
   void act(const KillAttempt& /*wanted*/) { callbacks_.kill_attempt(); }
@@ -481,6 +483,15 @@ std::vector<std::string> Gang::awaited() const {
 
 void Gang::notify(NodeEvent event) {
   std::visit([this](auto& happened) { driver_->notify(std::move(happened)); }, event);
+}
+
+Result<> Gang::contribute(Contributed value) {
+  std::string wrong = driver_->contributions().objection(value.key, value.bytes.size());
+  if (!wrong.empty()) {
+    return Error{ErrorKind::BadData, std::move(wrong)};
+  }
+  driver_->notify(std::move(value));
+  return {};
 }
 
 }  // namespace muster::gang

@@ -4,6 +4,7 @@
 
 #include <muster/base/rank_words.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/service/exchanged_ports.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -30,11 +31,11 @@ constexpr std::chrono::seconds kLookInterval{5};
 
 Result<std::vector<WorkerPort>> reserve_ports(const JobPlan& job) {
   const int count = job.ports_to_reserve;
-  if (count > static_cast<int>(gang::kMostPortsOfNode)) {
+  if (count > static_cast<int>(kMostPortsOfNode)) {
     return Error{ErrorKind::System,
                  "cannot reserve " + std::to_string(count) +
                      " ports for the workers: a node has at most " +
-                     std::to_string(gang::kMostPortsOfNode)};
+                     std::to_string(kMostPortsOfNode)};
   }
   return WorkerPort::reserve_several(count);
 }
@@ -46,7 +47,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       link_(std::move(link)),
       consoles_(io_, input.options.console_stall),
       reserved_(reserve_ports(input.job)),
-      gang_(io_, setup_with_ports(), callbacks()),
+      gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.options.inputs_timeout),
       signals_(io_),
       lifeline_(io_),
@@ -54,7 +55,8 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }) {}
 
 gang::GangCallbacks Agent::callbacks() {
-  return {.start_attempt = [this](const gang::Start& start) { start_attempt(start); },
+  return {.start_attempt = [this](const gang::Start& start,
+                                  const gang::Exchanged& merged) { start_attempt(start, merged); },
           .stop_attempt =
               [this](const gang::StopAttempt& stop) {
                 attempt_->stop(stop.signal, stop.reason, stop.most_grace);
@@ -62,6 +64,7 @@ gang::GangCallbacks Agent::callbacks() {
           .pass_signal = [this](int signal) { attempt_->request_stop(signal); },
           .kill_attempt = [this] { attempt_->kill(); },
           .reserve_port = [this] { return reserve_port(); },
+          .merged = [](const gang::Value& /*value*/) {},
           .leave = [this](const JobEnd& end) { leave(end); },
           .done = [this] { on_goodbye(); }};
 }
@@ -76,10 +79,10 @@ int Agent::run() {
   wait_for(lifeline_, &Agent::on_guard_lost);
   wait_for(signals_, &Agent::on_signals);
   reasons_.add(kEndOfJob);
-  if (reserved_) {
+  if (const auto contributed = contribute(); contributed) {
     wait_for_inputs();
   } else {  // the gang never hears of this node
-    leave(make_end(EndKind::SystemRefused, reserved_.error().message));
+    leave(make_end(EndKind::SystemRefused, contributed.error().message));
     on_goodbye();
   }
   // Signals and the guard are waited for until then, and are no reason.
@@ -172,10 +175,14 @@ void Agent::wait_for_inputs() {
 
 // --- What the gang wants ------------------------------------------------------------------------
 
-void Agent::start_attempt(const gang::Start& start) {
-  LaunchPlan plan = input_.job.plan_for(start.placement);
+void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
+  Placement placement = start.placement;
+  if (const auto ports = merged.find(ports_key().name); ports != merged.end()) {
+    placement.ports = read_ports(ports->second).value();  // written by the same program
+  }
+  LaunchPlan plan = input_.job.plan_for(placement);
   fill_late_values(plan, {{"run_dir", input_.run_folder}});
-  say_start(plan, start.placement);
+  say_start(plan, placement);
   const AttemptInput input{input_.options,
                            input_.inherited,
                            input_.variables,
@@ -278,15 +285,28 @@ std::unique_ptr<Services> Agent::make_services() const {
                                     ServiceInput{input_.job.worker_port, input_.run_folder});
 }
 
-/// Ports that workers listen on are told with the join: they are the same for all attempts.
-gang::GangSetup Agent::setup_with_ports() const {
+/// What the nodes of a job bring together: a line for each key.
+gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  if (reserved_) {
-    for (const WorkerPort& port : *reserved_) {
-      setup.policy.ports.push_back(port.number());
-    }
-  }
+  setup.policy.keys = {ports_key()};
   return setup;
+}
+
+/// What this node contributes before the start: the ports that workers listen on, which are the same
+/// for all attempts.
+Result<> Agent::contribute() {
+  if (!reserved_) {
+    return reserved_.error();
+  }
+  if (reserved_->empty()) {
+    return {};
+  }
+  NodePorts node;
+  node.slots = input_.job.gang.policy.node.slots;
+  for (const WorkerPort& port : *reserved_) {
+    node.ports.push_back(port.number());
+  }
+  return gang_.contribute({ports_key().name, write_ports(node), {}});
 }
 
 // --- The end ------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ class Agent {
 
   // What the gang wants.
   [[nodiscard]] gang::GangCallbacks callbacks();
-  void start_attempt(const gang::Start& start);
+  void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void say_start(const LaunchPlan& plan, const Placement& placement) const;
   void on_slow_console(const std::string& ranks);
   void on_attempt_over();
@@ -69,7 +69,8 @@ class Agent {
   [[nodiscard]] std::optional<std::string> look_at_progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services() const;
-  [[nodiscard]] gang::GangSetup setup_with_ports() const;
+  [[nodiscard]] gang::GangSetup setup_with_keys() const;
+  [[nodiscard]] Result<> contribute();
   void leave(const JobEnd& end);
 
   // The end.

@@ -1,5 +1,6 @@
 """How the agents of a job find each other, and what they say while they do not."""
 
+import json
 import os
 import re
 import socket
@@ -125,24 +126,18 @@ def test_behind_a_service_address_the_workers_meet_at_the_leaders_own(gang, host
         assert f"rank {node} met at {own}" in job.jobs[node].words()
 
 
-def test_ports_that_a_node_has_reserved_are_told_to_the_others(gang):
-    job = gang(3)
+def test_a_node_that_contributes_too_much_is_cut_off_with_the_key_and_the_size(gang):
+    job = gang(2)
     job.start(0)
     wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
-    with Peer(job.port) as first, Peer(job.port) as second:
-        three = {"least_nodes": 3, "most_nodes": 3}
-        first.say(join(**three, rank=1, ports=[5001, 5002]))
-        second.say(join(**three, rank=2, incarnation="00000000deadbee2"))
-        told = [peer.wait_for("ports") for peer in (first, second)]
-        started = second.wait_for("start")
+    piece = {"type": "contribute", "key": "ports", "attempt": 0, "offset": 0}
+    with Peer(job.port) as peer:
+        peer.say(join(contributes=["ports"]))
+        peer.wait_for("admitted")
+        peer.say(json.dumps({**piece, "size": 10**6, "packed": 10**6}).encode() + b"\0" + b"x" * 999)
+        peer.wait_for_end()
 
-    assert told[0] == told[1]
-    assert told[0]["nodes"] == [
-        {"host": "127.0.0.1", "slots": 1},
-        {"host": "127.0.0.1", "ports": [5001, 5002], "slots": 2},
-        {"host": "127.0.0.1", "slots": 2},
-    ]
-    assert started["placement"]["attempt"] == told[0]["attempt"]
+    job.jobs[0].err.wait_for("left: it sent 1000000 bytes under 'ports', expected at most")
     job.end()
 
 

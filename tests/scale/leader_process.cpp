@@ -33,8 +33,12 @@ std::string proc(pid_t pid, const std::string& file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-/// The child that runs the same program; -1: there is none yet.
-pid_t agent_of(pid_t guard) {
+/// The child that runs the same program, or the program itself where it has no guard; -1: it is not
+/// there yet.
+pid_t agent_of(pid_t guard, bool has_guard) {
+  if (!has_guard) {
+    return guard;
+  }
   std::error_code gone;
   const auto program = std::filesystem::read_symlink(proc(guard, "exe"), gone);
   std::ifstream children(proc(guard, "task/" + std::to_string(guard) + "/children"));
@@ -120,8 +124,8 @@ pid_t spawn(std::vector<std::string> command) {
 
 }  // namespace
 
-LeaderProcess::LeaderProcess(std::vector<std::string> command, std::uint16_t port)
-    : guard_(spawn(std::move(command))) {
+LeaderProcess::LeaderProcess(std::vector<std::string> command, std::uint16_t port, bool has_guard)
+    : has_guard_(has_guard), guard_(spawn(std::move(command))) {
   wait_until_it_listens(port);
 }
 
@@ -139,13 +143,13 @@ void LeaderProcess::wait_until_it_listens(std::uint16_t port) {
       throw std::runtime_error("the leader does not listen on port " + std::to_string(port));
     }
     std::this_thread::sleep_for(kPause);
-    agent_ = agent_of(guard_);
+    agent_ = agent_of(guard_, has_guard_);
   }
 }
 
 Costs LeaderProcess::costs() const {
   Costs costs;
-  for (const pid_t pid : {guard_, agent_}) {
+  for (const pid_t pid : has_guard_ ? std::vector{guard_, agent_} : std::vector{agent_}) {
     costs.cpu_seconds += cpu_seconds(pid);
     costs.rss_kilobytes += kilobytes(pid, "smaps_rollup", "Rss:");
     costs.pss_kilobytes += kilobytes(pid, "smaps_rollup", "Pss:");

@@ -22,8 +22,8 @@ struct Costs {
 /// nothing can be measured.
 class LeaderProcess {
  public:
-  /// Returns once somebody listens on `port`.
-  LeaderProcess(std::vector<std::string> command, std::uint16_t port);
+  /// Returns once somebody listens on `port`. Muster has a guard; a simulated leader has none.
+  LeaderProcess(std::vector<std::string> command, std::uint16_t port, bool has_guard);
   ~LeaderProcess();
   LeaderProcess(const LeaderProcess&) = delete;
   LeaderProcess& operator=(const LeaderProcess&) = delete;
@@ -36,6 +36,7 @@ class LeaderProcess {
  private:
   void wait_until_it_listens(std::uint16_t port);
 
+  bool has_guard_;
   pid_t guard_ = -1;
   pid_t agent_ = -1;
 };

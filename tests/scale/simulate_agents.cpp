@@ -6,10 +6,15 @@
 //
 //   usage: simulate_agents --muster FILE --agents N [--encrypted] [--by-arrival]
 //                          [--arrive-within SECONDS] [--hold SECONDS] [--fail-on NODE]
+//          simulate_agents --contribute BYTES [--all-parts] --agents N ...
+//
+// With --contribute a leader of the simulation's own leads, and every node contributes so many bytes
+// before each start, also none; all get a digest of them, or with --all-parts all of them.
 //
 // All agents join; they idle for a while; one of them fails; all start again and succeed. What was
 // measured is printed as JSON.
 #include "leader_process.hpp"
+#include "simulated_leader.hpp"
 
 #include <muster/base/json.hpp>
 #include <muster/gang/gang.hpp>
@@ -26,6 +31,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -47,7 +53,15 @@ struct Options {
   double arrive_within_seconds = 0;
   double hold_seconds = 1;
   int fail_on = 1;
+  std::optional<Values> values;  ///< empty: muster leads
+  int lead_at = 0;               ///< be the leader, at that port
 };
+
+std::shared_ptr<const gang::GangKey> key_of(const Options& options) {
+  return options.is_encrypted
+             ? std::make_shared<const gang::GangKey>(*gang::GangKey::derive(kToken))
+             : nullptr;
+}
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -69,7 +83,7 @@ class Simulation {
   [[nodiscard]] std::unique_ptr<gang::Gang> make_agent(int node);
   void arrive();
   [[nodiscard]] Clock::time_point due_time(int agent) const;
-  void on_start(const gang::Start& start);
+  void on_start(const gang::Start& start, const gang::Exchanged& merged);
   void on_all_joined();
   void begin_holding();
   void fail();
@@ -104,9 +118,7 @@ class Simulation {
 
 Simulation::Simulation(Options options, std::uint16_t port, const LeaderProcess& leader)
     : options_(std::move(options)), port_(port), leader_(leader), before_(leader.costs()) {
-  if (options_.is_encrypted) {
-    key_ = std::make_shared<const gang::GangKey>(*gang::GangKey::derive(kToken));
-  }
+  key_ = key_of(options_);
   for (int node = 1; node <= options_.agents; ++node) {
     agents_.push_back(make_agent(node));
   }
@@ -116,26 +128,29 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   gang::GangSetup setup;
   setup.lead = gang::Lead::Never;
   setup.key = key_;
-  gang::Policy& policy = setup.policy;
-  policy.seed = static_cast<std::uint64_t>(node) << 32U;
-  policy.host = "127.0.0.1";
-  policy.port = port_;
-  policy.version = "simulated";
-  policy.job.least_nodes = policy.job.most_nodes = options_.agents + 1;
-  policy.job.mode = "torchrun";
-  if (!options_.is_by_arrival) {
-    policy.node.rank = NodeRank{node};
+  setup.policy = simulated_policy(options_.agents, node, port_);
+  if (options_.is_by_arrival) {
+    setup.policy.node.rank.reset();
   }
-  policy.node.host = "host-" + std::to_string(node);
+  if (options_.values) {
+    setup.policy.keys = exchange_keys(*options_.values);
+  }
   gang::GangCallbacks callbacks;
-  callbacks.start_attempt = [this](const gang::Start& start) { on_start(start); };
+  callbacks.start_attempt = [this](const gang::Start& start, const gang::Exchanged& merged) {
+    on_start(start, merged);
+  };
   callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
   callbacks.reserve_port = [] { return Result<std::uint16_t>(std::uint16_t{0}); };
   callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
   callbacks.done = [this] { ++done_; };
-  return std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));
+  auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));
+  const bool contributes = options_.values && options_.values->bytes > 0;
+  if (contributes && !agent->contribute(contribution_of(node, *options_.values))) {
+    throw std::runtime_error("there is too much to contribute");
+  }
+  return agent;
 }
 
 void Simulation::run() {
@@ -169,7 +184,10 @@ Clock::time_point Simulation::due_time(int agent) const {
   return first_arrival_ + to_duration(options_.arrive_within_seconds * agent / options_.agents);
 }
 
-void Simulation::on_start(const gang::Start& start) {
+void Simulation::on_start(const gang::Start& start, const gang::Exchanged& merged) {
+  for (const auto& [key, bytes] : merged) {
+    figures_["merged_bytes"] = bytes.size();
+  }
   const bool is_last = is_all(++started_[start.placement.attempt]);
   if (is_last && start.placement.attempt == 0) {
     on_all_joined();
@@ -278,6 +296,10 @@ Options read_options(const std::vector<std::string>& words) {
       options.is_by_arrival = true;
       continue;
     }
+    if (words[i] == "--all-parts") {
+      options.values.emplace(options.values.value_or(Values())).has_all_parts = true;
+      continue;
+    }
     const std::string& value = words.at(i + 1);
     if (words[i] == "--muster") {
       options.muster = value;
@@ -287,6 +309,10 @@ Options read_options(const std::vector<std::string>& words) {
       options.arrive_within_seconds = std::stod(value);
     } else if (words[i] == "--hold") {
       options.hold_seconds = std::stod(value);
+    } else if (words[i] == "--contribute") {
+      options.values.emplace(options.values.value_or(Values())).bytes = std::stoi(value);
+    } else if (words[i] == "--lead-at") {
+      options.lead_at = std::stoi(value);
     } else if (words[i] == "--fail-on") {
       options.fail_on = std::stoi(value);
     } else {
@@ -294,8 +320,8 @@ Options read_options(const std::vector<std::string>& words) {
     }
     ++i;
   }
-  if (options.muster.empty() || options.agents < 1 || options.hold_seconds <= 0 ||
-      options.fail_on < 1 || options.fail_on > options.agents) {
+  if ((options.muster.empty() && !options.values) || options.agents < 1 ||
+      options.hold_seconds <= 0 || options.fail_on < 1 || options.fail_on > options.agents) {
     throw std::invalid_argument("--muster FILE and --agents N are needed, and --fail-on 1 to N");
   }
   return options;
@@ -303,6 +329,9 @@ Options read_options(const std::vector<std::string>& words) {
 
 /// A leader whose worker waits for its end in the first attempt and succeeds in the second one.
 std::vector<std::string> leader_command(const Options& options, std::uint16_t port) {
+  if (options.values) {
+    return leader_command(options.agents, port, *options.values, options.is_encrypted);
+  }
   return {options.muster,
           "--nnodes=" + std::to_string(options.agents + 1),
           "--node-rank=0",
@@ -329,14 +358,21 @@ int simulate(const Options& options) {
   if (options.is_encrypted) {
     (void)::setenv("MUSTER_TOKEN", kToken, 1);  // NOLINT(concurrency-mt-unsafe): one thread
   }
+  if (options.lead_at != 0) {
+    return lead(options.agents,
+                static_cast<std::uint16_t>(options.lead_at),
+                *options.values,
+                key_of(options));
+  }
   const std::uint16_t port = free_port();
-  LeaderProcess leader(leader_command(options, port), port);
+  LeaderProcess leader(leader_command(options, port), port, !options.values);
   Simulation simulation(options, port, leader);
   simulation.run();
   const int code = leader.wait();
   json::object& figures = simulation.figures();
   figures["agents"] = options.agents;
   figures["is_encrypted"] = options.is_encrypted;
+  figures["contributed_bytes"] = options.values ? options.values->bytes : 0;
   figures["own_cpu_seconds"] = own_cpu_seconds();
   figures["leader_exit_code"] = code;
   std::cout << pretty_json(figures);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace muster::gang {
 
@@ -74,7 +75,19 @@ struct InputsAre {
   std::string waits_for;  ///< such as "its rank table: initializing"; empty: all are here
 };
 
-using NodeEvent =
-    std::variant<WorkerFailed, WorkerSucceeded, AttemptOver, StopSignal, GuardGone, InputsAre>;
+/// This node contributes to the exchange. Where the key is one of those before the start, once.
+struct Contributed {
+  std::string key;
+  std::string bytes;
+  std::vector<NodeRank> nodes;  ///< who brings it together, sorted; empty: all of the attempt
+};
+
+using NodeEvent = std::variant<WorkerFailed,
+                               WorkerSucceeded,
+                               AttemptOver,
+                               StopSignal,
+                               GuardGone,
+                               InputsAre,
+                               Contributed>;
 
 }  // namespace muster::gang

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,22 @@ struct ExchangeKey {
 };
 using ExchangeKeys = std::vector<ExchangeKey>;
 
-/// Merged values by key.
+/// Which value it is.
+struct ValueId {
+  std::string key;
+  int attempt = 0;           ///< 0 where it is contributed before the start
+  std::optional<int> round;  ///< counts the values of a key in an attempt; empty: before the start
+  std::vector<NodeRank> nodes;  ///< who brings it together, sorted; empty: all of the attempt
+
+  bool operator==(const ValueId&) const = default;
+};
+
+struct Value {
+  ValueId id;
+  std::string bytes;
+};
+
+/// What was merged for a start, by key.
 using Exchanged = std::map<std::string, std::string>;
 
 /// The most bytes that the leader holds for a job until they are merged.

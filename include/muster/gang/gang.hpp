@@ -34,12 +34,15 @@ struct GangSetup {
 
 /// What the gang wants from this node. None of them may call back at once but through `notify`.
 struct GangCallbacks {
-  std::function<void(const Start&)> start_attempt;
+  /// With what the nodes have brought together before this start.
+  std::function<void(const Start&, const Exchanged&)> start_attempt;
   std::function<void(const StopAttempt&)> stop_attempt;
   std::function<void(int signal)> pass_signal;
   std::function<void()> kill_attempt;
   /// Reserves a port for the workers; 0: the plan has its own.
   std::function<Result<std::uint16_t>()> reserve_port;
+  /// What the nodes have brought together while the attempt runs.
+  std::function<void(const Value&)> merged;
   /// The job is over: report it.
   std::function<void(const JobEnd&)> leave;
   /// Nobody waits for this agent any more, after `leave`.
@@ -61,6 +64,11 @@ class Gang {
   /// What keeps it from being done, by name: "goodbye of node 4", "the leader at 10.0.0.1:29500".
   /// The workers of this node are not in the list.
   [[nodiscard]] std::vector<std::string> awaited() const;
+
+  /// Contributes to the exchange; see `Contributed`. What belongs to the start is contributed before
+  /// `start` or, if this node is not ready then, before it is. Fails with `BadData` when there is no
+  /// such key or the value is too large.
+  [[nodiscard]] Result<> contribute(Contributed value);
 
  private:
   class Driver;

@@ -3,9 +3,9 @@
 // What an agent goes by, whether it leads or not: known before the nodes meet.
 
 #include <muster/cluster/facts.hpp>
+#include <muster/gang/exchange.hpp>
 #include <muster/gang/options.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,12 +21,9 @@ struct Policy {
   std::string host;     ///< where the gang meets: name or address
   std::uint16_t port = 0;
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, where the platform names them
-  std::vector<std::uint16_t> ports;               ///< reserved here for workers that listen
+  ExchangeKeys keys;       ///< under which nodes contribute; the same on all nodes
   std::string waits_for;   ///< inputs of this node that are not here yet; empty: it is ready
   std::uint64_t seed = 0;  ///< of this agent: spreads the dials of thousands of agents
 };
-
-/// The most ports that one node may have reserved.
-inline constexpr std::size_t kMostPortsOfNode = 4'096;
 
 }  // namespace muster::gang

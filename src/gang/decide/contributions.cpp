@@ -22,11 +22,10 @@ const ExchangeKey* Contributions::find_key(const std::string& name) const {
   return at == keys_.end() ? nullptr : &*at;
 }
 
-std::string Contributions::objection(const std::string& key, std::size_t size, Phase phase) const {
+std::string Contributions::objection(const std::string& key, std::size_t size) const {
   const ExchangeKey* const known = find_key(key);
-  if (known == nullptr || known->phase != phase) {
-    return "cannot contribute '" + key + "': there is no such key" +
-           (phase == Phase::BeforeStart ? " before the start" : " while an attempt runs");
+  if (known == nullptr) {
+    return "cannot contribute '" + key + "': no node of this job does";
   }
   if (size > known->most_of_node) {
     return "cannot contribute '" + key + "': it is " + std::to_string(size) +
@@ -35,8 +34,14 @@ std::string Contributions::objection(const std::string& key, std::size_t size, P
   return {};
 }
 
-void Contributions::keep(const std::string& key, std::string bytes) {
-  before_start_[key] = std::move(bytes);
+bool Contributions::is_before_start(const std::string& key) const {
+  const ExchangeKey* const known = find_key(key);
+  return known != nullptr && known->phase == Phase::BeforeStart;
+}
+
+std::vector<Contribute> Contributions::keep(const std::string& key, std::string bytes) {
+  const auto [at, is_new] = before_start_.try_emplace(key, std::move(bytes));
+  return is_new ? to_messages({{key, 0, std::nullopt, {}}, at->second}) : std::vector<Contribute>();
 }
 
 std::vector<std::string> Contributions::names() const {

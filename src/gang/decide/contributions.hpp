@@ -21,10 +21,12 @@ class Contributions {
   explicit Contributions(ExchangeKeys keys) : keys_(std::move(keys)) {}
 
   /// Why this cannot be contributed, for the user; empty: it can.
-  [[nodiscard]] std::string objection(const std::string& key, std::size_t size, Phase phase) const;
+  [[nodiscard]] std::string objection(const std::string& key, std::size_t size) const;
+  [[nodiscard]] bool is_before_start(const std::string& key) const;
 
-  /// Before the start: told to each leader that this agent joins.
-  void keep(const std::string& key, std::string bytes);
+  /// Before the start: told to each leader that this agent joins, and returned for the one that it has
+  /// joined already. What is kept does not change any more.
+  [[nodiscard]] std::vector<Contribute> keep(const std::string& key, std::string bytes);
   [[nodiscard]] std::vector<std::string> names() const;
   /// There is a new link. Returns what follows the join.
   [[nodiscard]] std::vector<Contribute> introduce();

@@ -134,26 +134,10 @@ std::size_t most_bytes(const Message& message) {
   if (std::holds_alternative<Join>(message)) {
     return kMostJoinBytes;
   }
-  return std::holds_alternative<Ports>(message) ? kMostMessageBytes : kMostWordBytes;
+  return kMostMessageBytes;
 }
 
 }  // namespace
-
-std::string describe_excess(const Ports& ports) {
-  std::size_t count = 0;
-  for (const NodePorts& node : ports.nodes) {
-    count += node.ports.size();
-  }
-  if (ports.nodes.size() > kMostNodesWithPorts) {
-    return "ports are reserved, and the job has " + std::to_string(ports.nodes.size()) +
-           " nodes, expected at most " + std::to_string(kMostNodesWithPorts);
-  }
-  if (count > kMostPortsOfJob) {
-    return std::to_string(count) + " ports are reserved on all nodes, expected at most " +
-           std::to_string(kMostPortsOfJob);
-  }
-  return {};
-}
 
 const char* name_of(const Message& message) {
   return fields::kNames.at(message.index());

@@ -30,6 +30,7 @@ std::string describe(const Failure& failure) {
 Leader::Leader(Policy policy, Instant now)
     : policy_(std::move(policy)),
       roster_(policy_.job.most_nodes),
+      exchange_(policy_.keys),
       gathering_(policy_.options, now),
       early_exit_(policy_.options),
       progress_(policy_.options.restarts),
@@ -148,7 +149,8 @@ void Leader::take(LinkId link, const Beat& /*beat*/, Instant /*now*/) {
 
 /// Its inputs have come, or it waits for them again before the next attempt.
 void Leader::take(LinkId link, const Preparing& preparing, Instant now) {
-  roster_.note_inputs(link, preparing.waits_for);
+  roster_.find(link)->join.waits_for = preparing.waits_for;
+  note_readiness(link);
   try_start(now);
 }
 

@@ -5,6 +5,7 @@
 
 #include "current_attempt.hpp"
 #include "early_exit.hpp"
+#include "exchange.hpp"
 #include "fence.hpp"
 #include "gathering.hpp"
 #include "progress.hpp"
@@ -134,6 +135,7 @@ class Leader {
 
   void take(LinkId link, const Beat& beat, Instant now);
   void take(LinkId link, const Preparing& preparing, Instant now);
+  void take(LinkId link, const Contribute& contribute, Instant now);
   void take(LinkId link, const Failed& failed, Instant now);
   void take(LinkId link, const Succeeded& succeeded, Instant now);
   void take(LinkId link, const Ended& ended, Instant now);
@@ -162,12 +164,17 @@ class Leader {
   void give_up_gathering(Instant now);
   void record_arrivals();
   [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes);
-  [[nodiscard]] Ports ports_of(const std::vector<LinkId>& nodes);
   [[nodiscard]] std::string describe_nodes() const;
   [[nodiscard]] std::string describe_size() const;
   [[nodiscard]] std::string describe_waiting(const std::string& how) const;
   void look_up_hosts();
   void report_progress(Instant now);
+
+  // The exchange.
+  void note_readiness(LinkId link);
+  void carry_out(const ExchangeOutcomes& outcomes, Instant now);
+  void give_up_exchange(const std::string& why, Instant now);
+  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes);
 
   // The end of an attempt.
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
@@ -199,6 +206,7 @@ class Leader {
   Policy policy_;
   State state_ = State::Gathering;
   Roster roster_;
+  Exchange exchange_;
   Gathering gathering_;
   CurrentAttempt attempt_;
   EarlyExit early_exit_;

@@ -24,7 +24,8 @@ void Leader::handle(const Arrived& arrived, Instant now) {
   member.local = arrived.local;
   member.came = now;
   member.last_heard = now;
-  roster_.note_inputs(arrived.link, arrived.join.waits_for);
+  exchange_.add(arrived.link, arrived.join.contributes);
+  note_readiness(arrived.link);
   if (const std::string reason = objection(arrived.join); !reason.empty()) {
     refuse(arrived.link, reason);
     return;
@@ -137,6 +138,7 @@ void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
   send(link, Refused{std::move(reason), may_retry});
   actions_.emplace_back(Drop{link});
   roster_.remove(link);
+  (void)exchange_.forget(link);  // it is in no attempt
 }
 
 /// Who sits there is alive: nobody else may.
@@ -200,6 +202,7 @@ void Leader::let_go(LinkId link, const std::string& why, Instant now) {
   if (seat) {
     place_claimants(*seat, now);
   }
+  carry_out(exchange_.forget(link), now);
 }
 
 }  // namespace muster::gang

@@ -39,6 +39,7 @@ void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason
     end_ = attempt_.end_without_restart();
   }
   early_exit_.cancel_deadline();
+  exchange_.end();
   stop_deadline_ = now + longest_stop();
   state_ = State::Stopping;
   std::vector<LinkId> alive;
@@ -84,6 +85,9 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   member.has_ended = true;
   attempt_.note_node_ended();
   const bool is_missed = state_ == State::Running && !member.has_succeeded;
+  if (is_missed) {
+    exchange_.end();  // nobody gets what is merged without it
+  }
   let_go(link, why, now);
   if (is_missed) {
     end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);

@@ -1,6 +1,5 @@
-// How the leader starts an attempt: who is which node, where the workers meet, who listens where.
+// How the leader starts an attempt: who is which node, where the workers meet.
 #include "durations.hpp"
-#include "encoding.hpp"
 #include "leader.hpp"
 
 #include <algorithm>
@@ -17,13 +16,13 @@ bool is_loopback(const std::string& address) {
 }  // namespace
 
 void Leader::start_attempt(std::uint16_t port, Instant now) {
-  Ports ports = ports_of(roster_.in_order());
-  if (const std::string excess = describe_excess(ports); !excess.empty()) {
-    conclude(make_end(EndKind::SystemRefused, "the nodes cannot be told all ports: " + excess),
-             now);
+  const std::vector<LinkId> nodes = roster_.in_order();
+  auto merged = exchange_.begin(attempt_.number(), exchange_nodes(nodes));
+  if (!merged) {
+    give_up_exchange(merged.error().message, now);
     return;
   }
-  attempt_.begin(roster_.in_order(), now);
+  attempt_.begin(nodes, now);
   early_exit_.begin();
   if (attempt_.number() == 0) {
     record_arrivals();
@@ -42,8 +41,8 @@ void Leader::start_attempt(std::uint16_t port, Instant now) {
   placement.is_decided = true;
   start.orphan_limit_seconds =
       policy_.options.restarts.max_restarts > 0 ? seconds_of(policy_.options.heartbeat_timeout) : 0;
-  if (!ports.nodes.empty()) {
-    send(attempt_.nodes(), std::move(ports));
+  for (Merged& piece : *merged) {
+    send(attempt_.nodes(), std::move(piece));
   }
   for (std::size_t i = 0; i < attempt_.nodes().size(); ++i) {
     Member& member = *roster_.find(attempt_.nodes()[i]);
@@ -101,24 +100,16 @@ std::string Leader::workers_address(const std::vector<LinkId>& nodes) {
   return address.empty() ? policy_.host : address;
 }
 
-/// Where the workers of each node listen; nothing where no node has reserved a port. Who came over
-/// loopback is on this machine, which the others reach as they reach us.
-Ports Leader::ports_of(const std::vector<LinkId>& nodes) {
-  const bool is_any = std::any_of(nodes.begin(), nodes.end(), [&](LinkId link) {
-    return !roster_.find(link)->join.ports.empty();
-  });
-  Ports ports{attempt_.number(), {}};
-  if (!is_any) {
-    return ports;
-  }
+/// The nodes with their addresses. Who came over loopback is on this machine, which the others reach as
+/// they reach us.
+std::vector<ExchangeNode> Leader::exchange_nodes(const std::vector<LinkId>& nodes) {
   const std::string here = workers_address(nodes);
+  std::vector<ExchangeNode> known;
   for (const LinkId link : nodes) {
-    const Member& member = *roster_.find(link);
-    const bool is_here = member.peer.empty() || is_loopback(member.peer);
-    ports.nodes.push_back(
-        {is_here ? here : member.peer, member.join.ports, member.join.node.slots});
+    const std::string& peer = roster_.find(link)->peer;
+    known.push_back({link, peer.empty() || is_loopback(peer) ? here : peer});
   }
-  return ports;
+  return known;
 }
 
 }  // namespace muster::gang

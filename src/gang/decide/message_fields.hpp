@@ -64,19 +64,17 @@ inline constexpr Integer kPort{0, 65'535};
 inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
 inline constexpr Rare<Text> kRareName{kName};
-inline constexpr Rare<Integer> kRareNumber{kNumber};
 inline constexpr Text kSentence{.most = 2'048};
 inline constexpr Rare<Text> kRareSentence{kSentence};
 inline constexpr Text kLongText{.most = 8'192, .is_line = false};
 inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
 inline constexpr List<Object> kSlowest{3, Keep::First, {}};
 inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
-inline constexpr Rare<List<Integer>> kPorts{{kMostPortsOfNode, Keep::First, kPort}};
 inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
 inline constexpr Rare<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
 inline constexpr Rare<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
-inline constexpr List<Object> kNodesWithPorts{kMostNodesWithPorts, Keep::First, {}};
 inline constexpr Text kKey{.most = kMostKeyBytes};
+inline constexpr Rare<List<Text>> kKeys{{kMostKeys, Keep::First, kKey}};
 inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
 inline constexpr Rare<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
 inline constexpr Tail kPieceBytes{kMostPieceBytes};
@@ -186,7 +184,7 @@ void describe(Io& io, Join& join) {
   io("node", join.node, Object{});
   io("waited_seconds", join.waited_seconds, Seconds{});
   io("waits_for", join.waits_for, kRareSentence);
-  io("ports", join.ports, kPorts);
+  io("contributes", join.contributes, kKeys);
 }
 
 template <typename Io>
@@ -267,20 +265,7 @@ void describe(Io& io, Waiting& waiting) {
   io("progress", waiting.progress, kSentence);
 }
 
-template <typename Io>
-void describe(Io& io, NodePorts& node) {
-  io("host", node.host, kRareName);
-  io("ports", node.ports, kPorts);
-  io("slots", node.slots, kRareNumber);
-}
-
-template <typename Io>
-void describe(Io& io, Ports& ports) {
-  io("attempt", ports.attempt, kNumber);
-  io("nodes", ports.nodes, kNodesWithPorts);
-}
-
-/// Without its ports, which come before it: see `Ports`.
+/// Without its ports, which the nodes exchange.
 template <typename Io>
 void describe(Io& io, Placement& placement) {
   io("attempt", placement.attempt, kNumber);
@@ -326,7 +311,6 @@ inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{"j
                                                                               "admitted",
                                                                               "refused",
                                                                               "waiting",
-                                                                              "ports",
                                                                               "merged",
                                                                               "start",
                                                                               "stop",

@@ -5,13 +5,11 @@
 
 #include "pieces.hpp"
 
-#include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/cluster/facts.hpp>
 #include <muster/gang/events.hpp>
 #include <muster/supervise/job_end.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -31,9 +29,9 @@ struct Join {
   std::string incarnation;  ///< 16 hexadecimal digits, new for each start of an agent
   JobFacts job;             ///< must be the leader's
   NodeFacts node;
-  double waited_seconds = 0;         ///< since the agent was started
-  std::string waits_for;             ///< see `Preparing`
-  std::vector<std::uint16_t> ports;  ///< reserved on this node for workers that listen
+  double waited_seconds = 0;             ///< since the agent was started
+  std::string waits_for;                 ///< see `Preparing`
+  std::vector<std::string> contributes;  ///< keys of what follows and belongs to the start
 };
 
 /// Whether the inputs of this node are there. Sent when that changes after the join.
@@ -88,13 +86,6 @@ struct Waiting {
   std::string progress;  ///< one sentence without a full stop
 };
 
-/// Where the workers of all nodes listen in the attempt that starts next. Only sent where a node has
-/// reserved ports: it grows with the number of nodes, and everybody is sent the same.
-struct Ports {
-  int attempt = 0;
-  std::vector<NodePorts> nodes;  ///< by node rank; without a host: where the workers meet
-};
-
 /// A piece of what the nodes have brought together. What belongs to a start comes before it.
 struct Merged {
   Piece piece;
@@ -125,7 +116,6 @@ using Message = std::variant<Join,
                              Admitted,
                              Refused,
                              Waiting,
-                             Ports,
                              Merged,
                              Start,
                              Stop,

@@ -42,6 +42,7 @@ Participant::Participant(Policy policy, Instant now)
     : policy_(std::move(policy)),
       leader_(join_endpoint(policy_.host, std::to_string(policy_.port))),
       waits_for_(policy_.waits_for),
+      contributions_(policy_.keys),
       heartbeat_timeout_(policy_.options.heartbeat_timeout),
       started_(now),
       seeking_since_(now),
@@ -106,18 +107,20 @@ void Participant::handle(const LinkUp& up, Instant now) {
   last_heard_ = now;
   confirmed_ = now;
   unanswered_.clear();
-  ports_ = {};  // of a leader that was lost before its start
   next_beat_ = now + beat_interval();
   Join join;
   join.version = policy_.version;
   join.job = policy_.job;
   join.node = policy_.node;
   join.waits_for = waits_for_;
-  join.ports = policy_.ports;
+  join.contributes = contributions_.names();
   join.incarnation = hexadecimal(mixed(policy_.seed + static_cast<std::uint64_t>(dials_)));
   join.waited_seconds = std::chrono::duration<double>(now - started_).count();
   state_ = State::Joined;
   tell(std::move(join));
+  for (Contribute& piece : contributions_.introduce()) {
+    tell(std::move(piece));
+  }
 }
 
 void Participant::handle(const DialFailed& failed, Instant now) {
@@ -254,11 +257,6 @@ void Participant::take(const Waiting& waiting, Instant /*now*/) {
   mention(Level::Info, waiting.progress);
 }
 
-/// The start that they belong to follows.
-void Participant::take(const Ports& ports, Instant /*now*/) {
-  ports_ = ports;
-}
-
 void Participant::take(const Start& start, Instant now) {
   const bool is_old = has_run_ && start.placement.attempt <= attempt_;
   if (has_workers() || is_old) {
@@ -266,6 +264,7 @@ void Participant::take(const Start& start, Instant now) {
     return;
   }
   attempt_ = start.placement.attempt;
+  Exchanged merged = contributions_.start(attempt_);
   has_run_ = true;
   own_failure_.reset();
   orphan_limit_.reset();
@@ -284,12 +283,7 @@ void Participant::take(const Start& start, Instant now) {
   }
   state_ = State::Running;
   next_beat_ = std::min(next_beat_, now + beat_interval());
-  StartAttempt wanted{start};
-  if (ports_.attempt == start.placement.attempt) {
-    wanted.start.placement.ports = std::move(ports_.nodes);
-  }
-  ports_ = {};
-  actions_.emplace_back(std::move(wanted));
+  actions_.emplace_back(StartAttempt{start, std::move(merged)});
 }
 
 void Participant::take(const Stop& stop, Instant /*now*/) {

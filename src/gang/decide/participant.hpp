@@ -3,6 +3,7 @@
 // The decisions of one agent: how it finds the leader, what it does when told, and when it gives up.
 // Pure: no socket, no clock, no process. docs/states.md has the table of its states.
 
+#include "contributions.hpp"
 #include "durations.hpp"
 #include "messages.hpp"
 
@@ -50,6 +51,7 @@ using ParticipantEvent = std::variant<LinkUp,
                                       StopSignal,
                                       GuardGone,
                                       InputsAre,
+                                      Contributed,
                                       Wake>;
 
 // What to do about it.
@@ -63,6 +65,11 @@ struct Tell {
 struct HangUp {};
 struct StartAttempt {
   Start start;
+  Exchanged merged;  ///< what the nodes have brought together for it
+};
+/// What the nodes have brought together while the attempt runs.
+struct Deliver {
+  Value value;
 };
 /// A signal from outside for the workers: the first one asks, a second one kills.
 struct PassSignal {
@@ -78,8 +85,16 @@ struct Leave {
   JobEnd end;
 };
 
-using ParticipantAction = std::
-    variant<Dial, Tell, HangUp, StartAttempt, StopAttempt, PassSignal, KillAttempt, Mention, Leave>;
+using ParticipantAction = std::variant<Dial,
+                                       Tell,
+                                       HangUp,
+                                       StartAttempt,
+                                       Deliver,
+                                       StopAttempt,
+                                       PassSignal,
+                                       KillAttempt,
+                                       Mention,
+                                       Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
 /// One agent, the leader's own among them.
@@ -113,6 +128,7 @@ class Participant {
     Left
   };
   [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] const Contributions& contributions() const { return contributions_; }
 
  private:
   void handle(const LinkUp& up, Instant now);
@@ -125,12 +141,13 @@ class Participant {
   void handle(const StopSignal& stop, Instant now);
   void handle(const InputsAre& inputs, Instant now);
   void handle(const GuardGone& gone, Instant now);
+  void handle(const Contributed& contributed, Instant now);
   void handle(const Wake& wake, Instant now);
 
   void take(const Admitted& admitted, Instant now);
   void take(const Refused& refused, Instant now);
   void take(const Waiting& waiting, Instant now);
-  void take(const Ports& ports, Instant now);
+  void take(const Merged& merged, Instant now);
   void take(const Start& start, Instant now);
   void take(const Stop& stop, Instant now);
   void take(const Finish& finish, Instant now);
@@ -163,11 +180,11 @@ class Participant {
   Policy policy_;
   std::string leader_;     ///< "host:port", for messages
   std::string waits_for_;  ///< see `Preparing`
+  Contributions contributions_;
   State state_ = State::Seeking;
   bool is_leader_ = false;
   bool is_linked_ = false;
   int attempt_ = 0;
-  Ports ports_;  ///< of the attempt that it names
   bool was_admitted_ = false;
   bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
   std::chrono::milliseconds heartbeat_timeout_;

@@ -2,8 +2,8 @@
 
 // Values that travel in pieces, so that a large one holds nothing up and fits the frames. Pure.
 
-#include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
+#include <muster/gang/exchange.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -12,21 +12,6 @@
 #include <vector>
 
 namespace muster::gang {
-
-/// Which value it is.
-struct ValueId {
-  std::string key;
-  int attempt = 0;           ///< 0 where it is contributed before the start
-  std::optional<int> round;  ///< counts the values of a key in an attempt; empty: before the start
-  std::vector<NodeRank> nodes;  ///< who brings it together, sorted; empty: all of the attempt
-
-  bool operator==(const ValueId&) const = default;
-};
-
-struct Value {
-  ValueId id;
-  std::string bytes;
-};
 
 /// A part of a value. The pieces of a value follow each other: a link carries one value at a time.
 struct Piece {

@@ -220,7 +220,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       }
       waits_for_join_ = false;
       timer_.reset();
-      reader_.set_limit(kMostWordBytes);
+      reader_.set_limit(kMostMessageBytes);
     }
     if (on_message_) {
       on_message_(std::move(*message));

@@ -86,7 +86,7 @@ Join full_join() {
   join.job.endpoints = {{"ps", {"a:2222"}}, {"worker", {"b:2222", "c:2222"}}};
   join.job.success_roles = {"worker"};
   join.waits_for = "its rank table: initializing";
-  join.ports = {5'000, 5'007};
+  join.contributes = {"ports", "topology"};
   return join;
 }
 
@@ -117,8 +117,6 @@ std::vector<Message> all_messages() {
           Refused{"the job has enough nodes", true},
           Refused{},
           Waiting{"3 of 4 nodes are here"},
-          Ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}},
-          Ports{},
           Contribute{{{"fence", 1, 7, {{0}, {3}}}, 100'000, 60'000, 32'768, "\x00\xFF piece"}},
           Contribute{},
           Merged{{{"ports", 2, std::nullopt, {}}, 3, 3, 0, "all"}},
@@ -234,48 +232,20 @@ TEST(Messages, RefuseBytesWhereThereAreNone) {
 
 TEST(Messages, SayNothingOfWhatMostJobsDoNotHave) {
   const std::string join = encode(some_join());
-  for (const char* const name : {"ports", "total_slots", "roles", "endpoints", "waits_for"}) {
+  for (const char* const name : {"contributes", "total_slots", "roles", "endpoints", "waits_for"}) {
     EXPECT_EQ(join.find(name), std::string::npos) << join;
   }
 
   Start start;
   start.placement.ports = {{"10.0.0.1", {5'000}}};
-  EXPECT_EQ(encode(start), encode(Start{})) << "they have a message of their own";
+  EXPECT_EQ(encode(start), encode(Start{})) << "nodes exchange them";
 }
 
-TEST(Messages, KeepTheFactsOfTheJobAndThePorts) {
+TEST(Messages, KeepTheFactsOfTheJob) {
   const auto read = std::get<Join>(*decode(encode(full_join())));
   EXPECT_EQ(read.job, full_join().job);
   EXPECT_EQ(read.waits_for, full_join().waits_for);
-  EXPECT_EQ(read.ports, full_join().ports);
-
-  const Ports ports{2, {{"10.0.0.1", {5'000, 5'001}}, {"fd00::2", {}}, {"", {9'999}}}};
-  EXPECT_EQ(std::get<Ports>(*decode(encode(ports))).nodes, ports.nodes);
-}
-
-TEST(Messages, HoldThePortsOfTenThousandNodesAndOfAsManyAsThereMayBe) {
-  const std::string longest = "fe80:1234:1234:1234:1234:1234:1234:1234%wlp0s20f0u3";
-  for (const auto& [nodes, in_all] : {std::pair<std::size_t, std::size_t>{10'000, 10'000},
-                                      {kMostNodesWithPorts, kMostPortsOfJob}}) {
-    const std::vector<std::uint16_t> of_node(in_all / nodes, 65'535);
-    const Ports ports{3, std::vector<NodePorts>(nodes, NodePorts{longest, of_node})};
-    EXPECT_EQ(describe_excess(ports), "");
-
-    const std::string text = encode(ports);
-
-    EXPECT_LE(text.size(), kMostMessageBytes);
-    EXPECT_EQ(std::get<Ports>(*decode(text)).nodes, ports.nodes);
-  }
-}
-
-TEST(Messages, HoldTheMostPortsOfANode) {
-  Join join = some_join();
-  join.job.job_id = join.job.mode = join.node.host = join.version = std::string(255, '"');
-  join.ports.assign(kMostPortsOfNode, 65'535);
-  const auto read = decode(encode(join));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(std::get<Join>(*read).ports, join.ports);
-  EXPECT_EQ(std::get<Join>(*read).job.job_id, join.job.job_id) << "nothing is shortened for them";
+  EXPECT_EQ(read.contributes, full_join().contributes);
 }
 
 TEST(Messages, AreRefusedByTheirVersionBeforeAnythingElse) {
@@ -303,21 +273,9 @@ TEST(Facts, AreComparedAsTheyAreSent) {
   Join join = full_join();
   join.job = sent;
   join.waits_for = std::string(10'000, '"');
-  join.ports.assign(kMostPortsOfNode, 65'535);
+  join.contributes.assign(kMostKeys, std::string(kMostKeyBytes, 'k'));
   EXPECT_LE(encode(join).size(), kMostJoinBytes);
   EXPECT_EQ(std::get<Join>(*decode(encode(join))).job, sent) << "whatever else there is to send";
-}
-
-TEST(Messages, RefuseTooManyPorts) {
-  const Ports nodes{0, std::vector<NodePorts>(kMostNodesWithPorts + 1)};
-  EXPECT_EQ(describe_excess(nodes),
-            "ports are reserved, and the job has 16385 nodes, expected at most 16384");
-  const NodePorts full{"", std::vector<std::uint16_t>(kMostPortsOfNode, 5'000)};
-  Ports ports{0, std::vector<NodePorts>(kMostPortsOfJob / kMostPortsOfNode, full)};
-  EXPECT_EQ(describe_excess(ports), "");
-  ports.nodes.push_back({"", {5'000}});
-  EXPECT_EQ(error_of(encode(ports)),
-            "in 'ports' 65537 ports are reserved on all nodes, expected at most 65536");
 }
 
 TEST(Messages, AreReadWithFieldsThatNobodyKnows) {
@@ -368,7 +326,6 @@ TEST(Messages, RefuseWhatIsOutOfRange) {
   const Message start = some_start();
   const Message join = some_join();
   const Message listening = full_join();
-  const Message ports = Ports{0, {{"10.0.0.1", {5'000}}}};
   const Message end = Finish{some_end()};
   const std::vector<std::string> wrong = {
       with(start, "/placement/worker_port", 65'536),
@@ -387,19 +344,15 @@ TEST(Messages, RefuseWhatIsOutOfRange) {
       with(join, "/incarnation", "0123456789abcdeg"),
       with(join, "/job/least_nodes", 5),
       with(join, "/node/host", "\x1B[2J"),
-      with(listening, "/ports/0", 65'536),
-      with(listening, "/ports/0", "5000"),
-      with(listening, "/ports", json::array(kMostPortsOfNode + 1, 5'000)),
-      with(listening, "/ports", 5'000),
+      with(listening, "/contributes/0", json::string(65, 'k')),
+      with(listening, "/contributes/0", 1),
+      with(listening, "/contributes", json::array(kMostKeys + 1, "k")),
+      with(listening, "/contributes", "ports"),
       with(listening, "/job/total_slots", -1),
       with(listening, "/job/roles/0/count", -1),
       with(listening, "/job/endpoints/0/endpoints", "a:2222"),
       with(listening, "/job/success_roles", json::array(65, "x")),
       with(listening, "/waits_for", "a\nb"),
-      with(ports, "/nodes/0/host", "a\nb"),
-      with(ports, "/nodes/0/ports/0", -1),
-      with(ports, "/nodes/0", "10.0.0.1:5000"),
-      with(ports, "/nodes", nullptr),
       with(end, "/end/exit_code", 256),
       with(end, "/end/stop_signal", 0),
       with(end, "/end/first_failure/status", json::object{}),
@@ -450,7 +403,7 @@ TEST(Messages, AreShortenedToTheirLimits) {
     for (const Message& message : {Message(join), Message(Stop{0, 15, huge, end})}) {
       const std::string text = encode(message);
       const bool is_join = std::holds_alternative<Join>(message);
-      EXPECT_LE(text.size(), is_join ? kMostJoinBytes : kMostWordBytes);
+      EXPECT_LE(text.size(), is_join ? kMostJoinBytes : kMostMessageBytes);
       EXPECT_TRUE(decode(text)) << decode(text).error().message;
     }
   }

@@ -48,8 +48,9 @@ class Story {
         agents(static_cast<std::size_t>(nodes), Contributions(keys())) {}
 
   void keep(std::size_t agent, const std::string& key, std::string bytes) {
-    EXPECT_EQ(agents[agent].objection(key, bytes.size(), Phase::BeforeStart), "");
-    agents[agent].keep(key, std::move(bytes));
+    EXPECT_EQ(agents[agent].objection(key, bytes.size()), "");
+    EXPECT_FALSE(agents[agent].keep(key, bytes).empty());
+    EXPECT_TRUE(agents[agent].keep(key, std::move(bytes)).empty()) << "once";
   }
   void join(std::size_t agent) {
     exchange.add(agent, agents[agent].names());
@@ -251,12 +252,12 @@ TEST(Exchange, LimitsWhatTheLeaderHolds) {
 
 TEST(Exchange, RefusesAtHomeWhatIsTooLarge) {
   const Contributions agent(keys());
-  EXPECT_EQ(agent.objection("ports", 101, Phase::BeforeStart),
+  EXPECT_EQ(agent.objection("ports", 101),
             "cannot contribute 'ports': it is 101 bytes long, and a node may contribute 100");
-  EXPECT_EQ(agent.objection("fence", 1, Phase::BeforeStart),
-            "cannot contribute 'fence': there is no such key before the start");
-  EXPECT_EQ(agent.objection("port", 1, Phase::WhileRunning),
-            "cannot contribute 'port': there is no such key while an attempt runs");
+  EXPECT_EQ(agent.objection("port", 1), "cannot contribute 'port': no node of this job does");
+  EXPECT_EQ(agent.objection("fence", 100), "");
+  EXPECT_TRUE(agent.is_before_start("ports"));
+  EXPECT_FALSE(agent.is_before_start("fence"));
 }
 
 // --- While an attempt runs ----------------------------------------------------------------------

@@ -73,6 +73,7 @@ class ParticipantStory {
   std::optional<Join> join;  ///< the last one that was told
   std::optional<JobEnd> end;
   std::optional<Start> start;  ///< with which workers were started last
+  Exchanged merged;            ///< with which they were too
   std::vector<Instant> beats;
   std::vector<Instant> dials;
   bool leader_answers = true;
@@ -94,6 +95,7 @@ class ParticipantStory {
         end = leave->end;
       } else if (const auto* const started = std::get_if<StartAttempt>(&action)) {
         start = started->start;
+        merged = started->merged;
       } else if (std::holds_alternative<Dial>(action)) {
         dials.push_back(now_);
       } else if (const auto* const tell = std::get_if<Tell>(&action)) {

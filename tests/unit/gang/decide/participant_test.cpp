@@ -551,7 +551,7 @@ TEST(Participant, JoinsAnewAsReadyAsItIs) {
   EXPECT_EQ(story.join->waits_for, "");
 }
 
-// --- Ports of all nodes -------------------------------------------------------------------------
+// --- What the nodes bring together --------------------------------------------------------------
 
 Start start_of(int attempt) {
   Start start;
@@ -559,43 +559,72 @@ Start start_of(int attempt) {
   return start;
 }
 
-TEST(Participant, StartsWithThePortsThatItWasToldBefore) {
-  ParticipantStory story;
-  (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{NodeRank{1}, 8});
-  const std::vector<NodePorts> nodes = {{"10.0.0.1", {5'000}}, {"10.0.0.2", {7'000, 7'001}}};
+Policy exchanging() {
+  Policy policy = agent_of();
+  policy.keys = {{"ports", Phase::BeforeStart, 100, 100, all_parts},
+                 {"fence", Phase::WhileRunning, 100, 100, all_parts}};
+  return policy;
+}
 
-  EXPECT_EQ(story.hear(Ports{0, nodes}), "");
+Merged merged(const std::string& key,
+              int attempt,
+              const std::string& bytes,
+              bool has_round = false) {
+  const auto round = has_round ? std::optional(0) : std::nullopt;
+  return {cut({{key, attempt, round, {}}, bytes}).front()};
+}
+
+TEST(Participant, ContributesToEachLeaderThatItJoins) {
+  ParticipantStory story(exchanging());
+  EXPECT_EQ(story.happen(Contributed{"ports", "5000", {}}), "");
+  EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1 | tell contribute ports for 0: 5000");
+  EXPECT_EQ(story.join->contributes, (std::vector<std::string>{"ports"}));
+  (void)story.happen(LinkDown{"closed the connection"});
+  (void)story.wait(seconds(2));
+  EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1 | tell contribute ports for 0: 5000");
+}
+
+TEST(Participant, ContributesLateAndOnceWhatBelongsToTheStart) {
+  ParticipantStory story = joined(exchanging());
+  EXPECT_EQ(story.happen(Contributed{"ports", "5000", {}}), "tell contribute ports for 0: 5000");
+  EXPECT_EQ(story.happen(Contributed{"ports", "5001", {}}), "");
+}
+
+TEST(Participant, StartsWithWhatWasMergedForTheAttempt) {
+  ParticipantStory story = joined(exchanging());
+  EXPECT_EQ(story.hear(merged("ports", 0, "all")), "");
   EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
-
-  ASSERT_TRUE(story.start);
-  EXPECT_EQ(story.start->placement.ports, nodes);
-}
-
-TEST(Participant, StartsWithoutPortsThatBelongToAnotherAttempt) {
-  ParticipantStory story;
-  (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{NodeRank{1}, 8});
-  (void)story.hear(Ports{0, {{"10.0.0.1", {5'000}}}});
-  (void)story.hear(start_of(0));
+  EXPECT_EQ(story.merged, (Exchanged{{"ports", "all"}}));
   (void)story.happen(AttemptOver{});
-
   EXPECT_EQ(story.hear(start_of(1)), "start workers of 1");
-  EXPECT_TRUE(story.start->placement.ports.empty());
+  EXPECT_TRUE(story.merged.empty()) << "of another attempt";
 }
 
-TEST(Participant, ForgetsThePortsOfALeaderThatWasLostBeforeTheStart) {
-  ParticipantStory story;
-  (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{NodeRank{1}, 8});
-  (void)story.hear(Ports{0, {{"10.0.0.1", {5'000}}}});
+TEST(Participant, ForgetsWhatWasMergedByALeaderThatWasLostBeforeTheStart) {
+  ParticipantStory story = joined(exchanging());
+  (void)story.hear(merged("ports", 0, "all"));
   (void)story.happen(LinkDown{"closed the connection"});
   (void)story.wait(seconds(2));
   (void)story.happen(LinkUp{});
   (void)story.hear(Admitted{NodeRank{1}, 8});
 
   EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
-  EXPECT_TRUE(story.start->placement.ports.empty());
+  EXPECT_TRUE(story.merged.empty());
+}
+
+TEST(Participant, ExchangesValuesWhileItsWorkersRun) {
+  ParticipantStory story = joined(exchanging());
+  EXPECT_EQ(story.happen(Contributed{"fence", "early", {}}), "") << "nothing runs";
+  (void)story.hear(start_of(0));
+  EXPECT_EQ(story.happen(Contributed{"fence", "a", {}}), "tell contribute fence 0 of 0: a");
+  EXPECT_EQ(story.happen(Contributed{"fence", "b", {}}), "tell contribute fence 1 of 0: b");
+  EXPECT_EQ(story.hear(merged("fence", 0, "all", true)), "deliver fence: all");
+  EXPECT_EQ(story.hear(merged("fence", 1, "all", true)), "") << "of no attempt that runs";
+}
+
+TEST(Participant, LeavesALeaderThatSendsWhatNobodyExchanges) {
+  ParticipantStory story = joined(exchanging());
+  EXPECT_NE(story.hear(merged("exec", 0, "all")).find("hang up"), std::string::npos);
 }
 
 }  // namespace

@@ -53,16 +53,6 @@ namespace muster::gang {
       return (refused.may_retry ? "refused for now: " : "refused: ") + refused.reason;
     }
     std::string operator()(const Waiting&) const { return "waiting"; }
-    std::string operator()(const Ports& ports) const {
-      std::string nodes;
-      for (const NodePorts& node : ports.nodes) {
-        nodes += " " + node.host;
-        for (const std::uint16_t port : node.ports) {
-          nodes += ":" + std::to_string(port);
-        }
-      }
-      return "ports of " + std::to_string(ports.attempt) + nodes;
-    }
     std::string operator()(const Contribute& contribute) const {
       return "contribute " + words_of(contribute.piece);
     }
@@ -118,6 +108,9 @@ namespace muster::gang {
     std::string operator()(const HangUp&) const { return "hang up"; }
     std::string operator()(const StartAttempt& wanted) const {
       return "start workers of " + std::to_string(wanted.start.placement.attempt);
+    }
+    std::string operator()(const Deliver& deliver) const {
+      return "deliver " + deliver.value.id.key + ": " + deliver.value.bytes;
     }
     std::string operator()(const StopAttempt& stop) const {
       return "stop workers by " + signal_name(stop.signal) +

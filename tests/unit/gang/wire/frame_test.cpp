@@ -75,7 +75,7 @@ TEST(FrameReader, RefusesAnEmptyFrameForever) {
 
 TEST(FrameReader, HoldsNoMoreThanWhatCame) {
   FrameReader reader(kMostMessageBytes);
-  reader.feed("\0\x20\0\0"s);  // announces 2 MiB
+  reader.feed("\0\x04\0\0"s);  // announces 256 KiB
   EXPECT_FALSE(*reader.next());
   EXPECT_EQ(reader.waiting(), 4U);
 }

@@ -164,11 +164,11 @@ TEST_F(LinkTest, SaysThatTheOtherEndClosedOrReset) {
 
 TEST_F(LinkTest, RefusesStrangers) {
   EXPECT_EQ(verdict_on("GET / HTTP/1.1\r\n\r\n"),
-            "sent no muster message: a message of 1195725856 bytes, expected at most 32768");
+            "sent no muster message: a message of 1195725856 bytes, expected at most 65536");
   EXPECT_EQ(verdict_on(frame("hello")), "sent no muster message: no JSON: syntax error");
   EXPECT_EQ(verdict_on(frame(encode(Beat{}))), "sent 'beat' first, expected 'join'");
-  EXPECT_EQ(verdict_on("\0\0\x80\1"s),
-            "sent no muster message: a message of 32769 bytes, expected at most 32768");
+  EXPECT_EQ(verdict_on("\0\1\0\1"s),
+            "sent no muster message: a message of 65537 bytes, expected at most 65536");
   EXPECT_EQ(verdict_on("GET / HTTP/1.1\r\n\r\n", &key()),
             "speaks neither TLS nor muster's language");
 }

@@ -17,19 +17,27 @@ void World::start_agent(std::size_t index) {
   host.gang.reset();
   host.group.reset();
   host.asleep_until = now_;
-  Policy policy = scenario_.policy;
+  Policy policy = job_policy();
   policy.seed = random_();
   policy.host = "host-0";
   policy.node.host = "host-" + std::to_string(index);
   policy.node.slots =
       scenario_.slots.empty() ? static_cast<int>(pick(1, 3)) : scenario_.slots.at(index);
-  policy.ports = ports_of(index);
   policy.waits_for = wait_for_inputs(index);
   if (static_cast<int>(index) < scenario_.ranked) {
     policy.node.rank = NodeRank{static_cast<int>(index)};
   }
   host.agent.emplace(std::move(policy), now_);
+  if (const std::string port = port_of(index); !port.empty()) {
+    carry_out(index, host.agent->on(Contributed{kPortsKey, port, {}}, now_));
+  }
   carry_out(index, host.agent->start());
+}
+
+Policy World::job_policy() const {
+  Policy policy = scenario_.policy;
+  policy.keys = {{kPortsKey, Phase::BeforeStart, 10, std::size_t{1} << 20U, all_parts}};
+  return policy;
 }
 
 /// Some agents have no inputs yet. They get them later, all but a few.
@@ -149,7 +157,7 @@ void World::carry_out(std::size_t index, const ParticipantActions& actions) {
 void World::act(std::size_t index, const Dial& /*wanted*/) {
   const int life = hosts_[index].life;
   if (index == 0) {
-    hosts_[0].leader.emplace(scenario_.policy, now_);
+    hosts_[0].leader.emplace(job_policy(), now_);
     ++generation_;
     at(now_, [=, this] { tell_agent(0, life, LinkUp{/*is_own=*/true}); });
     return;

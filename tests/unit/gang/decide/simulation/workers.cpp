@@ -7,49 +7,46 @@ namespace muster::gang::simulation {
 
 namespace {
 
-constexpr std::uint16_t kFirstPort = 5'000;  // of host 0
+constexpr std::size_t kFirstPort = 5'000;  // of host 0
 
 }  // namespace
 
-std::vector<std::uint16_t> World::ports_of(std::size_t index) const {
-  return scenario_.has_ports && index % 2 == 1
-             ? std::vector{static_cast<std::uint16_t>(kFirstPort + index)}
-             : std::vector<std::uint16_t>{};
+std::string World::port_of(std::size_t index) const {
+  return scenario_.has_ports && index % 2 == 1 ? std::to_string(kFirstPort + index) : "";
 }
 
 /// Every node is told the ports of those who take part, its own at its place, and none of another
 /// attempt.
-void World::check_ports(std::size_t index, const Start& start) {
-  std::set<std::uint16_t> seen;
-  for (const NodePorts& node : start.placement.ports) {
-    for (const std::uint16_t port : node.ports) {
-      // An agent that came back before the loss of its former self was noticed is there twice.
-      const bool has_come_back = hosts_[port - kFirstPort].life > 0;
-      if (!seen.insert(port).second && !has_come_back) {
-        violate("two nodes have the port " + std::to_string(port));
-      }
+void World::check_ports(std::size_t index, const Start& start, const Exchanged& merged) {
+  const auto found = merged.find(kPortsKey);
+  const auto ports =
+      found == merged.end() ? std::vector<std::string>() : read_parts(found->second).value();
+  std::set<std::string> seen;
+  for (const std::string& port : ports) {
+    // An agent that came back before the loss of its former self was noticed is there twice.
+    const bool is_new = port.empty() || seen.insert(port).second;
+    if (!is_new && hosts_[std::stoul(port) - kFirstPort].life == 0) {
+      violate("two nodes have the port " + port);
     }
   }
   const auto rank = static_cast<std::size_t>(start.placement.node_rank.value);
-  const bool is_whole =
-      start.placement.ports.size() == static_cast<std::size_t>(start.placement.nodes);
-  const bool is_own = is_whole && start.placement.ports[rank].ports == ports_of(index);
-  if (start.placement.ports.empty() ? !ports_of(index).empty() : !is_own) {
+  const bool is_whole = ports.size() == static_cast<std::size_t>(start.placement.nodes);
+  const bool is_own = is_whole && ports[rank] == port_of(index);
+  if (ports.empty() ? !port_of(index).empty() : !is_own) {
     violate(name(index) + " is told wrong ports in attempt " +
             std::to_string(start.placement.attempt));
   }
   for (const std::size_t other : alive_) {
     const Group& group = groups_[other];
     if (group.generation == generation_ &&
-        group.start.placement.attempt == start.placement.attempt &&
-        group.start.placement.ports != start.placement.ports) {
+        group.start.placement.attempt == start.placement.attempt && group.merged != merged) {
       violate(name(index) + " is told other ports than " +
               name(static_cast<std::size_t>(group.host)));
     }
   }
 }
 
-void World::start_group(std::size_t index, const Start& start) {
+void World::start_group(std::size_t index, const Start& start, const Exchanged& merged) {
   for (const std::size_t other : alive_) {
     const Group& group = groups_[other];
     const bool is_older =
@@ -66,13 +63,14 @@ void World::start_group(std::size_t index, const Start& start) {
   if (!hosts_[index].is_ready) {
     violate(name(index) + " starts workers and is not ready");
   }
-  check_ports(index, start);
+  check_ports(index, start, merged);
   const std::size_t id = groups_.size();
   Group& group = groups_.emplace_back();
   group.host = static_cast<int>(index);
   group.life = hosts_[index].life;
   group.generation = generation_;
   group.start = start;
+  group.merged = merged;
   hosts_[index].group = id;
   alive_.insert(id);
   if (chance(scenario_.failures)) {

@@ -20,6 +20,8 @@ namespace muster::gang::simulation {
 constexpr Instant kBegin{std::chrono::hours(1'000)};
 /// A job that is not over by then hangs: every wait in a scenario is a minute or two.
 constexpr seconds kBound{2 * 3'600};
+/// Under it every second host contributes a port.
+constexpr const char* kPortsKey = "ports";
 constexpr std::uint64_t kMostEvents = 20'000'000;
 constexpr std::size_t kLogLines = 80;
 constexpr seconds kDialLimit{10};
@@ -54,6 +56,7 @@ struct Group {
   int life = 0;        ///< of the agent that started it
   int generation = 0;  ///< of the leader
   Start start;
+  Exchanged merged;
   bool is_alive = true;
   bool is_ending = false;
   bool has_succeeded = false;
@@ -128,6 +131,7 @@ class World {
 
   // Agents.
   void start_agent(std::size_t index);
+  [[nodiscard]] Policy job_policy() const;
   std::string wait_for_inputs(std::size_t index);
   void end_process(std::size_t index);
   static void forget_process(Host& host);
@@ -139,7 +143,10 @@ class World {
   void connect(std::size_t index, int life);
   void act(std::size_t index, const Tell& wanted);
   void act(std::size_t index, const HangUp& /*wanted*/);
-  void act(std::size_t index, const StartAttempt& wanted) { start_group(index, wanted.start); }
+  void act(std::size_t index, const StartAttempt& wanted) {
+    start_group(index, wanted.start, wanted.merged);
+  }
+  void act(std::size_t /*index*/, const Deliver& /*wanted*/) {}
   void act(std::size_t index, const StopAttempt& wanted);
   void act(std::size_t index, const PassSignal& /*wanted*/);
   void act(std::size_t index, const KillAttempt& /*wanted*/);
@@ -167,9 +174,9 @@ class World {
   void close(LinkId link, Direction direction);
 
   // Workers.
-  void start_group(std::size_t index, const Start& start);
-  [[nodiscard]] std::vector<std::uint16_t> ports_of(std::size_t index) const;
-  void check_ports(std::size_t index, const Start& start);
+  void start_group(std::size_t index, const Start& start, const Exchanged& merged);
+  [[nodiscard]] std::string port_of(std::size_t index) const;
+  void check_ports(std::size_t index, const Start& start, const Exchanged& merged);
   void fail(std::size_t id);
   void succeed(std::size_t id, bool is_last);
   void stop_group(std::size_t id, milliseconds grace);

@@ -1,0 +1,51 @@
+// What the leader does with the exchange: who is not ready for want of a contribution, who gets what, who
+// is cut off.
+#include "leader.hpp"
+
+#include <csignal>
+
+namespace muster::gang {
+
+/// A node is ready when its inputs are there and what it contributes is here.
+void Leader::note_readiness(LinkId link) {
+  const std::string missing = exchange_.missing(link);
+  const std::string& inputs = roster_.find(link)->join.waits_for;
+  roster_.note_inputs(
+      link,
+      inputs.empty() && !missing.empty() ? "its " + missing + " to reach the leader" : inputs);
+}
+
+void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
+  carry_out(exchange_.take(link, contribute), now);
+  if (roster_.find(link) != nullptr) {
+    note_readiness(link);
+    try_start(now);
+  }
+}
+
+void Leader::carry_out(const ExchangeOutcomes& outcomes, Instant now) {
+  for (const ExchangeOutcome& outcome : outcomes) {
+    if (const auto* const handout = std::get_if<Handout>(&outcome)) {
+      for (const Merged& piece : handout->pieces) {
+        send(handout->links, piece);
+      }
+    } else if (const auto* const breach = std::get_if<Breach>(&outcome);
+               breach != nullptr && breach->link != kOwnLink) {
+      handle(LinkLost{breach->link, breach->why}, now);
+      actions_.emplace_back(Drop{breach->link});
+    } else {
+      give_up_exchange(breach != nullptr ? breach->why : std::get<NoResult>(outcome).why, now);
+    }
+  }
+}
+
+void Leader::give_up_exchange(const std::string& why, Instant now) {
+  JobEnd end = make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why);
+  if (state_ == State::Running) {
+    end_attempt(std::move(end), SIGTERM, now);
+  } else if (state_ == State::Gathering) {
+    conclude(std::move(end), now);
+  }
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,93 @@
+// What a hostile agent contributes: pieces that do not fit, values that do not unpack, rounds that cannot
+// be. The first byte says how the frames are torn; the frames follow, from three agents in turn.
+#include "gang/decide/exchange.hpp"
+
+#include "fuzz.hpp"
+#include "gang/decide/contributions.hpp"
+#include "gang/decide/encoding.hpp"
+#include "gang/wire/frame.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace muster::fuzz {
+namespace {
+
+using gang::LinkId;
+
+constexpr std::size_t kMostHeld = 100'000;
+constexpr LinkId kAgents = 3;
+
+gang::ExchangeKeys keys() {
+  return {{"a", gang::Phase::BeforeStart, 40'000, 60'000, gang::all_parts},
+          {"b", gang::Phase::WhileRunning, 40'000, 60'000, gang::all_parts}};
+}
+
+/// What everybody is sent can be put together, and has the limit of its key.
+void check(const gang::Handout& handout) {
+  gang::Contributions agent(keys());
+  (void)agent.start(handout.pieces.front().piece.id.attempt);
+  for (std::size_t i = 0; i < handout.pieces.size(); ++i) {
+    const auto value = agent.take(handout.pieces[i]);
+    require(value.has_value(), "what the leader sends fits");
+    require(value->has_value() == (i + 1 == handout.pieces.size()), "the last piece is the last");
+    require(!*value || (*value)->bytes.size() <= 60'000, "a result has its limit");
+  }
+}
+
+/// Returns false when nothing follows any more.
+bool take(gang::Exchange& exchange, LinkId link, const gang::Contribute& contribute) {
+  for (const gang::ExchangeOutcome& outcome : exchange.take(link, contribute)) {
+    if (std::holds_alternative<gang::NoResult>(outcome)) {
+      return false;
+    }
+    if (const auto* const breach = std::get_if<gang::Breach>(&outcome)) {
+      require(breach->link == link && !breach->why.empty(), "who breaks the rules is told why");
+      (void)exchange.forget(link);
+    } else {
+      check(std::get<gang::Handout>(outcome));
+    }
+  }
+  require(exchange.held() <= kMostHeld, "what is held has its limit");
+  return true;
+}
+
+void contribute(std::string_view bytes, std::size_t piece) {
+  gang::Exchange exchange(keys(), kMostHeld);
+  std::vector<gang::ExchangeNode> nodes;
+  for (LinkId link = 0; link < kAgents; ++link) {
+    exchange.add(link, {"a"});
+    nodes.push_back({link, "host"});
+  }
+  (void)exchange.begin(0, nodes);
+  gang::FrameReader reader(gang::kMostMessageBytes);
+  LinkId link = 0;
+  while (!bytes.empty()) {
+    reader.feed(bytes.substr(0, piece));
+    bytes.remove_prefix(std::min(piece, bytes.size()));
+    for (auto next = reader.next(); next && *next; next = reader.next()) {
+      const auto message = gang::decode(**next);
+      const auto* const found = message ? std::get_if<gang::Contribute>(&*message) : nullptr;
+      if (found != nullptr && !take(exchange, link++ % kAgents, *found)) {
+        return;
+      }
+    }
+  }
+  (void)exchange.begin(1, nodes);
+  exchange.end();
+  for (LinkId gone = 0; gone < kAgents; ++gone) {
+    (void)exchange.forget(gone);
+  }
+  require(exchange.held() == 0, "nothing is left of those who are gone");
+}
+
+}  // namespace
+}  // namespace muster::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes = muster::fuzz::text_of(data, size);
+  if (!bytes.empty()) {
+    muster::fuzz::contribute(bytes.substr(1), 1 + data[0]);
+  }
+  return 0;
+}

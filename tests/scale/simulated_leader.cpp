@@ -1,0 +1,116 @@
+// Values of random bytes, and a leader that has nothing else to do.
+#include "simulated_leader.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <random>
+#include <utility>
+
+namespace muster::scale {
+namespace {
+
+constexpr std::size_t kMostOfNode = std::size_t{1} << 20U;
+constexpr std::size_t kMostMerged = std::size_t{16} << 20U;
+
+/// Looks at every byte, and makes a few of them all.
+Result<std::string> digest(const std::vector<gang::NodePart>& parts) {
+  std::size_t sum = 0;
+  for (const gang::NodePart& part : parts) {
+    sum = sum * 31 + std::hash<std::string_view>{}(part.bytes);
+  }
+  return std::to_string(sum);
+}
+
+}  // namespace
+
+gang::ExchangeKeys exchange_keys(const Values& values) {
+  return {{"values",
+           gang::Phase::BeforeStart,
+           kMostOfNode,
+           kMostMerged,
+           values.has_all_parts ? gang::Merge(gang::all_parts) : gang::Merge(digest)}};
+}
+
+gang::Contributed contribution_of(int node, const Values& values) {
+  std::mt19937 random(static_cast<std::mt19937::result_type>(node));
+  std::string bytes(static_cast<std::size_t>(values.bytes), '\0');
+  for (char& byte : bytes) {
+    byte = static_cast<char>(random());
+  }
+  return {"values", std::move(bytes), {}};
+}
+
+gang::Policy simulated_policy(int agents, int node, std::uint16_t port) {
+  gang::Policy policy;
+  policy.seed = static_cast<std::uint64_t>(node) << 32U;
+  policy.host = "127.0.0.1";
+  policy.port = port;
+  policy.version = "simulated";
+  policy.job.least_nodes = policy.job.most_nodes = agents + 1;
+  policy.job.mode = "torchrun";
+  policy.node.rank = NodeRank{node};
+  policy.node.host = "host-" + std::to_string(node);
+  return policy;
+}
+
+std::vector<std::string> leader_command(int agents,
+                                        std::uint16_t port,
+                                        const Values& values,
+                                        bool is_encrypted) {
+  std::vector<std::string> command = {"/proc/self/exe",
+                                      "--lead-at",
+                                      std::to_string(port),
+                                      "--agents",
+                                      std::to_string(agents),
+                                      "--contribute",
+                                      std::to_string(values.bytes)};
+  if (values.has_all_parts) {
+    command.emplace_back("--all-parts");
+  }
+  if (is_encrypted) {
+    command.emplace_back("--encrypted");
+  }
+  return command;
+}
+
+int lead(int agents,
+         std::uint16_t port,
+         const Values& values,
+         std::shared_ptr<const gang::GangKey> key) {
+  boost::asio::io_context io{1};
+  std::unique_ptr<gang::Gang> gang;
+  int code = 0;
+  gang::GangSetup setup;
+  setup.lead = gang::Lead::Always;
+  setup.key = std::move(key);
+  setup.policy = simulated_policy(agents, 0, port);
+  setup.policy.options.restarts.max_restarts = 1;
+  setup.policy.keys = exchange_keys(values);
+  gang::GangCallbacks callbacks;
+  callbacks.start_attempt = [&](const gang::Start& start, const gang::Exchanged& /*merged*/) {
+    if (start.placement.attempt == 1) {
+      gang::Succeeded worker;
+      worker.pid = 1;
+      worker.is_last = true;
+      gang->notify(gang::WorkerSucceeded{worker});
+      gang->notify(gang::AttemptOver{});
+    }
+  };
+  callbacks.stop_attempt = [&](const gang::StopAttempt& /*stop*/) {
+    gang->notify(gang::AttemptOver{});
+  };
+  callbacks.pass_signal = [](int /*signal*/) {};
+  callbacks.kill_attempt = [] {};
+  callbacks.reserve_port = [] { return Result<std::uint16_t>(std::uint16_t{0}); };
+  callbacks.leave = [&](const JobEnd& end) { code = end.exit_code; };
+  callbacks.done = [&] { io.stop(); };
+  gang = std::make_unique<gang::Gang>(io, std::move(setup), std::move(callbacks));
+  if (values.bytes > 0 && !gang->contribute(contribution_of(0, values))) {
+    return 1;
+  }
+  gang->start();
+  io.run();
+  return code;
+}
+
+}  // namespace muster::scale

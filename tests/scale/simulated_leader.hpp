@@ -1,0 +1,41 @@
+#pragma once
+
+// A leader of the simulation's own, for values that no muster exchanges: a gang without workers.
+
+#include <muster/gang/gang.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster::scale {
+
+/// What the nodes bring together before each start.
+struct Values {
+  int bytes = 0;               ///< of each agent; 0: nothing
+  bool has_all_parts = false;  ///< everybody gets the parts of all; else a digest of them
+};
+
+[[nodiscard]] gang::ExchangeKeys exchange_keys(const Values& values);
+
+/// So many bytes that no compression makes smaller, others for each node.
+[[nodiscard]] gang::Contributed contribution_of(int node, const Values& values);
+
+/// The job as all simulated nodes know it.
+[[nodiscard]] gang::Policy simulated_policy(int agents, int node, std::uint16_t port);
+
+/// This program as such a leader.
+[[nodiscard]] std::vector<std::string> leader_command(int agents,
+                                                      std::uint16_t port,
+                                                      const Values& values,
+                                                      bool is_encrypted);
+
+/// Leads a job of so many agents and itself: a first attempt until it is told to stop, a second one that
+/// succeeds at once. Returns the exit code.
+[[nodiscard]] int lead(int agents,
+                       std::uint16_t port,
+                       const Values& values,
+                       std::shared_ptr<const gang::GangKey> key);
+
+}  // namespace muster::scale
