@@ -138,7 +138,8 @@ def test_a_node_that_contributes_too_much_is_cut_off_with_the_key_and_the_size(g
         peer.wait_for_end()
 
     job.jobs[0].err.wait_for("left: it sent 1000000 bytes under 'ports', expected at most")
-    job.end()
+    job.jobs[0].signal(15)
+    job.assert_codes(143)
 
 
 def test_ranks_follow_the_slots_of_each_node(gang):
