@@ -1,7 +1,9 @@
 // Everything that answers a question instead of running a job.
 #include "explain.hpp"
 
+#include <muster/base/yaml.hpp>
 #include <muster/front_end/front_end.hpp>
+#include <muster/logs/messages.hpp>
 #include <muster/options/typed_settings.hpp>
 
 #include <unistd.h>
@@ -71,6 +73,20 @@ Result<int> print(const Result<std::string>& text) {
     rest.remove_prefix(taken > 0 ? static_cast<std::size_t>(taken) : 0);
   }
   return 0;
+}
+
+void say_notices(const CommandLine& line) {
+  if (line.command == Command::Run) {
+    return;
+  }
+  for (const std::string& notice : line.notices) {
+    say_info(notice);
+  }
+}
+
+Result<int> show_plan(const LaunchPlan& plan, bool is_json) {
+  const json::value document = to_document(plan);
+  return print(is_json ? pretty_json(document) : to_yaml(document));
 }
 
 Result<int> explain(const LaunchPlan& plan) {

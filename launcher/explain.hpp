@@ -16,6 +16,12 @@ namespace muster {
 /// Writes to standard output. Returns the exit code 0, or an error when it cannot be written.
 [[nodiscard]] Result<int> print(const Result<std::string>& text);
 
+/// Says what is done otherwise than asked for. A job says that itself, when it starts.
+void say_notices(const CommandLine& line);
+
+/// `muster plan`: the plan as the document that is promised, as JSON or YAML.
+[[nodiscard]] Result<int> show_plan(const LaunchPlan& plan, bool is_json);
+
 /// `muster explain`: what was detected, each value with its source, as a table.
 [[nodiscard]] Result<int> explain(const LaunchPlan& plan);
 

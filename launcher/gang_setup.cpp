@@ -48,22 +48,13 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
   return std::make_shared<const gang::GangKey>(std::move(*key));
 }
 
-NodeFacts facts_of_node(const Cluster& cluster, const RunOptions& options) {
-  NodeFacts node = cluster.node;
-  node.host = options.host_name;
-  node.grace = options.grace;
-  return node;
-}
-
 }  // namespace
 
-Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
-                                        const gang::GangOptions& gang_options,
-                                        const RunOptions& options) {
+Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options) {
   gang::GangSetup setup;
   setup.lead = who_leads(cluster);
   if (cluster.job.most_nodes > 1) {
-    auto key = make_key(gang_options, cluster);
+    auto key = make_key(options, cluster);
     if (!key) {
       return key.error();
     }
@@ -71,8 +62,8 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
   }
   gang::Policy& policy = setup.policy;
   policy.job = cluster.job;
-  policy.node = facts_of_node(cluster, options);
-  policy.options = gang_options;
+  policy.node = cluster.node;
+  policy.options = options;
   policy.options.token.clear();  // it is in the key
   policy.version = MUSTER_VERSION;
   policy.host = cluster.master_address;

@@ -11,8 +11,7 @@ namespace muster {
 /// How this node meets the others of the job. Reads the token file. Fails when the token cannot be
 /// read or is too short, blaming what named it.
 [[nodiscard]] Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
-                                                      const gang::GangOptions& gang_options,
-                                                      const RunOptions& options);
+                                                      const gang::GangOptions& options);
 
 /// A job of one node that nobody else takes part in: a worker of another launcher.
 [[nodiscard]] gang::GangSetup make_lone_setup(const RunOptions& options);

@@ -9,11 +9,7 @@ namespace muster {
 namespace {
 
 /// Reads where CPUs and accelerators are, but only for a job that is to be bound to them.
-Result<> bind_job(JobRequest& job,
-                  const std::optional<BindingOptions>& options,
-                  std::string_view mode,
-                  const Snapshot& snapshot,
-                  int workers) {
+Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options) {
   if (!options) {
     return {};
   }
@@ -21,11 +17,14 @@ Result<> bind_job(JobRequest& job,
   if (!topology) {
     return topology.error();
   }
-  auto binding = decide_binding(binding_request(*options, mode), *topology, snapshot, workers);
+  auto binding = decide_binding(binding_request(*options, input.mode.mode.name),
+                                *topology,
+                                input.snapshot,
+                                input.cluster.node.slots);
   if (!binding) {
     return binding.error();
   }
-  job.binding = std::move(*binding);
+  input.job.binding = std::move(*binding);
   return {};
 }
 
@@ -37,52 +36,73 @@ void pass_stop_signals(ChosenMode& mode, const Options& options) {
   }
 }
 
-}  // namespace
-
-Result<Planned> plan_job(const CommandLine& line, Options& options, const Snapshot& snapshot) {
-  JobRequest& job = options.job;
-  if (options.is_worker_already) {
-    Planned planned{make_worker_plan(job, snapshot), std::nullopt, std::nullopt};
-    for (const Source& source : options.ignored) {
-      planned.plan.remarks.push_back("ignoring " + source.name + ": this is a worker already");
-    }
-    return planned;
+/// A process that another launcher has placed already: only what has no effect is to be said.
+Planned plan_worker(const Options& options, const Snapshot& snapshot) {
+  Planned planned{make_worker_plan(options.job, snapshot), std::nullopt};
+  for (const Source& source : options.ignored) {
+    planned.plan.remarks.push_back("ignoring " + source.name + ": this is a worker already");
   }
+  return planned;
+}
+
+Result<ChosenMode> find_mode(const CommandLine& line,
+                             const Options& options,
+                             const Snapshot& snapshot) {
   auto mode = choose_mode(line.settings, snapshot);
   if (!mode) {
-    return mode.error();
+    return mode;
   }
   if (auto checked = check_services(mode->mode); !checked) {
     return checked.error();
   }
   add_worker_arguments(mode->mode, line);
   pass_stop_signals(*mode, options);
+  return mode;
+}
+
+Result<Cluster> find_cluster(const CommandLine& line,
+                             const ModeTemplate& mode,
+                             const JobRequest& job,
+                             const Snapshot& snapshot) {
   const auto request = read_cluster_request(line.settings);
   if (!request) {
     return request.error();
   }
-  const auto cluster = describe_cluster(
-      snapshot,
-      *request,
-      {mode->mode.name, mode->mode.digest, roles_to_be_given(mode->mode), job.success_roles});
+  return describe_cluster(
+      snapshot, *request, {mode.name, mode.digest, roles_to_be_given(mode), job.success_roles});
+}
+
+}  // namespace
+
+Result<Planned> plan_job(const CommandLine& line,
+                         const Options& options,
+                         const Snapshot& snapshot) {
+  if (options.is_worker_already) {
+    return plan_worker(options, snapshot);
+  }
+  auto mode = find_mode(line, options, snapshot);
+  if (!mode) {
+    return mode.error();
+  }
+  auto cluster = find_cluster(line, mode->mode, options.job, snapshot);
   if (!cluster) {
     return cluster.error();
   }
-  if (auto checked = check_job(job, *cluster, *mode, snapshot); !checked) {
+  PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
+  if (auto checked = check_job(input.job, input.cluster, input.mode, snapshot); !checked) {
     return checked.error();
   }
-  if (auto bound = bind_job(job, options.binding, mode->mode.name, snapshot, cluster->node.slots);
-      !bound) {
+  if (auto bound = bind_job(input, options.binding); !bound) {
     return bound.error();
   }
-  Planned planned{make_plan(*cluster, *mode, job, snapshot), *cluster, *mode};
-  if (auto checked = check_sizes(planned.plan); !checked) {
+  LaunchPlan plan = make_plan(input);
+  if (auto checked = check_sizes(plan); !checked) {
     return checked.error();
   }
-  for (std::string& remark : front_end_remarks(line, *cluster)) {
-    planned.plan.remarks.push_back(std::move(remark));
+  for (std::string& remark : front_end_remarks(line, input.cluster)) {
+    plan.remarks.push_back(std::move(remark));
   }
-  return planned;
+  return Planned{std::move(plan), std::move(input)};
 }
 
 }  // namespace muster

@@ -5,8 +5,6 @@
 #include "options.hpp"
 #include "requests.hpp"
 
-#include <muster/cluster/cluster.hpp>
-#include <muster/mode/mode_template.hpp>
 #include <muster/plan/launch_plan.hpp>
 
 #include <optional>
@@ -16,13 +14,12 @@ namespace muster {
 /// Who runs where with what, as far as it is known before the nodes have met.
 struct Planned {
   LaunchPlan plan;
-  std::optional<Cluster> cluster;  ///< empty: a worker of another launcher
-  std::optional<ChosenMode> mode;
+  std::optional<PlanInput> input;  ///< what it was made from; empty: a worker of another launcher
 };
 
-/// Decides who runs where. Completes the job by the CPUs to which its workers are bound, if they are.
+/// Decides who runs where.
 [[nodiscard]] Result<Planned> plan_job(const CommandLine& line,
-                                       Options& options,
+                                       const Options& options,
                                        const Snapshot& snapshot);
 
 }  // namespace muster

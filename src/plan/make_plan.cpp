@@ -225,11 +225,8 @@ Placement assume_placement(const Cluster& cluster) {
   return placement;
 }
 
-LaunchPlan make_plan(const Cluster& cluster,
-                     const Placement& placement,
-                     const ChosenMode& chosen,
-                     const JobRequest& job,
-                     const Snapshot& snapshot) {
+LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
+  const auto& [cluster, chosen, job, snapshot] = input;
   LaunchPlan plan = start_plan(cluster, placement);
   plan.mode = chosen.mode.name;
   plan.decisions.push_back({"mode", plan.mode, chosen.source.name});
@@ -267,11 +264,8 @@ LaunchPlan make_plan(const Cluster& cluster,
   return plan;
 }
 
-LaunchPlan make_plan(const Cluster& cluster,
-                     const ChosenMode& chosen,
-                     const JobRequest& job,
-                     const Snapshot& snapshot) {
-  return make_plan(cluster, assume_placement(cluster), chosen, job, snapshot);
+LaunchPlan make_plan(const PlanInput& input) {
+  return make_plan(input, assume_placement(input.cluster));
 }
 
 LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {

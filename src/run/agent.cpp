@@ -180,7 +180,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   if (const auto ports = merged.find(ports_key().name); ports != merged.end()) {
     placement.ports = read_ports(ports->second).value();  // written by the same program
   }
-  LaunchPlan plan = input_.job.plan_for(placement);
+  LaunchPlan plan = input_.job.of_attempt(placement);
   fill_late_values(plan, {{"run_dir", input_.run_folder}});
   say_start(plan, placement);
   const AttemptInput input{input_.options,
@@ -282,7 +282,7 @@ Result<std::uint16_t> Agent::reserve_port() {
 
 std::unique_ptr<Services> Agent::make_services() const {
   return std::make_unique<Services>(input_.job.plan.services,
-                                    ServiceInput{input_.job.worker_port, input_.run_folder});
+                                    ServiceInput{input_.job.worker_port(), input_.run_folder});
 }
 
 /// What the nodes of a job bring together: a line for each key.

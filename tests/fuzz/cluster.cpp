@@ -127,7 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (cluster->job.most_nodes < 10 && cluster->node.slots < 10) {
     static const ChosenMode mode = *choose_mode({});
-    fuzz::check(make_plan(*cluster, mode, job, given.snapshot));
+    fuzz::check(make_plan({*cluster, mode, job, given.snapshot}));
   }
   return 0;
 }

@@ -147,7 +147,7 @@ json::object document_of(const LaunchPlan& plan) {
 /// What the same mode gives to the same nodes when the user asks for nothing. Nothing is implied in a
 /// template of the user's own.
 Lines implied_lines(const Planned& planned, const Case& given) {
-  if (given.is_full || !planned.cluster) {
+  if (given.is_full || !planned.input) {
     return {};
   }
   Settings settings;
@@ -156,7 +156,7 @@ Lines implied_lines(const Planned& planned, const Case& given) {
   if (!mode) {
     return {};
   }
-  Cluster cluster = *planned.cluster;
+  Cluster cluster = planned.input->cluster;
   cluster.job.endpoints.clear();  // no decision tells them, so the processes must
   cluster.has_task_config = false;
   JobRequest job;
@@ -165,7 +165,7 @@ Lines implied_lines(const Planned& planned, const Case& given) {
   snapshot.host_name = given.snapshot.host_name;
   snapshot.working_directory = given.snapshot.working_directory;
   snapshot.cores = given.snapshot.cores;
-  return lines_of_processes(document_of(make_plan(cluster, *mode, job, snapshot)));
+  return lines_of_processes(document_of(make_plan({cluster, *mode, job, snapshot})));
 }
 
 /// "> FIELD", up to the colon behind it.

@@ -106,20 +106,21 @@ struct LaunchPlan {
 /// Fails when a text is longer than the system passes to a process, such as the list of 10,000 hosts.
 [[nodiscard]] Result<> check_sizes(const LaunchPlan& plan);
 
+/// All that a plan is made from but for the placement.
+struct PlanInput {
+  Cluster cluster;
+  ChosenMode mode;
+  JobRequest job;
+  Snapshot snapshot;
+};
+
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
 /// on all that the placement does not say. Within a role, global ranks are contiguous on a node and
 /// follow node rank. If no role of the template decides success, all of them do.
-[[nodiscard]] LaunchPlan make_plan(const Cluster& cluster,
-                                   const Placement& placement,
-                                   const ChosenMode& chosen,
-                                   const JobRequest& job,
-                                   const Snapshot& snapshot);
+[[nodiscard]] LaunchPlan make_plan(const PlanInput& input, const Placement& placement);
 
 /// The same for the assumed placement.
-[[nodiscard]] LaunchPlan make_plan(const Cluster& cluster,
-                                   const ChosenMode& chosen,
-                                   const JobRequest& job,
-                                   const Snapshot& snapshot);
+[[nodiscard]] LaunchPlan make_plan(const PlanInput& input);
 
 /// How many processes that listen a node may get, whatever its rank and however many nodes take part
 /// (but not fewer than the least).

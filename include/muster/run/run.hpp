@@ -49,14 +49,21 @@ struct RunOptions {
 
 /// The part of a job that this node has.
 struct JobPlan {
-  LaunchPlan plan;  ///< as far as it is known before the nodes have met
-  /// The plan of one attempt, with what the gang has decided.
-  std::function<LaunchPlan(const Placement& placement)> plan_for;
-  std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one each time
+  LaunchPlan plan;                 ///< as far as it is known before the nodes have met
+  std::optional<PlanInput> input;  ///< what it was made from; empty: nothing is left to decide
   gang::GangSetup gang;
   std::vector<Input> inputs;  ///< without which nothing is started
   /// For processes of this node that listen, whatever rank it gets and however many nodes there are.
   int ports_to_reserve = 0;
+
+  /// The plan of one attempt, with what the gang has decided.
+  [[nodiscard]] LaunchPlan of_attempt(const Placement& placement) const {
+    return input ? make_plan(*input, placement) : plan;
+  }
+  /// Fixed by the user; empty: a fresh one each time.
+  [[nodiscard]] std::optional<std::uint16_t> worker_port() const {
+    return input ? input->cluster.worker_port : std::nullopt;
+  }
 };
 
 /// Runs the workers of this node to their end and returns the exit code of the program. Splits the

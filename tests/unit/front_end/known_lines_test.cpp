@@ -257,7 +257,7 @@ void expect_plan(const Planned& expected) {
   add_worker_arguments(mode->mode, *line);
   const auto cluster = describe_cluster(snapshot, line->settings);
   ASSERT_TRUE(cluster) << expected.project << ": " << cluster.error().message;
-  const LaunchPlan plan = make_plan(*cluster, *mode, *job, snapshot);
+  const LaunchPlan plan = make_plan({*cluster, *mode, *job, snapshot});
 
   EXPECT_EQ(plan.nodes, expected.nodes) << expected.project;
   EXPECT_EQ(plan.has_node_rank, expected.node_rank.has_value()) << expected.project;

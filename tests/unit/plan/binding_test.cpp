@@ -344,10 +344,10 @@ TEST(BoundPlan, BindsWhoStandsForADeviceAndWhoIsNamed) {
   worker.environment.emplace_back("THREADS", "{cores_per_worker}");
 
   const LaunchPlan plan = make_plan(
-      cluster_of({2}, 0),
-      mode_of({role("scheduler", RoleCount::PerJob), worker, role("logger", RoleCount::PerNode)}),
-      job,
-      surroundings());
+      {cluster_of({2}, 0),
+       mode_of({role("scheduler", RoleCount::PerJob), worker, role("logger", RoleCount::PerNode)}),
+       job,
+       surroundings()});
 
   ASSERT_EQ(plan.workers.size(), 4U);
   EXPECT_EQ(plan.workers[0].binding->cpus, std::vector<int>({3}));
@@ -371,7 +371,7 @@ TEST(BoundPlan, SaysWhenNoProcessCanBeBound) {
   job.binding.emplace();
 
   const LaunchPlan plan = make_plan(
-      cluster_of({2}, 0), mode_of({role("whole", RoleCount::PerNode)}), job, surroundings());
+      {cluster_of({2}, 0), mode_of({role("whole", RoleCount::PerNode)}), job, surroundings()});
 
   EXPECT_EQ(
       plan.remarks.back(),

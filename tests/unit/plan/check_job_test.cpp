@@ -83,7 +83,7 @@ TEST(CheckSizes, RefusesWhatTheSystemWouldNotPass) {
   const auto checked_with = [&](std::size_t bytes) {
     worker.environment.emplace_back("LIST", std::string(bytes, 'x'));
     const auto plan =
-        make_plan(cluster_of({1}, 0), mode_of({worker}), job_of({"train"}), surroundings());
+        make_plan({cluster_of({1}, 0), mode_of({worker}), job_of({"train"}), surroundings()});
     worker.environment.pop_back();
     return check_sizes(plan);
   };
@@ -98,8 +98,10 @@ TEST(CheckSizes, RefusesWhatTheSystemWouldNotPass) {
 TEST(MakePlan, FillsTheUsersArgumentsWhenAsked) {
   JobRequest job = job_of({"train", "--id={global_rank}", "{x}", "{\"a\": {}}", "{worker_port}"});
   const auto argv_of_the_second = [&] {
-    return make_plan(
-               cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings())
+    return make_plan({cluster_of({2}, 0),
+                      mode_of({role("w", RoleCount::PerDevice)}),
+                      job,
+                      surroundings()})
         .workers[1]
         .argv;
   };
@@ -117,7 +119,7 @@ TEST(MakePlan, FillsTheLocalRankAsTorchrunDoes) {
   JobRequest job = job_of({"train", "--gpu=${local_rank}-${local_rank}", "${rank}"});
   job.fills_local_rank = true;
   const auto plan = make_plan(
-      cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings());
+      {cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings()});
 
   EXPECT_EQ(plan.workers[1].argv, (std::vector<std::string>{"train", "--gpu=1-1", "${rank}"}));
 }
@@ -127,10 +129,10 @@ TEST(MakePlan, ShowsEachWorkerItsOwnDevice) {
   job.masks_devices = true;
   RoleTemplate worker = role("w", RoleCount::PerDevice);
   worker.environment.emplace_back("LOCAL_RANK", "{visible_local_rank}");
-  const auto plan = make_plan(cluster_of({2}, 0),
-                              mode_of({worker}),
-                              job,
-                              surroundings({{"CUDA_VISIBLE_DEVICES", "5,GPU-7"}}));
+  const auto plan = make_plan({cluster_of({2}, 0),
+                               mode_of({worker}),
+                               job,
+                               surroundings({{"CUDA_VISIBLE_DEVICES", "5,GPU-7"}})});
 
   EXPECT_EQ(plan.workers[0].environment.at("CUDA_VISIBLE_DEVICES"), "5");
   EXPECT_EQ(plan.workers[1].environment.at("CUDA_VISIBLE_DEVICES"), "GPU-7");
@@ -142,10 +144,10 @@ TEST(MakePlan, ShowsNoDeviceToWhomTheTemplateShowsNone) {
   job.masks_devices = true;
   RoleTemplate server = role("ps", RoleCount::PerDevice);
   server.environment.emplace_back("CUDA_VISIBLE_DEVICES", "-1");
-  const auto plan = make_plan(cluster_of({1}, 0),
-                              mode_of({server, role("scheduler", RoleCount::PerJob)}),
-                              job,
-                              surroundings());
+  const auto plan = make_plan({cluster_of({1}, 0),
+                               mode_of({server, role("scheduler", RoleCount::PerJob)}),
+                               job,
+                               surroundings()});
 
   EXPECT_EQ(plan.workers[0].environment.at("CUDA_VISIBLE_DEVICES"), "-1");
   EXPECT_FALSE(plan.workers[1].environment.contains("CUDA_VISIBLE_DEVICES"));
@@ -157,7 +159,7 @@ TEST(MakePlan, MasksTheDevicesThatTheNodeHas) {
   Snapshot node = surroundings({{"CUDA_VISIBLE_DEVICES", ""}});  // as an image may have it
   node.devices.ascend = 8;
   const auto plan =
-      make_plan(cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, node);
+      make_plan({cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, node});
 
   EXPECT_EQ(plan.workers[1].environment.at("ASCEND_RT_VISIBLE_DEVICES"), "1");
 }
@@ -169,7 +171,7 @@ TEST(MakePlan, SetsWhatDependsOnAParameterOnlyWhenItIsGiven) {
   ChosenMode chosen = mode_of({worker});
   const auto environment_with = [&](const std::string& table) {
     chosen.parameters["table"] = {table, from_flag("--set")};
-    return make_plan(cluster_of({1}, 0), chosen, job_of({"train"}), surroundings()).workers[0];
+    return make_plan({cluster_of({1}, 0), chosen, job_of({"train"}), surroundings()}).workers[0];
   };
   EXPECT_FALSE(environment_with("").environment.contains("TABLE"));
   EXPECT_EQ(environment_with("").unset, (std::vector<std::string>{"TABLE", "OTHER"}));
@@ -185,7 +187,7 @@ TEST(MakePlan, AppendsTheTemplatesArguments) {
   const auto argv = [&](std::vector<int> slots, bool has_task_config) {
     Cluster cluster = cluster_of(std::move(slots), 0);
     cluster.has_task_config = has_task_config;
-    return make_plan(cluster, mode_of({worker}), job, surroundings()).workers[0].argv;
+    return make_plan({cluster, mode_of({worker}), job, surroundings()}).workers[0].argv;
   };
   using Words = std::vector<std::string>;
   EXPECT_EQ(argv({1}, false), (Words{"train", "--a"}));

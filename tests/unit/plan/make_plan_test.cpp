@@ -11,7 +11,7 @@ using Lines = std::vector<std::string>;
 
 LaunchPlan plan_of(const std::vector<int>& slots, int node_rank, std::vector<RoleTemplate> roles) {
   return make_plan(
-      cluster_of(slots, node_rank), mode_of(std::move(roles)), job_of({"train"}), surroundings());
+      {cluster_of(slots, node_rank), mode_of(std::move(roles)), job_of({"train"}), surroundings()});
 }
 
 // Ranks
@@ -90,7 +90,7 @@ TEST(MakePlan, RemembersWhichRolesDecide) {
 // Environment
 
 LaunchPlan torchrun_plan(const Cluster& cluster, const Snapshot& snapshot) {
-  return make_plan(cluster, *choose_mode({}), job_of({"train"}), snapshot);
+  return make_plan({cluster, *choose_mode({}), job_of({"train"}), snapshot});
 }
 
 TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
@@ -258,11 +258,11 @@ TEST(MakePlan, BelievesThePlacementAndNotTheCluster) {
   shown.environment.emplace_back(
       "SEEN", "{attempt}/{max_restarts} {node_rank}/{nodes} {master_address}:{worker_port}");
   const LaunchPlan plan = make_plan(
-      cluster_of({8, 8, 8, 8}, 1),
-      decided_placement(),
-      mode_of({shown, role("server", RoleCount::PerNode), role("chief", RoleCount::PerJob)}),
-      job_of({"train"}),
-      surroundings());
+      {cluster_of({8, 8, 8, 8}, 1),
+       mode_of({shown, role("server", RoleCount::PerNode), role("chief", RoleCount::PerJob)}),
+       job_of({"train"}),
+       surroundings()},
+      decided_placement());
 
   EXPECT_EQ(described(plan),
             (Lines{"worker 12: role 12/13, local 0/2", "server 15: role 2/3, local 1/2"}));
@@ -290,10 +290,10 @@ TEST(MakePlan, LetsAllWorkersDecideWhereNoRoleDoes) {
 TEST(MakePlan, AppendsTheTemplatesArgumentsToTheProgram) {
   RoleTemplate worker = role("worker", RoleCount::PerDevice);
   worker.arguments = {"--rank={global_rank}", "--size", "{world_size}"};
-  const LaunchPlan plan = make_plan(cluster_of({2, 2}, 1),
-                                    mode_of({worker}),
-                                    job_of({"train", "--lr", "{global_rank}"}),
-                                    surroundings());
+  const LaunchPlan plan = make_plan({cluster_of({2, 2}, 1),
+                                     mode_of({worker}),
+                                     job_of({"train", "--lr", "{global_rank}"}),
+                                     surroundings()});
 
   EXPECT_EQ(plan.workers[1].argv,
             (std::vector<std::string>{"train", "--lr", "{global_rank}", "--rank=3", "--size", "4"}))
@@ -304,7 +304,7 @@ TEST(MakePlan, FillsTheFilesOfTheTemplate) {
   ChosenMode mode = mode_of({role("worker", RoleCount::PerDevice)});
   mode.mode.files = {
       {"{run_dir}/table.json", "0600", "{{\"nodes\": {nodes}, \"rank\": {node_rank}}}"}};
-  LaunchPlan plan = make_plan(cluster_of({2, 2}, 1), mode, job_of({"train"}), surroundings());
+  LaunchPlan plan = make_plan({cluster_of({2, 2}, 1), mode, job_of({"train"}), surroundings()});
   fill_late_values(plan, {{"run_dir", "/run/x"}});
 
   ASSERT_EQ(plan.files.size(), 1U);
@@ -320,7 +320,7 @@ TEST(MakePlan, NamesLogsByAttemptRoleAndGlobalRank) {
   JobRequest job = job_of({"train"});
   job.log_dir = "/logs";
   const LaunchPlan in_folder = make_plan(
-      cluster_of({2, 2}, 1), mode_of({role("ps", RoleCount::PerDevice)}), job, surroundings());
+      {cluster_of({2, 2}, 1), mode_of({role("ps", RoleCount::PerDevice)}), job, surroundings()});
   EXPECT_EQ(in_folder.workers[1].log, "/logs/attempt_0/ps_3");
 }
 
@@ -338,7 +338,7 @@ TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
                         {"BRACES", "{{run_dir}} {{worker_port}} {{{worker_port}}}"}};
   Cluster cluster = cluster_of({1}, 0);
   cluster.job.job_id = "{worker_port}";
-  LaunchPlan plan = make_plan(cluster, mode_of({worker}), job_of({"x"}), surroundings());
+  LaunchPlan plan = make_plan({cluster, mode_of({worker}), job_of({"x"}), surroundings()});
   fill_late_values(plan, {{"run_dir", "/run/x"}, {"worker_port", "4711"}});
 
   EXPECT_EQ(plan.workers[0].environment,

@@ -168,7 +168,7 @@ std::string config_in(const Cluster& cluster, bool is_decided, const Snapshot& s
   }
   Placement placement = assume_placement(cluster);
   placement.is_decided = is_decided;
-  const auto plan = make_plan(cluster, placement, chosen, job_of({"train"}), snapshot);
+  const auto plan = make_plan({cluster, chosen, job_of({"train"}), snapshot}, placement);
   return readable(plan.workers.at(0).environment.at("TF_CONFIG"));
 }
 
@@ -191,7 +191,7 @@ TEST(MakePlan, KnowsWhatProcessesOfOtherNodesWaitFor) {
   ChosenMode chosen{parameter_servers(), from_flag("--mode")};
   chosen.mode.roles[2].environment.emplace_back("PORT", "{worker_port}");
   const Cluster cluster = nodes_of(2, 0, {{"worker", 1}, {"ps", 1}});
-  const auto plan = make_plan(cluster, chosen, job_of({"train"}), surroundings());
+  const auto plan = make_plan({cluster, chosen, job_of({"train"}), surroundings()});
 
   ASSERT_EQ(plan.workers.size(), 1U);
   EXPECT_EQ(plan.workers[0].role, "worker");
@@ -217,7 +217,7 @@ std::string deciding(const std::vector<RoleSize>& roles, std::vector<std::string
   JobRequest job = job_of({"train"});
   job.success_roles = std::move(wanted);
   std::string names;
-  const auto plan = make_plan(nodes_of(1, 0, roles), chosen, job, surroundings());
+  const auto plan = make_plan({nodes_of(1, 0, roles), chosen, job, surroundings()});
   for (const WorkerPlan& worker : plan.workers) {
     names += worker.decides_success ? (names.empty() ? "" : ",") + worker.role : "";
   }

@@ -20,7 +20,7 @@ json::value document_of(const std::vector<std::string>& program) {
   cluster.decisions = {{"nodes.count", "2", "--nnodes"}};
   ChosenMode mode = mode_of({role("worker", RoleCount::PerDevice)});
   mode.mode.files = {{"a", "0640", "b"}};
-  return to_document(make_plan(cluster, mode, job_of(program), surroundings()));
+  return to_document(make_plan({cluster, mode, job_of(program), surroundings()}));
 }
 
 std::vector<std::string> shown_argv(const std::vector<std::string>& program) {
@@ -68,8 +68,11 @@ TEST(PlanDocument, HasNumbersWhereNumbersAreMeant) {
 TEST(PlanDocument, HasAPlaceholderForAPortThatIsChosenLater) {
   Cluster cluster = cluster_of({1}, 0);
   cluster.master_port.reset();
-  const json::value document = to_document(make_plan(
-      cluster, mode_of({role("worker", RoleCount::PerDevice)}), job_of({"train"}), surroundings()));
+  const json::value document =
+      to_document(make_plan({cluster,
+                             mode_of({role("worker", RoleCount::PerDevice)}),
+                             job_of({"train"}),
+                             surroundings()}));
 
   EXPECT_EQ(document.at("rendezvous").at("port"), "{worker_port}");
 }
@@ -77,8 +80,11 @@ TEST(PlanDocument, HasAPlaceholderForAPortThatIsChosenLater) {
 TEST(PlanDocument, HasNoRankWhereRanksGoByArrival) {
   Cluster cluster = cluster_of({2, 2}, 0);
   cluster.node.rank.reset();
-  const json::value document = to_document(make_plan(
-      cluster, mode_of({role("worker", RoleCount::PerDevice)}), job_of({"train"}), surroundings()));
+  const json::value document =
+      to_document(make_plan({cluster,
+                             mode_of({role("worker", RoleCount::PerDevice)}),
+                             job_of({"train"}),
+                             surroundings()}));
 
   EXPECT_EQ(document.at("nodes").at("rank"), nullptr);
   EXPECT_EQ(document.at("processes").at(1).at("global_rank"), 1) << "as if it were node 0";
@@ -91,7 +97,7 @@ TEST(PlanDocument, ShowsLateValuesAsTheTemplateWritesThem) {
   ChosenMode mode = mode_of({worker});
   mode.mode.files = {{"{run_dir}/a", "0640", "{worker_port}"}};
   const json::value document =
-      to_document(make_plan(cluster_of({1}, 0), mode, job_of({"x"}), surroundings()));
+      to_document(make_plan({cluster_of({1}, 0), mode, job_of({"x"}), surroundings()}));
 
   EXPECT_EQ(document.at("processes").at(0).at("env").at("AT"), "{run_dir}:{worker_port}");
   EXPECT_EQ(document.at("processes").at(0).at("argv").at(1), "--at={run_dir}");
@@ -104,8 +110,8 @@ TEST(PlanDocument, ShowsLateValuesAsTheTemplateWritesThem) {
 TEST(PlanDocument, MasksVariablesThatAreSecret) {
   RoleTemplate worker = role("worker", RoleCount::PerDevice);
   worker.environment = {{"HF_TOKEN", "hunter2"}, {"TOKENIZERS_PARALLELISM", "false"}};
-  const json::value document =
-      to_document(make_plan(cluster_of({1}, 0), mode_of({worker}), job_of({"x"}), surroundings()));
+  const json::value document = to_document(
+      make_plan({cluster_of({1}, 0), mode_of({worker}), job_of({"x"}), surroundings()}));
 
   EXPECT_EQ(document.at("processes").at(0).at("env"),
             (json::value{{"HF_TOKEN", "***"}, {"TOKENIZERS_PARALLELISM", "false"}}));
@@ -143,7 +149,7 @@ TEST(PlanDocument, IsValidUtf8WhateverBytesItIsMadeOf) {
   RoleTemplate worker = role("w\xFF", RoleCount::PerDevice);
   worker.environment = {{"E\xFF", "{job_id}"}};
   const std::string text = json::serialize(to_document(
-      make_plan(cluster, mode_of({worker}), job_of({"tr\xFF", "--token=\xC3"}), snapshot)));
+      make_plan({cluster, mode_of({worker}), job_of({"tr\xFF", "--token=\xC3"}), snapshot})));
 
   EXPECT_EQ(valid_utf8(text), text);
   EXPECT_NE(text.find("MUSTER_\xEF\xBF\xBD"), std::string::npos) << text;

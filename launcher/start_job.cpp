@@ -1,0 +1,70 @@
+// From the plan to the end of the job: what the run is given, and what is said when it is over.
+#include "start_job.hpp"
+
+#include "gang_setup.hpp"
+
+#include <muster/inputs/input.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/report/report.hpp>
+#include <muster/run/run.hpp>
+
+#include <unistd.h>
+
+namespace muster {
+namespace {
+
+/// The last words of the job: on the console, and in the file that --report names.
+void conclude(const Outcome& outcome, const std::optional<Sourced<std::string>>& report) {
+  if (report) {
+    if (const auto written = write_report(outcome, report->value); !written) {
+      say_warning(written.error().message);
+    }
+  }
+  for (const ReportLine& line : describe_outcome(outcome)) {
+    say(line.level, line.text);
+  }
+}
+
+/// How this node's part of the job is started, again and again if need be.
+Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
+  JobPlan job;
+  job.plan = std::move(planned.plan);
+  if (!planned.input) {
+    job.gang = make_lone_setup(options.run);
+    return job;
+  }
+  const PlanInput& input = *planned.input;
+  auto setup = make_gang_setup(input.cluster, options.gang);
+  if (!setup) {
+    return setup.error();
+  }
+  job.gang = std::move(*setup);
+  job.inputs = find_inputs(input.mode, input.cluster, input.snapshot);
+  job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
+  job.input = std::move(planned.input);
+  return job;
+}
+
+}  // namespace
+
+Result<int> start_job(Planned planned,
+                      const Options& options,
+                      const Inherited& inherited,
+                      const Snapshot& snapshot) {
+  const auto level = options.is_verbose ? Level::Debug : Level::Info;
+  set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
+  const auto job = make_job_plan(std::move(planned), options);
+  if (!job) {
+    return job.error();
+  }
+  if (options.report) {
+    if (auto prepared = prepare_report(*options.report); !prepared) {
+      return prepared.error();
+    }
+  }
+  return run(*job, options.run, inherited, snapshot.variables, [&](const Outcome& outcome) {
+    conclude(outcome, options.report);
+  });
+}
+
+}  // namespace muster
