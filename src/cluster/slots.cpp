@@ -9,21 +9,25 @@
 namespace muster {
 namespace {
 
-/// The number of workers that a platform gives is what its nodes have together, unless the user
-/// changes one of the two.
-Result<> check_total_of_platform(const Findings& findings, const Sourced<int>& slots) {
-  if (!findings.workers || is_given(slots.source) || !findings.nodes ||
-      is_given(findings.nodes->source)) {
-    return {};
-  }
+/// Where nobody says how many workers a node has, the number of all must be dealt evenly.
+Result<> check_shares(const Findings& findings,
+                      const Sourced<int>& total,
+                      const Sourced<int>& slots) {
   const long long together = static_cast<long long>(findings.nodes->value) * slots.value;
-  if (together == findings.workers->value) {
+  if (slots.source.kind != SourceKind::Default || together == total.value) {
     return {};
   }
-  return contradiction({std::to_string(findings.workers->value), findings.workers->source},
-                       {std::to_string(findings.nodes->value) + " x " + std::to_string(slots.value),
-                        part_of(findings.nodes->source, " x " + slots.source.name)},
-                       "both are the number of all workers");
+  return contradiction({std::to_string(total.value), total.source},
+                       nodes_as_written(findings),
+                       "they cannot have the same number each, and nothing says how many this has");
+}
+
+/// The number of workers that a platform gives, unless the user changes what its nodes have. All nodes go
+/// by it, even where this one has just its share: another may have fewer or more.
+std::optional<Sourced<int>> total_of_platform(const Findings& findings, const Sourced<int>& slots) {
+  const bool is_changed =
+      is_given(slots.source) || (findings.nodes && is_given(findings.nodes->source));
+  return is_changed ? std::nullopt : findings.workers;
 }
 
 /// As many nodes as there may be; one if this node has all workers.
@@ -79,10 +83,16 @@ Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapsh
 Result<> apply_total(Findings& findings,
                      const std::optional<Sourced<int>>& given,
                      const Sourced<int>& slots) {
-  if (!given) {
-    return check_total_of_platform(findings, slots);
+  const auto wanted = given ? given : total_of_platform(findings, slots);
+  if (!wanted) {
+    return {};
   }
-  const Sourced<int>& total = *given;
+  const Sourced<int>& total = *wanted;
+  if (!given) {
+    if (auto checked = check_shares(findings, total, slots); !checked) {
+      return checked;
+    }
+  }
   if (slots.value > total.value) {
     return contradiction(slots, total, "one node has no more workers than the job");
   }

@@ -15,8 +15,8 @@ namespace muster {
 /// platform's number of all workers is known, it is dealt to the nodes evenly.
 [[nodiscard]] Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot);
 
-/// The number of all workers that is given, and the number of nodes where nobody gives that. A
-/// platform's number must be what its nodes have together.
+/// The number of all workers, as it is given, else as the platform says; and the number of nodes where
+/// nobody gives that.
 [[nodiscard]] Result<> apply_total(Findings& findings,
                                    const std::optional<Sourced<int>>& given,
                                    const Sourced<int>& slots);

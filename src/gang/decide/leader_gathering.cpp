@@ -78,7 +78,8 @@ std::string Leader::describe_waiting(const std::string& how) const {
            describe_absent(roster_.seats());
   }
   const bool is_all = roster_.seated_slots() == *policy_.job.total_slots;
-  const std::string absent = describe_absent(roster_.end_of_seated());
+  const std::string absent =
+      describe_absent(std::max(policy_.job.least_nodes, roster_.end_of_seated()));
   return std::to_string(roster_.seated_slots()) + " of " + describe_size() + " " + how + ", on " +
          count_of(static_cast<std::size_t>(roster_.seated()), "node") +
          (is_all ? ", and their node ranks have a gap" : "") +
