@@ -5,14 +5,14 @@
 
 #include "contributions.hpp"
 #include "durations.hpp"
+#include "mention.hpp"
 #include "messages.hpp"
+#include "seeking.hpp"
+#include "touch.hpp"
 
 #include <muster/gang/policy.hpp>
-#include <muster/logs/messages.hpp>
 
 #include <chrono>
-#include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <variant>
@@ -76,10 +76,6 @@ struct PassSignal {
   int signal = 0;
 };
 struct KillAttempt {};
-struct Mention {
-  Level level = Level::Info;
-  std::string text;
-};
 /// The job is over for this agent: report and leave.
 struct Leave {
   JobEnd end;
@@ -158,12 +154,11 @@ class Participant {
   void dial();
   void seek(Instant now);
   void give_up(Instant now);
-  void report_seeking(Instant now);
   void lose_leader(const std::string& why, Instant now);
   void cut_off(std::string why, Instant now);
   void keep_in_touch(Instant now);
+  [[nodiscard]] bool may_be_replaced() const;
   [[nodiscard]] Instant must_be_gone() const;
-  [[nodiscard]] std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
   void leave(JobEnd end);
   void stop_attempt(int signal,
                     std::string reason,
@@ -172,38 +167,26 @@ class Participant {
     return state_ == State::Running || state_ == State::Stopping;
   }
   [[nodiscard]] JobEnd in_this_attempt(JobEnd end) const;
-  [[nodiscard]] std::chrono::milliseconds silence_limit() const;
-  [[nodiscard]] std::chrono::milliseconds beat_interval() const;
   void tell(Message message);
   void mention(Level level, std::string text);
+  void mention(std::optional<Mention> mention);
 
   Policy policy_;
   std::string leader_;     ///< "host:port", for messages
   std::string waits_for_;  ///< see `Preparing`
   Contributions contributions_;
+  Seeking seeking_;
+  Touch touch_;
   State state_ = State::Seeking;
   bool is_leader_ = false;
   bool is_linked_ = false;
   int attempt_ = 0;
-  bool was_admitted_ = false;
   bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
-  std::chrono::milliseconds heartbeat_timeout_;
-  std::optional<std::chrono::milliseconds> orphan_limit_;
   std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more
   std::optional<int> own_signal_;    ///< it reached this agent first
   int stop_signals_ = 0;
   std::optional<Failure> own_failure_;
-  std::string last_failure_;  ///< of dialling
-  int dials_ = 0;
   Instant started_;
-  Instant seeking_since_;
-  Instant deadline_;
-  std::optional<Instant> dial_at_;
-  Instant next_progress_;
-  Instant next_beat_;
-  Instant last_heard_;
-  Instant confirmed_;               ///< we sent what the leader answered last
-  std::deque<Instant> unanswered_;  ///< when those beats were sent that it has not answered yet
   ParticipantActions actions_;
 };
 

@@ -1,0 +1,105 @@
+// What an agent makes of what its leader says.
+#include "encoding.hpp"
+#include "participant.hpp"
+
+#include <csignal>
+
+namespace muster::gang {
+
+void Participant::handle(const FromLeader& received, Instant now) {
+  if (!is_linked_) {
+    return;
+  }
+  touch_.on_heard(now);
+  std::visit([&](const auto& message) { take(message, now); }, received.message);
+}
+
+void Participant::take(const Beat& /*beat*/, Instant /*now*/) {
+  touch_.on_answer();
+}
+
+void Participant::take(const Admitted& admitted, Instant now) {
+  touch_.on_admitted(admitted.heartbeat_timeout_seconds, now);
+  if (is_leader_) {
+    return;
+  }
+  mention(admitted.seat ? Level::Debug : Level::Info,
+          admitted.seat
+              ? "the leader at " + leader_ + " knows this node as node " + to_string(*admitted.seat)
+              : "this node is a spare: it waits until the job needs it");
+}
+
+void Participant::take(const Refused& refused, Instant now) {
+  actions_.emplace_back(HangUp{});
+  is_linked_ = false;
+  const std::string why = "the leader at " + leader_ + " refused this node: " + refused.reason;
+  if (has_run_) {
+    lose_leader("refused this node: " + refused.reason, now);
+  } else if (refused.may_retry) {
+    seek(now);
+    handle(DialFailed{why}, now);
+  } else {
+    leave(in_this_attempt(make_end(EndKind::NodeRefused, why)));
+  }
+}
+
+void Participant::take(const Waiting& waiting, Instant /*now*/) {
+  mention(Level::Info, waiting.progress);
+}
+
+void Participant::take(const Start& start, Instant now) {
+  const bool is_old = has_run_ && start.placement.attempt <= attempt_;
+  if (has_workers() || is_old) {
+    mention(Level::Debug, "ignoring a start of attempt " + std::to_string(start.placement.attempt));
+    return;
+  }
+  attempt_ = start.placement.attempt;
+  Exchanged merged = contributions_.start(attempt_);
+  has_run_ = true;
+  own_failure_.reset();
+  touch_.on_start(own_signal_ ? 0 : start.orphan_limit_seconds);
+  if (own_signal_) {  // the leader did not know yet that this agent was asked to end
+    state_ = State::Over;
+    tell(Ended{attempt_, std::nullopt, std::nullopt});
+    return;
+  }
+  if (now >= must_be_gone()) {  // we were stopped for long, and this was sent before
+    cut_off("sent a start that is too old", now);
+    return;
+  }
+  state_ = State::Running;
+  touch_.beat_soon(now);
+  actions_.emplace_back(StartAttempt{start, std::move(merged)});
+}
+
+void Participant::take(const Stop& stop, Instant /*now*/) {
+  if (stop.attempt != attempt_ || !has_run_) {
+    return;  // of an attempt that is over
+  }
+  if (stop.end) {
+    known_end_ = stop.end;
+  }
+  if (has_workers() && stop.is_urgent) {
+    actions_.emplace_back(KillAttempt{});
+  } else if (has_workers()) {
+    stop_attempt(stop.signal, stop.reason);
+  }
+}
+
+void Participant::take(const Finish& finish, Instant /*now*/) {
+  known_end_ = finish.end;
+  if (has_workers()) {  // the leader gave up on us; it will not be waited for
+    stop_attempt(SIGTERM, finish.end.reason);
+    return;
+  }
+  leave(finish.end);
+}
+
+template <typename Other>
+void Participant::take(const Other& unexpected, Instant now) {
+  cut_off(
+      "sent the message '" + std::string(name_of(Message(unexpected))) + "', which no leader sends",
+      now);
+}
+
+}  // namespace muster::gang

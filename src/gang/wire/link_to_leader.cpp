@@ -1,0 +1,63 @@
+// The link to the leader, and the dials before it.
+#include "link_to_leader.hpp"
+
+#include <algorithm>
+
+namespace muster::gang {
+
+using boost::asio::ip::tcp;
+
+LinkToLeader::LinkToLeader(boost::asio::io_context& io,
+                           const Policy& policy,
+                           const GangKey* key,
+                           std::function<void(ParticipantEvent)> tell)
+    : host_(policy.host),
+      port_(policy.port),
+      key_(key),
+      tell_(std::move(tell)),
+      resolver_(io),
+      dialer_(io) {}
+
+void LinkToLeader::ask_whether_ours(std::function<void(bool)> answer) {
+  resolver_.resolve(host_, [answer = std::move(answer)](const auto& addresses) {
+    answer(addresses && std::any_of(addresses->begin(), addresses->end(), [](const auto& address) {
+             return is_own(address);
+           }));
+  });
+}
+
+void LinkToLeader::connect() {
+  dialer_.dial(host_, port_, [this](boost::system::result<tcp::socket, DialFailure> socket) {
+    if (socket) {
+      on_connected(std::move(*socket));
+    } else {
+      tell_(DialFailed{socket.error().text});
+    }
+  });
+}
+
+void LinkToLeader::on_connected(tcp::socket socket) {
+  link_ = std::make_unique<Link>(std::move(socket), key_, Link::Side::Agent);
+  link_->on_message = [this](Message message) { tell_(FromLeader{std::move(message)}); };
+  link_->on_lost = [this](const std::string& why) {
+    link_.reset();
+    tell_(LinkDown{why});
+  };
+  link_->start();
+  tell_(LinkUp{});
+}
+
+void LinkToLeader::send(const Message& message) {
+  if (link_) {
+    link_->send(message);
+  }
+}
+
+void LinkToLeader::hang_up() {
+  if (link_) {
+    link_->close_when_sent();
+    link_.reset();
+  }
+}
+
+}  // namespace muster::gang

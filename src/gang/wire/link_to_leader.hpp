@@ -1,0 +1,48 @@
+#pragma once
+
+// An agent's side of its link to the leader: one dial after the other, one link at a time.
+
+#include "dialer.hpp"
+#include "gang/decide/participant.hpp"
+#include "link.hpp"
+#include "resolver.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace muster::gang {
+
+class LinkToLeader {
+ public:
+  /// `key` outlives this; without one the link is plain. `tell` hears how a dial ended and what the
+  /// link brings.
+  LinkToLeader(boost::asio::io_context& io,
+               const Policy& policy,
+               const GangKey* key,
+               std::function<void(ParticipantEvent)> tell);
+
+  /// Whether the leader's address is one of this machine. Calls back once, later.
+  void ask_whether_ours(std::function<void(bool)> answer);
+  void connect();
+
+  /// Without a link nothing is sent.
+  void send(const Message& message);
+  /// Closes the link once everything is sent.
+  void hang_up();
+
+ private:
+  void on_connected(boost::asio::ip::tcp::socket socket);
+
+  std::string host_;
+  std::uint16_t port_;
+  const GangKey* key_;
+  std::function<void(ParticipantEvent)> tell_;
+  Resolver resolver_;
+  Dialer dialer_;
+  std::unique_ptr<Link> link_;
+};
+
+}  // namespace muster::gang
