@@ -14,6 +14,7 @@
 #include <malloc.h>
 
 #include <deque>
+#include <functional>
 #include <set>
 
 namespace muster::gang {
@@ -85,6 +86,7 @@ class Gang::Driver {
   void act(const Drop& wanted) { links_.drop(wanted.link); }
   void act(const ReservePort& wanted);
   void act(const LookUpHosts& wanted);
+  void on_looked_up(const std::string& name, bool is_known);
   void act(const Say& wanted) { say(wanted.level, wanted.text); }
   void act(const Dissolve& wanted);
 
@@ -149,7 +151,8 @@ std::vector<std::string> Gang::Driver::awaited() const {
 void Gang::Driver::schedule() {
   if (!is_scheduled_ && !is_done_) {
     is_scheduled_ = true;
-    boost::asio::post(io_, [this] { drain(); });
+    // Called later. As a plain lambda the checks would take it for a recursion.
+    boost::asio::post(io_, std::function<void()>([this] { drain(); }));
   }
 }
 
@@ -235,14 +238,17 @@ void Gang::Driver::act(const LookUpHosts& wanted) {
   look_up_ = std::make_unique<LookUp>();
   look_up_->open = wanted.names.size();
   for (const std::string& name : wanted.names) {
-    look_up_->resolvers.emplace_back(io_).resolve(name, [this, name](const auto& addresses) {
-      if (!addresses) {
-        look_up_->unresolved.insert(name);
-      }
-      if (--look_up_->open == 0) {
-        add(LeaderEvent(HostsLookedUp{look_up_->unresolved}));
-      }
-    });
+    look_up_->resolvers.emplace_back(io_).resolve(
+        name, [this, name](const auto& addresses) { on_looked_up(name, addresses.has_value()); });
+  }
+}
+
+void Gang::Driver::on_looked_up(const std::string& name, bool is_known) {
+  if (!is_known) {
+    look_up_->unresolved.insert(name);
+  }
+  if (--look_up_->open == 0) {
+    add(LeaderEvent(HostsLookedUp{look_up_->unresolved}));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "contributions.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::gang {
 namespace {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 namespace muster::gang {
 namespace {

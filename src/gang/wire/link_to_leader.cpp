@@ -2,6 +2,7 @@
 #include "link_to_leader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::gang {
 
