@@ -317,7 +317,7 @@ void Agent::leave(const JobEnd& end) {
   if (attempt_) {
     attempt_->cancel();
   }
-  reasons_.add(kGoodbye);
+  reasons_.add(kGoodbye, [this] { return gang_.awaited(); });
   reasons_.add(kLastLines);
   reasons_.remove(kEndOfJob);
   first_look_.ask();

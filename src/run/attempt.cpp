@@ -96,6 +96,7 @@ void Attempt::stop(int signal,
   if (most_grace) {
     grace_.shorten(*most_grace);
   }
+  request_.is_ordered = true;
   request_.order = reason;
   events_.emplace_back(StopOrdered{signal});
   process();
@@ -266,7 +267,7 @@ bool Attempt::is_nothing_left() const {
 
 /// Nobody has failed here, and nobody has asked for the end.
 bool Attempt::is_succeeding() const {
-  return supervisor_.conclusion().verdict == Verdict::Succeeded && request_.order.empty();
+  return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
 }
 
 // --- What the supervisor wants ------------------------------------------------------------------

@@ -175,7 +175,7 @@ class Attempt {
   LaterLook leftovers_look_;
   EarlyEnds early_ends_;
   std::deque<Event> events_;
-  EndRequest request_{.signal = SIGTERM, .order = {}, .grace = {}};
+  EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
   Phase phase_ = Phase::Running;
 };
 

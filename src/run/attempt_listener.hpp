@@ -17,7 +17,8 @@ namespace muster {
 /// The others are being asked to end.
 struct EndRequest {
   int signal = 0;
-  std::string order;  ///< why somebody outside this node ordered it; empty: it began here
+  bool is_ordered = false;  ///< by somebody outside this node
+  std::string order;        ///< why; empty: the report is about to say it
   std::chrono::milliseconds grace{};
 };
 

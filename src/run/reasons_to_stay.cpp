@@ -7,23 +7,35 @@
 
 namespace muster {
 
-void ReasonsToStay::add(const std::string& name) {
-  if (!is_leaving_ && std::find(names_.begin(), names_.end(), name) == names_.end()) {
-    names_.push_back(name);
+void ReasonsToStay::add(const std::string& name,
+                        std::function<std::vector<std::string>()> in_detail) {
+  const bool is_there = std::any_of(
+      reasons_.begin(), reasons_.end(), [&](const Reason& reason) { return reason.name == name; });
+  if (!is_leaving_ && !is_there) {
+    reasons_.push_back({name, std::move(in_detail)});
   }
 }
 
 void ReasonsToStay::remove(const std::string& name) {
-  std::erase(names_, name);
+  std::erase_if(reasons_, [&](const Reason& reason) { return reason.name == name; });
 }
 
 void ReasonsToStay::leave_now() {
-  names_.clear();
+  reasons_.clear();
   is_leaving_ = true;
 }
 
 std::string ReasonsToStay::describe() const {
-  return join(names_, ", ");
+  std::vector<std::string> names;
+  for (const Reason& reason : reasons_) {
+    std::vector<std::string> details =
+        reason.in_detail ? reason.in_detail() : std::vector<std::string>();
+    if (details.empty()) {
+      details.push_back(reason.name);
+    }
+    names.insert(names.end(), details.begin(), details.end());
+  }
+  return join(names, ", ");
 }
 
 }  // namespace muster

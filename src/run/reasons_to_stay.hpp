@@ -2,6 +2,7 @@
 
 // Why the agent is still here. Private to run/.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,18 +12,23 @@ namespace muster {
 /// there is one. A name stands in it once, however often it is added.
 class ReasonsToStay {
  public:
-  void add(const std::string& name);
+  /// `in_detail` names what is behind it at the moment, such as "goodbye of node 4"; nothing: its own name.
+  void add(const std::string& name, std::function<std::vector<std::string>()> in_detail = {});
   /// Harmless for a name that is not there.
   void remove(const std::string& name);
   /// Somebody will not wait: there is no reason any more, and none can be added.
   void leave_now();
 
-  [[nodiscard]] bool is_empty() const { return names_.empty(); }
+  [[nodiscard]] bool is_empty() const { return reasons_.empty(); }
   /// "attempt 0, console of rank 3", in the order in which they came.
   [[nodiscard]] std::string describe() const;
 
  private:
-  std::vector<std::string> names_;
+  struct Reason {
+    std::string name;
+    std::function<std::vector<std::string>()> in_detail;
+  };
+  std::vector<Reason> reasons_;
   bool is_leaving_ = false;
 };
 

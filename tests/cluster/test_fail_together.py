@@ -225,6 +225,21 @@ def test_a_killed_agent_ends_the_job_everywhere_with_69(gang, hosts, whose):
 
 
 @pytest.mark.parametrize("whose", ["leader", "other"])
+def test_a_lost_node_is_told_once(gang, whose):
+    victim, survivor = (0, 1) if whose == "leader" else (1, 0)
+    job = gang(2, "--grace=1")
+    job.start_all()
+    job.wait_for_start()
+
+    job.jobs[victim].kill_agent()
+    job.assert_codes(69, **{f"node_{victim}": 137})
+
+    told = job.jobs[survivor].said_about("lost")
+    assert "was lost: it closed the connection" in told
+    assert "lost" not in job.jobs[survivor].said_about("asking 1 worker to end")
+
+
+@pytest.mark.parametrize("whose", ["leader", "other"])
 def test_a_killed_guard_ends_the_job_everywhere(gang, hosts, whose):
     victim, survivor = (0, 1) if whose == "leader" else (1, 0)
     job = gang(2, "--grace=1", on=hosts)

@@ -295,6 +295,21 @@ def test_words_about_another_attempt_change_nothing(waiting, attempt):
     waiting.assert_codes(0)
 
 
+def test_whose_goodbye_is_waited_for_is_said(gang):
+    job = gang(2, "--verbose")
+    job.start(0)
+    wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
+    with admitted(job, slots=1) as peer:
+        job.wait_for_start(1)
+        peer.say({"type": "failed", "attempt": 0, "failure": FAILURE})
+        peer.wait_for("stop")
+        peer.say({"type": "ended", "attempt": 0, "gave_up": False})
+        peer.wait_for("finish")
+        job.jobs[0].err.wait_for("the end waits for: goodbye of node 1\n")
+
+    job.assert_codes(3)
+
+
 @pytest.mark.parametrize("kind", ["start", "join", "admitted", "finish"])
 def test_a_member_that_says_what_no_agent_says_is_a_lost_node(waiting, kind):
     with admitted(waiting, slots=1) as peer:

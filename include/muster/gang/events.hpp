@@ -29,7 +29,7 @@ struct Start {
 /// End the workers with their grace, or with less.
 struct StopAttempt {
   int signal = 15;
-  std::string reason;
+  std::string reason;  ///< empty: the end, which follows, says it
   std::optional<std::chrono::milliseconds> most_grace;
 };
 

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 namespace muster::gang {
+
 using std::chrono::milliseconds;
 
 Participant::Participant(Policy policy, Instant now)
@@ -133,10 +135,11 @@ void Participant::lose_leader(const std::string& why, Instant now) {
     known_end_ = in_this_attempt(own_signal_ ? end_by_signal(*own_signal_)
                                              : make_end(EndKind::Lost, reason));
     known_end_->first_failure = own_signal_ ? std::nullopt : own_failure_;
-    mention(Level::Error, reason);
+    // What is reported is said then.
+    mention(own_signal_ ? Level::Error : Level::Debug, reason);
   }
   if (has_workers()) {
-    stop_attempt(SIGTERM, reason, most_grace);
+    stop_attempt(SIGTERM, still_to_say(*known_end_, reason), most_grace);
   } else {
     leave(*known_end_);
   }
@@ -224,6 +227,11 @@ void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {
   } else {
     leave(*known_end_);
   }
+}
+
+/// A loss is said once: with the end, where it is what ended the job.
+std::string Participant::still_to_say(const JobEnd& end, const std::string& reason) {
+  return end.verdict == Verdict::Lost ? std::string() : reason;
 }
 
 void Participant::stop_attempt(int signal,

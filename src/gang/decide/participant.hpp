@@ -160,6 +160,7 @@ class Participant {
   [[nodiscard]] bool may_be_replaced() const;
   [[nodiscard]] Instant must_be_gone() const;
   void leave(JobEnd end);
+  [[nodiscard]] static std::string still_to_say(const JobEnd& end, const std::string& reason);
   void stop_attempt(int signal,
                     std::string reason,
                     std::optional<std::chrono::milliseconds> most_grace = std::nullopt);

@@ -82,14 +82,14 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
   if (has_workers() && stop.is_urgent) {
     actions_.emplace_back(KillAttempt{});
   } else if (has_workers()) {
-    stop_attempt(stop.signal, stop.reason);
+    stop_attempt(stop.signal, stop.end ? still_to_say(*stop.end, stop.reason) : stop.reason);
   }
 }
 
 void Participant::take(const Finish& finish, Instant /*now*/) {
   known_end_ = finish.end;
   if (has_workers()) {  // the leader gave up on us; it will not be waited for
-    stop_attempt(SIGTERM, finish.end.reason);
+    stop_attempt(SIGTERM, still_to_say(finish.end, finish.end.reason));
     return;
   }
   leave(finish.end);

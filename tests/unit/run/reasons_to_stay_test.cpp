@@ -41,6 +41,19 @@ TEST(ReasonsToStay, MayBeRemovedWhereTheyAreNot) {
   EXPECT_EQ(reasons.describe(), "attempt 0");
 }
 
+TEST(ReasonsToStay, AreNamedInDetailWhereThereIsAny) {
+  std::vector<std::string> nodes{"goodbye of node 1", "goodbye of node 4"};
+  ReasonsToStay reasons;
+  reasons.add("goodbye of the gang", [&] { return nodes; });
+  reasons.add("attempt 0");
+
+  EXPECT_EQ(reasons.describe(), "goodbye of node 1, goodbye of node 4, attempt 0");
+  nodes.clear();
+  EXPECT_EQ(reasons.describe(), "goodbye of the gang, attempt 0");
+  reasons.remove("goodbye of the gang");
+  EXPECT_EQ(reasons.describe(), "attempt 0");
+}
+
 TEST(ReasonsToStay, AreForgottenByWhoeverLeavesNow) {
   ReasonsToStay reasons;
   reasons.add("attempt 0");
