@@ -48,7 +48,7 @@ Planned plan_worker(const Options& options, const Snapshot& snapshot) {
 Result<ChosenMode> find_mode(const CommandLine& line,
                              const Options& options,
                              const Snapshot& snapshot) {
-  auto mode = choose_mode(line.settings, snapshot);
+  auto mode = choose_mode(options.mode, snapshot);
   if (!mode) {
     return mode;
   }
@@ -60,16 +60,13 @@ Result<ChosenMode> find_mode(const CommandLine& line,
   return mode;
 }
 
-Result<Cluster> find_cluster(const CommandLine& line,
+Result<Cluster> find_cluster(const Options& options,
                              const ModeTemplate& mode,
-                             const JobRequest& job,
                              const Snapshot& snapshot) {
-  const auto request = read_cluster_request(line.settings);
-  if (!request) {
-    return request.error();
-  }
   return describe_cluster(
-      snapshot, *request, {mode.name, mode.digest, roles_to_be_given(mode), job.success_roles});
+      snapshot,
+      options.cluster,
+      {mode.name, mode.digest, roles_to_be_given(mode), options.job.success_roles});
 }
 
 }  // namespace
@@ -84,7 +81,7 @@ Result<Planned> plan_job(const CommandLine& line,
   if (!mode) {
     return mode.error();
   }
-  auto cluster = find_cluster(line, mode->mode, options.job, snapshot);
+  auto cluster = find_cluster(options, mode->mode, snapshot);
   if (!cluster) {
     return cluster.error();
   }

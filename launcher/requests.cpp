@@ -150,6 +150,12 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
     options.ignored = placed_by(settings);
     return options;
   }
+  options.mode = read_mode_request(settings);
+  auto cluster = read_cluster_request(settings);
+  if (!cluster) {
+    return cluster.error();
+  }
+  options.cluster = std::move(*cluster);
   auto binding = read_binding_options(settings);
   if (!binding) {
     return binding.error();

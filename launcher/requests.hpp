@@ -18,10 +18,11 @@ struct BindingOptions {
   std::string bind_file;   ///< where msrun's configuration was read; empty: no file
 };
 
-/// What the user asked for, read once; who the nodes are and which mode starts the workers is read from
-/// the settings by those stages.
+/// What the user asked for, read once.
 struct Options {
   JobRequest job;
+  ModeRequest mode;
+  ClusterRequest cluster;
   RunOptions run;
   gang::GangOptions gang;
   std::optional<BindingOptions> binding;

@@ -1,19 +1,18 @@
 // ModelArts: instances of a job are nodes, MA_NUM_HOSTS counts them. It runs on Volcano, so that
 // Volcano's index and host lists are there too. The bare RANK and WORLD_SIZE are not read: they are
-// nobody's here. Of its own ways of starting, torchrun and msrun have ports of their own.
+// nobody's here.
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
 #include "hosts.hpp"
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/run_method.hpp>
 
 #include <algorithm>
 #include <cctype>
 
 namespace muster {
 namespace {
-
-constexpr int kTorchrunPort = 18'888;
 
 Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
   const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
@@ -183,37 +182,32 @@ Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snap
   return {};
 }
 
-/// What only MA_RUN_METHOD=msrun gives: the scheduler's place, and how many workers there are.
-Result<> read_msrun(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.master_address, snapshot, "MSRUN_MASTER_ADDR", read_address);
-      !read) {
-    return read;
-  }
-  if (auto read = read_into(findings.master_port, snapshot, "MSRUN_MASTER_PORT", read_port);
-      !read) {
-    return read;
-  }
-  return read_into(findings.workers, snapshot, "MSRUN_WORKER_NUM", read_worker_count);
-}
-
-/// torchrun's own port. One node meets at a port of its own, as with --standalone.
-Result<> read_torchrun(Findings& findings, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> port;
-  if (auto read = read_into(port, snapshot, "MA_TORCHRUN_MASTER_PORT", read_port); !read) {
-    return read;
-  }
-  if (findings.nodes->value > 1) {
-    findings.master_port = port.value_or(Sourced<int>{kTorchrunPort, default_of("modelarts")});
-  }
-  return {};
-}
-
+/// What the way to start the job gives: where it meets, and how many workers there are. With a port that
+/// is usual for it, one node meets at a port of its own, as with torchrun's --standalone.
 Result<> read_method(Findings& findings, const Snapshot& snapshot) {
-  const std::string method = snapshot.variable("MA_RUN_METHOD").value_or("");
-  if (method == "msrun") {
-    return read_msrun(findings, snapshot);
+  const RunMethod* const method = find_run_method(snapshot);
+  if (method == nullptr) {
+    return {};
   }
-  return method == "torchrun" ? read_torchrun(findings, snapshot) : Result<>();
+  std::optional<Sourced<int>> port;
+  if (auto read = read_into(port, snapshot, method->master_port, read_port); !read) {
+    return read;
+  }
+  if (method->usual_port == 0) {
+    findings.master_port = port;
+  } else if (findings.nodes->value > 1) {
+    findings.master_port = port.value_or(Sourced<int>{method->usual_port, default_of("modelarts")});
+  }
+  if (method->master_address != nullptr) {
+    if (auto read =
+            read_into(findings.master_address, snapshot, method->master_address, read_address);
+        !read) {
+      return read;
+    }
+  }
+  return method->workers == nullptr
+             ? Result<>()
+             : read_into(findings.workers, snapshot, method->workers, read_worker_count);
 }
 
 /// The leader is the first host. An address that is known to be another node's cannot be its own.

@@ -1,31 +1,31 @@
-// How ModelArts is asked to start a job: MA_RUN_METHOD names torchrun or msrun, and other variables
-// hold options for it. Which mode that is, and who the nodes are, is decided elsewhere.
+// Options that the platform's way to start a job holds in variables become settings, unless the user says
+// something else. Which variables those are, and what mode that is, `cluster` knows.
+#include <muster/cluster/run_method.hpp>
 #include <muster/front_end/front_end.hpp>
 
 namespace muster {
 namespace {
 
-constexpr const char* kMethod = "MA_RUN_METHOD";
-constexpr const char* kTorchrunWords = "MA_EXTRA_TORCHRUN_PARAMS";
-
-/// A mode of the user's own leaves nothing of the platform's.
-bool is_method(const CommandLine& line, const Snapshot& snapshot, std::string_view method) {
-  const auto wanted = snapshot.variable(kMethod);
+/// The way to start the job that ModelArts is asked for and the user leaves to it. A mode of the user's
+/// own leaves nothing of the platform's.
+const RunMethod* method_of(const CommandLine& line, const Snapshot& snapshot) {
+  const RunMethod* const method = find_run_method(snapshot);
   const auto mode = line.settings.find("mode");
-  return wanted && *wanted == method && !line.settings.has("template") &&
-         (!mode || mode->value == "auto" || mode->value == method);
+  const bool is_left = method != nullptr && !line.settings.has("template") &&
+                       (!mode || mode->value == "auto" || mode->value == method->mode);
+  return is_left ? method : nullptr;
 }
 
 /// A mode of msrun's, whoever asks for it.
-bool is_msrun(const CommandLine& line, const Snapshot& snapshot) {
+bool is_msrun(const CommandLine& line, const RunMethod* method) {
   const auto mode = line.settings.find("mode");
-  return is_method(line, snapshot, "msrun") ||
+  return (method != nullptr && std::string_view(method->mode) == "msrun") ||
          (mode && mode->value == "msrun" && !line.settings.has("template"));
 }
 
-/// What a variable says, unless it is empty.
+/// What a variable says, unless it is empty or nullptr.
 std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable) {
-  const auto value = snapshot.variable(variable);
+  const auto value = variable == nullptr ? std::nullopt : snapshot.variable(variable);
   return value && !value->empty()
              ? std::optional(Sourced<std::string>{*value, from_variable(variable)})
              : std::nullopt;
@@ -59,22 +59,21 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
   if (asks_for_text(line.settings) || is_already_worker(snapshot)) {
     return {};
   }
-  if (is_method(line, snapshot, "msrun")) {
-    set_if_missing(line, "log-dir", find_given(snapshot, "MSRUN_LOG_DIR"));
-    if (const auto seconds = find_given(snapshot, "MSRUN_CLUSTER_TIME_OUT")) {
-      set_if_missing(line, "set:cluster_time_out", seconds);
-      set_if_missing(line, "gang-timeout", gang_timeout_of(*seconds));
-    }
-  }
-  if (is_msrun(line, snapshot)) {
+  const RunMethod* const method = method_of(line, snapshot);
+  if (is_msrun(line, method)) {
     set_rank_table(line, snapshot);
   }
-  const auto words = snapshot.variable(kTorchrunWords);
-  if (!words || !is_method(line, snapshot, "torchrun")) {
+  if (method == nullptr) {
     return {};
   }
-  return read_extra_options(
-      line, *find_front_end("torchrun"), {*words, from_variable(kTorchrunWords)}, snapshot);
+  set_if_missing(line, "log-dir", find_given(snapshot, method->log_dir));
+  if (const auto seconds = find_given(snapshot, method->cluster_time_out)) {
+    set_if_missing(line, "set:cluster_time_out", seconds);
+    set_if_missing(line, "gang-timeout", gang_timeout_of(*seconds));
+  }
+  const auto words = find_given(snapshot, method->more_options);
+  return words ? read_extra_options(line, *find_front_end(method->mode), *words, snapshot)
+               : Result<>();
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 #include "builtin_templates.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/run_method.hpp>
 #include <muster/mode/mode_template.hpp>
 
 #include <cerrno>
@@ -77,12 +78,12 @@ std::optional<Source> find_tasks(const Snapshot& snapshot) {
 
 /// What the surroundings ask for when nobody names a mode.
 Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source& otherwise) {
-  if (const auto method = snapshot.variable("MA_RUN_METHOD"); method && !method->empty()) {
-    const Sourced<std::string> wanted{*method, from_variable("MA_RUN_METHOD")};
-    if (*method != "torchrun" && *method != "msrun") {
-      return wrong_value(wanted, "torchrun or msrun");
-    }
-    return wanted;
+  const auto wanted = mode_of_run_method(snapshot);
+  if (!wanted) {
+    return wanted.error();
+  }
+  if (*wanted) {
+    return **wanted;
   }
   if (const auto sign = find_tasks(snapshot)) {
     return Sourced<std::string>{"ps", *sign};
@@ -103,15 +104,15 @@ Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted) {
                          (nearest ? "; did you mean '" + *nearest + "'?" : ""));
 }
 
-Result<ChosenMode> find_mode(const Settings& settings, const Snapshot& snapshot) {
-  if (const auto path = settings.find("template")) {
-    return read_template_file(*path);
+Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapshot) {
+  if (request.template_file) {
+    return read_template_file(*request.template_file);
   }
-  const auto setting = settings.find("mode");
-  if (setting && setting->value != "auto") {
-    return find_builtin(*setting);
+  const auto& name = request.name;
+  if (name && name->value != "auto") {
+    return find_builtin(*name);
   }
-  const auto detected = detect_mode(snapshot, setting ? setting->source : Source());
+  const auto detected = detect_mode(snapshot, name ? name->source : Source());
   return detected ? find_builtin(*detected) : detected.error();
 }
 
@@ -121,12 +122,11 @@ bool is_integer(std::string_view text) {
 }
 
 /// What the user gives to the template, else what the template says.
-Result<> read_parameters(ChosenMode& chosen, const Settings& settings) {
-  auto given = settings.starting_with(kParameterPrefix);
+Result<> read_parameters(ChosenMode& chosen, Parameters given) {
   std::vector<std::string> names;
   for (const Parameter& parameter : chosen.mode.parameters) {
     names.push_back(parameter.name);
-    const auto value = given.extract(kParameterPrefix + parameter.name);
+    const auto value = given.extract(parameter.name);
     chosen.parameters[parameter.name] =
         value ? value.mapped() : Sourced<std::string>{parameter.otherwise, {}};
     if (value && parameter.is_integer && !is_integer(value.mapped().value)) {
@@ -141,20 +141,27 @@ Result<> read_parameters(ChosenMode& chosen, const Settings& settings) {
     return {};
   }
   const auto& [name, value] = *given.begin();
-  const std::string unknown = name.substr(std::string_view(kParameterPrefix).size());
   return Error{blame(value.source),
-               value.source.name + " gives '" + unknown + "', but the mode '" + chosen.mode.name +
+               value.source.name + " gives '" + name + "', but the mode '" + chosen.mode.name +
                    (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
 }
 
 }  // namespace
 
-Result<ChosenMode> choose_mode(const Settings& settings, const Snapshot& snapshot) {
-  auto chosen = find_mode(settings, snapshot);
+ModeRequest read_mode_request(const Settings& settings) {
+  ModeRequest request{settings.find("mode"), settings.find("template"), {}};
+  for (auto& [name, value] : settings.starting_with(kParameterPrefix)) {
+    request.parameters[name.substr(std::string_view(kParameterPrefix).size())] = value;
+  }
+  return request;
+}
+
+Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snapshot) {
+  auto chosen = find_mode(request, snapshot);
   if (!chosen) {
     return chosen;
   }
-  if (auto read = read_parameters(*chosen, settings); !read) {
+  if (auto read = read_parameters(*chosen, request.parameters); !read) {
     return read.error();
   }
   return chosen;

@@ -152,7 +152,7 @@ Lines implied_lines(const Planned& planned, const Case& given) {
   }
   Settings settings;
   settings.set("mode", {planned.plan.mode, from_flag("--mode")});
-  const auto mode = choose_mode(settings);
+  const auto mode = choose_mode(read_mode_request(settings));
   if (!mode) {
     return {};
   }

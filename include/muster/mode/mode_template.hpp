@@ -6,6 +6,7 @@
 #include <muster/options/settings.hpp>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -134,17 +135,30 @@ using Templates = std::map<std::string, TemplateDocument>;
 [[nodiscard]] std::vector<std::string> placeholder_names(const std::set<std::string>& parameters,
                                                          const std::set<std::string>& roles);
 
+/// Values of a template's parameters, by name.
+using Parameters = std::map<std::string, Sourced<std::string>>;
+
+/// What the user says about the mode. Empty: nothing.
+struct ModeRequest {
+  std::optional<Sourced<std::string>> name;  ///< of a mode that is built in, or "auto"
+  std::optional<Sourced<std::string>> template_file;
+  Parameters parameters;
+};
+
+/// The one reader of these settings.
+[[nodiscard]] ModeRequest read_mode_request(const Settings& settings);
+
 /// Which template to use and why.
 struct ChosenMode {
   ModeTemplate mode;
-  Source source;                                             ///< what made the choice
-  std::map<std::string, Sourced<std::string>> parameters{};  ///< a value for each that it has
+  Source source;            ///< what made the choice
+  Parameters parameters{};  ///< a value for each that it has
 };
 
-/// The template of `--template`, else the built-in one that `--mode` names. For "auto", in this
+/// The user's template, else the built-in one that is named. For "auto", in this
 /// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG lists tasks; torchrun.
-/// The settings that give parameters (kParameterPrefix) must be parameters of the mode.
-[[nodiscard]] Result<ChosenMode> choose_mode(const Settings& settings,
+/// Fails for a name that is none, a template that cannot be read, and parameters that it lacks.
+[[nodiscard]] Result<ChosenMode> choose_mode(const ModeRequest& request,
                                              const Snapshot& snapshot = {});
 
 /// The templates that are built in. A template of the user's may inherit from them.

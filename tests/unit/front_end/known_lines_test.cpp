@@ -252,7 +252,7 @@ void expect_plan(const Planned& expected) {
   ASSERT_TRUE(line) << expected.project << ": " << line.error().message;
   const auto job = read_job(*line, snapshot);
   ASSERT_TRUE(job) << expected.project << ": " << job.error().message;
-  auto mode = choose_mode(line->settings, snapshot);
+  auto mode = choose_mode(read_mode_request(line->settings), snapshot);
   ASSERT_TRUE(mode) << expected.project << ": " << mode.error().message;
   add_worker_arguments(mode->mode, *line);
   const auto cluster = describe_cluster(snapshot, line->settings);

@@ -16,6 +16,12 @@ Settings with(const std::string& name, const std::string& value, const Source& s
   return settings;
 }
 
+Result<ChosenMode> choose_with(const std::string& name,
+                               const std::string& value,
+                               const Source& source) {
+  return choose_mode(read_mode_request(with(name, value, source)));
+}
+
 /// A file that is gone at the end of the test.
 class TemporaryFile {
  public:
@@ -43,7 +49,7 @@ TEST(ChooseMode, IsTorchrunByDefault) {
 
 TEST(ChooseMode, TakesEveryModeThatIsBuiltIn) {
   for (const std::string& name : mode_names()) {
-    const auto chosen = choose_mode(with("mode", name, from_flag("--mode")));
+    const auto chosen = choose_with("mode", name, from_flag("--mode"));
     ASSERT_TRUE(chosen) << chosen.error().message;
     EXPECT_EQ(chosen->mode.name, name);
     EXPECT_EQ(chosen->source, from_flag("--mode"));
@@ -51,25 +57,25 @@ TEST(ChooseMode, TakesEveryModeThatIsBuiltIn) {
 }
 
 TEST(ChooseMode, AutoSaysWhoAskedForIt) {
-  EXPECT_EQ(choose_mode(with("mode", "auto", from_option("MUSTER_MODE")))->source,
+  EXPECT_EQ(choose_with("mode", "auto", from_option("MUSTER_MODE"))->source,
             from_option("MUSTER_MODE"));
 }
 
 TEST(ChooseMode, RefusesAModeThatNobodyKnows) {
-  const auto chosen = choose_mode(with("mode", "torchrum", from_flag("--mode")));
+  const auto chosen = choose_with("mode", "torchrum", from_flag("--mode"));
 
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().kind, ErrorKind::BadUsage);
   EXPECT_EQ(chosen.error().message.substr(0, 51),
             "--mode is 'torchrum', expected auto or one of torch");
   EXPECT_TRUE(chosen.error().message.ends_with("; did you mean 'torchrun'?"));
-  EXPECT_EQ(choose_mode(with("mode", "", from_option("MUSTER_MODE"))).error().kind,
+  EXPECT_EQ(choose_with("mode", "", from_option("MUSTER_MODE")).error().kind,
             ErrorKind::BadEnvironment);
 }
 
 TEST(ChooseMode, ReadsTheUsersTemplate) {
   const TemporaryFile file("mode: own\nroles:\n  - name: worker\n");
-  const auto chosen = choose_mode(with("template", file.path(), from_flag("--template")));
+  const auto chosen = choose_with("template", file.path(), from_flag("--template"));
 
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ(chosen->mode.name, "own");
@@ -78,7 +84,7 @@ TEST(ChooseMode, ReadsTheUsersTemplate) {
 
 TEST(ChooseMode, NamesTheFileOfABadTemplate) {
   const TemporaryFile file("mode: own\nroles:\n  - nam: worker\n");
-  const auto chosen = choose_mode(with("template", file.path(), from_flag("--template")));
+  const auto chosen = choose_with("template", file.path(), from_flag("--template"));
 
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
@@ -88,7 +94,7 @@ TEST(ChooseMode, NamesTheFileOfABadTemplate) {
 
 TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
   for (const std::string path : {"/nonexistent/own.yaml", "/", ""}) {
-    const auto chosen = choose_mode(with("template", path, from_flag("--template")));
+    const auto chosen = choose_with("template", path, from_flag("--template"));
     ASSERT_FALSE(chosen) << path;
     EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
     EXPECT_EQ(chosen.error().message,
@@ -98,7 +104,7 @@ TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
 
 TEST(ChooseMode, SaysOfAnEmptyTemplateWhatIsMissing) {
   const TemporaryFile file("");
-  const auto chosen = choose_mode(with("template", file.path(), from_flag("--template")));
+  const auto chosen = choose_with("template", file.path(), from_flag("--template"));
 
   ASSERT_FALSE(chosen);
   EXPECT_NE(chosen.error().message.find("must have the fields mode and roles"), std::string::npos)
@@ -146,7 +152,7 @@ TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
 TEST(ChooseMode, GivesParametersTheirValues) {
   Settings settings = with("mode", "msrun", from_flag("--mode"));
   settings.set("set:cluster_time_out", {"-1", from_flag("--cluster_time_out")});
-  const auto chosen = choose_mode(settings);
+  const auto chosen = choose_mode(read_mode_request(settings));
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ(chosen->parameters.at("cluster_time_out").value, "-1");
   EXPECT_EQ(chosen->parameters.at("worker_log_name").value, "worker");
@@ -156,14 +162,14 @@ TEST(ChooseMode, GivesParametersTheirValues) {
 TEST(ChooseMode, RefusesParametersThatTheModeLacks) {
   Settings settings = with("mode", "oneflow", from_flag("--mode"));
   settings.set("set:speed", {"3", from_flag("--set")});
-  EXPECT_EQ(choose_mode(settings).error().message,
+  EXPECT_EQ(choose_mode(read_mode_request(settings)).error().message,
             "--set gives 'speed', but the mode 'oneflow' has no parameters");
   settings.set("mode", {"torchrun", from_flag("--mode")});
-  EXPECT_EQ(choose_mode(settings).error().message,
+  EXPECT_EQ(choose_mode(read_mode_request(settings)).error().message,
             "--set gives 'speed', but the mode 'torchrun' has only role_name, signals_to_handle");
   settings = with("mode", "msrun", from_flag("--mode"));
   settings.set("set:cluster_time_out", {"6m", from_flag("--set")});
-  EXPECT_EQ(choose_mode(settings).error().message,
+  EXPECT_EQ(choose_mode(read_mode_request(settings)).error().message,
             "--set cluster_time_out is '6m', expected an integer such as 600");
 }
 
