@@ -106,9 +106,10 @@ void AttemptWords::on_asked_to_end(const EndRequest& request) {
   }
   const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
   const std::string reason = describe_reason(request);
-  say_info((reason.empty() ? "" : reason + ": ") + "asking " + count_of(living, noun_of(plan_.workers)) +
-           " to end (" + signal_name(request.signal) + "), killing what is left after " +
-           seconds_of(request.grace) + (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
+  say_info((reason.empty() ? "" : reason + ": ") + "asking " +
+           count_of(living, noun_of(plan_.workers)) + " to end (" + signal_name(request.signal) +
+           "), killing what is left after " + seconds_of(request.grace) +
+           (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
 }
 
 void AttemptWords::on_still_waiting(std::chrono::nanoseconds left) {
