@@ -34,6 +34,7 @@ class WorkerStreams {
                 Consoles& consoles,
                 const LaunchPlan& plan,
                 const StreamSettings& settings);
+  ~WorkerStreams() = default;
   WorkerStreams(const WorkerStreams&) = delete;
   WorkerStreams& operator=(const WorkerStreams&) = delete;
 
