@@ -80,7 +80,8 @@ int Agent::run() {
   wait_for(signals_, &Agent::on_signals);
   reasons_.add(kEndOfJob);
   if (const auto contributed = contribute(); contributed) {
-    wait_for_inputs();
+    wait_for_inputs();  // first: the gang hears at once whether this node is ready
+    gang_.start();
   } else {  // the gang never hears of this node
     leave(make_end(EndKind::SystemRefused, contributed.error().message));
     on_goodbye();
@@ -160,15 +161,14 @@ void Agent::request_stop(int signal) {
   gang_.notify(gang::StopSignal{signal});
 }
 
-/// Nothing is started before what somebody else writes is there. Signals are taken meanwhile.
+/// The gang meets meanwhile, and starts nothing before all of its nodes are ready.
 void Agent::wait_for_inputs() {
-  inputs_.on_change = [](const std::string& waits_for) {
+  inputs_.on_change = [this](const std::string& waits_for) {
     say_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+    gang_.notify(gang::InputsAre{waits_for.empty() ? "" : "its " + waits_for});
   };
-  inputs_.on_ready = [this] { gang_.start(); };
-  inputs_.on_failure = [this](const JobEnd& end) {
-    leave(end);
-    on_goodbye();
+  inputs_.on_failure = [this](EndKind kind, const std::string& why) {
+    gang_.notify(gang::InputsFailed{kind, why});
   };
   inputs_.start();
 }

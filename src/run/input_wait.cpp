@@ -38,7 +38,6 @@ InputWait::InputWait(boost::asio::io_context& io,
 void InputWait::start() {
   if (inputs_.empty()) {
     is_over_ = true;
-    on_ready();
     return;
   }
   deadline_.expires_after(timeout_);
@@ -70,9 +69,7 @@ void InputWait::look() {
 void InputWait::take(const Answer& answer) {
   if (const auto* const error = std::get_if<Error>(&answer)) {
     cancel();
-    JobEnd end = make_end(EndKind::NodeRefused, error->message);
-    end.exit_code = error->exit_code();
-    on_failure(end);
+    on_failure(EndKind::BadInput, error->message);
     return;
   }
   const auto* const missing = std::get_if<NotYet>(&answer);
@@ -85,9 +82,6 @@ void InputWait::take(const Answer& answer) {
   if (waits_for != waits_for_) {
     waits_for_ = waits_for;
     on_change(waits_for_);
-  }
-  if (missing == nullptr) {
-    on_ready();
   }
 }
 
@@ -133,9 +127,9 @@ void InputWait::on_deadline(const ErrorCode& error) {
     return;
   }
   cancel();
-  const double seconds = std::chrono::duration<double>(timeout_).count();
-  on_failure(make_end(EndKind::Incomplete,
-                      "waited " + format_seconds(seconds) + " s in vain: " + waits_for_));
+  on_failure(EndKind::Incomplete,
+             "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) +
+                 " s in vain: " + waits_for_);
 }
 
 }  // namespace muster

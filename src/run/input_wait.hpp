@@ -29,10 +29,8 @@ class InputWait {
   /// What is waited for has changed: whole words, such as "rank table '/x': missing"; empty: all is
   /// there.
   std::function<void(const std::string& waits_for)> on_change;
-  /// All is there, or nothing was wanted.
-  std::function<void()> on_ready;
-  /// It cannot become better, or the time is over: `end` is how this node's job ends.
-  std::function<void(const JobEnd& end)> on_failure;
+  /// It cannot become better (`BadInput`), or the time is over (`Incomplete`).
+  std::function<void(EndKind kind, const std::string& why)> on_failure;
 
   /// The first question is asked at once.
   void start();

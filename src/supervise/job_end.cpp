@@ -13,15 +13,17 @@ constexpr int kIncomplete = 75;
 constexpr int kHung = 86;
 constexpr int kNoProgress = 93;
 constexpr int kSystem = static_cast<int>(ErrorKind::System);
+constexpr int kBadData = static_cast<int>(ErrorKind::BadData);
 constexpr int kRefused = static_cast<int>(ErrorKind::BadEnvironment);
 
 // Kind, verdict and its name, exit code, what a scheduler should do. In the order of EndKind.
-constexpr std::array<EndRow, 9> kEnds{{
+constexpr std::array<EndRow, 10> kEnds{{
     {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy"},
     {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy"},
     {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop"},
     {EndKind::SystemRefused, Verdict::Failed, "failed", kSystem, "report"},
     {EndKind::NodeRefused, Verdict::Failed, "failed", kRefused, "not retry"},
+    {EndKind::BadInput, Verdict::Failed, "failed", kBadData, "not retry"},
     {EndKind::Stopped, Verdict::Stopped, "stopped", std::nullopt, "apply its policy"},
     {EndKind::Incomplete, Verdict::Incomplete, "incomplete", kIncomplete, "requeue"},
     {EndKind::Lost, Verdict::Lost, "lost", kLost, "retry elsewhere"},

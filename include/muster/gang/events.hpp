@@ -82,12 +82,19 @@ struct Contributed {
   std::vector<NodeRank> nodes;  ///< who brings it together, sorted; empty: all of the attempt
 };
 
+/// They will never be: the job ends so.
+struct InputsFailed {
+  EndKind kind = EndKind::BadInput;
+  std::string why;
+};
+
 using NodeEvent = std::variant<WorkerFailed,
                                WorkerSucceeded,
                                AttemptOver,
                                StopSignal,
                                GuardGone,
                                InputsAre,
-                               Contributed>;
+                               Contributed,
+                               InputsFailed>;
 
 }  // namespace muster::gang

@@ -32,6 +32,7 @@ enum class EndKind {
   NoProgress,     ///< over several attempts
   SystemRefused,  ///< a call: no descriptors, no port
   NodeRefused,    ///< this node is none of the job's
+  BadInput,       ///< a file that was waited for is none that it could be
   Stopped,
   Incomplete,
   Lost,

@@ -150,9 +150,30 @@ void Leader::take(LinkId link, const Beat& /*beat*/, Instant /*now*/) {
 
 /// Its inputs have come, or it waits for them again before the next attempt.
 void Leader::take(LinkId link, const Preparing& preparing, Instant now) {
+  if (preparing.exit_code != 0) {
+    end_unprepared(link, preparing, now);
+    return;
+  }
   roster_.find(link)->join.waits_for = preparing.waits_for;
   note_readiness(link);
   try_start(now);
+}
+
+/// Another node in its place would wait for the same file. Only a spare is not missed.
+void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now) {
+  const Member& member = *roster_.find(link);
+  const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
+  const std::string seat = member.seat ? "node " + std::to_string(*member.seat) + ", " : "";
+  JobEnd end = make_end(is_in_vain ? EndKind::Incomplete : EndKind::BadInput,
+                        seat + describe(member) + ": " + preparing.waits_for);
+  if (!member.seat) {
+    send(link, Finish{recorded(std::move(end))});
+    actions_.emplace_back(Drop{link});
+    roster_.remove(link);
+    carry_out(exchange_.forget(link), now);
+  } else if (state_ == State::Gathering) {
+    conclude(std::move(end), now);
+  }
 }
 
 void Leader::take(LinkId link, const Failed& failed, Instant now) {

@@ -143,6 +143,8 @@ class Leader {
   template <typename Other>
   void take(LinkId link, const Other& unexpected, Instant now);
 
+  void end_unprepared(LinkId link, const Preparing& preparing, Instant now);
+
   // Who belongs to the job.
   [[nodiscard]] std::string objection(const Join& join) const;
   [[nodiscard]] bool is_too_much(const Join& join) const;

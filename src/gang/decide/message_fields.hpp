@@ -63,6 +63,7 @@ inline constexpr Integer kSignal{1, 64};
 inline constexpr Integer kPort{0, 65'535};
 inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
+inline constexpr Rare<Integer> kRareExitCode{kExitCode};
 inline constexpr Rare<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
 inline constexpr Rare<Text> kRareSentence{kSentence};
@@ -190,6 +191,7 @@ void describe(Io& io, Join& join) {
 template <typename Io>
 void describe(Io& io, Preparing& preparing) {
   io("waits_for", preparing.waits_for, kSentence);
+  io("exit_code", preparing.exit_code, kRareExitCode);
 }
 
 template <typename Io>

@@ -37,6 +37,7 @@ struct Join {
 /// Whether the inputs of this node are there. Sent when that changes after the join.
 struct Preparing {
   std::string waits_for;  ///< such as "its rank table: initializing"; empty: it is ready
+  int exit_code = 0;      ///< not 0: in vain, and what the job ends with
 };
 
 /// Says "I am alive"; the leader answers with the same.

@@ -87,6 +87,9 @@ void Participant::handle(const LinkUp& up, Instant now) {
   join.waited_seconds = std::chrono::duration<double>(now - started_).count();
   state_ = State::Joined;
   tell(std::move(join));
+  if (known_end_) {  // it waited in vain before it had a leader
+    tell(Preparing{known_end_->reason, known_end_->exit_code});
+  }
   for (Contribute& piece : contributions_.introduce()) {
     tell(std::move(piece));
   }
@@ -107,6 +110,8 @@ void Participant::handle(const LinkDown& down, Instant now) {
   is_linked_ = false;
   if (has_run_) {
     lose_leader(down.why, now);
+  } else if (known_end_ && touch_.is_admitted()) {
+    leave(*known_end_);  // it waited in vain, and no leader can change that
   } else {
     seek(now);
     handle(DialFailed{"the leader at " + leader_ + " " + down.why}, now);
@@ -196,6 +201,13 @@ void Participant::handle(const InputsAre& inputs, Instant /*now*/) {
   }
 }
 
+/// The leader tells everybody. Without one it is told with the join.
+void Participant::handle(const InputsFailed& failed, Instant /*now*/) {
+  known_end_ = in_this_attempt(make_end(failed.kind, failed.why));
+  waits_for_ = failed.why;
+  tell(Preparing{failed.why, known_end_->exit_code});
+}
+
 void Participant::handle(const StopSignal& stop, Instant /*now*/) {
   const bool is_the_first = !own_signal_;
   const bool is_the_second = ++stop_signals_ == 2;
@@ -277,7 +289,9 @@ void Participant::keep_in_touch(Instant now) {
 }
 
 void Participant::give_up(Instant now) {
-  leave(in_this_attempt(make_end(EndKind::Incomplete, seeking_.describe_failure(now))));
+  leave(known_end_  // it waited in vain
+            ? *known_end_
+            : in_this_attempt(make_end(EndKind::Incomplete, seeking_.describe_failure(now))));
 }
 
 // --- The end ------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ using ParticipantEvent = std::variant<LinkUp,
                                       GuardGone,
                                       InputsAre,
                                       Contributed,
+                                      InputsFailed,
                                       Wake>;
 
 // What to do about it.
@@ -136,6 +137,7 @@ class Participant {
   void handle(const AttemptOver& over, Instant now);
   void handle(const StopSignal& stop, Instant now);
   void handle(const InputsAre& inputs, Instant now);
+  void handle(const InputsFailed& failed, Instant now);
   void handle(const GuardGone& gone, Instant now);
   void handle(const Contributed& contributed, Instant now);
   void handle(const Wake& wake, Instant now);

@@ -102,6 +102,7 @@ std::vector<Message> all_messages() {
           anonymous,
           full_join(),
           Preparing{"its rank table"},
+          Preparing{"waited in vain", 75},
           Preparing{},
           Beat{},
           Failed{1, some_failure()},

@@ -61,6 +61,36 @@ TEST(Ready, CountsForTheLeadersOwnNodeAndForAJobOfOne) {
   EXPECT_EQ(words_of(leader.on(Received{kOwnLink, Preparing{}}, story.now())), "reserve port");
 }
 
+TEST(Ready, EndsTheJobWhenANodeWaitedInVain) {
+  LeaderStory story(job_of(3));
+  (void)arrive_unready(story, 1, 1);
+  (void)story.hear(1, Preparing{"waited 600 s in vain: its rank table: missing", 75});
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "incomplete 75");
+  EXPECT_TRUE(story.end->reason.starts_with("node 1, ")) << story.end->reason;
+  EXPECT_TRUE(story.end->reason.ends_with(": waited 600 s in vain: its rank table: missing"))
+      << story.end->reason;
+}
+
+TEST(Ready, EndsTheJobWhenAnInputIsWrong) {
+  LeaderStory story(job_of(2));
+  (void)arrive_unready(story, 1, 1);
+  (void)story.hear(1, Preparing{"its rank table is no JSON object", 65});
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "failed 65");
+}
+
+TEST(Ready, SendsASpareAwayThatWaitedInVain) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)arrive_unready(story, 8, std::nullopt);
+  const std::string words = story.hear(8, Preparing{"waited 600 s in vain", 75});
+
+  EXPECT_NE(words.find("8: finish"), std::string::npos) << words;
+  EXPECT_EQ(story.state(), State::Running);
+}
+
 TEST(Ready, IsAskedAgainWhenThePortIsThere) {
   LeaderStory story(job_of(2));
   story.answers_port = false;

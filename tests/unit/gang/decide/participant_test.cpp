@@ -536,6 +536,28 @@ TEST(Participant, JoinsWithWhatItWaitsForAndTellsWhenThatChanges) {
   EXPECT_EQ(story.happen(InputsAre{}), "tell preparing: ready");
 }
 
+TEST(Participant, LetsTheLeaderEndTheJobWhenItWaitedInVain) {
+  ParticipantStory story = joined();
+  EXPECT_EQ(story.happen(InputsFailed{EndKind::Incomplete, "waited in vain"}),
+            "tell preparing: waited in vain");
+  (void)story.happen(LinkDown{"closed the connection"});
+  EXPECT_EQ(story.state(), Participant::State::Left) << "it looks for no other leader";
+}
+
+TEST(Participant, TellsALeaderThatItFindsLaterThatItWaitedInVain) {
+  ParticipantStory story;
+  EXPECT_EQ(story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"}), "");
+  EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1 | tell preparing: the rank table is no JSON object");
+  EXPECT_EQ(story.join->waits_for, "the rank table is no JSON object") << "it is not ready";
+}
+
+TEST(Participant, EndsByItselfWhenItWaitedInVainAndFindsNoLeader) {
+  ParticipantStory story;
+  (void)story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"});
+  (void)story.wait(seconds(900));
+  EXPECT_EQ(story.state(), Participant::State::Left);
+}
+
 TEST(Participant, HasNothingToTellWithoutInputs) {
   ParticipantStory story = joined();
   EXPECT_EQ(story.join->waits_for, "");

@@ -1,0 +1,72 @@
+"""A node that lacks an input is here but not ready: the leader names it, and nobody starts before."""
+
+import pytest
+
+TEMPLATE = """mode: own
+parameters: [{name: table}]
+inputs:
+  - {file: "{table}", what: rank table, until: {field: status, is: completed}}
+roles:
+  - name: worker
+    count: per device
+    environment: {RANK: "{global_rank}", WORLD_SIZE: "{world_size}", RESTART: "{attempt}"}
+"""
+
+
+@pytest.fixture
+def tables(muster, tmp_path):
+    """The table of each node, of which node 0 has its own."""
+    template = tmp_path / "own.yaml"
+    template.write_text(TEMPLATE)
+    named = [tmp_path / f"table-{node}.json" for node in range(2)]
+    named[0].write_text('{"status": "completed"}')
+    return template, named
+
+
+def start(gang, tables, *options):
+    template, named = tables
+    job = gang(2, f"--template={template}", *options, command=["echo", "started"])
+    for node, table in enumerate(named):
+        job.start(node, f"--set=table={table}")
+    return job
+
+
+def test_the_leader_names_who_waits_and_both_start_when_it_is_ready(gang, tables):
+    table = tables[1][1]
+    job = start(gang, tables)
+    job.jobs[1].err.wait_for(f"waiting for the rank table '{table}': missing")
+    job.jobs[0].err.wait_for(f"waits for its rank table '{table}': missing")
+    assert all(one.out.text == "" for one in job.jobs.values())
+
+    table.write_text('{"status": "completed"}')
+    job.assert_codes(0)
+    assert all("started" in one.out.text for one in job.jobs.values())
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_when_it_waited_in_vain_all_nodes_end_with_75_and_say_why(gang, tables, late):
+    if late == 0:
+        tables[1][0].rename(tables[1][1])
+    job = start(gang, tables, "--inputs-timeout=1")
+
+    job.assert_codes(75)
+    for report in job.reports().values():
+        assert report["verdict"] == "incomplete"
+        assert report["reason"].startswith(f"node {late}")
+        assert f"in vain: rank table '{tables[1][late]}': missing" in report["reason"]
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_an_input_that_is_wrong_ends_the_job_on_all_nodes(gang, tables, wrong):
+    table = tables[1][wrong]
+    if wrong == 0:
+        table.rename(tables[1][1])
+    job = start(gang, tables)
+    for one in job.jobs.values():
+        one.err.wait_for(f"node {wrong} waits for its rank table '{table}': missing")
+
+    table.write_text("[]")
+    job.assert_codes(65)
+    for report in job.reports().values():
+        assert report["reason"].startswith(f"node {wrong}")
+        assert report["reason"].endswith(f"'{table}' is no JSON object")
