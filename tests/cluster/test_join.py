@@ -437,7 +437,7 @@ def test_an_agent_that_was_told_another_size_is_refused_and_the_gang_waits_on(ga
         *job.command,
     )
     assert stranger.end() == 78
-    assert stranger.said_about("refused this node", "the leader was told 2")
+    assert stranger.said_about("refused this node", "its number of nodes is '3', the leader's is '2'")
 
     job.start(1)
 

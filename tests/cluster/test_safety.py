@@ -90,7 +90,7 @@ def test_an_agent_of_something_else_is_told_why_it_is_refused(waiting, changes, 
         peer.wait_for_end()
 
     assert re.search(reason, answer["reason"]), answer
-    waiting.jobs[0].err.wait_for("refused by-hand (127.0.0.1): ")
+    waiting.jobs[0].err.wait_for(": " + answer["reason"])
     assert re.search(reason, waiting.jobs[0].err.text)
     assert_goes_on(waiting)
 
@@ -135,7 +135,8 @@ def test_an_agent_of_another_job_is_refused_and_says_so(gang):
 def test_agents_with_different_templates_are_refused(gang, tmp_path):
     job = gang(2, "--gang-timeout=60")
     for node in (0, 1):
-        template = f"mode: mine\nroles: [{{name: worker, environment: {{NODE_TOLD: 'v{node}'}}}}]\n"
+        worker = f"{{name: worker, environment: {{NODE_TOLD: 'v{node}'}}}}"
+        template = f"mode: mine\ninherits: torchrun\nroles: [{worker}]\n"
         (tmp_path / f"{node}.yaml").write_text(template)
     job.start(0, f"--template={tmp_path}/0.yaml")
     job.start(1, f"--template={tmp_path}/1.yaml", name="other")

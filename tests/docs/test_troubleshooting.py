@@ -39,6 +39,8 @@ OTHER_TEXTS = {
     "worker not started": "a reason in the report",
     "apply its policy": "advice in the report",
     "unchecked error:": "a bug",
+    "zlib: no memory": "a bug, or no memory",
+    "the parts of all nodes end in the middle of one": "a bug",
 }
 
 STRING = r'"((?:[^"\\\n]|\\.)*)"'

@@ -278,7 +278,7 @@ class TestScarceResources:
         too_few = muster.run(*line, through=["prlimit", "--nofile=63:63"])
         enough = muster.run(*line, through=["prlimit", "--nofile=64:64"])
 
-        assert_refused(too_few, 71, "10 workers with 10 ports", "takes 64")
+        assert_refused(too_few, 71, "10 processes with 10 ports", "takes 64")
         assert enough.code == 0, enough.words()
 
     def test_links_are_counted_where_workers_are(self, muster):

@@ -25,12 +25,6 @@ struct Error {
   ErrorKind kind = ErrorKind::System;
   std::string message;
 
-  /// Says what was being attempted, once for each layer the error passes through.
-  [[nodiscard]] Error while_doing(std::string_view attempt) && {
-    message = std::string(attempt) + ": " + message;
-    return std::move(*this);
-  }
-
   [[nodiscard]] int exit_code() const { return static_cast<int>(kind); }
 };
 

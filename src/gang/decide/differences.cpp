@@ -57,8 +57,8 @@ bool is_same_template(const JobFacts& one, const JobFacts& other) {
 constexpr auto kFacts =
     std::to_array<Fact>({fact<&JobFacts::job_id>("job"),
                          fact<&JobFacts::total_slots>("number of workers in all"),
-                         fact<&JobFacts::least_nodes>("least number of nodes"),
                          fact<&JobFacts::most_nodes>("number of nodes"),
+                         fact<&JobFacts::least_nodes>("least number of nodes"),
                          fact<&JobFacts::mode>("mode"),
                          {"template", is_same_template, fact<&JobFacts::template_digest>("").text},
                          fact<&JobFacts::roles>("list of roles"),

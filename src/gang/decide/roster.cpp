@@ -26,10 +26,11 @@ std::string host_of(int seat,
 }  // namespace
 
 std::string describe(const Member& member) {
-  if (member.peer.empty()) {
-    return member.join.node.host;
+  const std::string& host = member.join.node.host;  // of another protocol's join it is not read
+  if (member.peer.empty() || host.empty()) {
+    return host + member.peer;
   }
-  return member.join.node.host + " (" + member.peer + ")";
+  return host + " (" + member.peer + ")";
 }
 
 Member& Roster::add(LinkId link, Member member) {

@@ -9,14 +9,6 @@
 namespace muster {
 namespace {
 
-TEST(Error, NamesTheLayersItPassedThrough) {
-  const Error error = Error{ErrorKind::BadEnvironment, "RANK is 'x'"}
-                          .while_doing("cannot read the cluster")
-                          .while_doing("cannot start");
-
-  EXPECT_EQ(error.message, "cannot start: cannot read the cluster: RANK is 'x'");
-}
-
 TEST(Error, KnowsItsExitCode) {
   EXPECT_EQ((Error{ErrorKind::BadUsage, ""}.exit_code()), 64);
   EXPECT_EQ((Error{ErrorKind::BadData, ""}.exit_code()), 65);

@@ -36,7 +36,7 @@ TEST(Admission, RefusesAnotherProtocol) {
 TEST(Admission, RefusesAnotherNumberOfNodes) {
   LeaderStory story(job_of(2, 3));
   EXPECT_EQ(answer_to(story, [](Join& join) { join.job.least_nodes = join.job.most_nodes = 4; }),
-            "9: refused: its least number of nodes is '4', the leader's is '2' | drop 9");
+            "9: refused: its number of nodes is '4', the leader's is '3' | drop 9");
   EXPECT_EQ(answer_to(story, [](Join& join) { join.job.most_nodes = 4; }),
             "9: refused: its number of nodes is '4', the leader's is '3' | drop 9");
 }
