@@ -53,6 +53,9 @@ Values common_values(const Cluster& cluster,
   // Several nodes are told a numeric address by their leader, which is not known before that.
   const bool is_known = placement.nodes > 1 || is_numeric(placement.master_address);
   values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
+  if (placement.nodes == 1) {
+    values["own_address"] = "";  // nobody else has to reach it
+  }
   values["master_endpoint"] =
       join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
   for (const auto& [name, value] : chosen.parameters) {

@@ -25,8 +25,10 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
     environment[name] = fill_placeholders(text, values);
   }
   for (const auto& [name, text] : shared.role.environment_unless_set) {
-    if (!shared.snapshot.has(name)) {
-      environment[name] = fill_placeholders(text, values);
+    std::string value = fill_placeholders(text, values);
+    const bool is_nothing_left = value.empty() && !text.empty();
+    if (!shared.snapshot.has(name) && !is_nothing_left) {
+      environment[name] = std::move(value);
     }
   }
   for (const auto& [name, text] : shared.role.environment_if_given) {

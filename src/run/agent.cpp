@@ -3,6 +3,7 @@
 #include "agent.hpp"
 
 #include <muster/base/rank_words.hpp>
+#include <muster/environment/own_address.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/service/exchanged_ports.hpp>
 
@@ -181,7 +182,11 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
     placement.ports = read_ports(ports->second).value();  // written by the same program
   }
   LaunchPlan plan = input_.job.of_attempt(placement);
-  fill_late_values(plan, {{"run_dir", input_.run_folder}});
+  const bool is_alone = placement.nodes == 1;
+  fill_late_values(
+      plan,
+      {{"run_dir", input_.run_folder},
+       {"own_address", is_alone ? "" : own_address_towards(placement.master_address)}});
   say_start(plan, placement);
   const AttemptInput input{input_.options,
                            input_.inherited,

@@ -126,6 +126,19 @@ def test_behind_a_service_address_the_workers_meet_at_the_leaders_own(gang, host
         assert f"rank {node} met at {own}" in job.jobs[node].words()
 
 
+def test_mindspores_workers_are_told_the_address_on_the_way_to_the_leader(gang, hosts):
+    """The leader, too: as the others reach it."""
+    script = 'echo "$MS_ROLE is at $MS_WORKER_IP"'
+    job = gang(2, "--mode=msrun", on=hosts, command=["sh", "-c", script])
+    for node in (0, 1):
+        job.start(node)
+
+    job.assert_codes(0)
+
+    for node in (0, 1):
+        assert f"MS_WORKER is at {hosts.address(node)}" in job.jobs[node].words()
+
+
 def test_a_node_that_contributes_too_much_is_cut_off_with_the_key_and_the_size(gang):
     job = gang(2)
     job.start(0)

@@ -124,6 +124,23 @@ TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
   EXPECT_EQ(plan.workers[0].error_file, "/run/x/error_8.json");
 }
 
+TEST(MakePlan, TellsMindSporesWorkersTheirAddressOnTheWayToTheLeader) {
+  ModeRequest request;
+  request.name = {"msrun", from_flag("--mode")};
+  const ChosenMode mode = *choose_mode(request);
+  constexpr const char* kName = "MS_WORKER_IP";
+  LaunchPlan plan = make_plan({cluster_of({1, 1}, 1), mode, job_of({"train"}), surroundings()});
+  EXPECT_EQ(readable(plan.workers[0].environment.at(kName)), "{own_address}");
+  fill_late_values(plan, {{"own_address", "10.0.0.2"}});
+  EXPECT_EQ(plan.workers[0].environment.at(kName), "10.0.0.2");
+
+  const auto alone = make_plan({cluster_of({1}, 0), mode, job_of({"train"}), surroundings()});
+  EXPECT_FALSE(alone.workers[0].environment.contains(kName));
+  const auto given = make_plan(
+      {cluster_of({1, 1}, 1), mode, job_of({"train"}), surroundings({{kName, "10.0.0.9"}})});
+  EXPECT_FALSE(given.workers[0].environment.contains(kName));
+}
+
 TEST(MakePlan, LeavesTheFreshPortOpenUntilTheStart) {
   for (const Cluster& cluster : {cluster_of({1}, 0), cluster_of({1, 1}, 1)}) {
     LaunchPlan plan = torchrun_plan(cluster, surroundings());
