@@ -547,7 +547,8 @@ TEST(Participant, LetsTheLeaderEndTheJobWhenItWaitedInVain) {
 TEST(Participant, TellsALeaderThatItFindsLaterThatItWaitedInVain) {
   ParticipantStory story;
   EXPECT_EQ(story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"}), "");
-  EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1 | tell preparing: the rank table is no JSON object");
+  EXPECT_EQ(story.happen(LinkUp{}),
+            "tell join as node 1 | tell preparing: the rank table is no JSON object");
   EXPECT_EQ(story.join->waits_for, "the rank table is no JSON object") << "it is not ready";
 }
 
