@@ -187,7 +187,8 @@ def test_the_variables_of_a_platform_are_those_that_are_read(name):
     text = platform_file(name)
     read = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]*|_[A-Z]+|RANK)"', text)) - {"VC_"}
 
-    assert named - read <= set(re.findall(r'"([A-Z_]+)"', source("src/cluster/platform.cpp")))
+    shared = source("src/cluster/platform.cpp") + source("src/cluster/run_method.cpp")
+    assert named - read <= set(re.findall(r'"([A-Z_]+)"', shared))
     assert read - named == set()
 
 
