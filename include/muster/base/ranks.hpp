@@ -8,7 +8,7 @@ namespace muster {
 /// Position of a node in the job, 0 to nodes-1. Every agent has exactly one.
 struct NodeRank {
   int value = 0;
-  auto operator<=>(const NodeRank&) const = default;
+  auto operator<=>(const NodeRank&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Position of a worker on its node, 0 to slots-1.

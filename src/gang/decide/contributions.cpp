@@ -40,8 +40,8 @@ bool Contributions::is_before_start(const std::string& key) const {
   return known != nullptr && known->phase == Phase::BeforeStart;
 }
 
-std::vector<Contribute> Contributions::keep(const std::string& key, std::string bytes) {
-  const auto [at, is_new] = before_start_.try_emplace(key, std::move(bytes));
+std::vector<Contribute> Contributions::keep(const std::string& key, const std::string& bytes) {
+  const auto [at, is_new] = before_start_.try_emplace(key, bytes);
   return is_new ? to_messages({{key, 0, std::nullopt, {}}, at->second}) : std::vector<Contribute>();
 }
 

@@ -26,7 +26,7 @@ class Contributions {
 
   /// Before the start: told to each leader that this agent joins, and returned for the one that it has
   /// joined already. What is kept does not change any more.
-  [[nodiscard]] std::vector<Contribute> keep(const std::string& key, std::string bytes);
+  [[nodiscard]] std::vector<Contribute> keep(const std::string& key, const std::string& bytes);
   [[nodiscard]] std::vector<std::string> names() const;
   /// There is a new link. Returns what follows the join.
   [[nodiscard]] std::vector<Contribute> introduce();

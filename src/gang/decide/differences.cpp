@@ -29,6 +29,7 @@ std::string text_of(const std::vector<std::string>& names) {
 }
 std::string text_of(const std::vector<RoleEndpoints>& roles) {
   std::vector<std::string> texts;
+  texts.reserve(roles.size());
   for (const RoleEndpoints& role : roles) {
     texts.push_back(role.role + "=" + join(role.endpoints, ","));
   }

@@ -33,7 +33,7 @@ inline constexpr std::size_t kMostEndpoints = 512;
 
 /// Reads a message. Fails with `BadData`, saying which field is missing, of the wrong kind or out
 /// of range. Unknown fields are ignored, unknown messages are not.
-[[nodiscard]] Result<Message> decode(std::string_view text);
+[[nodiscard]] Result<Message> decode(std::string_view bytes);
 
 /// The name of the message on the wire, such as "join".
 [[nodiscard]] const char* name_of(const Message& message);

@@ -3,6 +3,7 @@
 
 #include "frame.hpp"
 #include "gang/decide/encoding.hpp"
+#include "link_words.hpp"
 #include "outbox.hpp"
 
 #include <boost/asio/post.hpp>
@@ -33,22 +34,6 @@ boost::asio::ip::address unmapped(const boost::asio::ip::address& address) {
 
 bool is_piece(const Message& message) {
   return std::holds_alternative<Contribute>(message) || std::holds_alternative<Merged>(message);
-}
-
-std::string describe(const error_code& error) {
-  if (error == boost::asio::error::eof) {
-    return "closed the connection";
-  }
-  if (error == boost::asio::error::connection_reset || error == boost::asio::error::broken_pipe) {
-    return "reset the connection";
-  }
-  return "cannot be reached any more (" + error.message() + ")";
-}
-
-std::string describe(std::chrono::milliseconds time) {
-  std::string seconds = std::to_string(std::chrono::duration<double>(time).count());
-  seconds.erase(seconds.find_last_not_of('0') + 1);
-  return (seconds.ends_with('.') ? seconds.substr(0, seconds.size() - 1) : seconds) + " s";
 }
 
 }  // namespace
@@ -143,7 +128,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       if (self.waits_for_join_ && self.has_unread_bytes()) {
         self.wait_for_join(limit);  // thousands came at once, and we are behind
       } else if (self.waits_for_join_) {
-        self.lose("sent no join within " + describe(limit));
+        self.lose(describe_missing_join(limit));
       }
     });
   }
@@ -182,7 +167,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   void end(const error_code& error) {
     // Where writing failed first, that failure took the reason with it.
     const bool is_end = error == boost::asio::error::eof;
-    lose(describe(is_end && write_error_ ? write_error_ : error));
+    lose(describe_end(is_end && write_error_ ? write_error_ : error));
     close();
   }
 
