@@ -24,6 +24,7 @@ WITHOUT_MESSAGES = (
 
 # Texts of several words that are no part of a message that wants an explanation.
 OTHER_TEXTS = {
+    "goodbye of the gang": "a reason to stay, for which those who are waited for are named",
     "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",
     "a free port, at start": "a source",
     "the gang, at start": "a source",
