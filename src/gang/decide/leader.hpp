@@ -175,6 +175,9 @@ class Leader {
   // The exchange.
   void note_readiness(LinkId link);
   void carry_out(const ExchangeOutcomes& outcomes, Instant now);
+  void carry_out(const Handout& handout, Instant now);
+  void carry_out(const Breach& breach, Instant now);
+  void carry_out(const NoResult& none, Instant now);
   void give_up_exchange(const std::string& why, Instant now);
   [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes);
 

@@ -25,18 +25,27 @@ void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
 
 void Leader::carry_out(const ExchangeOutcomes& outcomes, Instant now) {
   for (const ExchangeOutcome& outcome : outcomes) {
-    if (const auto* const handout = std::get_if<Handout>(&outcome)) {
-      for (const Merged& piece : handout->pieces) {
-        send(handout->links, piece);
-      }
-    } else if (const auto* const breach = std::get_if<Breach>(&outcome);
-               breach != nullptr && breach->link != kOwnLink) {
-      handle(LinkLost{breach->link, breach->why}, now);
-      actions_.emplace_back(Drop{breach->link});
-    } else {
-      give_up_exchange(breach != nullptr ? breach->why : std::get<NoResult>(outcome).why, now);
-    }
+    std::visit([&](const auto& one) { carry_out(one, now); }, outcome);
   }
+}
+
+void Leader::carry_out(const Handout& handout, Instant /*now*/) {
+  for (const Merged& piece : handout.pieces) {
+    send(handout.links, piece);
+  }
+}
+
+void Leader::carry_out(const Breach& breach, Instant now) {
+  if (breach.link == kOwnLink) {
+    give_up_exchange(breach.why, now);
+    return;
+  }
+  handle(LinkLost{breach.link, breach.why}, now);
+  actions_.emplace_back(Drop{breach.link});
+}
+
+void Leader::carry_out(const NoResult& none, Instant now) {
+  give_up_exchange(none.why, now);
 }
 
 void Leader::give_up_exchange(const std::string& why, Instant now) {
