@@ -10,7 +10,7 @@
 namespace muster {
 
 std::span<const Platform* const> platforms() {
-#define MUSTER_LIST_PLATFORM(NAME) &NAME,
+#define MUSTER_LIST_PLATFORM(NAME) &(NAME),
   static constexpr std::array kPlatforms = {MUSTER_PLATFORMS(MUSTER_LIST_PLATFORM)};
 #undef MUSTER_LIST_PLATFORM
   return kPlatforms;

@@ -150,6 +150,15 @@ Result<bool> read_switch(const Sourced<std::string>& variable) {
   return number ? Result<bool>(*number == 1) : wrong_value(variable, "0, 1, true or false");
 }
 
+/// "nproc-per-node" is NPROC_PER_NODE in a variable's name.
+std::string variable_part(std::string_view option) {
+  std::string part;
+  for (const char c : option) {
+    part += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return part;
+}
+
 }  // namespace
 
 std::string dashed(std::string_view name) {
@@ -201,10 +210,7 @@ Result<> read_variables(const FrontEnd& front_end, const Snapshot& snapshot, Giv
   }
   for (const FrontOption& option : front_end.options()) {
     const std::string name = dashed(option.name);
-    std::string variable = front_end.variables;
-    for (const char c : name) {
-      variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    }
+    const std::string variable = front_end.variables + variable_part(name);
     const auto value = snapshot.variable(variable);
     if (!value || !option.may_be_variable || given.contains(name)) {
       continue;

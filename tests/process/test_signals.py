@@ -221,6 +221,7 @@ def test_ctrl_c_says_that_a_second_one_kills(muster, worker):
 
     job.signal(signal.SIGINT)
     job.out.wait_for("got INT", times=2)
+    job.err.wait_for("SIGINT received: ")
     said = job.said_about("SIGINT received: asking 2 workers to end (SIGINT)")
     assert said.endswith("killing what is left after 30.00 s, or at a second Ctrl-C")
     time.sleep(LATER)

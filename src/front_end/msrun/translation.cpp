@@ -235,7 +235,7 @@ Result<> translate_msrun(Translation& t) {
     level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
   }
   t.settings.erase("set:sim_level");  // -1 is none
-  if (const auto translated =
+  if (auto translated =
           level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers);
       !translated) {
     return translated;

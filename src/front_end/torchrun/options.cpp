@@ -190,7 +190,7 @@ std::span<const FrontOption> torchrun_options() {
 
 std::span<const FrontOption> torch_launch_options() {
   // The rows of torchrun, and one more.
-  static const auto kOptions = [] {
+  static constexpr auto kOptions = [] {
     std::array<FrontOption, kTable.size() + 1> options{};
     std::copy(kTable.begin(), kTable.end(), options.begin());
     options.back() = {"use-env",

@@ -176,16 +176,12 @@ std::vector<int> Roster::missing() const {
 std::string Roster::describe_missing(const std::vector<std::optional<std::string>>& hosts,
                                      const std::set<std::string>& unresolved,
                                      int expected) const {
-  std::vector<int> never;
+  std::vector<int> never = missing();
+  std::erase_if(never, [&](int seat) { return seat >= expected || departures_.contains(seat); });
   std::vector<std::string> sentences;
-  for (const int seat : missing()) {
-    const auto departure = departures_.find(seat);
-    if (departure == departures_.end()) {
-      if (seat < expected) {
-        never.push_back(seat);
-      }
-    } else if (sentences.size() < kNamed) {
-      sentences.push_back("node " + std::to_string(seat) + departure->second);
+  for (const auto& [seat, departure] : departures_) {  // who sits down again is taken out of these
+    if (sentences.size() < kNamed) {
+      sentences.push_back("node " + std::to_string(seat) + departure);
     }
   }
   if (never.size() > kNamed) {
