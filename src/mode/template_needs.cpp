@@ -6,21 +6,24 @@
 namespace muster {
 namespace {
 
-/// A file is waited for before the nodes have met, so it knows nothing that they tell each other.
-Result<> check_known_early(const std::string& text, const std::string& path, const Place& place) {
-  for (const std::string& name : placeholder_names()) {
-    const bool is_known = name == "host_name" || name == "job_id";
-    if (!is_known && use_placeholder({text}, name)) {
-      return place.error(path, "uses {" + name + "}, which is not known yet when it is waited for");
+/// Placeholders with no value before the nodes have met.
+std::vector<std::string> late_placeholders(const std::set<std::string>& roles) {
+  std::vector<std::string> names = placeholder_names();
+  std::erase(names, "host_name");
+  std::erase(names, "job_id");
+  for (const std::string& role : roles) {
+    for (const char* const start : {kCountOf, kEndpointsOf}) {
+      names.push_back(std::string(start) + ":" + role);
     }
   }
-  for (const std::string& role : place.roles) {
-    for (const char* const start : {kCountOf, kEndpointsOf}) {
-      const std::string name = std::string(start) + ":" + role;
-      if (use_placeholder({text}, name)) {
-        return place.error(path,
-                           "uses {" + name + "}, which is not known yet when it is waited for");
-      }
+  return names;
+}
+
+/// A file is waited for before the nodes have met, so it knows nothing that they tell each other.
+Result<> check_known_early(const std::string& text, const std::string& path, const Place& place) {
+  for (const std::string& name : late_placeholders(place.roles)) {
+    if (use_placeholder({text}, name)) {
+      return place.error(path, "uses {" + name + "}, which is not known yet when it is waited for");
     }
   }
   return {};
@@ -40,9 +43,9 @@ Result<> read_until(InputTemplate& input,
     return place.error(here, "must have field and is");
   }
   const json::object& until = value->get_object();
-  const auto read = all_of({check_fields(until, {"field", "is"}, here, place),
-                            read_field(input.field, until, here + "/field", place, read_text),
-                            read_field(input.wanted, until, here + "/is", place, read_text)});
+  auto read = all_of({check_fields(until, {"field", "is"}, here, place),
+                      read_field(input.field, until, here + "/field", place, read_text),
+                      read_field(input.wanted, until, here + "/is", place, read_text)});
   if (!read) {
     return read;
   }

@@ -47,6 +47,17 @@ Error syntax_error(const po::invalid_command_line_syntax& error) {
   }
 }
 
+Result<> set_options(Settings& settings, const std::vector<po::option>& options) {
+  for (const po::option& option : options) {
+    const std::string value = option.value.empty() ? "1" : option.value.front();
+    const Source source = from_flag("--" + option.string_key);
+    if (auto set = set_option(settings, option.string_key, {value, source}); !set) {
+      return set;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> split_words(const Sourced<std::string>& text) {
@@ -66,13 +77,7 @@ Result<> read_flags(const std::vector<std::string>& tokens,
   try {
     const po::options_description all = describe_options(table);
     const auto parsed = po::command_line_parser(tokens).options(all).style(kStyle).run();
-    for (const auto& option : parsed.options) {
-      const std::string name = "--" + option.string_key;
-      const std::string value = option.value.empty() ? "1" : option.value.front();
-      if (auto set = set_option(settings, option.string_key, {value, from_flag(name)}); !set) {
-        return set;
-      }
-    }
+    return set_options(settings, parsed.options);
   } catch (const po::unknown_option& error) {
     return unknown_own_option(error.get_option_name(), table);
   } catch (const po::invalid_command_line_syntax& error) {
@@ -80,7 +85,6 @@ Result<> read_flags(const std::vector<std::string>& tokens,
   } catch (const po::error& error) {
     return Error{ErrorKind::BadUsage, error.what()};
   }
-  return {};
 }
 
 }  // namespace muster

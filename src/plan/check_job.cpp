@@ -11,6 +11,9 @@
 namespace muster {
 namespace {
 
+/// Of one variable or argument, its end included: MAX_ARG_STRLEN of Linux.
+constexpr std::size_t kMostBytes = 131'072;
+
 std::string suggestion(const std::optional<std::string>& nearest, const std::string& otherwise) {
   return nearest ? "; did you mean '" + *nearest + "'?" : otherwise;
 }
@@ -78,38 +81,57 @@ std::vector<std::string> all_placeholders(const ModeTemplate& mode) {
 }
 
 /// A word in braces that is nearly a placeholder is a typing error; any other is the user's own.
+Result<> check_argument(const std::string& argument, const std::vector<std::string>& known) {
+  for (const std::string& word : words_in_braces(argument)) {
+    const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+    const auto nearest = is_known ? std::nullopt : nearest_name(word, known);
+    if (nearest) {
+      std::string message = "the argument '" + argument;
+      message += "' has the unknown placeholder '{" + word;
+      message += "}'; did you mean '{" + *nearest + "}'?";
+      return Error{ErrorKind::BadUsage, std::move(message)};
+    }
+  }
+  return {};
+}
+
 Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
   const std::vector<std::string> known = all_placeholders(mode);
   for (const std::string& argument : job.program) {
-    for (const std::string& word : words_in_braces(argument)) {
-      const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
-      const auto nearest = is_known ? std::nullopt : nearest_name(word, known);
-      if (nearest) {
-        return Error{ErrorKind::BadUsage,
-                     "the argument '" + argument + "' has the unknown placeholder '{" + word +
-                         "}'; did you mean '{" + *nearest + "}'?"};
-      }
+    if (auto checked = check_argument(argument, known); !checked) {
+      return checked;
     }
   }
   return {};
 }
 
 /// Words of the user's that only processes which listen can have.
-Result<> check_endpoints(const JobRequest& job, const ModeTemplate& mode) {
-  const auto uses = [&](const std::string& word) {
+Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const std::string& mode) {
+  const auto is_used = [&](const std::string& word) {
     return std::any_of(job.program.begin(), job.program.end(), [&](const std::string& argument) {
       return argument.find("{" + word + "}") != std::string::npos;
     });
   };
+  for (const std::string& word : {std::string("endpoint"),
+                                  std::string("task_config"),
+                                  std::string(kEndpointsOf) + ":" + role.name}) {
+    if (!role.listens && is_used(word)) {
+      return Error{ErrorKind::BadUsage,
+                   "an argument has '{" + word + "}', but '" + role.name + "' of the mode '" +
+                       mode + "' does not listen"};
+    }
+  }
+  return {};
+}
+
+/// What the user wrote into the program's arguments to be filled.
+Result<> check_filled_arguments(const JobRequest& job, const ModeTemplate& mode) {
+  if (auto checked = check_arguments(job, mode); !checked) {
+    return checked;
+  }
   for (const RoleTemplate& role : mode.roles) {
-    for (const std::string& word : {std::string("endpoint"),
-                                    std::string("task_config"),
-                                    std::string(kEndpointsOf) + ":" + role.name}) {
-      if (!role.listens && uses(word)) {
-        return Error{ErrorKind::BadUsage,
-                     "an argument has '{" + word + "}', but '" + role.name + "' of the mode '" +
-                         mode.name + "' does not listen"};
-      }
+    if (auto checked = check_endpoints(job, role, mode.name); !checked) {
+      return checked;
     }
   }
   return {};
@@ -125,6 +147,28 @@ Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
                      "a device for each of the " + count_of(workers, "worker") + " of this node");
 }
 
+Error too_long(const std::string& what, std::size_t bytes) {
+  return Error{ErrorKind::BadEnvironment,
+               what + " would have " + std::to_string(bytes) +
+                   " bytes, and a process can be given " + std::to_string(kMostBytes)};
+}
+
+Result<> check_sizes(const WorkerPlan& worker) {
+  for (const auto& [name, value] : worker.environment) {
+    const std::size_t bytes = name.size() + value.size() + 2;
+    if (bytes > kMostBytes) {
+      return too_long(name, bytes);
+    }
+  }
+  for (const std::string& argument : worker.argv) {
+    if (argument.size() + 1 > kMostBytes) {
+      const std::string start = argument.substr(0, argument.find('=')).substr(0, 40);
+      return too_long("the argument '" + start + "'", argument.size() + 1);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> check_job(const JobRequest& job,
@@ -138,10 +182,7 @@ Result<> check_job(const JobRequest& job,
     return checked;
   }
   if (job.fills_arguments) {
-    if (auto checked = check_arguments(job, chosen.mode); !checked) {
-      return checked;
-    }
-    if (auto checked = check_endpoints(job, chosen.mode); !checked) {
+    if (auto checked = check_filled_arguments(job, chosen.mode); !checked) {
       return checked;
     }
   }
@@ -149,25 +190,9 @@ Result<> check_job(const JobRequest& job,
 }
 
 Result<> check_sizes(const LaunchPlan& plan) {
-  constexpr std::size_t kMostBytes = 131'072;  // MAX_ARG_STRLEN of Linux, its end included
-  const auto too_long = [](const std::string& what, std::size_t bytes) {
-    return Error{ErrorKind::BadEnvironment,
-                 what + " would have " + std::to_string(bytes) +
-                     " bytes, and a process can be given " + std::to_string(kMostBytes)};
-  };
   for (const WorkerPlan& worker : plan.workers) {
-    for (const auto& [name, value] : worker.environment) {
-      const std::size_t bytes = name.size() + value.size() + 2;
-      if (bytes > kMostBytes) {
-        return too_long(name, bytes);
-      }
-    }
-    for (const std::string& argument : worker.argv) {
-      if (argument.size() + 1 > kMostBytes) {
-        return too_long(
-            "the argument '" + argument.substr(0, argument.find('=')).substr(0, 40) + "'",
-            argument.size() + 1);
-      }
+    if (auto checked = check_sizes(worker); !checked) {
+      return checked;
     }
   }
   return {};
