@@ -116,9 +116,9 @@ Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const 
                                   std::string("task_config"),
                                   std::string(kEndpointsOf) + ":" + role.name}) {
     if (!role.listens && is_used(word)) {
-      return Error{ErrorKind::BadUsage,
-                   "an argument has '{" + word + "}', but '" + role.name + "' of the mode '" +
-                       mode + "' does not listen"};
+      std::string message = "an argument has '{" + word;
+      message += "}', but '" + role.name + "' of the mode '" + mode + "' does not listen";
+      return Error{ErrorKind::BadUsage, std::move(message)};
     }
   }
   return {};

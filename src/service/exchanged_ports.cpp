@@ -79,21 +79,20 @@ std::string write_ports(const NodePorts& node) {
 }
 
 Result<std::vector<NodePorts>> read_ports(std::string_view merged) {
+  const Error unreadable{ErrorKind::BadData, "the ports of all nodes cannot be read"};
   const auto document = parse(merged);
-  std::vector<NodePorts> nodes;
-  if (document && document->is_array()) {
-    for (const json::value& item : document->get_array()) {
-      auto node = from_json(item);
-      if (!node) {
-        break;
-      }
-      nodes.push_back(std::move(*node));
-    }
-    if (nodes.size() == document->get_array().size()) {
-      return nodes;
-    }
+  if (!document || !document->is_array()) {
+    return unreadable;
   }
-  return Error{ErrorKind::BadData, "the ports of all nodes cannot be read"};
+  std::vector<NodePorts> nodes;
+  for (const json::value& item : document->get_array()) {
+    auto node = from_json(item);
+    if (!node) {
+      return unreadable;
+    }
+    nodes.push_back(std::move(*node));
+  }
+  return nodes;
 }
 
 }  // namespace muster

@@ -90,6 +90,7 @@ void Services::stop() {
 
 std::vector<std::string> service_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kServices));
   for (const KnownService& known : kServices) {
     names.emplace_back(known.name);
   }

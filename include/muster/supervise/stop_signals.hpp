@@ -17,7 +17,7 @@ class StopSignals {
  public:
   /// Reads --signals-to-handle: names such as "SIGUSR1,SIGUSR2", with or without SIG. Fails for a name
   /// that is unknown, and for a signal that cannot be a request.
-  [[nodiscard]] static Result<StopSignals> read(const std::optional<Sourced<std::string>>& names);
+  [[nodiscard]] static Result<StopSignals> read(const std::optional<Sourced<std::string>>& given);
 
   [[nodiscard]] bool contains(int signal) const { return all_.contains(signal); }
   [[nodiscard]] const std::set<int>& all() const { return all_; }

@@ -27,11 +27,7 @@ Consoles::Consoles(boost::asio::io_context& io, std::chrono::milliseconds stall)
     out_ = std::make_unique<Console>(io, STDOUT_FILENO, "standard output", stall);
   }
   for (Console* console : all()) {
-    console->on_relief = [this] {
-      if (on_relief) {
-        on_relief();
-      }
-    };
+    console->on_relief = [this] { pass_relief_on(); };
     console->on_remark = [](const std::string& remark) { say_warning(remark); };
   }
   send_messages_to([this](std::string_view line) { error_->write_message(line); });
@@ -42,6 +38,12 @@ Consoles::Consoles(boost::asio::io_context& io, std::chrono::milliseconds stall)
 
 Consoles::~Consoles() {
   send_messages_to({});  // the console that took them goes with us
+}
+
+void Consoles::pass_relief_on() const {
+  if (on_relief) {
+    on_relief();
+  }
 }
 
 std::vector<Console*> Consoles::all() const {
