@@ -19,9 +19,14 @@ std::string seconds_of(std::chrono::nanoseconds duration) {
 /// "python3 train.py": what an interpreter reads is what its user knows.
 std::string program_of(const WorkerPlan& worker) {
   const std::vector<std::string>& argv = worker.argv;
+  if (!worker.script.empty()) {
+    return argv.front() + " " + worker.script;
+  }
+  if (argv.size() > 2 && argv[1] == "-m") {
+    return argv.front() + " -m " + readable(argv[2]);
+  }
   const bool names_it = argv.size() > 1 && !argv[1].starts_with('-');
-  const std::string script = worker.script.empty() && names_it ? readable(argv[1]) : worker.script;
-  return argv.front() + (script.empty() ? "" : " " + script);
+  return argv.front() + (names_it ? " " + readable(argv[1]) : "");
 }
 
 }  // namespace

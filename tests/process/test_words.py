@@ -10,6 +10,8 @@ def test_verbose_says_which_script_was_started(muster):
     for job in (implied, named):
         assert job.code == 0, job.words()
         assert job.said_about("rank 0 (pid ", "started: ").endswith("python3 ok.py")
+    module = muster.run("-v", "-m", "ok")
+    assert module.said_about("rank 0 (pid ", "started: ").endswith("python3 -m ok"), module.words()
 
 
 def test_verbose_names_a_single_rank_that_still_runs_as_one(muster):
