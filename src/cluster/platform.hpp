@@ -97,13 +97,11 @@ void set_nodes(Findings& findings, const Sourced<NodeRange>& range);
 [[nodiscard]] Result<Sourced<int>> read_port(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<std::string>> read_address(const Sourced<std::string>& text);
 
-/// Reads the variable `name` by `reader` into `field`; leaves it empty when it is not set.
+/// Reads `text` by `reader` into `field`; leaves it as it is when nothing is given.
 template <typename T>
 [[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field,
-                                 const Snapshot& snapshot,
-                                 const std::string& name,
+                                 const std::optional<Sourced<std::string>>& text,
                                  Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
-  const auto text = sourced_variable(snapshot, name);
   if (!text) {
     return {};
   }
@@ -113,6 +111,15 @@ template <typename T>
   }
   field = std::move(*value);
   return {};
+}
+
+/// The same for the variable `name`.
+template <typename T>
+[[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field,
+                                 const Snapshot& snapshot,
+                                 const std::string& name,
+                                 Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
+  return read_into(field, sourced_variable(snapshot, name), reader);
 }
 
 /// "A is 'x' but B is 'y': <why they cannot both be true>".

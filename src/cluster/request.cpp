@@ -9,23 +9,6 @@
 namespace muster {
 namespace {
 
-template <typename T>
-Result<> read_option(std::optional<Sourced<T>>& field,
-                     const Settings& settings,
-                     std::string_view name,
-                     Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
-  const auto text = settings.find(name);
-  if (!text) {
-    return {};
-  }
-  auto value = reader(*text);
-  if (!value) {
-    return value.error();
-  }
-  field = std::move(*value);
-  return {};
-}
-
 Result<Sourced<int>> read_total(const Sourced<std::string>& text) {
   const auto number = parse_integer(text.value, 1, kMostWorkers);
   if (!number) {
@@ -35,31 +18,31 @@ Result<Sourced<int>> read_total(const Sourced<std::string>& text) {
 }
 
 Result<> read_numbers(ClusterRequest& request, const Settings& settings) {
-  if (auto read = read_option(request.nodes, settings, "nnodes", read_node_range); !read) {
+  if (auto read = read_into(request.nodes, settings.find("nnodes"), read_node_range); !read) {
     return read;
   }
-  if (auto read = read_option(request.workers, settings, "total-workers", read_total); !read) {
+  if (auto read = read_into(request.workers, settings.find("total-workers"), read_total); !read) {
     return read;
   }
-  if (auto read = read_option(request.max_restarts, settings, "max-restarts", read_restarts);
+  if (auto read = read_into(request.max_restarts, settings.find("max-restarts"), read_restarts);
       !read) {
     return read;
   }
-  return read_option(request.node_rank, settings, "node-rank", read_node_rank);
+  return read_into(request.node_rank, settings.find("node-rank"), read_node_rank);
 }
 
 Result<> read_places(ClusterRequest& request, const Settings& settings) {
-  if (auto read = read_option(request.master_address, settings, "master-addr", read_address);
+  if (auto read = read_into(request.master_address, settings.find("master-addr"), read_address);
       !read) {
     return read;
   }
-  if (auto read = read_option(request.master_port, settings, "master-port", read_port); !read) {
+  if (auto read = read_into(request.master_port, settings.find("master-port"), read_port); !read) {
     return read;
   }
-  if (auto read = read_option(request.worker_port, settings, "worker-port", read_port); !read) {
+  if (auto read = read_into(request.worker_port, settings.find("worker-port"), read_port); !read) {
     return read;
   }
-  return read_option(request.gang_port, settings, "gang-port", read_port);
+  return read_into(request.gang_port, settings.find("gang-port"), read_port);
 }
 
 }  // namespace
@@ -84,7 +67,7 @@ Result<ClusterRequest> read_cluster_request(const Settings& settings) {
 
 Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings& settings) {
   std::optional<Sourced<int>> given;
-  if (auto read = read_option(given, settings, "max-restarts", read_restarts); !read) {
+  if (auto read = read_into(given, settings.find("max-restarts"), read_restarts); !read) {
     return read.error();
   }
   return find_restarts(snapshot, given);
