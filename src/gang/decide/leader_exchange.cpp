@@ -48,9 +48,11 @@ void Leader::carry_out(const NoResult& none, Instant now) {
   give_up_exchange(none.why, now);
 }
 
+/// Another attempt would contribute the same.
 void Leader::give_up_exchange(const std::string& why, Instant now) {
   JobEnd end = make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why);
   if (state_ == State::Running) {
+    end_ = recorded(end);
     end_attempt(std::move(end), SIGTERM, now);
   } else if (state_ == State::Gathering) {
     conclude(std::move(end), now);

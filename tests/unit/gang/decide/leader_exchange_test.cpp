@@ -149,5 +149,15 @@ TEST(LeaderExchange, EndsAnAttemptThatWaitsForAResultThatCannotBe) {
             "most 60");
 }
 
+TEST(LeaderExchange, DoesNotRestartWhereTheNextAttemptWouldContributeTheSame) {
+  LeaderStory story = running(exchanging(restarting(job_of(2))), 2);
+  (void)story.hear(1, fence(std::string(100, 'x')));
+  (void)story.hear(kOwnLink, fence("a"));
+  (void)story.end_all();
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "failed 71");
+  EXPECT_EQ(story.state(), Leader::State::Finishing);
+}
+
 }  // namespace
 }  // namespace muster::gang

@@ -81,6 +81,19 @@ TEST(Simulation, EndsAJobWithoutTroubleWithSuccess) {
   }
 }
 
+TEST(Simulation, BringsValuesTogetherWhileTheWorkersRun) {
+  Scenario scenario = large_scenario(1, /*hosts=*/12);
+  scenario.faults.clear();
+  scenario.failures = 0;
+  scenario.has_fences = true;
+  scenario.fence_bytes = 60'000;  // several pieces
+
+  const Finding finding = check(scenario);
+
+  EXPECT_EQ(finding.attempts, 1);
+  EXPECT_GE(finding.fences, static_cast<std::uint64_t>(scenario.policy.job.least_nodes));
+}
+
 TEST(Simulation, IsTheSameForTheSameSeed) {
   const Finding one = play(random_scenario(42), /*keeps_log=*/true);
   const Finding other = play(random_scenario(42), /*keeps_log=*/true);

@@ -4,6 +4,12 @@
 #include <csignal>
 
 namespace muster::gang::simulation {
+namespace {
+
+constexpr std::size_t kMostPart = std::size_t{128} << 10U;
+constexpr std::size_t kMostMerged = std::size_t{16} << 20U;
+
+}  // namespace
 
 void World::start_agent(std::size_t index) {
   Host& host = hosts_[index];
@@ -36,7 +42,8 @@ void World::start_agent(std::size_t index) {
 
 Policy World::job_policy() const {
   Policy policy = scenario_.policy;
-  policy.keys = {{kPortsKey, Phase::BeforeStart, 10, std::size_t{1} << 20U, all_parts}};
+  policy.keys = {{kPortsKey, Phase::BeforeStart, 10, std::size_t{1} << 20U, all_parts},
+                 {kFenceKey, Phase::WhileRunning, kMostPart, kMostMerged, all_parts}};
   return policy;
 }
 
@@ -249,6 +256,7 @@ void World::check_starts(const LeaderActions& actions) {
     ++finding_.attempts;
     attempt_ends_ = scenario_.run_time / 2 + up_to(scenario_.run_time);
     const auto nodes = static_cast<int>(starts.size());
+    plan_fences(std::get<Start>(starts.front()->message).placement.attempt, nodes);
     if (nodes < scenario_.policy.job.least_nodes || nodes > scenario_.policy.job.most_nodes) {
       violate("attempt starts with " + std::to_string(nodes) + " nodes");
     }

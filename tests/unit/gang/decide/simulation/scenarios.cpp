@@ -78,6 +78,8 @@ Scenario random_scenario(std::uint64_t seed) {
   }
   scenario.ranked = draw.chance(0.6) ? most : 0;
   scenario.has_ports = draw.chance(0.3);
+  scenario.has_fences = draw.chance(0.5);
+  scenario.fence_bytes = static_cast<std::size_t>(draw.chance(0.1) ? draw.pick(30'000, 90'000) : 0);
   if (draw.chance(0.25)) {
     count_workers(scenario, draw, most, hosts);
   }

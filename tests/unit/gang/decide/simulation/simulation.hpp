@@ -40,9 +40,11 @@ struct Fault {
 struct Scenario {
   std::uint64_t seed = 0;
   Policy policy;
-  int ranked = 0;          ///< agents of so many hosts know their node ranks
-  std::vector<int> slots;  ///< by host; empty: by chance
-  bool has_ports = false;  ///< every second host reserves one, which tells it from all others
+  int ranked = 0;               ///< agents of so many hosts know their node ranks
+  std::vector<int> slots;       ///< by host; empty: by chance
+  bool has_ports = false;       ///< every second host reserves one, which tells it from all others
+  bool has_fences = false;      ///< nodes bring values together while they run
+  std::size_t fence_bytes = 0;  ///< at least, of each part
   std::vector<std::optional<milliseconds>> starts;  ///< of the agents, by host; empty: never
   std::vector<Fault> faults;
   milliseconds grace{10'000};  ///< between asking workers to end and killing them
@@ -69,6 +71,7 @@ struct Finding {
   std::vector<std::string> log;             ///< the last lines, if they were kept
   std::vector<std::optional<JobEnd>> ends;  ///< by host; empty: its last agent did not live to tell
   int attempts = 0;
+  std::uint64_t fences = 0;  ///< results that nodes got while they ran
   std::uint64_t events = 0;
   std::uint64_t messages = 0;  ///< from the leader, without beats
   double simulated_seconds = 0;

@@ -73,6 +73,7 @@ void World::start_group(std::size_t index, const Start& start, const Exchanged& 
   group.merged = merged;
   hosts_[index].group = id;
   alive_.insert(id);
+  start_fences(id);
   if (chance(scenario_.failures)) {
     at(now_ + up_to(attempt_ends_), [=, this] { fail(id); });
   }
@@ -98,7 +99,8 @@ void World::fail(std::size_t id) {
 
 void World::succeed(std::size_t id, bool is_last) {
   Group& group = groups_[id];
-  if (!group.is_alive || group.is_ending) {
+  group.has_worked |= is_last;
+  if (!group.is_alive || group.is_ending || (is_last && !group.rounds_left.empty())) {
     return;
   }
   Succeeded succeeded = success_of(group.start.placement.slots_before);

@@ -22,6 +22,8 @@ constexpr Instant kBegin{std::chrono::hours(1'000)};
 constexpr seconds kBound{2 * 3'600};
 /// Under it every second host contributes a port.
 constexpr const char* kPortsKey = "ports";
+/// Under it nodes contribute while they run.
+constexpr const char* kFenceKey = "fence";
 constexpr std::uint64_t kMostEvents = 20'000'000;
 constexpr std::size_t kLogLines = 80;
 constexpr seconds kDialLimit{10};
@@ -59,11 +61,14 @@ struct Group {
   Exchanged merged;
   bool is_alive = true;
   bool is_ending = false;
+  bool has_worked = false;  ///< all that is left to do are the fences
   bool has_succeeded = false;
   bool cannot_be_killed = false;
   Instant ends_at;
   int signals = 0;
   std::optional<Failure> failure;
+  std::map<std::vector<NodeRank>, int> rounds_left;  ///< of fences, by who is listed
+  std::vector<ValueId> awaited;                      ///< contributed to, and no result yet
 };
 
 struct Host {
@@ -146,7 +151,7 @@ class World {
   void act(std::size_t index, const StartAttempt& wanted) {
     start_group(index, wanted.start, wanted.merged);
   }
-  void act(std::size_t /*index*/, const Deliver& /*wanted*/) {}
+  void act(std::size_t index, const Deliver& wanted);
   void act(std::size_t index, const StopAttempt& wanted);
   void act(std::size_t index, const PassSignal& /*wanted*/);
   void act(std::size_t index, const KillAttempt& /*wanted*/);
@@ -183,6 +188,13 @@ class World {
   void end_group(std::size_t id);
   void report_end(std::size_t id);
 
+  // Fences.
+  void plan_fences(int attempt, int nodes);
+  [[nodiscard]] std::string part_of(const Group& group, NodeRank node, const ValueId& id) const;
+  void start_fences(std::size_t id);
+  void contribute_soon(std::size_t id, const ValueId& round);
+  void check_parts(const Group& group, const Value& value);
+
   // Faults.
   void strike(const Fault& fault);
   void crash(std::size_t index);
@@ -210,6 +222,8 @@ class World {
   int generation_ = 0;           ///< counts the leaders
   std::map<std::pair<int, int>, GlobalRank> first_failures_;  ///< by generation and attempt
   milliseconds attempt_ends_{0};
+  /// By generation and attempt: how many rounds, by who is listed.
+  std::map<std::pair<int, int>, std::map<std::vector<NodeRank>, int>> fences_;
   std::deque<std::string> log_;
   Finding finding_;
 };
