@@ -43,14 +43,17 @@ std::vector<int> ranks_with(const Outcome& outcome, WorkerOutcome wanted) {
 }
 
 std::string describe_first_failure(const Failure& failure, int attempt) {
-  const std::string rank = describe_rank(failure.global_rank, failure.label);
+  const std::string who = name_of_failed(failure);
   const std::string place = "node " + to_string(failure.node) + " (" + failure.host + ")";
+  if (!failure.service.empty()) {
+    return who + " failed first: " + place + ", " + failure.start_error;
+  }
   if (!failure.start_error.empty()) {
-    return rank + " could not be started: " + place + ", " + failure.start_error;
+    return who + " could not be started: " + place + ", " + failure.start_error;
   }
   const std::string what =
       failure.is_early_exit ? " ended while others worked on: " : " failed first: ";
-  return rank + what + place + ", local rank " + to_string(failure.local_rank) + ", pid " +
+  return who + what + place + ", local rank " + to_string(failure.local_rank) + ", pid " +
          std::to_string(failure.pid) + ", " +
          (failure.status ? failure.status->describe() : "no exit code") + ", after " +
          format_seconds(failure.run_time_seconds) + " s, attempt " + std::to_string(attempt);
@@ -88,7 +91,7 @@ void add_ranks(std::vector<ReportLine>& lines,
 /// Those that ended badly by themselves at the same moment as the first one.
 void add_other_failures(std::vector<ReportLine>& lines, const Outcome& outcome) {
   std::vector<int> ranks = ranks_with(outcome, WorkerOutcome::Failed);
-  if (outcome.end.first_failure) {
+  if (outcome.end.first_failure && outcome.end.first_failure->service.empty()) {
     std::erase(ranks, outcome.end.first_failure->global_rank.value);
   }
   if (!ranks.empty()) {
@@ -124,12 +127,16 @@ json::value first_failure_document(const Outcome& outcome) {
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? json::value(nullptr) : json::value(text);
   };
+  const auto rank_or_null = [&](int rank) {  // a service has none
+    return failure.service.empty() ? json::value(rank) : json::value(nullptr);
+  };
   return json::object{
       {"node", failure.node.value},
       {"host", failure.host},
-      {"role", failure.role},
-      {"global_rank", failure.global_rank.value},
-      {"local_rank", failure.local_rank.value},
+      {"service", text_or_null(failure.service)},
+      {"role", text_or_null(failure.role)},
+      {"global_rank", rank_or_null(failure.global_rank.value)},
+      {"local_rank", rank_or_null(failure.local_rank.value)},
       {"pid", pid_document(failure.pid)},
       {"exit_code", code_document(failure.status)},
       {"signal", signal_document(failure.status)},

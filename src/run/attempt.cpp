@@ -75,6 +75,7 @@ void Attempt::connect_parts() {
   starter_.before_first = [this] { return prepare(); };
   starter_.on_started = [this](std::size_t worker) { tell(&AttemptListener::on_started, worker); };
   starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
+  services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
   grace_.on_end = [this] { on_grace_ended(); };
   grace_.on_progress = [this] { tell(&AttemptListener::on_still_waiting, grace_.left()); };
   kill_rounds_.on_round = std::bind_front(&Attempt::on_kill_round, this);
@@ -192,6 +193,18 @@ void Attempt::on_output_end(std::size_t worker) {
 
 void Attempt::on_start_failure(const StartFailure& failure) {
   events_.emplace_back(WorkerNotStarted{failure.worker, failure.error.exit_code()});
+  process();
+}
+
+/// A worker that had ended before may be why.
+void Attempt::on_service_failure(const ServiceFailure& failure) {
+  look_for_deaths();
+  if (!supervisor_.is_undisturbed() || !supervisor_.has_living_workers()) {
+    tell(&AttemptListener::on_unneeded_failure, failure);
+    return;
+  }
+  request_.order = "service '" + failure.service + "' failed";
+  events_.emplace_back(ServiceFailed{failure.error.exit_code()});
   process();
 }
 
@@ -359,14 +372,9 @@ void Attempt::finish() {
 
 // --- Before the first start ---------------------------------------------------------------------
 
-Result<> Attempt::prepare() {
+bool Attempt::prepare() {
   remove_old_error_files(plan_);
-  for (AttemptListener* const listener : listeners_) {
-    if (auto ready = listener->before_first_start(plan_); !ready) {
-      return ready;
-    }
-  }
-  return {};
+  return services_.start(plan_);
 }
 
 std::vector<WorkerResult> Attempt::results() const {
@@ -378,7 +386,7 @@ std::optional<Failure> Attempt::failure() const {
 }
 
 AttemptView Attempt::view() const {
-  return {plan_, workers_, supervisor_, streams_, starter_.failure()};
+  return {plan_, workers_, supervisor_, streams_, starter_.failure(), services_.failure()};
 }
 
 }  // namespace muster

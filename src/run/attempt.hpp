@@ -127,6 +127,7 @@ class Attempt {
   void on_kill_round(const std::vector<Process>& found, bool is_too_late);
   void on_output_end(std::size_t worker);
   void on_start_failure(const StartFailure& failure);
+  void on_service_failure(const ServiceFailure& failure);
   void look_at_silent_workers();
   void look_at_leftovers();
   void look_at_early_ends();
@@ -152,7 +153,7 @@ class Attempt {
   void rest();
 
   // Before the first start.
-  [[nodiscard]] Result<> prepare();
+  [[nodiscard]] bool prepare();
 
   boost::asio::io_context& io_;
   AttemptInput input_;

@@ -5,8 +5,7 @@
 #include "process/descendants.hpp"
 #include "process/reaper.hpp"
 
-#include <muster/base/result.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include <muster/service/service.hpp>
 
 #include <chrono>
 #include <string>
@@ -31,9 +30,6 @@ class AttemptListener {
   AttemptListener& operator=(const AttemptListener&) = delete;
   virtual ~AttemptListener() = default;
 
-  /// Before the first worker is started: the last time that the plan may be added to. What fails here is
-  /// why that worker cannot be started.
-  [[nodiscard]] virtual Result<> before_first_start(LaunchPlan& /*plan*/) { return {}; }
   virtual void on_started(std::size_t /*worker*/) {}
   virtual void on_ended(const Death& /*death*/) {}
   /// Its standard output and error are closed, and it has been running on for a while.
@@ -43,6 +39,8 @@ class AttemptListener {
   /// It serves the workers, has ended with 0, and they have been running on for a while.
   virtual void on_early_end(std::size_t /*worker*/) {}
 
+  /// A service failed when the workers needed it no more.
+  virtual void on_unneeded_failure(const ServiceFailure& /*failure*/) {}
   virtual void on_asked_to_end(const EndRequest& /*request*/) {}
   /// Said from time to time while the grace runs.
   virtual void on_still_waiting(std::chrono::nanoseconds /*left*/) {}

@@ -21,6 +21,22 @@ WorkerResult planned_result(const WorkerPlan& planned) {
   return result;
 }
 
+void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t worker) {
+  const WorkerPlan& planned = attempt.plan.workers[worker];
+  const auto& unstarted = attempt.start_failure;
+  failure.role = planned.role;
+  failure.label = planned.label;
+  failure.global_rank = planned.global_rank;
+  failure.local_rank = planned.local_rank;
+  failure.pid = attempt.workers.pid(worker);
+  failure.status = attempt.supervisor.status(worker);
+  failure.run_time_seconds = attempt.workers.run_time_seconds(worker);
+  failure.start_error = unstarted && unstarted->worker == worker ? unstarted->error.message : "";
+  failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
+  failure.last_lines = attempt.streams.last_lines(worker);
+  failure.knows_order = attempt.workers.knows_order();
+}
+
 }  // namespace
 
 std::vector<WorkerResult> results_without_start(const LaunchPlan& plan) {
@@ -44,27 +60,19 @@ std::vector<WorkerResult> results_of(const AttemptView& attempt) {
 
 std::optional<Failure> failure_of(const AttemptView& attempt, const std::string& host_name) {
   const Conclusion conclusion = attempt.supervisor.conclusion();
-  if (!conclusion.first_failure) {
+  if (conclusion.verdict != Verdict::Failed) {
     return std::nullopt;
   }
-  const std::size_t worker = *conclusion.first_failure;
-  const WorkerPlan& planned = attempt.plan.workers[worker];
-  const auto& unstarted = attempt.start_failure;
   Failure failure;
   failure.node = attempt.plan.node_rank;
   failure.host = host_name;
-  failure.role = planned.role;
-  failure.global_rank = planned.global_rank;
-  failure.local_rank = planned.local_rank;
-  failure.pid = attempt.workers.pid(worker);
-  failure.status = attempt.supervisor.status(worker);
   failure.exit_code = conclusion.exit_code;
-  failure.run_time_seconds = attempt.workers.run_time_seconds(worker);
-  failure.start_error = unstarted && unstarted->worker == worker ? unstarted->error.message : "";
-  failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
-  failure.last_lines = attempt.streams.last_lines(worker);
-  failure.knows_order = attempt.workers.knows_order();
-  failure.label = planned.label;
+  if (conclusion.first_failure) {
+    describe_worker(failure, attempt, *conclusion.first_failure);
+  } else {
+    failure.service = attempt.service_failure->service;
+    failure.start_error = attempt.service_failure->error.message;
+  }
   return failure;
 }
 

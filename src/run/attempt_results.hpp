@@ -8,6 +8,7 @@
 
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/outcome.hpp>
+#include <muster/service/service.hpp>
 #include <muster/supervise/supervisor.hpp>
 
 #include <optional>
@@ -23,6 +24,7 @@ struct AttemptView {
   const Supervisor& supervisor;
   const WorkerStreams& streams;
   const std::optional<StartFailure>& start_failure;
+  const std::optional<ServiceFailure>& service_failure;
 };
 
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);

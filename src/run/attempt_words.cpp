@@ -86,6 +86,11 @@ void AttemptWords::on_early_end(std::size_t worker) {
   say_warning(describe(worker) + " ended with exit code 0 while workers that it serves run on");
 }
 
+void AttemptWords::on_unneeded_failure(const ServiceFailure& failure) {
+  say_warning("service '" + failure.service +
+              "' failed when the workers were ending: " + failure.error.message);
+}
+
 std::string AttemptWords::describe_failure(std::size_t worker) const {
   if (const auto status = supervisor_.status(worker)) {
     return describe(worker) + " failed (" + status->describe() + ")";

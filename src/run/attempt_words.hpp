@@ -26,6 +26,7 @@ class AttemptWords : public AttemptListener {
   void on_silent(std::size_t worker) override;
   void on_stopped(const Stopped& stopped) override;
   void on_early_end(std::size_t worker) override;
+  void on_unneeded_failure(const ServiceFailure& failure) override;
   void on_asked_to_end(const EndRequest& request) override;
   void on_still_waiting(std::chrono::nanoseconds left) override;
   void on_overdue(std::size_t worker, const EndRequest& request) override;

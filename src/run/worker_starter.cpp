@@ -33,6 +33,9 @@ void WorkerStarter::turn() {
   if (is_cancelled_ || next_ == parts_.plan.workers.size()) {
     return;
   }
+  if (next_ == 0 && !before_first()) {
+    return;  // it has been cancelled
+  }
   const std::size_t worker = next_++;
   if (auto started = start_one(worker); !started) {
     is_cancelled_ = true;
@@ -45,11 +48,6 @@ void WorkerStarter::turn() {
 }
 
 Result<> WorkerStarter::start_one(std::size_t worker) {
-  if (worker == 0) {
-    if (auto ready = before_first(); !ready) {
-      return ready;
-    }
-  }
   const bool reads_input = parts_.reader == worker;
   const auto connect = [this, worker](UniqueFd out, UniqueFd err) {
     return parts_.streams.connect(worker, std::move(out), std::move(err));

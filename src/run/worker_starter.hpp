@@ -41,8 +41,8 @@ class WorkerStarter {
  public:
   WorkerStarter(boost::asio::io_context& io, const StarterParts& parts);
 
-  /// Before the first worker.
-  std::function<Result<>()> before_first;
+  /// Before the first worker. False: none is started.
+  std::function<bool()> before_first;
   std::function<void(std::size_t worker)> on_started;
   /// Nobody is started after it.
   std::function<void(const StartFailure&)> on_failure;

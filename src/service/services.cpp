@@ -22,10 +22,6 @@ constexpr auto kServices = std::to_array<KnownService>({
     {kPlannedFilesService, make_planned_files},
 });
 
-Error named(const std::string& name, const Error& error) {
-  return Error{error.kind, "service '" + name + "': " + error.message};
-}
-
 void add(LaunchPlan& plan, const Additions& additions) {
   if (!additions.late_values.empty()) {
     fill_late_values(plan, additions.late_values);
@@ -48,34 +44,40 @@ Services::Services(const std::vector<std::string>& names, const ServiceInput& in
 
 Result<Offer> Services::prepare() {
   Offer offer{.worker_port = fixed_port_};
-  for (const Named& one : services_) {
+  for (const NamedService& one : services_) {
     if (auto prepared = one.service->prepare(offer); !prepared) {
-      return named(one.name, prepared.error());
+      return Error{prepared.error().kind,
+                   "service '" + one.name + "': " + prepared.error().message};
     }
   }
   return offer;
 }
 
-Result<> Services::start(LaunchPlan& plan) {
-  for (Named& one : services_) {
+std::optional<ServiceFailure> Services::start(LaunchPlan& plan) {
+  for (NamedService& one : services_) {
     one.is_started = true;  // also one that fails half way has something to take back
+    one.service->on_failure = [this, &one](const Error& error) {
+      if (one.is_started && on_failure) {
+        on_failure({one.name, error});
+      }
+    };
     auto additions = one.service->start(plan);
     if (!additions) {
-      return named(one.name, additions.error());
+      return ServiceFailure{one.name, additions.error()};
     }
     add(plan, *additions);
   }
-  return {};
+  return std::nullopt;
 }
 
 void Services::on_worker_started(std::size_t worker) {
-  for (const Named& one : services_) {
+  for (const NamedService& one : services_) {
     one.service->on_worker_started(worker);
   }
 }
 
 void Services::on_worker_ended(std::size_t worker) {
-  for (const Named& one : services_) {
+  for (const NamedService& one : services_) {
     one.service->on_worker_ended(worker);
   }
 }

@@ -34,7 +34,20 @@ const EndRow& row_of(EndKind kind) {
   return kEnds.at(static_cast<std::size_t>(kind));
 }
 
+/// In a few words, for schedulers.
+const char* reason_of(const Failure& failure) {
+  if (!failure.service.empty()) {
+    return "service failed";
+  }
+  return failure.start_error.empty() ? "worker failed" : "worker not started";
+}
+
 }  // namespace
+
+std::string name_of_failed(const Failure& failure) {
+  return failure.service.empty() ? describe_rank(failure.global_rank, failure.label)
+                                 : "service '" + failure.service + "'";
+}
 
 std::span<const EndRow> end_table() {
   return kEnds;
@@ -72,8 +85,7 @@ JobEnd end_by_signal(int signal) {
 }
 
 JobEnd end_by_failure(const Failure& failure) {
-  JobEnd end = make_end(EndKind::WorkerFailed,
-                        failure.start_error.empty() ? "worker failed" : "worker not started");
+  JobEnd end = make_end(EndKind::WorkerFailed, reason_of(failure));
   end.exit_code = failure.exit_code == 0 ? end.exit_code : failure.exit_code;
   end.first_failure = failure;
   return end;

@@ -65,6 +65,11 @@ std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {
   return fail(failed.worker, failed.exit_code);
 }
 
+/// Workers that have all ended, or are ending anyhow, need it no more.
+std::vector<Action> Supervisor::handle(const ServiceFailed& failed) {
+  return state_ == State::Running ? fail(std::nullopt, failed.exit_code) : std::vector<Action>{};
+}
+
 std::vector<Action> Supervisor::handle(const StopRequested& request) {
   ++stop_requests_;
   if (stop_requests_ > 1) {
@@ -73,7 +78,7 @@ std::vector<Action> Supervisor::handle(const StopRequested& request) {
   if (state_ == State::Killing) {
     return {};
   }
-  if (!first_failure_ && !all_deciding_succeeded()) {
+  if (!has_failed_ && !all_deciding_succeeded()) {
     stop_signal_ = request.signal;
   }
   // Leftovers have been asked to end already; the grace goes on.
@@ -90,7 +95,7 @@ std::vector<Action> Supervisor::handle(const GraceEnded& /*ended*/) {
 }
 
 std::vector<Action> Supervisor::handle(const PartnerLost& /*lost*/) {
-  if (!first_failure_ && !stop_signal_ && !all_deciding_succeeded()) {
+  if (!has_failed_ && !stop_signal_ && !all_deciding_succeeded()) {
     stop_signal_ = SIGKILL;
   }
   return state_ == State::Killing ? std::vector<Action>{} : kill();
@@ -110,10 +115,11 @@ std::vector<Action> Supervisor::handle(const GaveUpWaiting& /*gave_up*/) {
   return {Finish{}};
 }
 
-std::vector<Action> Supervisor::fail(std::size_t worker, int exit_code) {
+std::vector<Action> Supervisor::fail(std::optional<std::size_t> worker, int exit_code) {
+  has_failed_ = true;
   first_failure_ = worker;
   exit_code_ = exit_code;
-  // The others would wait for the lost one in a collective until their own timeout.
+  // Workers would wait for a lost one in a collective until their own timeout.
   std::vector<Action> actions = ask_to_end(SIGTERM);
   actions.insert(actions.begin(), TellFailure{worker});
   return actions;
@@ -162,7 +168,7 @@ Conclusion Supervisor::conclusion() const {
   conclusion.first_failure = first_failure_;
   conclusion.stop_signal = stop_signal_;
   conclusion.gave_up = gave_up_;
-  if (first_failure_) {
+  if (has_failed_) {
     conclusion.verdict = Verdict::Failed;
     conclusion.exit_code = exit_code_;
   } else if (stop_signal_) {

@@ -90,5 +90,7 @@ def test_a_file_that_cannot_be_written_is_the_first_failure(muster):
     job = muster.run(template, "--", "true", report=True)
 
     assert job.code == 71
-    assert job.said_about("service 'planned_files': cannot write '/nosuch/a'", "'/nosuch'")
+    assert job.said_about("service 'planned_files' failed first", "cannot write '/nosuch/a'")
+    assert job.report["first_failure"]["service"] == "planned_files"
+    assert job.report["reason"] == "service failed"
     assert job.report["verdict"] == "failed"

@@ -7,6 +7,7 @@
 #include <muster/plan/launch_plan.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,10 @@ class Service {
   Service& operator=(const Service&) = delete;
   virtual ~Service() = default;
 
+  /// To be called by a service that runs and cannot go on: the node has failed then, by its name. Only
+  /// from the event loop, between `start` and `stop`, and never inside a call from outside.
+  std::function<void(const Error&)> on_failure;
+
   /// On the leader alone, before the nodes are told to start.
   [[nodiscard]] virtual Result<> prepare(Offer& /*offer*/) { return {}; }
   /// Before the first worker. The plan has what earlier services of the list have added.
@@ -52,33 +57,44 @@ struct ServiceInput {
   std::string run_folder;                    ///< empty: there is none
 };
 
+/// A service by its name, as templates call it.
+struct NamedService {
+  std::string name;
+  std::unique_ptr<Service> service;
+  bool is_started = false;
+};
+
+/// What a service could not do, at its start or later.
+struct ServiceFailure {
+  std::string service;
+  Error error;
+};
+
 /// The services of one attempt, in the order in which they start; they stop in the opposite one.
-/// Errors begin with the service's name: "service 'planned_files': cannot write ...".
 class Services {
  public:
+  explicit Services(std::vector<NamedService> services) : services_(std::move(services)) {}
   /// Those that the plan names; `check_services` has seen the names.
   Services(const std::vector<std::string>& names, const ServiceInput& input);
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
   ~Services() { stop(); }
 
+  /// One that has been started cannot go on. Each says so once.
+  std::function<void(const ServiceFailure&)> on_failure;
+
+  /// The error begins with the service's name: "service 'worker_port': cannot ...".
   [[nodiscard]] Result<Offer> prepare();
   /// Starts one after the other and puts what they add into the plan. What was started before a
-  /// failure runs until `stop`.
-  [[nodiscard]] Result<> start(LaunchPlan& plan);
+  /// failure runs until `stop`. Empty: all run.
+  [[nodiscard]] std::optional<ServiceFailure> start(LaunchPlan& plan);
   void on_worker_started(std::size_t worker);
   void on_worker_ended(std::size_t worker);
   void stop();
 
  private:
-  struct Named {
-    std::string name;
-    std::unique_ptr<Service> service;
-    bool is_started = false;
-  };
-
-  std::uint16_t fixed_port_;  ///< told in any case: a platform may count on it
-  std::vector<Named> services_;
+  std::uint16_t fixed_port_ = 0;  ///< told in any case: a platform may count on it
+  std::vector<NamedService> services_;
 };
 
 /// The names that a template may use.

@@ -39,7 +39,7 @@ enum class EndKind {
   Hung
 };
 
-/// The worker that failed first in an attempt, with everything that its node knows about it.
+/// The worker or service that failed first in an attempt, with everything that its node knows about it.
 struct Failure {
   NodeRank node;
   std::string host;
@@ -50,13 +50,17 @@ struct Failure {
   std::optional<ExitStatus> status;  ///< empty: never started
   int exit_code = 0;                 ///< what the job ends with because of it
   double run_time_seconds = 0;
-  std::string start_error;              ///< why it could not be started; empty if it could
-  std::string error_message;            ///< what its error file says; empty: nothing
+  std::string start_error;    ///< why it could not be started, or what a service met; else empty
+  std::string error_message;  ///< what its error file says; empty: nothing
   std::vector<std::string> last_lines;  ///< of its standard error
   bool is_early_exit = false;  ///< it ended with 0 while others worked on, and that was forbidden
   bool knows_order = true;     ///< false: without pidfds, deaths found together may be in any order
   std::string label{};         ///< what it is called beside its rank, such as "ps 1"; usually empty
+  std::string service{};       ///< its name; a service has no rank and no pid. Empty: a worker
 };
+
+/// "rank 3", "rank 4 (ps 1)", or "service 'planned_files'".
+[[nodiscard]] std::string name_of_failed(const Failure& failure);
 
 /// A node and how long after the first one it came.
 struct Arrival {

@@ -22,6 +22,10 @@ struct WorkerNotStarted {
   std::size_t worker = 0;
   int exit_code = 71;
 };
+/// Something that runs beside the workers, and that they need, cannot go on.
+struct ServiceFailed {
+  int exit_code = 71;
+};
 /// Somebody outside wants the job to end: a signal that asks for it reached muster.
 struct StopRequested {
   int signal = 0;
@@ -41,6 +45,7 @@ struct GaveUpWaiting {};
 
 using Event = std::variant<WorkerEnded,
                            WorkerNotStarted,
+                           ServiceFailed,
                            StopRequested,
                            StopOrdered,
                            GraceEnded,
@@ -51,9 +56,9 @@ using Event = std::variant<WorkerEnded,
 // What to do about it.
 
 struct StartWorkers {};
-/// Tell the job that this worker failed first on this node.
+/// Tell the job who failed first on this node.
 struct TellFailure {
-  std::size_t worker = 0;
+  std::optional<std::size_t> worker;  ///< empty: a service
 };
 /// Tell the job that a worker that decides ended with 0, or (empty) that there is none here.
 struct TellSuccess {
@@ -95,9 +100,10 @@ enum class WorkerOutcome {
 struct Conclusion {
   Verdict verdict = Verdict::Succeeded;
   int exit_code = 0;
-  std::optional<std::size_t> first_failure;  ///< worker that failed first
-  std::optional<int> stop_signal;            ///< the signal from outside that ended the job
-  bool gave_up = false;                      ///< something could not be killed
+  std::optional<std::size_t>
+      first_failure;               ///< worker that failed first; empty: a service, or none
+  std::optional<int> stop_signal;  ///< the signal from outside that ended the job
+  bool gave_up = false;            ///< something could not be killed
 };
 
 /// Decides what to do when something happens to this node's workers.
@@ -140,6 +146,7 @@ class Supervisor {
 
   [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
   [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
+  [[nodiscard]] std::vector<Action> handle(const ServiceFailed& failed);
   [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
   [[nodiscard]] std::vector<Action> handle(const StopOrdered& order);
   [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
@@ -147,7 +154,7 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> handle(const NothingLeft& nothing);
   [[nodiscard]] std::vector<Action> handle(const GaveUpWaiting& gave_up);
 
-  [[nodiscard]] std::vector<Action> fail(std::size_t worker, int exit_code);
+  [[nodiscard]] std::vector<Action> fail(std::optional<std::size_t> worker, int exit_code);
   [[nodiscard]] std::vector<Action> ask_to_end(int signal);
   [[nodiscard]] std::vector<Action> after_an_end();
   [[nodiscard]] std::vector<Action> kill();
@@ -161,6 +168,7 @@ class Supervisor {
   bool grace_runs_ = false;
   int exit_code_ = 0;  ///< of the first failure
   int stop_requests_ = 0;
+  bool has_failed_ = false;
   std::optional<std::size_t> first_failure_;
   std::optional<int> stop_signal_;
   bool gave_up_ = false;

@@ -15,6 +15,8 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
 
 void CurrentAttempt::complete_first_failure(const std::optional<Failure>& failure) {
   const bool is_the_first = failure && first_failure_ && !first_failure_->is_early_exit &&
+                            failure->node == first_failure_->node &&
+                            failure->service == first_failure_->service &&
                             failure->global_rank == first_failure_->global_rank;
   if (is_the_first) {
     first_failure_ = failure;

@@ -20,10 +20,13 @@ using std::chrono::seconds;
 
 /// "rank 3 on node 1 (host-b) failed (exit code 9)".
 std::string describe(const Failure& failure) {
-  const std::string rank = describe_rank(failure.global_rank, failure.label) + " on node " +
-                           to_string(failure.node) + " (" + failure.host + ")";
-  return failure.status ? rank + " failed (" + failure.status->describe() + ")"
-                        : rank + " could not be started";
+  const std::string who =
+      name_of_failed(failure) + " on node " + to_string(failure.node) + " (" + failure.host + ")";
+  if (!failure.service.empty()) {
+    return who + " failed";
+  }
+  return failure.status ? who + " failed (" + failure.status->describe() + ")"
+                        : who + " could not be started";
 }
 
 }  // namespace

@@ -205,7 +205,8 @@ JobEnd Leader::recorded(JobEnd end) const {
 
 JobEnd Leader::end_of(const Failure& failure) const {
   JobEnd end = end_by_failure(failure);
-  end.rank_zero_had_ended = early_exit_.has_rank_zero_ended() && failure.global_rank.value != 0;
+  end.rank_zero_had_ended = early_exit_.has_rank_zero_ended() && failure.service.empty() &&
+                            failure.global_rank.value != 0;
   return end;
 }
 

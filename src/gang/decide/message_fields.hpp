@@ -104,6 +104,7 @@ void describe(Io& io, Failure& failure) {
   io("is_early_exit", failure.is_early_exit, Flag{});
   io("knows_order", failure.knows_order, Flag{});
   io("label", failure.label, kRareName);
+  io("service", failure.service, kRareName);
 }
 
 template <typename Io>

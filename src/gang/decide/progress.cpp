@@ -18,7 +18,7 @@ std::string signature_of(const std::optional<Failure>& failure) {
   if (!failure) {
     return {};
   }
-  return to_string(failure->global_rank) + ": " +
+  return name_of_failed(*failure) + ": " +
          (failure->status ? failure->status->describe() : failure->start_error);
 }
 

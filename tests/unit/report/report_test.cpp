@@ -175,6 +175,29 @@ TEST(DescribeOutcome, NamesARankThatEndedEarly) {
   EXPECT_EQ(texts_of(outcome)[1].find("rank 10 ended while others worked on: node 1 (gpu-17)"), 0U);
 }
 
+TEST(DescribeOutcome, NamesAServiceThatFailed) {
+  Outcome outcome = failure(ExitStatus::exited(1));
+  outcome.workers[2].outcome = WorkerOutcome::Failed;
+  Failure first;
+  first.node = NodeRank{1};
+  first.host = "gpu-17";
+  first.service = "store";
+  first.start_error = "its port was closed";
+  first.exit_code = 71;
+  outcome.end.first_failure = first;
+
+  EXPECT_EQ(texts_of(outcome)[0],
+            "service 'store' failed first: node 1 (gpu-17), its port was closed");
+  EXPECT_EQ(texts_of(outcome)[1], "failed as well, before they were asked to end: rank 10");
+  const json::value document = to_document(outcome);
+  const json::object& told = document.at("first_failure").as_object();
+  EXPECT_EQ(told.at("service"), "store");
+  EXPECT_EQ(told.at("start_error"), "its port was closed");
+  for (const char* const no_worker : {"role", "global_rank", "local_rank", "pid", "exit_code"}) {
+    EXPECT_TRUE(told.at(no_worker).is_null()) << no_worker;
+  }
+}
+
 TEST(DescribeOutcome, BeginsWithItsRemarks) {
   Outcome outcome = success();
   outcome.remarks = {"worker_3.out lacks 12 bytes"};

@@ -27,7 +27,7 @@ TEST(Services, HoldThePortUntilTheyStop) {
   const auto offer = services.prepare();
   ASSERT_TRUE(offer);
   LaunchPlan plan;
-  ASSERT_TRUE(services.start(plan));
+  ASSERT_FALSE(services.start(plan));
   EXPECT_TRUE(WorkerPort::check_is_free(offer->worker_port)) << "nobody listens there";
   services.stop();
   services.stop();
@@ -37,11 +37,34 @@ TEST(Services, NameTheOneThatFails) {
   LaunchPlan plan;
   plan.files = {{"/nosuch/a", "0640", "x"}};
   Services services({kPlannedFilesService}, {});
-  const auto started = services.start(plan);
+  const auto failed = services.start(plan);
 
-  ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().message,
-            "service 'planned_files': cannot write '/nosuch/a': there is no folder '/nosuch'");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->service, kPlannedFilesService);
+  EXPECT_EQ(failed->error.message, "cannot write '/nosuch/a': there is no folder '/nosuch'");
+}
+
+class Idle : public Service {
+ public:
+  Result<Additions> start(const LaunchPlan& /*plan*/) override { return Additions{}; }
+};
+
+TEST(Services, SayWhichOneCannotGoOnWhileItRuns) {
+  std::vector<NamedService> list;
+  list.push_back({"store", std::make_unique<Idle>()});
+  Service& store = *list.front().service;
+  Services services(std::move(list));
+  std::vector<std::string> said;
+  services.on_failure = [&](const ServiceFailure& failure) {
+    said.push_back(failure.service + ": " + failure.error.message);
+  };
+  LaunchPlan plan;
+
+  EXPECT_FALSE(services.start(plan));
+  store.on_failure({ErrorKind::System, "out of memory"});
+  services.stop();
+  store.on_failure({ErrorKind::System, "gone"});
+  EXPECT_EQ(said, std::vector<std::string>{"store: out of memory"});
 }
 
 TEST(CheckServices, RefusesUnknownNames) {

@@ -16,7 +16,7 @@ namespace muster {
   struct Words {
     std::string operator()(const StartWorkers&) const { return "start workers"; }
     std::string operator()(const TellFailure& tell) const {
-      return "failure of " + std::to_string(tell.worker);
+      return "failure of " + (tell.worker ? std::to_string(*tell.worker) : "a service");
     }
     std::string operator()(const TellSuccess& tell) const {
       return (tell.worker ? "success of " + std::to_string(*tell.worker) : "nobody decides") +

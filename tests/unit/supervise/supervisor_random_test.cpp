@@ -69,6 +69,9 @@ class History {
             was_ordered_ = true;
             return StopOrdered{SIGTERM};
           }
+          if (pick(0, 5) == 0) {
+            return ServiceFailed{72};
+          }
           break;
         case 6:
         case 7:
@@ -153,7 +156,7 @@ class History {
     EXPECT_EQ(finishes_, 1);
     EXPECT_TRUE(end.gave_up || !supervisor_->has_living_workers());
     EXPECT_EQ(end.verdict == Verdict::Succeeded, end.exit_code == 0);
-    EXPECT_EQ(end.verdict == Verdict::Failed, end.first_failure.has_value());
+    EXPECT_EQ(end.verdict == Verdict::Failed, end.first_failure || end.exit_code == 72);
     EXPECT_EQ(end.verdict == Verdict::Stopped, end.stop_signal.has_value());
     for (std::size_t i = 0; i < decides_.size(); ++i) {
       check_worker(i, end);

@@ -71,6 +71,34 @@ TEST(Supervisor, ReportsTheFirstFailureAndNotItsEcho) {
   EXPECT_EQ(supervisor.status(0), ExitStatus::exited(1));
 }
 
+TEST(Supervisor, EndsTheWorkersWhenAServiceFails) {
+  Supervisor supervisor = running(2);
+
+  const auto actions = supervisor.on(ServiceFailed{71});
+  EXPECT_EQ(told(actions), "failure of a service");
+  EXPECT_EQ(to_text(actions), "cancel start, ask to end by SIGTERM, start grace");
+  EXPECT_EQ(told(supervisor.on(failed(0, 1))), "") << "an echo";
+  (void)supervisor.on(killed(1, SIGTERM));
+  (void)supervisor.on(NothingLeft{});
+
+  const Conclusion conclusion = supervisor.conclusion();
+  EXPECT_EQ(conclusion.verdict, Verdict::Failed);
+  EXPECT_EQ(conclusion.exit_code, 71);
+  EXPECT_EQ(conclusion.first_failure, std::nullopt) << "no worker";
+}
+
+TEST(Supervisor, NeedsNoServiceAnyMoreAfterAFailureOrTheEnd) {
+  Supervisor stopping = running(1);
+  (void)stopping.on(StopRequested{SIGTERM});
+  EXPECT_TRUE(stopping.on(ServiceFailed{71}).empty());
+  EXPECT_EQ(stopping.conclusion().verdict, Verdict::Stopped);
+
+  Supervisor sweeping = running(1);
+  (void)sweeping.on(succeeded(0));
+  EXPECT_TRUE(sweeping.on(ServiceFailed{71}).empty());
+  EXPECT_EQ(sweeping.conclusion().verdict, Verdict::Succeeded);
+}
+
 TEST(Supervisor, PassesEveryExitCodeThrough) {
   for (int code = 1; code < 256; ++code) {
     Supervisor supervisor = running(2);

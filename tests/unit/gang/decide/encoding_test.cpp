@@ -32,7 +32,9 @@ Failure some_failure() {
           .error_message = "RuntimeError: \"x\"\n",
           .last_lines = {"one", "\x1B[31mtwo", "\xE2\x82\xAC"},
           .is_early_exit = true,
-          .knows_order = false};
+          .knows_order = false,
+          .label = "trainer 3",
+          .service = "store"};
 }
 
 JobEnd some_end() {

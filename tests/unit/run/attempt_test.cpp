@@ -1,0 +1,116 @@
+// An attempt with real processes, and services that the templates do not have yet.
+#include "run/attempt.hpp"
+
+#include <boost/asio/post.hpp>
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+
+#include <chrono>
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Ends badly when its workers run.
+class FailsLater : public Service {
+ public:
+  explicit FailsLater(boost::asio::io_context& io) : io_(io) {}
+
+  Result<Additions> start(const LaunchPlan& /*plan*/) override { return Additions{}; }
+  void on_worker_started(std::size_t worker) override {
+    if (worker == 1) {
+      boost::asio::post(io_, [this] { on_failure({ErrorKind::System, "its port was closed"}); });
+    }
+  }
+
+ private:
+  boost::asio::io_context& io_;
+};
+
+class CannotStart : public Service {
+ public:
+  Result<Additions> start(const LaunchPlan& /*plan*/) override {
+    return Error{ErrorKind::BadData, "there is no port"};
+  }
+};
+
+/// Two workers that would run for ten minutes.
+class AttemptTest : public testing::Test {
+ protected:
+  AttemptTest() { (void)::getrlimit(RLIMIT_NOFILE, &inherited_.descriptors); }
+
+  static LaunchPlan plan() {
+    LaunchPlan plan;
+    for (int rank = 0; rank < 2; ++rank) {
+      WorkerPlan worker;
+      worker.global_rank = GlobalRank{rank};
+      worker.local_rank = LocalRank{rank};
+      worker.argv = {"/bin/sleep", "600"};
+      plan.workers.push_back(worker);
+    }
+    plan.world_size = 2;
+    return plan;
+  }
+
+  /// The failure of the node, once the attempt is over.
+  void run_with(std::unique_ptr<Service> service) {
+    std::vector<NamedService> services;
+    services.push_back({"store", std::move(service)});
+    attempt_.emplace(io_,
+                     consoles_,
+                     AttemptInput{options_, inherited_, variables_, marker_, no_folder_},
+                     plan(),
+                     std::make_unique<Services>(std::move(services)));
+    attempt_->on_failure = [this](const Failure& failure) { told_.push_back(failure.service); };
+    attempt_->on_success = [](const gang::Succeeded& /*succeeded*/) {};
+    attempt_->on_slow_console = [](const std::string& /*ranks*/) {};
+    attempt_->on_over = [this] { is_over_ = true; };
+    attempt_->start();
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!is_over_ && std::chrono::steady_clock::now() < deadline) {
+      io_.run_one_for(1s);
+    }
+    ASSERT_TRUE(is_over_) << "the workers were not ended within 20 s";
+  }
+
+  std::map<std::string, std::string> variables_;
+  std::string marker_ = "attempt-test";
+  std::string no_folder_;
+  RunOptions options_;
+  Inherited inherited_;
+  boost::asio::io_context io_;
+  Consoles consoles_{io_, 5s};
+  std::optional<Attempt> attempt_;
+  std::vector<std::string> told_;
+  bool is_over_ = false;
+};
+
+TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
+  run_with(std::make_unique<FailsLater>(io_));
+
+  EXPECT_EQ(told_, std::vector<std::string>{"store"});
+  const auto failure = attempt_->failure();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->service, "store");
+  EXPECT_EQ(failure->start_error, "its port was closed");
+  EXPECT_EQ(failure->exit_code, 71);
+  for (const WorkerResult& worker : attempt_->results()) {
+    EXPECT_EQ(worker.outcome, WorkerOutcome::Stopped);
+    EXPECT_EQ(worker.status->signal(), SIGTERM);
+  }
+}
+
+TEST_F(AttemptTest, StartsNobodyWhenAServiceCannotStart) {
+  run_with(std::make_unique<CannotStart>());
+
+  EXPECT_EQ(told_, std::vector<std::string>{"store"});
+  EXPECT_EQ(attempt_->failure()->exit_code, 65);
+  for (const WorkerResult& worker : attempt_->results()) {
+    EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
+  }
+}
+
+}  // namespace
+}  // namespace muster
