@@ -10,10 +10,10 @@ std::optional<gang::Succeeded> SuccessTelling::message_for(const TellSuccess& su
     return message;
   }
   const WorkerPlan& planned = plan_.workers[*success.worker];
-  if (has_told_one_ && !success.is_last && planned.global_rank.value != 0) {
+  const bool is_first = told_roles_.insert(planned.role).second;
+  if (!is_first && !success.is_last && planned.global_rank.value != 0) {
     return std::nullopt;
   }
-  has_told_one_ = true;
   message.global_rank = planned.global_rank;
   message.local_rank = planned.local_rank;
   message.role = planned.role;

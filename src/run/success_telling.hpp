@@ -9,11 +9,13 @@
 #include <muster/supervise/supervisor.hpp>
 
 #include <optional>
+#include <set>
+#include <string>
 
 namespace muster {
 
-/// The gang is told about those that matter to it, not about thousands: the first one of this node, rank
-/// 0, and the last one.
+/// The gang is told about those that matter to it, not about thousands: the first one of each role
+/// of this node, rank 0, and the last one.
 class SuccessTelling {
  public:
   SuccessTelling(const LaunchPlan& plan, const Workers& workers) : plan_(plan), workers_(workers) {}
@@ -24,7 +26,7 @@ class SuccessTelling {
  private:
   const LaunchPlan& plan_;
   const Workers& workers_;
-  bool has_told_one_ = false;
+  std::set<std::string> told_roles_;
 };
 
 }  // namespace muster

@@ -169,6 +169,7 @@ def test_servers_are_stopped_when_those_who_decide_are_done(muster, roles, ender
     assert job.code == 0, job.words()
     ended_well = {one["role"] for one in job.report["workers"] if one["outcome"] == "succeeded"}
     assert ended_well == succeeded
+    assert job.said_about(f"the processes that decide ({enders}) have ended: asking ")
 
 
 def test_servers_are_not_counted_as_workers(muster):
@@ -213,6 +214,7 @@ def test_an_evaluator_may_be_waited_for(muster):
 
     assert job.code == 0, job.words()
     assert "evaluated" in job.out.text
+    assert job.said_about("the processes that decide (chief, evaluator) have ended: asking 1 process")
 
 
 def test_a_ports_reservation_leaves_room_for_its_process(muster):

@@ -35,8 +35,8 @@ struct StopAttempt {
 
 // --- What happens on this node ------------------------------------------------------------------
 
-/// A worker that decides success ended with 0. Sent for the first one of a node, for the last, and
-/// for global rank 0; a node on which no worker decides sends it at its start, without a pid.
+/// A worker that decides success ended with 0. Sent for the first one of each role of a node, for
+/// the last, and for global rank 0; a node on which no worker decides sends it at its start, without a pid.
 struct Succeeded {
   int attempt = 0;
   GlobalRank global_rank;

@@ -8,6 +8,7 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   started_ = now;
   not_ended_ = nodes_.size();
   not_succeeded_ = nodes_.size();
+  deciding_roles_.clear();
   first_failure_.reset();
   made_progress_.reset();
   reason_.clear();

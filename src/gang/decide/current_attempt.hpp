@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ class CurrentAttempt {
 
   /// All workers of one of its nodes that decide success have ended with 0.
   void note_node_succeeded() { --not_succeeded_; }
+  /// A process of a role that decides has ended with 0.
+  void note_deciding_role(const std::string& role) { deciding_roles_.insert(role); }
+  [[nodiscard]] const std::set<std::string>& deciding_roles() const { return deciding_roles_; }
   [[nodiscard]] bool has_succeeded() const { return not_succeeded_ == 0; }
 
   void note_first_failure(Failure failure) { first_failure_ = std::move(failure); }
@@ -54,6 +58,7 @@ class CurrentAttempt {
   Instant started_;
   std::size_t not_ended_ = 0;
   std::size_t not_succeeded_ = 0;
+  std::set<std::string> deciding_roles_;
   std::optional<Failure> first_failure_;
   std::optional<bool> made_progress_;
   std::string reason_;

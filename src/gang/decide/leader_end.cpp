@@ -215,15 +215,20 @@ JobEnd Leader::end_of(const Failure& failure) const {
 void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) {
   Member& member = *roster_.find(link);
   early_exit_.note_success(*member.node_rank, member.join.node.host, succeeded, now);
+  if (succeeded.pid > 0) {
+    attempt_.note_deciding_role(succeeded.role);
+  }
   if (succeeded.is_last && !member.has_succeeded) {
     member.has_succeeded = true;
     attempt_.note_node_succeeded();
   }
   if (attempt_.has_succeeded()) {
+    const auto& roles = attempt_.deciding_roles();
     end_attempt(make_end(EndKind::Succeeded, "all workers succeeded"),
                 SIGTERM,
                 now,
-                "the workers that decide have ended");
+                "the processes that decide (" +
+                    join(std::vector(roles.begin(), roles.end()), ", ") + ") have ended");
   }
 }
 

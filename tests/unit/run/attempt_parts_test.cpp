@@ -41,6 +41,17 @@ TEST(SuccessTelling, TellsTheFirstOneRankZeroAndTheLastOne) {
   EXPECT_TRUE(telling.message_for(TellSuccess{3, /*is_last=*/true})->is_last);
 }
 
+TEST(SuccessTelling, TellsTheFirstOneOfEachRole) {
+  Bench bench({true, true, true, true, true});
+  bench.plan.workers[2].role = "evaluator";
+  bench.plan.workers[3].role = "evaluator";
+  SuccessTelling telling(bench.plan, bench.workers);
+
+  EXPECT_TRUE(telling.message_for(TellSuccess{1}));
+  EXPECT_EQ(telling.message_for(TellSuccess{2})->role, "evaluator");
+  EXPECT_FALSE(telling.message_for(TellSuccess{3}));
+}
+
 TEST(SuccessTelling, TellsThatNobodyHereDecides) {
   const Bench bench({false});
   SuccessTelling telling(bench.plan, bench.workers);
