@@ -55,24 +55,17 @@ Cut cut(std::span<const std::string> tokens) {
   return result;
 }
 
-/// Many write options of muster behind the program. They belong to it, unread, but the user is told. What
-/// the program surely has of its own, such as --help, is not spoken of.
+/// What the program surely has of its own, such as --help, is not spoken of.
 void notice_own_options(CommandLine& line) {
   const OptionTable table = own_options();
-  for (const std::string& token : line.program) {
-    const Option* const option = token.starts_with("--") && token.size() > 2
-                                     ? table.find(with_dashes(token).substr(2, token.find('=') - 2))
-                                     : nullptr;
-    if (token == "--") {
-      return;
-    }
-    if (option != nullptr && std::string_view(option->section) != "Help") {
-      line.notices.push_back(
-          "--" + std::string(option->name) +
-          " stands behind the program and belongs to it; options of muster go in "
-          "front of the program");
-      return;
-    }
+  auto notice = describe_option_behind(
+      line.program, "muster", [&](const std::string& typed) -> std::optional<std::string> {
+        const Option* const option = table.find(typed);
+        const bool is_ours = option != nullptr && std::string_view(option->section) != "Help";
+        return is_ours ? std::optional<std::string>(option->name) : std::nullopt;
+      });
+  if (notice) {
+    line.notices.push_back(std::move(*notice));
   }
 }
 

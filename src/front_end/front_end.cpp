@@ -49,11 +49,30 @@ Error started_otherwise(const Sourced<std::string>& setting, const FrontEndWords
                    "' starts workers by '" + words.front_end.mode + "'; leave one of them out"};
 }
 
-/// The name decides how workers are started. Before the options, --mode can be given all the same.
+/// The name decides how workers are started: what else says that must say the same.
 Result<> check_mode(const Settings& settings, const FrontEndWords& words) {
   const auto mode = settings.find("mode");
-  const bool is_other = mode && mode->value != words.front_end.mode && mode->value != "auto";
-  return is_other ? Result<>(started_otherwise(*mode, words)) : Result<>();
+  if (mode && mode->value != words.front_end.mode && mode->value != "auto") {
+    return started_otherwise(*mode, words);
+  }
+  const auto file = settings.find("template");
+  return file ? Result<>(started_otherwise(*file, words)) : Result<>();
+}
+
+/// An option of the original behind the script belongs to that, unless it is set apart by "--".
+void notice_options_behind(CommandLine& line, const FrontEnd& front_end) {
+  auto notice = describe_option_behind(
+      line.program, front_end.name, [&](const std::string& typed) -> std::optional<std::string> {
+        for (const FrontOption& option : front_end.options()) {
+          if (dashed(option.name) == typed) {
+            return option.name;
+          }
+        }
+        return std::nullopt;
+      });
+  if (notice) {
+    line.notices.push_back(std::move(*notice));
+  }
 }
 
 }  // namespace
@@ -119,21 +138,21 @@ Result<> read_front_end(CommandLine& line,
   read->own.for_each([&](const std::string& name, const Sourced<std::string>& value) {
     line.settings.set(name, value);
   });
-  if (auto checked = check_mode(line.settings, words); !checked) {
-    return checked;
-  }
-  line.settings.set("mode", {front_end.mode, from_flag(called)});
   if (auto own = read_own_variables(snapshot.variables, own_options, line.settings);
       !own || asks_for_text(line.settings)) {
     return own;
   }
-  if (const auto own = line.settings.find("template")) {
-    return started_otherwise(*own, words);
+  if (auto checked = check_mode(line.settings, words); !checked) {
+    return checked;
   }
+  line.settings.set("mode", {front_end.mode, from_flag(called)});
   if (auto variables = read_variables(front_end, snapshot, read->given); !variables) {
     return variables;
   }
   line.program = std::move(read->program);
+  if (!read->is_set_apart) {
+    notice_options_behind(line, front_end);
+  }
   Translation translation{snapshot, line, true, std::move(read->given), {}};
   if (auto translated = translate(front_end, translation); !translated) {
     return translated;

@@ -132,10 +132,13 @@ Result<std::string> value_of(const Typed& typed,
 
 /// The originals take the first "--" away wherever it is, so that scripts are started with
 /// "torchrun script.py -- --its-own-option".
-void drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
-  if (!has_dashes_before && program.size() > 1 && program[1] == "--") {
+/// True when there was one.
+bool drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
+  const bool has_dashes_behind = !has_dashes_before && program.size() > 1 && program[1] == "--";
+  if (has_dashes_behind) {
     program.erase(program.begin() + 1);
   }
+  return has_dashes_before || has_dashes_behind;
 }
 
 /// A switch by variable: a number, as torchrun reads it, or a word.
@@ -200,7 +203,7 @@ Result<Tokens> read_tokens(const FrontEnd& front_end,
     }
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
-  drop_dashes(result.program, has_dashes);
+  result.is_set_apart = drop_dashes(result.program, has_dashes);
   return result;
 }
 

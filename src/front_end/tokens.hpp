@@ -14,6 +14,7 @@ struct Tokens {
   Given given;
   Settings own;  ///< options of muster among them
   std::vector<std::string> program;
+  bool is_set_apart = false;  ///< by "--": the script, or its arguments
 };
 
 /// "worker_num" is "worker-num".

@@ -23,6 +23,9 @@ Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
 }
 
 Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
+  if (path.value.empty()) {
+    return wrong_value(path, "a file");
+  }
   std::error_code ignored;  // what cannot be looked at cannot be read either
   if (!std::filesystem::is_regular_file(path.value, ignored)) {  // a pipe could keep us for ever
     return Error{
@@ -104,12 +107,23 @@ Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted) {
                          (nearest ? "; did you mean '" + *nearest + "'?" : ""));
 }
 
+/// Both as flags, or both as variables: of a flag and a variable only the flag is here.
+Error two_answers(const Sourced<std::string>& file, const Sourced<std::string>& name) {
+  return Error{blame(file.source),
+               file.source.name + " is '" + file.value + "' but " + name.source.name + " is '" +
+                   name.value + "': both say how workers are started; leave one of them out"};
+}
+
 Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapshot) {
+  const auto& name = request.name;
+  const bool is_named = name && name->value != "auto";
+  if (request.template_file && is_named) {
+    return two_answers(*request.template_file, *name);
+  }
   if (request.template_file) {
     return read_template_file(*request.template_file);
   }
-  const auto& name = request.name;
-  if (name && name->value != "auto") {
+  if (is_named) {
     return find_builtin(*name);
   }
   const auto detected = detect_mode(snapshot, name ? name->source : Source());

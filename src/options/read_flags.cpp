@@ -60,14 +60,6 @@ Result<> set_options(Settings& settings, const std::vector<po::option>& options)
 
 }  // namespace
 
-Result<std::vector<std::string>> split_words(const Sourced<std::string>& text) {
-  try {
-    return po::split_unix(text.value, " \t\r\n");
-  } catch (const std::exception&) {  // what follows a backslash is no quote, no blank, no backslash
-    return wrong_value(text, "words as a shell takes them");
-  }
-}
-
 Result<> read_flags(const std::vector<std::string>& tokens,
                     const OptionTable& table,
                     Settings& settings) {

@@ -42,6 +42,14 @@ bool is_no_option(const OptionTable& table, const std::string& name, const std::
          is_of_a_service(name, value);
 }
 
+/// Two options with one question: how the workers are started. A flag for one of them is stronger than the
+/// variable of the other.
+bool is_answered_by_flag(std::string_view name, const Settings& settings) {
+  const char* const other = name == "mode" ? "template" : name == "template" ? "mode" : "";
+  const auto setting = settings.find(other);
+  return setting && setting->source.kind == SourceKind::Flag && setting->value != "auto";
+}
+
 /// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
 Result<> read_own_variable(const std::string& variable,
                            const std::string& value,
@@ -58,8 +66,9 @@ Result<> read_own_variable(const std::string& variable,
   if (option->argument == nullptr && value != "0" && value != "1") {
     return wrong_value({value, from_option(variable)}, "0 or 1");
   }
-  return settings.has(name) ? Result<>()
-                            : set_option(settings, name, {value, from_option(variable)});
+  return settings.has(name) || is_answered_by_flag(name, settings)
+             ? Result<>()
+             : set_option(settings, name, {value, from_option(variable)});
 }
 
 /// "NAME=VALUE" as the parameter NAME of the mode.
@@ -75,6 +84,24 @@ Result<> set_parameter(Settings& settings,
     settings.set(key, {std::string(text.substr(equals + 1)), whole.source});
   }
   return {};
+}
+
+/// What stands for the character behind a backslash; NUL where there is none that can be meant.
+char unescaped(std::string_view next) {
+  constexpr std::string_view kThemselves = "\"'\\ \t\r\n";
+  if (next == "n") {
+    return '\n';
+  }
+  return next.empty() || kThemselves.find(next) == std::string_view::npos ? '\0' : next.front();
+}
+
+/// True for "np2", which is "np" and its value, as mpirun takes it.
+bool is_with_number(std::string_view typed, std::string_view name) {
+  if (!typed.starts_with(name)) {
+    return false;
+  }
+  typed.remove_prefix(name.size());
+  return typed.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -94,7 +121,7 @@ const Option* OptionTable::find_letter(char letter) const {
 
 std::optional<std::string> OptionTable::nearest(std::string_view typed) const {
   for (const auto& [other, name] : other_names) {
-    if (typed == other) {
+    if (is_with_number(typed, other)) {
       return std::string(name);
     }
   }
@@ -122,6 +149,25 @@ Error unknown_option(const std::string& typed,
                    (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
 }
 
+std::optional<std::string> describe_option_behind(
+    std::span<const std::string> program,
+    const std::string& whose,
+    const std::function<std::optional<std::string>(const std::string& typed)>& find) {
+  for (const std::string& token : program) {
+    if (token == "--") {
+      return std::nullopt;
+    }
+    const auto name = token.starts_with("--")
+                          ? find(with_dashes(token).substr(2, token.find('=') - 2))
+                          : std::nullopt;
+    if (name) {
+      return "--" + *name + " stands behind the program and belongs to it; options of " + whose +
+             " go in front of the program";
+    }
+  }
+  return std::nullopt;
+}
+
 Result<> set_option(Settings& settings,
                     const std::string& name,
                     const Sourced<std::string>& value) {
@@ -138,6 +184,38 @@ Result<> set_option(Settings& settings,
     }
   }
   return {};
+}
+
+Result<std::vector<std::string>> split_words(const Sourced<std::string>& text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<std::string> words;
+  bool is_in_word = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.value.size(); ++i) {
+    char c = text.value[i];
+    if (quote == '\0' && kBlanks.find(c) != std::string_view::npos) {
+      is_in_word = false;
+      continue;
+    }
+    if (!is_in_word) {
+      words.emplace_back();
+      is_in_word = true;
+    }
+    const bool opens = quote == '\0' && (c == '"' || c == '\'');
+    if (opens || c == quote) {
+      quote = opens ? c : '\0';
+      continue;
+    }
+    if (c == '\\') {
+      c = unescaped(text.value.substr(++i, 1));
+      if (c == '\0') {
+        return wrong_value(text, "words as a shell takes them");
+      }
+    }
+    words.back() += c;
+  }
+  return quote == '\0' ? Result<std::vector<std::string>>(std::move(words))
+                       : wrong_value(text, "words as a shell takes them, with each quote closed");
 }
 
 Result<> read_own_variables(const std::map<std::string, std::string>& variables,

@@ -6,7 +6,9 @@
 #include <muster/options/option.hpp>
 #include <muster/options/settings.hpp>
 
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,13 @@ namespace muster {
 [[nodiscard]] Error unknown_option(const std::string& typed,
                                    const std::optional<std::string>& nearest,
                                    const std::string& help);
+
+/// Many write options behind the program. They belong to it, unread, but the user is told: the sentence about the
+/// first one that `find` knows by what was typed, with dashes; it answers as it is spelled. None behind "--".
+[[nodiscard]] std::optional<std::string> describe_option_behind(
+    std::span<const std::string> program,
+    const std::string& whose,
+    const std::function<std::optional<std::string>(const std::string& typed)>& find);
 
 /// The words of a text as a shell would take them: quotes and backslashes keep blanks.
 [[nodiscard]] Result<std::vector<std::string>> split_words(const Sourced<std::string>& text);

@@ -47,6 +47,20 @@ TEST(ExtraTorchrunParams, AreSplitAsAShellWould) {
   EXPECT_EQ(
       error_of("muster a.py", with_torchrun("--log_dir \\x")),
       "78: MA_EXTRA_TORCHRUN_PARAMS is '--log_dir \\x', expected words as a shell takes them");
+  EXPECT_EQ(setting_of("muster a.py", "log-dir", with_torchrun("--log_dir \"it's\"'/x\"y'\\ z")),
+            "it's/x\"y z" + source("--log_dir"));
+  EXPECT_EQ(setting_of("muster a.py", "log-dir", with_torchrun("--tee 3 --log_dir ''")),
+            source("--log_dir"));
+}
+
+TEST(ExtraTorchrunParams, CloseTheirQuotes) {
+  for (const std::string words :
+       {"--log_dir '/a", "--log_dir \"/a", "--tee 3 '", "--log_dir \"it's'"}) {
+    EXPECT_EQ(error_of("muster a.py", with_torchrun(words)),
+              "78: MA_EXTRA_TORCHRUN_PARAMS is '" + words +
+                  "', expected words as a shell takes them, with each quote closed");
+  }
+  EXPECT_EQ(error_of("muster a.py", with_torchrun("--log_dir /a\\")).substr(0, 2), "78");
 }
 
 TEST(ExtraTorchrunParams, AreRefusedByName) {

@@ -217,6 +217,33 @@ TEST(Torchrun, LeavesOutMustersVariablesOfSeveralNodesWhenItIsStandalone) {
       << "a MUSTER_* variable is stronger than torchrun's";
 }
 
+TEST(Torchrun, HasNoOtherModeByAVariable) {
+  EXPECT_EQ(error_of("muster torchrun a.py", {{"MUSTER_MODE", "ps"}}),
+            "78: MUSTER_MODE is 'ps' but 'muster torchrun' starts workers by 'torchrun'; leave one "
+            "of them out");
+  for (const std::string mode : {"torchrun", "auto"}) {
+    EXPECT_EQ(setting_of("torchrun a.py", "mode", {{"MUSTER_MODE", mode}}), "torchrun (torchrun)");
+  }
+  EXPECT_EQ(error_of("torchrun --help", {{"MUSTER_MODE", "ps"}}), "no error");
+}
+
+TEST(Torchrun, SaysThatAnOptionBehindTheScriptBelongsToIt) {
+  const std::string said =
+      "--nproc-per-node stands behind the program and belongs to it; options of torchrun go in "
+      "front of the program";
+  for (const std::string line : {"torchrun a.py --nproc_per_node 2 --nnodes=2",
+                                 "muster torchrun a.py -x --nproc-per-node=2",
+                                 "torchrun -- a.py --nproc-per-node=2",
+                                 "torchrun a.py -- --nproc-per-node=2",
+                                 "torchrun a.py x -- --nproc-per-node=2",
+                                 "torchrun a.py --epochs 3 -r 3 nproc-per-node"}) {
+    const bool is_said = line.find("--nproc") < line.find("-- ") || line.find("-- ") > line.size();
+    EXPECT_EQ(notices_of(line), is_said && line.find("--nproc") != std::string::npos ? said : "")
+        << line;
+    EXPECT_EQ(setting_of(line, "nproc-per-node"), "1 (default of torchrun)") << line;
+  }
+}
+
 TEST(Torchrun, HasNoTemplateOfTheUsersOwn) {
   EXPECT_EQ(
       error_of("torchrun a.py", {{"MUSTER_TEMPLATE", "t.yaml"}}),

@@ -43,12 +43,35 @@ TEST(ReadCommandLine, SaysThatAnOptionBehindTheProgramBelongsToIt) {
 }
 
 TEST(ReadCommandLine, KnowsWhatOtherProgramsCallAnOption) {
-  for (const std::string option : {"-n", "-np", "--gpus", "--num-gpus"}) {
+  for (const std::string option :
+       {"-n", "-np", "--gpus", "--num-gpus", "-n2", "-np2", "--np=2", "--np2"}) {
     const auto line = line_of({option, "2", "ok.py"});
     ASSERT_FALSE(line);
     EXPECT_EQ(line.error().message,
-              "unknown option '" + option + "'; did you mean '--nproc-per-node'?");
+              "unknown option '" + option.substr(0, option.find('=')) +
+                  "'; did you mean '--nproc-per-node'?");
   }
+}
+
+/// "mode=ps (--mode)" for what is left of the two options that say how workers are started.
+std::string ways_of(const std::vector<std::string>& tokens,
+                    const std::map<std::string, std::string>& variables) {
+  const auto line = line_of(tokens, variables);
+  std::string ways;
+  for (const std::string name : {"mode", "template"}) {
+    const auto way = line ? line->settings.find(name) : std::nullopt;
+    ways += way ? name + "=" + way->value + " (" + way->source.name + ")" : "";
+  }
+  return ways;
+}
+
+TEST(ReadCommandLine, TakesAFlagForTheModeBeforeAVariableForATemplate) {
+  const std::map<std::string, std::string> file = {{"MUSTER_TEMPLATE", "t.yaml"}};
+  const std::map<std::string, std::string> mode = {{"MUSTER_MODE", "jax"}};
+  EXPECT_EQ(ways_of({"--mode", "ps", "ok.py"}, file), "mode=ps (--mode)");
+  EXPECT_EQ(ways_of({"--template=x.yaml", "ok.py"}, mode), "template=x.yaml (--template)");
+  EXPECT_EQ(ways_of({"--mode", "auto", "ok.py"}, file),
+            "mode=auto (--mode)template=t.yaml (MUSTER_TEMPLATE)");
 }
 
 TEST(ReadCommandLine, NamesTheOptionThatACommandIsMeantFor) {

@@ -93,13 +93,37 @@ TEST(ChooseMode, NamesTheFileOfABadTemplate) {
 }
 
 TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
-  for (const std::string path : {"/nonexistent/own.yaml", "/", ""}) {
+  for (const std::string path : {"/nonexistent/own.yaml", "/"}) {
     const auto chosen = choose_with("template", path, from_flag("--template"));
     ASSERT_FALSE(chosen) << path;
     EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
     EXPECT_EQ(chosen.error().message,
               "--template is '" + path + "', expected a template that can be read");
   }
+}
+
+TEST(ChooseMode, WantsATemplateToBeNamed) {
+  const auto chosen = choose_with("template", "", from_option("MUSTER_TEMPLATE"));
+
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().kind, ErrorKind::BadEnvironment);
+  EXPECT_EQ(chosen.error().message, "MUSTER_TEMPLATE is '', expected a file");
+}
+
+TEST(ChooseMode, RefusesAModeBesideATemplate) {
+  const TemporaryFile file("mode: own\nroles:\n  - name: worker\n");
+  Settings settings;
+  settings.set("template", {file.path(), from_flag("--template")});
+  settings.set("mode", {"ps", from_flag("--mode")});
+  const auto chosen = choose_mode(read_mode_request(settings), {});
+
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().kind, ErrorKind::BadUsage);
+  EXPECT_EQ(chosen.error().message,
+            "--template is '" + file.path() +
+                "' but --mode is 'ps': both say how workers are started; leave one of them out");
+  settings.set("mode", {"auto", from_flag("--mode")});
+  EXPECT_TRUE(choose_mode(read_mode_request(settings), {}));
 }
 
 TEST(ChooseMode, SaysOfAnEmptyTemplateWhatIsMissing) {
