@@ -17,8 +17,9 @@ _numbers = itertools.count()
 
 
 def pytest_configure():
-    """A shell makes its background jobs ignore these, and muster respects what it inherits."""
+    """A shell makes its background jobs ignore these, nohup HUP, and muster respects what it inherits."""
     for number, action in (
+        (signal.SIGHUP, signal.SIG_DFL),
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGQUIT, signal.SIG_DFL),
     ):

@@ -140,7 +140,7 @@ void AttemptWords::on_left_behind(const std::vector<Process>& left) {
   }
   said_what_is_left_ = true;
   const bool is_one = left.size() == 1;
-  say_warning("all workers have ended, but " +
+  say_warning("all ranks have ended, but " +
               (is_one ? std::string("1 process that they started is")
                       : std::to_string(left.size()) + " processes that they started are") +
               " left behind: " + describe_processes(left) + "; ending " + (is_one ? "it" : "them"));
