@@ -14,6 +14,7 @@ class Contender:
     arguments: tuple
     is_loop: bool = False  # starts the copies itself, being the ruler
     is_slow: bool = False  # takes seconds: a few rounds tell enough
+    is_muster: bool = False
     most: int = 1000  # copies that it is asked for at most
 
     def command(self, copies, *program):
@@ -24,7 +25,7 @@ def all_of(options):
     """The contenders that are here, the bare loop first: the others are compared with it."""
     found = [
         Contender("bare posix_spawn loop", (str(options.spawn_loop), "{n}"), is_loop=True),
-        Contender("muster", (str(options.muster), "--nproc-per-node", "{n}", "--")),
+        *musters(options),
     ]
     mpirun = shutil.which("mpirun")
     if mpirun:
@@ -35,6 +36,16 @@ def all_of(options):
         torchrun = (str(options.torchrun), "--no-python", "--nproc-per-node", "{n}")
         found.append(Contender("torchrun", torchrun, is_slow=True))
     return found
+
+
+def musters(options):
+    """The program, and perhaps an older build."""
+    builds = {"muster": options.muster, "muster before": options.before}
+    return [
+        Contender(name, (str(program), "--nproc-per-node", "{n}", "--"), is_muster=True)
+        for name, program in builds.items()
+        if program
+    ]
 
 
 def environment():

@@ -28,24 +28,35 @@ PORT_OF_TORCHRUN = 31999  # below the ephemeral ports
 
 
 def measure(options, _contenders, report):
-    simulate = options.muster.parent / "tests" / "simulate_agents"
+    simulate = simulator_of(options.muster)
     if not simulate.exists():
         report.note(f"{simulate} does not exist: the gang is left out.")
         return
     counts = [count for count in AGENTS if has_descriptors(count, report)]
     samples = {(count, link): [] for count in counts for link in LINKS}
+    before = {key: [] for key in samples if options.before and key[0] in JOIN_TARGETS}
     for turn in range(options.rounds):
         for (count, link), taken in samples.items():
             if turn == 0 or count <= 2000 or turn < 3:
                 taken.append(run_once(simulate, options, count, link))
+                if (count, link) in before:
+                    older = simulator_of(options.before)
+                    before[count, link].append(run_once(older, options, count, link))
     medians = {key: median_of(taken) for key, taken in samples.items()}
     report_times(medians, samples, report)
     report_costs(medians, report)
+    if before:
+        report_before(medians, {key: median_of(taken) for key, taken in before.items()}, report)
     report_exchange(simulate, options, report)
     beside_torchrun(simulate, options, report)
     if options.plot:
         options.plot.write_text(plot(medians))
         report.note(f"The plot is {options.plot}.")
+
+
+def simulator_of(muster):
+    """Each build's own: it speaks the protocol of its leader."""
+    return muster.parent / "tests" / "simulate_agents"
 
 
 def has_descriptors(count, report):
@@ -57,7 +68,8 @@ def has_descriptors(count, report):
 
 
 def run_once(simulate, options, count, link, *more):
-    command = [simulate, "--muster", options.muster, "--agents", str(count), *more]
+    muster = simulate.parent.parent / "muster"
+    command = [simulate, "--muster", muster, "--agents", str(count), *more]
     command += [] if "--hold" in more else ["--hold", HOLD_SECONDS]
     encrypted = ["--encrypted"] if link == "TLS" else []
     done = subprocess.run(
@@ -132,35 +144,59 @@ def report_costs(medians, report):
     )
 
 
+def report_before(medians, before, report):
+    rows = [
+        [
+            f"{count:,}",
+            link,
+            *(
+                f"{medians[count, link][name]:.3f} s, before {older[name]:.3f} s"
+                for name in ("join_seconds", "stop_seconds", "restart_seconds", "join_cpu_seconds")
+            ),
+            *(
+                f"{medians[count, link][name] / 1024:.0f} MB, before {older[name] / 1024:.0f} MB"
+                for name in ("rss_kilobytes", "peak_rss_kilobytes")
+            ),
+        ]
+        for (count, link), older in before.items()
+    ]
+    report.table(
+        "The same beside the build before",
+        ["agents", "link", "start after the last arrival", "stop after a failure",
+         "start again after it", "leader's CPU until the start", "RSS", "peak"],  # fmt: skip
+        rows,
+    )
+
+
 def report_exchange(simulate, options, report):
     """What it costs that nodes bring values together before the start."""
-    rows = []
-    for link in LINKS:
-        without = {}
-        for count, size, is_whole in EXCHANGES:
-            if not has_descriptors(count, report):
-                continue
+    forms = [form for form in EXCHANGES if has_descriptors(form[0], report)]
+    samples = {(link, *form): [] for link in LINKS for form in forms}
+    for _ in range(min(options.rounds, 3)):
+        for (link, count, size, is_whole), taken in samples.items():
             what = ["--contribute", str(size), *(["--all-parts"] if is_whole else [])]
-            taken = [run_once(simulate, options, count, link, *what, "--hold", "1")
-                     for _ in range(min(options.rounds, 3))]  # fmt: skip
-            figures = median_of(taken)
-            times = figures["join_seconds"] / without.setdefault(count, figures["join_seconds"])
-            target = EXCHANGE_FACTOR if size and not is_whole else None
-            rows.append(
-                [
-                    f"{count:,}",
-                    link,
-                    f"{size:,}",
-                    f"{figures.get('merged_bytes', 0):,.0f}",
-                    f"{figures['join_seconds']:.3f} s",
-                    f"{times:.1f}" if size else "",
-                    report.judge(f"exchange {count:,}, {link}", times, target) if target else "",
-                    f"{figures['restart_seconds']:.3f} s",
-                    f"{figures['join_cpu_seconds']:.2f} s",
-                    f"{figures['rss_kilobytes'] / 1024:.0f} MB",
-                    f"{figures['peak_rss_kilobytes'] / 1024:.0f} MB",
-                ]
-            )
+            taken.append(run_once(simulate, options, count, link, *what, "--hold", "1"))
+    medians = {key: median_of(taken) for key, taken in samples.items()}
+    rows = []
+    for (link, count, size, is_whole), figures in medians.items():
+        without = medians[link, count, 0, False]
+        times = figures["join_seconds"] / without["join_seconds"]
+        target = EXCHANGE_FACTOR if size and not is_whole else None
+        rows.append(
+            [
+                f"{count:,}",
+                link,
+                f"{size:,}",
+                f"{figures.get('merged_bytes', 0):,.0f}",
+                f"{figures['join_seconds']:.3f} s",
+                f"{times:.1f}" if size else "",
+                report.judge(f"exchange {count:,}, {link}", times, target) if target else "",
+                f"{figures['restart_seconds']:.3f} s",
+                f"{figures['join_cpu_seconds']:.2f} s",
+                f"{figures['rss_kilobytes'] / 1024:.0f} MB",
+                f"{figures['peak_rss_kilobytes'] / 1024:.0f} MB",
+            ]
+        )
     report.table(
         "Values that all nodes bring together before the start",
         ["agents", "link", "bytes of each", "bytes that everybody gets",

@@ -45,11 +45,12 @@ def rounds_of(contender, options, so_far, rounds):
     measured = [sample for sample in so_far if not isinstance(sample, str)]
     if len(so_far) - len(measured) >= 2:
         return 0  # it fails, and not by chance
-    if measured and measured[0]["wall"] > 5:
+    quickest = min((sample["wall"] for sample in measured), default=0)
+    if quickest > 5:
         return min(rounds, 2)
     if contender.is_slow:
         return min(rounds, 3)
-    if measured and measured[0]["wall"] > 0.02:
+    if quickest > 0.02:
         return min(rounds, options.rounds * 3)
     return rounds
 
@@ -107,9 +108,9 @@ def measure_by_hyperfine(options, contenders, report):
     if not shutil.which("hyperfine"):
         report.note("hyperfine is not here: its table is left out.")
         return
-    muster = next(one for one in contenders if one.name == "muster")
-    names = [f"{PROGRAM} alone", muster.name]
-    commands = [PROGRAM, " ".join(muster.command(1, PROGRAM))]
+    musters = [one for one in contenders if one.is_muster]
+    names = [f"{PROGRAM} alone", *(one.name for one in musters)]
+    commands = [PROGRAM, *(" ".join(one.command(1, PROGRAM)) for one in musters)]
     exported = options.scratch / "hyperfine.json"
     subprocess.run(
         ["hyperfine", "-N", "--warmup", "5", "--runs", str(options.rounds * 20)]

@@ -14,8 +14,7 @@ TARGET = 0.5  # times `cat`
 
 
 def measure(options, contenders, report):
-    muster = next(one for one in contenders if one.name == "muster")
-    routes = routes_of(options, muster)
+    routes = routes_of(options, [one for one in contenders if one.is_muster])
     samples = {name: [] for name, *_ in routes}
     for _ in range(options.rounds):
         for name, pipeline, _ in routes:
@@ -27,28 +26,37 @@ def measure(options, contenders, report):
     )
 
 
-def routes_of(options, muster):
+def routes_of(options, musters):
     """[(name, shell command line, has a target)]; the first is what the others are compared with."""
     whole = lines_file(options, 1)
     share = lines_file(options, 64)
     logs = options.scratch / "logs"
 
-    def launched(workers, file, *more):
+    def launched(muster, workers, *more):
         command = muster.command(workers)
         command[1:1] = more
+        file = whole if workers == 1 else share
         return f"{' '.join(command)} cat {file} 2>{options.scratch}/stderr | cat >/dev/null"
 
     always = ("--prefix", "always")
     files = ("--log-dir", str(logs))
+    forms = [
+        ("1 worker, console", 1, ()),
+        ("1 worker, console with prefix", 1, always),
+        ("1 worker, console and files", 1, files),
+        ("1 worker, console with prefix and files", 1, (*always, *files)),
+        ("64 workers, console", 64, ()),
+        ("64 workers, console and files", 64, files),
+    ]
     return [
         ("cat | cat", f"cat {whole} | cat | cat >/dev/null", False),
         ("cat | tee FILE | cat", f"mkdir {logs}; cat {whole} | tee {logs}/1 | cat >/dev/null", False),
-        ("1 worker, console", launched(1, whole), True),
-        ("1 worker, console with prefix", launched(1, whole, *always), True),
-        ("1 worker, console and files", launched(1, whole, *files), True),
-        ("1 worker, console with prefix and files", launched(1, whole, *always, *files), True),
-        ("64 workers, console", launched(64, share), True),
-        ("64 workers, console and files", launched(64, share, *files), True),
+        *(
+            (name if muster.name == "muster" else f"{muster.name}: {name}",
+             launched(muster, workers, *more), muster.name == "muster")
+            for name, workers, more in forms
+            for muster in musters
+        ),  # fmt: skip
     ]
 
 
