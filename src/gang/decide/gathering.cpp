@@ -25,19 +25,21 @@ void Gathering::begin(Instant now) {
   unresolved_.clear();
 }
 
-Instant Gathering::next_wake(bool is_ready) const {
+Instant Gathering::next_wake() const {
   Instant wake = std::min(deadline_, next_progress_);
-  if (last_call_ && is_ready) {
+  if (last_call_) {
     wake = std::min(wake, *last_call_);
   }
   return looked_up_ ? wake : std::min(wake, deadline_ - kLookUpAhead);
 }
 
-void Gathering::note_enough(bool is_enough, bool were_waited_for, Instant now) {
+void Gathering::note_enough(bool is_enough, bool is_last_call_needed, Instant now) {
   if (!is_enough) {
     last_call_.reset();
+  } else if (!is_last_call_needed) {
+    last_call_ = std::min(now, last_call_.value_or(now));
   } else if (!last_call_) {
-    last_call_ = were_waited_for ? now : std::min(now + last_call_length_, deadline_);
+    last_call_ = std::min(now + last_call_length_, deadline_);
   }
 }
 

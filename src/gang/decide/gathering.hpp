@@ -25,12 +25,11 @@ class Gathering {
 
   [[nodiscard]] Instant since() const { return since_; }
   [[nodiscard]] Instant deadline() const { return deadline_; }
-  /// The end of the last call wakes nobody while nodes are not ready: they tell when they are.
-  [[nodiscard]] Instant next_wake(bool is_ready) const;
+  [[nodiscard]] Instant next_wake() const;
 
-  /// Whether enough nodes are here to start. From then on the others have the last call to come, none
-  /// if they have been waited for already; it begins anew when too few are left.
-  void note_enough(bool is_enough, bool were_waited_for, Instant now);
+  /// Whether enough nodes are here and ready to start. From then on the others have the last call to
+  /// come, none if nobody is waited for any longer; it begins anew when too few are left.
+  void note_enough(bool is_enough, bool is_last_call_needed, Instant now);
   [[nodiscard]] bool is_last_call_over(Instant now) const {
     return last_call_ && now >= *last_call_;
   }

@@ -60,7 +60,7 @@ std::optional<Instant> Leader::next_wake() const {
   switch (state_) {
     case State::Gathering:
       if (!waits_for_port_) {
-        at(gathering_.next_wake(roster_.is_ready()));
+        at(gathering_.next_wake());
       }
       break;
     case State::Running:
@@ -106,8 +106,8 @@ void Leader::handle(const PortReserved& reserved, Instant now) {
   }
   if (!reserved.error.empty()) {
     conclude(make_end(EndKind::SystemRefused, reserved.error), now);
-  } else if (is_complete(now)) {
-    start_attempt(reserved.port, now);
+  } else if (is_enough_ready()) {
+    start_with_ready(reserved.port, now);
   } else {  // somebody left meanwhile
     seat_spares();
     try_start(now);
@@ -158,22 +158,23 @@ void Leader::take(LinkId link, const Preparing& preparing, Instant now) {
     return;
   }
   roster_.find(link)->join.waits_for = preparing.waits_for;
-  note_readiness(link);
-  try_start(now);
+  follow_readiness(link, now);
 }
 
-/// Another node in its place would wait for the same file. Only a spare is not missed.
+/// Another node in its place would wait for the same file. Who is not missed, goes: a spare, and a
+/// node above the least number that has waited in vain.
 void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now) {
   const Member& member = *roster_.find(link);
   const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
   const std::string seat = member.seat ? "node " + std::to_string(*member.seat) + ", " : "";
   JobEnd end = make_end(is_in_vain ? EndKind::Incomplete : EndKind::BadInput,
                         seat + describe(member) + ": " + preparing.waits_for);
-  if (!member.seat) {
+  const bool may_go = link != kOwnLink && is_in_vain && !policy_.job.total_slots &&
+                      roster_.seated() > policy_.job.least_nodes;
+  if (!member.seat || may_go) {
     send(link, Finish{recorded(std::move(end))});
     actions_.emplace_back(Drop{link});
-    roster_.remove(link);
-    carry_out(exchange_.forget(link), now);
+    let_go(link, "has not got what it needs: " + preparing.waits_for, now);
   } else if (state_ == State::Gathering) {
     conclude(std::move(end), now);
   }
@@ -233,7 +234,7 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
     return;
   }
   if (link != kOwnLink && state_ == State::Gathering && attempt_.number() == 0) {
-    roster_.stand_up(link, "was stopped by " + signal_name(asked.signal));
+    roster_.stand_up(link, "left: was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
     return;  // it is gone before anything began: another one may come in its place
   }

@@ -160,7 +160,10 @@ class Leader {
   // Gathering.
   void gather(Instant now);
   [[nodiscard]] bool is_enough() const;
-  [[nodiscard]] bool is_complete(Instant now) const;
+  [[nodiscard]] bool is_enough_ready() const;
+  [[nodiscard]] bool is_anybody_awaited() const;
+  void start_with_ready(std::uint16_t port, Instant now);
+  [[nodiscard]] std::vector<int> leave_out_unready();
   void try_start(Instant now);
   void start_attempt(std::uint16_t port, Instant now);
   void give_up_gathering(Instant now);
@@ -174,6 +177,7 @@ class Leader {
 
   // The exchange.
   void note_readiness(LinkId link);
+  void follow_readiness(LinkId link, Instant now);
   void carry_out(const ExchangeOutcomes& outcomes, Instant now);
   void carry_out(const Handout& handout, Instant now);
   void carry_out(const Breach& breach, Instant now);

@@ -135,6 +135,9 @@ void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
   constexpr int kNamed = 100;  // who asks again and again must not fill the log
   say(++refusals_ <= kNamed ? Level::Warning : Level::Debug,
       "refused " + describe(*roster_.find(link)) + ": " + reason);
+  if (!may_retry) {
+    roster_.note_refusal(link, reason);
+  }
   send(link, Refused{std::move(reason), may_retry});
   actions_.emplace_back(Drop{link});
   roster_.remove(link);
@@ -157,12 +160,15 @@ void Leader::place_claimants(int seat, Instant now) {
   }
 }
 
-/// Those who wait take the seats that are free: first their own, then any.
+/// Those who wait take the seats that are free: first their own, then any. Who is not ready is seated
+/// only where the job needs it.
 void Leader::seat_spares() {
   for (const LinkId link : roster_.spares()) {
     const auto wanted = roster_.find(link)->join.node.rank;
     const auto seat = wanted ? std::optional(wanted->value) : roster_.free_seat();
-    if (seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
+    const bool is_wanted = roster_.is_ready(link) || policy_.job.total_slots ||
+                           roster_.seated() < policy_.job.least_nodes;
+    if (is_wanted && seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
       sit_down(link, *seat);
     }
   }
@@ -188,7 +194,7 @@ void Leader::let_go(LinkId link, const std::string& why, Instant now) {
   const auto seat = member.seat;
   const std::string name = describe(member);
   if (seat) {
-    roster_.stand_up(link, why);
+    roster_.stand_up(link, "left: " + why);
   }
   if (member.leaving_after) {
     send(link, Finish{recorded(end_by_signal(*member.leaving_after))});
@@ -197,10 +203,13 @@ void Leader::let_go(LinkId link, const std::string& why, Instant now) {
   roster_.remove(link);
   if (seat && state_ == State::Gathering) {
     say(Level::Info, "node " + std::to_string(*seat) + ", " + name + ", left: it " + why);
-    try_start(now);  // fewer may be too few for the last call
   }
   if (seat) {
     place_claimants(*seat, now);
+  }
+  if (seat && state_ == State::Gathering) {
+    seat_spares();
+    try_start(now);  // fewer may be too few for the last call
   }
   carry_out(exchange_.forget(link), now);
 }

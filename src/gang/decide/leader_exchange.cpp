@@ -15,11 +15,19 @@ void Leader::note_readiness(LinkId link) {
       inputs.empty() && !missing.empty() ? "its " + missing + " to reach the leader" : inputs);
 }
 
+/// A spare that is ready may be needed.
+void Leader::follow_readiness(LinkId link, Instant now) {
+  note_readiness(link);
+  if (state_ == State::Gathering && !roster_.find(link)->seat) {
+    seat_spares();
+  }
+  try_start(now);
+}
+
 void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
   carry_out(exchange_.take(link, contribute), now);
   if (roster_.find(link) != nullptr) {
-    note_readiness(link);
-    try_start(now);
+    follow_readiness(link, now);
   }
 }
 

@@ -33,18 +33,27 @@ bool Leader::is_enough() const {
   return roster_.seated() >= policy_.job.least_nodes;
 }
 
-/// All are here, or enough are and nobody else came within the last call; and all of them are ready.
-bool Leader::is_complete(Instant now) const {
+/// With those that are ready the job may start: who is not has not come, as it were. But without the
+/// leader's node there is no job, and where workers are counted nobody can be left out.
+bool Leader::is_enough_ready() const {
+  if (policy_.job.total_slots || policy_.job.least_nodes == policy_.job.most_nodes) {
+    return is_enough() && roster_.is_ready();
+  }
+  return roster_.seated_ready() >= policy_.job.least_nodes && roster_.is_ready(kOwnLink);
+}
+
+/// Nodes that could still come, or that are here and not ready. Who is absent is waited for once.
+bool Leader::is_anybody_awaited() const {
   const bool is_all = policy_.job.total_slots || roster_.seated() == policy_.job.most_nodes;
-  return is_enough() && roster_.is_ready() && (is_all || gathering_.is_last_call_over(now));
+  return !roster_.is_ready() || (!is_all && attempt_.number() == 0);
 }
 
 void Leader::try_start(Instant now) {
   if (state_ != State::Gathering || waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  gathering_.note_enough(is_enough(), /*were_waited_for=*/attempt_.number() > 0, now);
-  if (is_complete(now)) {
+  gathering_.note_enough(is_enough_ready(), is_anybody_awaited(), now);
+  if (gathering_.is_last_call_over(now)) {
     waits_for_port_ = true;
     actions_.emplace_back(ReservePort{});
   }

@@ -15,6 +15,44 @@ bool is_loopback(const std::string& address) {
 
 }  // namespace
 
+/// The job starts without those that are not ready. Spares that are take their seats.
+void Leader::start_with_ready(std::uint16_t port, Instant now) {
+  const std::vector<int> seats = leave_out_unready();
+  if (!seats.empty()) {
+    seat_spares();
+  }
+  start_attempt(port, now);
+  for (const int seat : seats) {
+    place_claimants(seat, now);
+  }
+}
+
+/// Each is treated as one that comes late. Returns the seats that they had.
+std::vector<int> Leader::leave_out_unready() {
+  std::vector<int> seats;
+  for (const LinkId link : roster_.in_order()) {
+    if (roster_.is_ready(link)) {
+      continue;
+    }
+    const Member& member = *roster_.find(link);
+    const int seat = *member.seat;
+    const std::string waiting = "still waits for " + member.waits_for;
+    seats.push_back(seat);
+    roster_.stand_up(link, "was left out: it " + waiting);
+    if (policy_.options.restarts.max_restarts == 0) {
+      refuse(link,
+             "the job starts without this node, which " + waiting +
+                 ", and it cannot restart (--max-restarts is 0)");
+    } else {
+      say(Level::Info,
+          "node " + std::to_string(seat) + ", " + describe(member) + ", " + waiting +
+              ": starting without it");
+      keep_or_refuse(link);
+    }
+  }
+  return seats;
+}
+
 void Leader::start_attempt(std::uint16_t port, Instant now) {
   const std::vector<LinkId> nodes = roster_.in_order();
   auto merged = exchange_.begin(attempt_.number(), exchange_nodes(nodes));

@@ -65,22 +65,34 @@ void Roster::sit_down(LinkId link, int seat) {
   withdraw_claim(link);
   seats_[static_cast<std::size_t>(seat)] = link;
   departures_.erase(seat);
+  refused_.erase(describe(members_.at(link)));
   ++seated_;
   seated_unready_ += members_.at(link).waits_for.empty() ? 0 : 1;
   seated_slots_ += members_.at(link).join.node.slots;
 }
 
-void Roster::stand_up(LinkId link, std::string why) {
+void Roster::stand_up(LinkId link, std::string how) {
   Member& member = members_.at(link);
   if (!member.seat) {
     return;
   }
   seats_[static_cast<std::size_t>(*member.seat)].reset();
-  departures_[*member.seat] = " (" + member.join.node.host + ") left: " + std::move(why);
+  departures_[*member.seat] = " (" + member.join.node.host + ") " + std::move(how);
   member.seat.reset();
   --seated_;
   seated_unready_ -= member.waits_for.empty() ? 0 : 1;
   seated_slots_ -= member.join.node.slots;
+}
+
+void Roster::note_refusal(LinkId link, const std::string& reason) {
+  const Member& member = members_.at(link);
+  const auto rank = member.join.node.rank;
+  const bool has_seat = rank && rank->value >= 0 && rank->value < seats();
+  if (has_seat && !holder(rank->value)) {
+    departures_[rank->value] = " (" + member.join.node.host + ") was refused: " + reason;
+  } else if (!has_seat && refused_.size() < kNamed) {
+    refused_[describe(member)] = " was refused: " + reason;
+  }
 }
 
 std::optional<LinkId> Roster::holder(int seat) const {
@@ -183,6 +195,9 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
     if (sentences.size() < kNamed) {
       sentences.push_back("node " + std::to_string(seat) + departure);
     }
+  }
+  for (const auto& [name, refusal] : refused_) {
+    sentences.push_back(name + refusal);
   }
   if (never.size() > kNamed) {
     sentences.insert(sentences.begin(), "nodes " + describe_ranges(never) + " never connected");

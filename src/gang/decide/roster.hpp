@@ -50,12 +50,15 @@ class Roster {
   [[nodiscard]] bool has_others() const;
 
   void sit_down(LinkId link, int seat);
-  /// Frees the seat and remembers who left it and why.
-  void stand_up(LinkId link, std::string why);
+  /// Frees the seat and remembers who left it and why: "left: closed the connection".
+  void stand_up(LinkId link, std::string how);
+  /// Remembers that it was refused, unless somebody sits where it wanted to.
+  void note_refusal(LinkId link, const std::string& reason);
   [[nodiscard]] std::optional<LinkId> holder(int seat) const;
   [[nodiscard]] std::optional<int> free_seat() const;
   [[nodiscard]] int seats() const { return static_cast<int>(seats_.size()); }
   [[nodiscard]] int seated() const { return seated_; }
+  [[nodiscard]] int seated_ready() const { return seated_ - seated_unready_; }
   /// The workers of those who sit.
   [[nodiscard]] int seated_slots() const { return seated_slots_; }
   /// One more than the highest seat in which somebody sits.
@@ -67,6 +70,7 @@ class Roster {
   void note_inputs(LinkId link, std::string waits_for);
   /// All who sit have their inputs.
   [[nodiscard]] bool is_ready() const { return seated_unready_ == 0; }
+  [[nodiscard]] bool is_ready(LinkId link) const { return members_.at(link).waits_for.empty(); }
   /// "node 3 waits for its rank table: initializing; node 5 waits for ..."; empty: all are ready.
   [[nodiscard]] std::string describe_unready() const;
   /// Notes that an agent wants a seat in which somebody sits.
@@ -74,8 +78,9 @@ class Roster {
   void withdraw_claim(LinkId link);
   [[nodiscard]] std::vector<LinkId> claimants(int seat) const;
 
-  /// The empty seats in words: "nodes 2-7 never connected; node 9 (host-j) left: closed the
-  /// connection". `hosts` names nodes by rank where somebody knows them; names in `unresolved` are
+  /// The empty seats in words: "nodes 2-7 never connected; node 8 (host-i) was refused: ...; node 9
+  /// (host-j) left: closed the connection". Who was refused and had no node rank comes last.
+  /// `hosts` names nodes by rank where somebody knows them; names in `unresolved` are
   /// said not to resolve. Nobody was expected in seats from `expected` on, but some may have left.
   [[nodiscard]] std::string describe_missing(const std::vector<std::optional<std::string>>& hosts,
                                              const std::set<std::string>& unresolved,
@@ -85,7 +90,8 @@ class Roster {
  private:
   std::map<LinkId, Member> members_;
   std::vector<std::optional<LinkId>> seats_;
-  std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
+  std::map<int, std::string> departures_;       ///< by seat: "(host-j) left: closed the connection"
+  std::map<std::string, std::string> refused_;  ///< those without a seat, by name
   int seated_ = 0;
   int seated_slots_ = 0;
   int seated_unready_ = 0;

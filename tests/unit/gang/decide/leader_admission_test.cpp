@@ -256,9 +256,22 @@ TEST(Admission, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
   story.answers_port = false;
   (void)story.arrive(1);
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
-  (void)story.lose(1);
+  EXPECT_EQ(story.lose(1), "9: admitted as node 1");
 
-  EXPECT_EQ(story.happen(PortReserved{4'711, ""}), "9: admitted as node 1 | reserve port");
+  EXPECT_NE(story.happen(PortReserved{4'711, ""}).find("9: start 0 as node 1"), std::string::npos);
+}
+
+TEST(Admission, NamesWhoWasRefusedWhenItGivesUp) {
+  LeaderStory story(job_of(3));
+  Join join = story.join_of(1, 1);
+  join.job.job_id = "bert";
+  (void)story.arrive(1, join);
+  (void)story.wait(seconds(900));
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(story.end->reason,
+            "1 of 3 nodes came within 900 s: node 2 never connected; node 1 (host-b) was refused: "
+            "its job is 'bert', the leader's is 'llama'");
 }
 
 }  // namespace

@@ -31,29 +31,28 @@ TEST(Fence, EndsTwoHeartbeatTimeoutsAndTwoSecondsAfterTheLastWord) {
 
 TEST(Gathering, WakesForTheProgressTheLookUpAndTheDeadline) {
   Gathering gathering(with(&GangOptions::timeout, seconds(20)), kNow);
-  EXPECT_EQ(gathering.next_wake(true), kNow + seconds(5));
+  EXPECT_EQ(gathering.next_wake(), kNow + seconds(5));
   EXPECT_FALSE(gathering.take_progress(kNow + seconds(4)));
   EXPECT_TRUE(gathering.take_progress(kNow + seconds(5)));
   EXPECT_FALSE(gathering.take_progress(kNow + seconds(5)));
-  EXPECT_EQ(gathering.next_wake(true), kNow + seconds(17));
+  EXPECT_EQ(gathering.next_wake(), kNow + seconds(17));
   EXPECT_FALSE(gathering.take_look_up(kNow + seconds(16)));
   EXPECT_TRUE(gathering.take_look_up(kNow + seconds(17)));
   EXPECT_FALSE(gathering.take_look_up(kNow + seconds(18)));
-  EXPECT_EQ(gathering.next_wake(true), kNow + seconds(20));
+  EXPECT_EQ(gathering.next_wake(), kNow + seconds(20));
 }
 
 TEST(Gathering, CallsForTheLastOnceEnoughAreHere) {
   Gathering gathering(with(&GangOptions::last_call, seconds(3)), kNow);
   EXPECT_FALSE(gathering.is_last_call_over(kNow + seconds(600)));
-  gathering.note_enough(true, false, kNow);
-  gathering.note_enough(true, false, kNow + seconds(2));
-  EXPECT_EQ(gathering.next_wake(true), kNow + seconds(3));
-  EXPECT_EQ(gathering.next_wake(false), kNow + seconds(5)) << "who is not ready tells when it is";
+  gathering.note_enough(true, true, kNow);
+  gathering.note_enough(true, true, kNow + seconds(2));
+  EXPECT_EQ(gathering.next_wake(), kNow + seconds(3));
   EXPECT_TRUE(gathering.is_last_call_over(kNow + seconds(3)));
-  gathering.note_enough(false, false, kNow + seconds(3));
+  gathering.note_enough(false, true, kNow + seconds(3));
   EXPECT_FALSE(gathering.is_last_call_over(kNow + seconds(3)));
-  gathering.note_enough(true, true, kNow + seconds(4));
-  EXPECT_TRUE(gathering.is_last_call_over(kNow + seconds(4))) << "they have been waited for";
+  gathering.note_enough(true, false, kNow + seconds(4));
+  EXPECT_TRUE(gathering.is_last_call_over(kNow + seconds(4))) << "nobody is waited for";
 }
 
 TEST(CurrentAttempt, CountsItsNodesAndKeepsTheFirstFailure) {

@@ -142,5 +142,107 @@ TEST(Ready, NamesAFewOfManyThatAreNot) {
       << story.end->reason;
 }
 
+// Jobs of MIN to MAX nodes: who is not ready has not come, as it were.
+
+Policy elastic(int least, int most) {
+  Policy policy = restarting(job_of(least, most));
+  policy.options.last_call = seconds(30);
+  return policy;
+}
+
+TEST(Ready, HoldsNobodyUpAboveTheLeastNodes) {
+  LeaderStory story(elastic(2, 3));
+  (void)arrive_unready(story, 1, 1);
+  (void)story.arrive(2, 2);
+  EXPECT_EQ(story.wait(seconds(29)), "1,2: waiting");
+  const std::string words = story.wait(seconds(2));
+
+  EXPECT_NE(words.find("1: admitted as a spare"), std::string::npos) << words;
+  EXPECT_NE(words.find("2: start 0 as node 1 of 2"), std::string::npos) << words;
+  EXPECT_TRUE(
+      story.has_said("node 1, host-b (10.0.0.2), still waits for its rank table: "
+                     "initializing: starting without it"))
+      << story.all_said();
+}
+
+TEST(Ready, TakesItsSeatWhenItIsAndTheJobStartsAgain) {
+  LeaderStory story(elastic(1, 2));
+  (void)arrive_unready(story, 1, 1);
+  (void)story.wait(seconds(31));
+  ASSERT_EQ(story.state(), State::Running);
+  EXPECT_EQ(story.hear(1, Preparing{}), "");
+
+  const std::string words = story.fail_all(0);
+
+  EXPECT_NE(words.find("1: admitted as node 1"), std::string::npos) << words;
+  EXPECT_NE(words.find("1: start 1 as node 1 of 2"), std::string::npos) << words;
+}
+
+TEST(Ready, StaysASpareWhileItIsNotAndNobodyMissesIt) {
+  LeaderStory story(elastic(1, 2));
+  (void)arrive_unready(story, 1, 1);
+  (void)story.wait(seconds(31));
+
+  const std::string words = story.fail_all(0);
+
+  EXPECT_EQ(words.find("admitted"), std::string::npos) << words;
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Ready, IsWaitedForBeforeTheNextAttemptForTheLastCall) {
+  LeaderStory story = running(elastic(1, 2), 2);
+  (void)story.hear(kOwnLink, Failed{0, failure_of(0)});
+  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.end_all();
+  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_NE(story.hear(1, Preparing{}).find("1: start 1 as node 1 of 2"), std::string::npos);
+}
+
+TEST(Ready, IsRefusedAsALateOneWhereTheJobCannotRestart) {
+  LeaderStory story(job_of(1, 2));
+  (void)arrive_unready(story, 1, 1);
+  const std::string words = story.wait(seconds(31));
+
+  EXPECT_NE(words.find("1: refused: the job starts without this node, which still waits for its "
+                       "rank table: initializing, and it cannot restart (--max-restarts is 0)"),
+            std::string::npos)
+      << words;
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Ready, LeavesAloneWhereItWaitedInVainAndTheJobMayBeSmaller) {
+  LeaderStory story(elastic(1, 2));
+  (void)arrive_unready(story, 1, 1);
+  const std::string words = story.hear(1, Preparing{"waited 10 s in vain: its rank table", 75});
+  EXPECT_EQ(words, "1: finish: incomplete 75 | drop 1");
+  EXPECT_NE(story.wait(seconds(31)).find("0: start 0 as node 0 of 1"), std::string::npos);
+
+  LeaderStory other(elastic(1, 2));
+  (void)arrive_unready(other, 1, 1);
+  EXPECT_EQ(other.hear(1, Preparing{"its rank table is no JSON object", 65}),
+            "0,1: finish: failed 65");
+}
+
+TEST(Ready, GivesItsSeatToASpareThatIs) {
+  LeaderStory story(elastic(1, 2));
+  (void)arrive_unready(story, 1, std::nullopt);
+  (void)story.arrive(2);
+  (void)story.wait(seconds(31));
+
+  EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 2}));
+}
+
+TEST(Ready, IsAMustForTheLeadersNode) {
+  Policy policy = elastic(1, 2);
+  Leader leader(policy, Instant{});
+  LeaderStory other(policy);
+  Join join = other.join_of(kOwnLink, 0);
+  join.waits_for = "its rank table";
+  (void)leader.on(Arrived{kOwnLink, "", "", join}, Instant{});
+  (void)leader.on(Arrived{1, "10.0.0.2", "10.0.0.1", other.join_of(1, 1)}, Instant{});
+  (void)leader.on(Received{1, Beat{}}, Instant{seconds(31)});
+  EXPECT_EQ(words_of(leader.on(Tick{}, Instant{seconds(31)})).find("reserve"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::gang

@@ -142,7 +142,8 @@ TEST(TotalSlots, SayThatTheNodeRanksHaveAGap) {
   (void)story.wait(seconds(6));
   EXPECT_TRUE(
       story.has_said("8 of 8 workers are here after 5 s, on 3 nodes, and their node ranks "
-                     "have a gap: node 2 never connected; giving up in 55 s"))
+                     "have a gap: node 2 (host-c) was refused: all 8 workers of the job are here "
+                     "already; giving up in 55 s"))
       << story.all_said();
   (void)story.wait(seconds(61));
 
@@ -150,7 +151,7 @@ TEST(TotalSlots, SayThatTheNodeRanksHaveAGap) {
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
   EXPECT_EQ(story.end->reason,
             "8 of 8 workers came within 60 s, on 3 nodes, and their node ranks have a gap: node 2 "
-            "never connected");
+            "(host-c) was refused: all 8 workers of the job are here already");
 }
 
 TEST(TotalSlots, AreTheSameAfterARestart) {

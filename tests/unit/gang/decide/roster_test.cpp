@@ -46,7 +46,7 @@ TEST(Roster, RemembersWhyASeatIsEmpty) {
   Roster roster(2);
   roster.add(1, member("host-b"));
   roster.sit_down(1, 1);
-  roster.stand_up(1, "closed the connection");
+  roster.stand_up(1, "left: closed the connection");
   roster.remove(1);
   EXPECT_EQ(missing(roster), "node 0 never connected; node 1 (host-b) left: closed the connection");
 
@@ -55,15 +55,36 @@ TEST(Roster, RemembersWhyASeatIsEmpty) {
   EXPECT_EQ(missing(roster), "node 0 never connected");
 }
 
+TEST(Roster, RemembersWhoWasRefused) {
+  Roster roster(4);
+  roster.add(1, member("host-b", 1));
+  roster.add(2, member("host-c"));
+  roster.add(3, member("host-d", 0));
+  roster.add(4, member("host-e", 7));
+  roster.sit_down(2, 0);
+  roster.note_refusal(1, "its mode is 'ps'");
+  roster.note_refusal(3, "node rank 0 is taken");
+  roster.note_refusal(4, "its node rank is 7");
+  EXPECT_EQ(missing(roster),
+            "node 2 never connected; node 3 never connected; "
+            "node 1 (host-b) was refused: its mode is 'ps'; "
+            "host-e (10.0.0.1) was refused: its node rank is 7");
+
+  roster.add(5, member("host-b", 1));
+  roster.sit_down(5, 1);
+  roster.sit_down(4, 2);
+  EXPECT_EQ(missing(roster), "node 3 never connected");
+}
+
 TEST(Roster, StandsUpOnce) {
   Roster roster(2);
   roster.add(1, member("a"));
   roster.stand_up(1, "it never sat");
   roster.sit_down(1, 0);
-  roster.stand_up(1, "left");
-  roster.stand_up(1, "left again");
+  roster.stand_up(1, "left: it went");
+  roster.stand_up(1, "left: it went again");
   EXPECT_EQ(roster.seated(), 0);
-  EXPECT_EQ(missing(roster), "node 1 never connected; node 0 (a) left: left");
+  EXPECT_EQ(missing(roster), "node 1 never connected; node 0 (a) left: it went");
 }
 
 TEST(Roster, CountsSparesWithoutThoseWhoClaimOrLeave) {

@@ -61,6 +61,11 @@ std::string World::wait_for_inputs(std::size_t index) {
         tell_agent(index, life, InputsAre{});
       }
     });
+  } else if (chance(0.5)) {
+    host.is_undisturbed &= index == 0;  // it may leave alone
+    at(now_ + up_to(seconds(40)), [this, index, life = host.life] {
+      tell_agent(index, life, InputsFailed{EndKind::Incomplete, "waited in vain"});
+    });
   }
   return "its rank table";
 }
@@ -357,6 +362,9 @@ void World::hear(std::size_t index, int life, const Message& message) {
   Host& host = hosts_[index];
   if (host.is_running && host.life == life && std::holds_alternative<Admitted>(message)) {
     host.gang = generation_;
+  }
+  if (host.is_running && host.life == life && std::holds_alternative<Refused>(message)) {
+    host.gang.reset();  // the job started without it
   }
   tell_agent(index, life, FromLeader{message});
 }
