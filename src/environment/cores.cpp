@@ -71,9 +71,10 @@ struct Mount {
   std::string options;
 };
 
-/// Lines are "id parent dev root mount options [tags] - type device super-options".
-std::optional<Mount> parse_mount(const std::string& line) {
-  const std::size_t dash = line.find(" - ");
+/// Lines are "id parent dev root mount options [tags] - type device super-options". Empty: of another
+/// type than cgroup, as most of them are.
+std::optional<Mount> parse_cgroup_mount(const std::string& line) {
+  const std::size_t dash = line.find(" - cgroup");
   if (dash == std::string::npos) {
     return std::nullopt;
   }
@@ -103,7 +104,7 @@ void note_mount(std::vector<CpuHierarchy>& hierarchies, const Mount& mount) {
 void read_mounts(std::vector<CpuHierarchy>& hierarchies) {
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    if (const auto mount = parse_mount(line)) {
+    if (const auto mount = parse_cgroup_mount(line)) {
       note_mount(hierarchies, *mount);
     }
   }

@@ -52,8 +52,12 @@ Error Place::error(const std::string& path, const std::string& message) const {
 }
 
 bool Place::knows(const std::string& placeholder) const {
-  const std::vector<std::string> known = placeholder_names(parameters, roles);
-  return std::find(known.begin(), known.end(), placeholder) != known.end();
+  const auto has = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), placeholder) != names.end();
+  };
+  // Whole lists are made for few: this is asked of every text at every start.
+  return has(placeholder_names()) || parameters.contains(placeholder) ||
+         has(placeholder_names(parameters, roles));
 }
 
 Result<> check_fields(const json::object& object,

@@ -148,6 +148,9 @@ std::string encode(const Message& message) {
 }
 
 JobFacts as_sent(JobFacts job) {
+  if (job.most_nodes == 1) {
+    return job;
+  }
   std::size_t endpoints = 0;
   for (RoleEndpoints& role : job.endpoints) {
     role.endpoints.resize(std::min(role.endpoints.size(), kMostEndpoints - endpoints));
