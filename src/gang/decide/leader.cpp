@@ -223,8 +223,13 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
 
 void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
   Member& member = *roster_.find(link);
-  if ((link != kOwnLink && !member.seat) || member.leaving_after) {
-    return;  // a spare that leaves, and its link will be gone; or it was heard already
+  if (member.leaving_after) {
+    return;  // it was heard already
+  }
+  if (link != kOwnLink && !member.seat) {  // a spare: nobody misses it
+    member.leaving_after = asked.signal;
+    let_go(link, "was stopped by " + signal_name(asked.signal), now);
+    return;
   }
   if (asked.is_urgent) {
     hurry(asked.signal, now);

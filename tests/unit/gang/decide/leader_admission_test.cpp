@@ -237,7 +237,7 @@ TEST(Admission, KeepsNoSpareForAJobThatEnds) {
 TEST(Admission, LetsASpareLeave) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
-  EXPECT_EQ(story.hear(9, StopAsked{SIGTERM}), "");
+  EXPECT_EQ(story.hear(9, StopAsked{SIGTERM}), "9: finish: stopped 143 | drop 9");
   EXPECT_EQ(story.lose(9), "");
   EXPECT_EQ(story.state(), State::Running);
 }

@@ -223,6 +223,18 @@ TEST(Ready, LeavesAloneWhereItWaitedInVainAndTheJobMayBeSmaller) {
             "0,1: finish: failed 65");
 }
 
+TEST(Ready, MayLeaveAsASpareThatTookPartBefore) {
+  LeaderStory story = running(elastic(1, 2), 2);
+  (void)story.hear(kOwnLink, Failed{0, failure_of(0)});
+  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.end_all();
+  (void)story.wait(seconds(31));
+  ASSERT_EQ(story.leader().nodes(), std::vector<LinkId>{kOwnLink});
+
+  EXPECT_EQ(story.hear(1, StopAsked{SIGTERM}), "1: finish: stopped 143 | drop 1");
+  EXPECT_EQ(story.state(), State::Running);
+}
+
 TEST(Ready, GivesItsSeatToASpareThatIs) {
   LeaderStory story(elastic(1, 2));
   (void)arrive_unready(story, 1, std::nullopt);

@@ -193,6 +193,7 @@ void World::connect(std::size_t index, int life) {
     tell_agent(index, life, DialFailed{"connection refused by host-0:29500"});
     return;
   }
+  ++host.joins;
   host.link = connections_.size();
   Connection& made = connections_.emplace_back();
   made.host = static_cast<int>(index);

@@ -23,9 +23,9 @@ void World::check_ports(std::size_t index, const Start& start, const Exchanged& 
       found == merged.end() ? std::vector<std::string>() : read_parts(found->second).value();
   std::set<std::string> seen;
   for (const std::string& port : ports) {
-    // An agent that came back before the loss of its former self was noticed is there twice.
+    // An agent that came back before the loss of its former self or link was noticed is there twice.
     const bool is_new = port.empty() || seen.insert(port).second;
-    if (!is_new && hosts_[std::stoul(port) - kFirstPort].life == 0) {
+    if (!is_new && hosts_[std::stoul(port) - kFirstPort].joins == 1) {
       violate("two nodes have the port " + port);
     }
   }

@@ -77,7 +77,8 @@ struct Host {
   bool is_cut_to = false;
   bool has_slept = false;  ///< once is enough: two in a row are a longer one
   Instant asleep_until;
-  int life = 0;  ///< counts its agents
+  int life = 0;   ///< counts its agents
+  int joins = 0;  ///< and their links
   bool is_running = false;
   std::optional<Participant> agent;
   std::optional<Leader> leader;
