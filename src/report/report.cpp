@@ -1,17 +1,8 @@
-// What happened, in sentences and as a document. Pure but for write_report.
+// What happened, in sentences and as a document. Pure.
 #include <muster/base/text.hpp>
-#include <muster/base/unique_fd.hpp>
-#include <muster/base/write_all.hpp>
 #include <muster/report/report.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <filesystem>
 
 namespace muster {
 namespace {
@@ -283,36 +274,6 @@ json::value to_document(const Outcome& outcome) {
                    {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
   make_valid_utf8(document);
   return document;
-}
-
-Result<> write_report(const Outcome& outcome, const std::string& path) {
-  const std::string text = pretty_json(to_document(outcome));
-  // A reader sees the old file or the new one, never half of it. What is no plain file (a pipe,
-  // /dev/stdout) is written to as it is.
-  std::error_code unknown;  // a path that cannot be looked at is one to be made
-  const auto type = std::filesystem::status(path, unknown).type();
-  const bool is_special = type != std::filesystem::file_type::regular &&
-                          type != std::filesystem::file_type::not_found &&
-                          type != std::filesystem::file_type::none;
-  // A link stays a link: its target is what is replaced.
-  std::error_code ignored;
-  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, ignored);
-  const std::string place = ignored ? path : resolved.string();
-  const std::string target = is_special ? path : place + ".tmp" + std::to_string(::getpid());
-  const UniqueFd file(
-      ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644));
-  constexpr std::chrono::seconds kPatience{2};  // with a pipe that nobody reads
-  const WriteResult written =
-      file ? write_all(file.get(), text, kPatience) : WriteResult{text.size(), errno};
-  const bool is_whole = written.missing == 0;
-  if (!is_whole || (!is_special && ::rename(target.c_str(), place.c_str()) != 0)) {
-    const int error_number = is_whole ? errno : written.error_number;
-    if (!is_special) {
-      (void)::unlink(target.c_str());
-    }
-    return system_error("cannot write the report '" + path + "'", error_number);
-  }
-  return {};
 }
 
 std::vector<std::string> hints(const Outcome& outcome) {

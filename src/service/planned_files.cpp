@@ -2,6 +2,7 @@
 // disk, and only then under its name.
 #include "planned_files.hpp"
 
+#include <muster/base/follow_links.hpp>
 #include <muster/base/unique_fd.hpp>
 #include <muster/base/write_all.hpp>
 
@@ -31,15 +32,15 @@ Error cannot_write(const std::string& path, int error_number) {
 
 /// Where the file is in the end, if a link stands under its name. Refuses a folder and a device.
 Result<std::string> find_place(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
   std::error_code failed;
+  const fs::path target = follow_links(path, failed);
+  if (failed) {
+    return cannot_write(path, failed.value());
+  }
+  const fs::path parent = target.parent_path();
   if (!parent.empty() && !fs::is_directory(parent, failed)) {
     return Error{ErrorKind::System,
                  "cannot write '" + path + "': there is no folder '" + parent.string() + "'"};
-  }
-  const fs::path target = fs::weakly_canonical(path, failed);
-  if (failed) {
-    return cannot_write(path, failed.value());
   }
   if (fs::exists(target, failed) && !fs::is_regular_file(target, failed)) {
     return Error{ErrorKind::System, "cannot write '" + path + "': it is there and is no file"};

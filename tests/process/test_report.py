@@ -145,11 +145,54 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(muste
     assert not (tmp_path / "started").exists()
 
 
-def test_a_report_on_a_full_device_is_said_and_changes_no_exit_code(muster):
-    job = muster.run("--report=/dev/full", "--", "sh", "-c", "exit 3")
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [("/dev/full", "No space left on device"), ("/proc/x.json", "No such file or directory")],
+)
+def test_a_report_that_only_its_writer_would_fail_at_is_refused_as_well(muster, tmp_path, path, why):
+    job = muster.run("--report", path, "--", "touch", "started")
+
+    assert job.code == 64
+    assert job.said_about(path, why)
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_report_whose_folder_goes_is_said_and_changes_no_exit_code(muster, tmp_path):
+    (tmp_path / "gone").mkdir()
+    job = muster.run("--report=gone/report.json", "--", "sh", "-c", "rmdir gone; exit 3")
 
     assert job.code == 3
-    assert job.said_about("/dev/full", "No space left on device")
+    assert job.said_about("cannot write the report", "No such file or directory")
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize(
+    "shell", ['exec "$@" >out', 'echo first >out; exec "$@" >>out', '"$@" | cat >out']
+)
+def test_a_report_goes_where_standard_output_goes(muster, tmp_path, name, shell):
+    job = muster.run(f"--report={name}", "--", "echo", "hello", through=["sh", "-c", shell, "sh"])
+
+    assert job.code == 0, job.words()
+    lines = (tmp_path / "out").read_text()
+    assert json.loads(lines[lines.index("{") :])["verdict"] == "succeeded"
+    before = lines[: lines.index("{")].splitlines()
+    assert before == (["first", "hello"] if "first" in shell else ["hello"])
+
+
+def test_a_report_on_standard_error_stands_before_the_last_words(muster):
+    job = muster.run("--report=/dev/stderr", "--", "sh", "-c", "exit 3")
+
+    assert job.code == 3
+    document = job.err.text[job.err.text.index("{\n") : job.err.text.rindex("}\n") + 2]
+    assert json.loads(document)["exit_code"] == 3
+    assert job.err.text.index("failed first") > job.err.text.index(document)
+
+
+def test_a_report_on_a_descriptor_that_is_not_open_is_refused(muster):
+    job = muster.run("--report=/dev/fd/77", "--", "true")
+
+    assert job.code == 64
+    assert job.said_about("/dev/fd/77", "Bad file descriptor")
 
 
 class TestErrorFiles:

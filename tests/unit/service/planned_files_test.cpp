@@ -78,6 +78,27 @@ TEST_F(PlannedFiles, AreWrittenWhereALinkLeads) {
   EXPECT_EQ(content("real/a"), "new");
 }
 
+TEST_F(PlannedFiles, AreMadeWhereALinkLeadsToNothingYet) {
+  fs::create_directory(path("real"));
+  fs::create_symlink("middle", path("link"));
+  fs::create_symlink("real/a", path("middle"));
+  EXPECT_EQ(start({{path("link"), "0640", "new", true}}), "");
+
+  EXPECT_TRUE(fs::is_symlink(path("link")) && fs::is_symlink(path("middle")));
+  EXPECT_FALSE(fs::is_symlink(path("real/a")));
+  EXPECT_EQ(content("real/a"), "new");
+  service_->stop();
+  EXPECT_FALSE(fs::exists(path("real/a")));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+
+  fs::create_symlink("circle", path("circle"));
+  EXPECT_EQ(start({{path("circle"), "0640", "new"}}),
+            "cannot write '" + path("circle") + "': Too many levels of symbolic links");
+  fs::create_symlink("nosuch/a", path("lost"));
+  EXPECT_EQ(start({{path("lost"), "0640", "new"}}),
+            "cannot write '" + path("lost") + "': there is no folder '" + path("nosuch") + "'");
+}
+
 TEST_F(PlannedFiles, AreRemovedIfTheyArePrivateAndStillOurs) {
   EXPECT_EQ(start({{path("kept"), "0640", "x"},
                    {path("private"), "0640", "x", true},
