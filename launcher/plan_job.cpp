@@ -63,10 +63,13 @@ Result<ChosenMode> find_mode(const CommandLine& line,
 Result<Cluster> find_cluster(const Options& options,
                              const ModeTemplate& mode,
                              const Snapshot& snapshot) {
-  return describe_cluster(
-      snapshot,
-      options.cluster,
-      {mode.name, mode.digest, roles_to_be_given(mode), options.job.success_roles});
+  return describe_cluster(snapshot,
+                          options.cluster,
+                          {mode.name,
+                           mode.digest,
+                           roles_to_be_given(mode),
+                           options.job.success_roles,
+                           options.mode.template_file.has_value()});
 }
 
 }  // namespace
@@ -94,6 +97,9 @@ Result<Planned> plan_job(const CommandLine& line,
   }
   LaunchPlan plan = make_plan(input);
   if (auto checked = check_sizes(plan); !checked) {
+    return checked.error();
+  }
+  if (auto checked = check_files(plan, input); !checked) {
     return checked.error();
   }
   for (std::string& remark : front_end_remarks(line, input.cluster)) {

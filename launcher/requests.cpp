@@ -156,6 +156,8 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
     return cluster.error();
   }
   options.cluster = std::move(*cluster);
+  options.cluster.names = {
+      spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
   auto binding = read_binding_options(settings);
   if (!binding) {
     return binding.error();

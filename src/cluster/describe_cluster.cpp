@@ -48,7 +48,7 @@ void apply_request(Findings& findings, const ClusterRequest& request) {
 
 Error missing(const std::optional<Sourced<std::string>>& known,
               std::string_view what,
-              const char* flag) {
+              const std::string& flag) {
   const std::string because = known ? known->source.name + " is '" + known->value + "', but " : "";
   return Error{known ? blame(known->source) : ErrorKind::BadEnvironment,
                because + "nothing says " + std::string(what) + "; give " + flag};
@@ -61,13 +61,13 @@ std::optional<Sourced<std::string>> as_text(const std::optional<Sourced<int>>& n
 
 /// Checks count and rank against each other. Where a user or torchrun's variables describe the job
 /// ranks may go by arrival; a platform that gives ranks and gives none to this node is broken.
-Result<> check_rank(const Findings& findings, const Platform* platform) {
+Result<> check_rank(const Findings& findings, const Platform* platform, const OptionNames& names) {
   const bool may_lack_rank = platform == nullptr || platform->may_lack_rank;
   if (!findings.node_rank && findings.no_rank) {
     return *findings.no_rank;
   }
   if (!findings.node_rank && !may_lack_rank) {
-    return missing(nodes_as_written(findings), "which of the nodes this is", "--node-rank");
+    return missing(nodes_as_written(findings), "which of the nodes this is", names.node_rank);
   }
   if (findings.node_rank && findings.node_rank->value >= findings.nodes->value) {
     return contradiction(
@@ -77,18 +77,21 @@ Result<> check_rank(const Findings& findings, const Platform* platform) {
 }
 
 /// Fills what one node does not need to be told, and asks for what several nodes need.
-Result<> complete(Findings& findings, const JobRoles& roles, const Platform* platform) {
+Result<> complete(Findings& findings,
+                  const JobRoles& roles,
+                  const Platform* platform,
+                  const OptionNames& names) {
   if (!findings.nodes && !findings.node_rank && platform == nullptr) {
     findings.nodes = {1, {}};
   }
   if (!findings.nodes) {
-    return missing(as_text(findings.node_rank), "how many nodes the job has", "--nnodes");
+    return missing(as_text(findings.node_rank), "how many nodes the job has", names.nodes);
   }
   const bool is_single = findings.nodes->value == 1;
   if (!findings.node_rank && is_single) {
     findings.node_rank = {0, findings.nodes->source};
   }
-  if (auto checked = check_rank(findings, platform); !checked) {
+  if (auto checked = check_rank(findings, platform, names); !checked) {
     return checked;
   }
   // A port of our own needs no name that others know, nor one that must resolve first.
@@ -98,7 +101,7 @@ Result<> complete(Findings& findings, const JobRoles& roles, const Platform* pla
     findings.master_address = {"127.0.0.1", {}};
   }
   if (!findings.master_address) {
-    return missing(nodes_as_written(findings), "where the leader is", "--master-addr");
+    return missing(nodes_as_written(findings), "where the leader is", names.master_address);
   }
   if (!findings.master_port && !is_single) {
     findings.master_port = {kDefaultPort, {}};
@@ -201,7 +204,8 @@ Result<> add_job(Cluster& cluster,
 Result<Findings> gather(const Choice& choice,
                         const JobRoles& roles,
                         const Snapshot& snapshot,
-                        const ClusterRequest& request) {
+                        const ClusterRequest& request,
+                        const ModeFacts& mode) {
   Findings findings;
   if (choice.platform != nullptr) {
     auto read = choice.platform->read(snapshot);
@@ -209,6 +213,9 @@ Result<Findings> gather(const Choice& choice,
       return read.error();
     }
     findings = std::move(*read);
+  }
+  if (findings.mode_of_workers != mode.name && !mode.is_users_own) {
+    findings.workers.reset();
   }
   if (!findings.slots) {  // torchrun takes it wherever it runs, and images set it for that
     findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
@@ -303,7 +310,7 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (!job_roles) {
     return job_roles.error();
   }
-  auto findings = gather(*choice, *job_roles, snapshot, request);
+  auto findings = gather(*choice, *job_roles, snapshot, request, mode);
   if (!findings) {
     return findings.error();
   }
@@ -314,7 +321,8 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (auto applied = apply_total(*findings, request.workers, *slots); !applied) {
     return applied.error();
   }
-  if (auto completed = complete(*findings, *job_roles, choice->platform); !completed) {
+  if (auto completed = complete(*findings, *job_roles, choice->platform, request.names);
+      !completed) {
     return completed.error();
   }
   if (auto checked = check(*choice, *findings); !checked) {

@@ -205,6 +205,7 @@ Result<> read_method(Findings& findings, const Snapshot& snapshot) {
       return read;
     }
   }
+  findings.mode_of_workers = method->mode;
   return method->workers == nullptr
              ? Result<>()
              : read_into(findings.workers, snapshot, method->workers, read_worker_count);

@@ -4,6 +4,7 @@
 
 #include <muster/base/text.hpp>
 #include <muster/cluster/cluster.hpp>
+#include <muster/cluster/run_method.hpp>
 #include <muster/options/typed_settings.hpp>
 
 namespace muster {
@@ -80,7 +81,9 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (!request) {
     return request.error();
   }
+  const RunMethod* const method = find_run_method(snapshot);
   ModeFacts mode;
+  mode.name = method == nullptr ? "" : method->mode;
   mode.roles = roles;
   return describe_cluster(snapshot, *request, mode);
 }

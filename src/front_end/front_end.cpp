@@ -59,17 +59,21 @@ Result<> check_mode(const Settings& settings, const FrontEndWords& words) {
   return file ? Result<>(started_otherwise(*file, words)) : Result<>();
 }
 
+/// The option as the original spells it, if it has that one.
+std::optional<std::string> find_name(const FrontEnd& front_end, std::string_view name) {
+  for (const FrontOption& option : front_end.options()) {
+    if (dashed(option.name) == name) {
+      return option.name;
+    }
+  }
+  return std::nullopt;
+}
+
 /// An option of the original behind the script belongs to that, unless it is set apart by "--".
 void notice_options_behind(CommandLine& line, const FrontEnd& front_end) {
-  auto notice = describe_option_behind(
-      line.program, front_end.name, [&](const std::string& typed) -> std::optional<std::string> {
-        for (const FrontOption& option : front_end.options()) {
-          if (dashed(option.name) == typed) {
-            return option.name;
-          }
-        }
-        return std::nullopt;
-      });
+  auto notice = describe_option_behind(line.program, front_end.name, [&](const std::string& typed) {
+    return find_name(front_end, typed);
+  });
   if (notice) {
     line.notices.push_back(std::move(*notice));
   }
@@ -192,6 +196,11 @@ Result<> read_extra_options(CommandLine& line,
     line.settings.set(name, value);
   }
   return {};
+}
+
+std::string spelled(const CommandLine& line, std::string_view name) {
+  const auto own = line.front_end == nullptr ? std::nullopt : find_name(*line.front_end, name);
+  return "--" + own.value_or(std::string(name));
 }
 
 void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {

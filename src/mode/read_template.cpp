@@ -276,6 +276,7 @@ Result<FileTemplate> read_file(const json::value& value,
   }
   const json::object& object = value.get_object();
   FileTemplate file;
+  file.place = place.at(path);
   const auto read =
       all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
               read_field(file.path, object, path + "/path", place, read_text),

@@ -43,12 +43,14 @@ Result<> check_placeholders(const std::string& text, const std::string& path, co
 
 }  // namespace
 
-Error Place::error(const std::string& path, const std::string& message) const {
+std::string Place::at(const std::string& path) const {
   const auto line = document_.lines.find(path);
-  const std::string at = line == document_.lines.end() ? "" : ":" + std::to_string(line->second);
-  return Error{
-      ErrorKind::BadData,
-      std::string(name_) + at + ": " + (path.empty() ? "the template" : path) + " " + message};
+  const std::string where = line == document_.lines.end() ? "" : ":" + std::to_string(line->second);
+  return std::string(name_) + where + ": " + (path.empty() ? "the template" : path);
+}
+
+Error Place::error(const std::string& path, const std::string& message) const {
+  return Error{ErrorKind::BadData, at(path) + " " + message};
 }
 
 bool Place::knows(const std::string& placeholder) const {

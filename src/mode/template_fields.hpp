@@ -20,6 +20,9 @@ class Place {
   /// "FILE:LINE: PATH MESSAGE".
   [[nodiscard]] Error error(const std::string& path, const std::string& message) const;
 
+  /// "FILE:LINE: PATH".
+  [[nodiscard]] std::string at(const std::string& path) const;
+
   /// The names that the template itself defines, which placeholders may use as well.
   std::set<std::string> parameters;
   std::set<std::string> roles;

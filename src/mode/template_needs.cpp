@@ -103,6 +103,9 @@ Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& p
   if (auto read = read_field(mode.services, root, "/services", place, read_texts); !read) {
     return read;
   }
+  for (std::size_t i = 0; i < mode.services.size(); ++i) {
+    mode.service_places[mode.services[i]] = place.at(path_of("/services", std::to_string(i)));
+  }
   auto inputs = read_list(root, "inputs", place, read_input);
   if (!inputs) {
     return inputs.error();

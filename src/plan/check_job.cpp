@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <set>
 
 namespace muster {
 namespace {
@@ -193,6 +195,21 @@ Result<> check_sizes(const LaunchPlan& plan) {
   for (const WorkerPlan& worker : plan.workers) {
     if (auto checked = check_sizes(worker); !checked) {
       return checked;
+    }
+  }
+  return {};
+}
+
+Result<> check_files(const LaunchPlan& plan, const PlanInput& input) {
+  std::set<std::filesystem::path> paths;
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    const std::string& path = plan.files[i].path;
+    const std::filesystem::path whole =
+        input.snapshot.working_directory / std::filesystem::path(path);
+    if (!paths.insert(whole.lexically_normal()).second) {
+      return Error{
+          ErrorKind::BadData,
+          input.mode.mode.files[i].place + " has the path '" + path + "', as another file has"};
     }
   }
   return {};

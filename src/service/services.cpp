@@ -104,7 +104,7 @@ Result<> check_services(const ModeTemplate& mode) {
   for (const std::string& wanted : mode.services) {
     if (std::find(names.begin(), names.end(), wanted) == names.end()) {
       return Error{ErrorKind::BadData,
-                   "the mode '" + mode.name + "' names the unknown service '" + wanted +
+                   mode.service_places.at(wanted) + " names the unknown service '" + wanted +
                        "'; there are " + join(names, ", ")};
     }
   }

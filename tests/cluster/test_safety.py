@@ -142,7 +142,8 @@ def test_agents_with_different_templates_are_refused(gang, tmp_path):
     job.start(1, f"--template={tmp_path}/1.yaml", name="other")
     assert job.jobs["other"].end() == 78
     assert re.search(
-        r"refused this node: its template is '([0-9a-f]{16})', the leader's is '(?!\1)[0-9a-f]{16}'",
+        r"refused this node: its template is 'mine, digest ([0-9a-f]{16})', "
+        r"the leader's is 'mine, digest (?!\1)[0-9a-f]{16}': give all nodes the same file",
         job.jobs["other"].err.text,
     )
 

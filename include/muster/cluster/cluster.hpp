@@ -49,6 +49,7 @@ struct ModeFacts {
   /// without any, --roles is an error and task lists are not read.
   std::vector<std::string> roles;
   std::vector<std::string> success_roles;  ///< as the user says; empty: as the template does
+  bool is_users_own = false;  ///< a template of the user's own: it may be like any built-in mode
 };
 
 /// Finds out who the nodes are. Asks each platform reader, most specific first; what the user says
@@ -61,7 +62,7 @@ struct ModeFacts {
                                                const ClusterRequest& request,
                                                const ModeFacts& mode);
 
-/// The same from settings, for a mode with these roles.
+/// The same from settings, for the mode that the platform asks for, with these roles.
 [[nodiscard]] Result<Cluster> describe_cluster(const Snapshot& snapshot,
                                                const Settings& settings,
                                                const std::vector<std::string>& roles = {});

@@ -16,6 +16,13 @@ struct NodeRange {
   int most = 1;
 };
 
+/// How the command line that is read spells the options that a message may ask for.
+struct OptionNames {
+  std::string nodes = "--nnodes";
+  std::string node_rank = "--node-rank";
+  std::string master_address = "--master-addr";
+};
+
 /// What the user says about the nodes, read and checked. Empty: nothing.
 struct ClusterRequest {
   std::optional<Sourced<std::string>> platform;
@@ -31,6 +38,7 @@ struct ClusterRequest {
   std::optional<Sourced<std::string>> roles;  ///< "chief=1,worker=2"; the mode says which there are
   std::optional<Sourced<int>> max_restarts;
   std::chrono::milliseconds grace{30'000};
+  OptionNames names;
 };
 
 /// The one reader of these settings. Fails for a value that is none, naming its source.

@@ -101,6 +101,9 @@ struct FrontEndWords {
 /// Gives the workers of the mode the arguments that the original would give them.
 void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 
+/// An option as the command line that was read spells it: "--master_addr" for msrun's, else muster's own.
+[[nodiscard]] std::string spelled(const CommandLine& line, std::string_view name);
+
 /// What the user should know where the original would have done otherwise, for the start.
 [[nodiscard]] std::vector<std::string> front_end_remarks(const CommandLine& line,
                                                          const Cluster& cluster);

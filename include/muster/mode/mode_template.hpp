@@ -59,6 +59,7 @@ struct FileTemplate {
   std::string mode = "0640";  ///< octal permissions
   std::string content;
   bool is_private = false;  ///< removed when the workers have ended
+  std::string place{};      ///< where it stands, for messages: "mine.yaml:4: /files/0"
 };
 
 /// A file that somebody else writes, such as a controller, and without which nothing is started.
@@ -76,7 +77,8 @@ struct ModeTemplate {
   std::vector<Parameter> parameters;
   std::vector<RoleTemplate> roles;
   std::vector<FileTemplate> files;
-  std::vector<std::string> services{};  ///< what runs beside the workers, by name
+  std::vector<std::string> services{};                  ///< what runs beside the workers, by name
+  std::map<std::string, std::string> service_places{};  ///< where their names stand, as of a file
   std::vector<InputTemplate> inputs{};
   std::string digest{};  ///< of what the template says: 16 hexadecimal digits
 };

@@ -114,6 +114,9 @@ struct PlanInput {
   Snapshot snapshot;
 };
 
+/// Fails with `BadData` when two files of the plan have the same path, which the template of `input` says.
+[[nodiscard]] Result<> check_files(const LaunchPlan& plan, const PlanInput& input);
+
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
 /// on all that the placement does not say. Within a role, global ranks are contiguous on a node and
 /// follow node rank. If no role of the template decides success, all of them do.

@@ -40,6 +40,7 @@ struct Fact {
   const char* name;
   bool (*is_same)(const JobFacts& one, const JobFacts& other);
   std::string (*text)(const JobFacts& facts);
+  const char* advice = "";  ///< what the user may do, where the two texts alone do not say it
 };
 
 template <auto kMember>
@@ -55,16 +56,25 @@ bool is_same_template(const JobFacts& one, const JobFacts& other) {
          one.template_digest == other.template_digest;
 }
 
-constexpr auto kFacts =
-    std::to_array<Fact>({fact<&JobFacts::job_id>("job"),
-                         fact<&JobFacts::total_slots>("number of workers in all"),
-                         fact<&JobFacts::most_nodes>("number of nodes"),
-                         fact<&JobFacts::least_nodes>("least number of nodes"),
-                         fact<&JobFacts::mode>("mode"),
-                         {"template", is_same_template, fact<&JobFacts::template_digest>("").text},
-                         fact<&JobFacts::roles>("list of roles"),
-                         fact<&JobFacts::endpoints>("list of endpoints"),
-                         fact<&JobFacts::success_roles>("list of roles that decide success")});
+/// Only the mode that it describes has a name that all know.
+std::string describe_template(const JobFacts& facts) {
+  return facts.mode + ", digest " + facts.template_digest;
+}
+
+constexpr auto kFacts = std::to_array<Fact>(
+    {fact<&JobFacts::job_id>("job"),
+     fact<&JobFacts::total_slots>("number of workers in all"),
+     fact<&JobFacts::most_nodes>("number of nodes"),
+     fact<&JobFacts::least_nodes>("least number of nodes"),
+     fact<&JobFacts::mode>("mode"),
+     {"template",
+      is_same_template,
+      describe_template,
+      ": give all nodes the same file by --template, or for a mode that is built in the "
+      "same muster"},
+     fact<&JobFacts::roles>("list of roles"),
+     fact<&JobFacts::endpoints>("list of endpoints"),
+     fact<&JobFacts::success_roles>("list of roles that decide success")});
 
 /// Of two long texts what follows their common beginning, so that the difference is seen.
 std::string cut(const std::string& text, const std::string& other) {
@@ -87,7 +97,7 @@ std::string describe_difference(const JobFacts& its, const JobFacts& leaders) {
       const std::string here = fact.text(its);
       const std::string there = fact.text(leaders);
       return std::string("its ") + fact.name + " is '" + cut(here, there) + "', the leader's is '" +
-             cut(there, here) + "'";
+             cut(there, here) + "'" + fact.advice;
     }
   }
   return {};

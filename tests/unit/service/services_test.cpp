@@ -74,12 +74,13 @@ TEST(CheckServices, RefusesUnknownNames) {
   EXPECT_TRUE(check_services(mode));
 
   mode.services.emplace_back("store");
+  mode.service_places["store"] = "own.yaml:4: /services/0";
   const auto checked = check_services(mode);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().kind, ErrorKind::BadData);
-  EXPECT_EQ(
-      checked.error().message,
-      "the mode 'own' names the unknown service 'store'; there are worker_port, planned_files");
+  EXPECT_EQ(checked.error().message,
+            "own.yaml:4: /services/0 names the unknown service 'store'; there are worker_port, "
+            "planned_files");
 }
 
 }  // namespace

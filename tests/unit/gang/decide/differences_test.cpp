@@ -22,8 +22,10 @@ TEST(Differences, AreNamedWithBothValues) {
             "its job is 'bert', the leader's is 'none'");
   EXPECT_EQ(difference([](JobFacts& its) { its.mode = "ps"; }),
             "its mode is 'ps', the leader's is 'torchrun'");
-  EXPECT_EQ(difference([](JobFacts& its) { its.template_digest = "bb"; }),
-            "its template is 'bb', the leader's is 'aa'");
+  EXPECT_EQ(
+      difference([](JobFacts& its) { its.template_digest = "bb"; }),
+      "its template is 'torchrun, digest bb', the leader's is 'torchrun, digest aa': give all "
+      "nodes the same file by --template, or for a mode that is built in the same muster");
   EXPECT_EQ(difference([](JobFacts& its) { its.least_nodes = 2; }),
             "its least number of nodes is '2', the leader's is '1'");
   EXPECT_EQ(difference([](JobFacts& its) { its.most_nodes = 2; }),
