@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::string_view kVariableStart = "MUSTER_";
 
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kQuotes = "\"'";
+
 /// The option that holds values of the mode's parameters.
 constexpr std::string_view kParameterOption = "set";
 
@@ -93,6 +96,30 @@ char unescaped(std::string_view next) {
     return '\n';
   }
   return next.empty() || kThemselves.find(next) == std::string_view::npos ? '\0' : next.front();
+}
+
+/// The word that begins at `at`, which is behind it afterwards.
+Result<std::string> read_word(const Sourced<std::string>& text, std::size_t& at) {
+  std::string word;
+  char quote = '\0';
+  for (; at < text.value.size(); ++at) {
+    const char c = text.value[at];
+    const bool is_free = quote == '\0';
+    if (is_free && kBlanks.find(c) != std::string_view::npos) {
+      break;
+    }
+    if (c == quote || (is_free && kQuotes.find(c) != std::string_view::npos)) {
+      quote = is_free ? c : '\0';
+    } else if (c != '\\') {
+      word += c;
+    } else if (const char plain = unescaped(text.value.substr(++at, 1)); plain != '\0') {
+      word += plain;
+    } else {
+      return wrong_value(text, "words as a shell takes them");
+    }
+  }
+  return quote == '\0' ? Result<std::string>(std::move(word))
+                       : wrong_value(text, "words as a shell takes them, with each quote closed");
 }
 
 /// True for "np2", which is "np" and its value, as mpirun takes it.
@@ -187,35 +214,16 @@ Result<> set_option(Settings& settings,
 }
 
 Result<std::vector<std::string>> split_words(const Sourced<std::string>& text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<std::string> words;
-  bool is_in_word = false;
-  char quote = '\0';
-  for (std::size_t i = 0; i < text.value.size(); ++i) {
-    char c = text.value[i];
-    if (quote == '\0' && kBlanks.find(c) != std::string_view::npos) {
-      is_in_word = false;
-      continue;
+  for (std::size_t at = text.value.find_first_not_of(kBlanks); at != std::string::npos;
+       at = text.value.find_first_not_of(kBlanks, at)) {
+    auto word = read_word(text, at);
+    if (!word) {
+      return word.error();
     }
-    if (!is_in_word) {
-      words.emplace_back();
-      is_in_word = true;
-    }
-    const bool opens = quote == '\0' && (c == '"' || c == '\'');
-    if (opens || c == quote) {
-      quote = opens ? c : '\0';
-      continue;
-    }
-    if (c == '\\') {
-      c = unescaped(text.value.substr(++i, 1));
-      if (c == '\0') {
-        return wrong_value(text, "words as a shell takes them");
-      }
-    }
-    words.back() += c;
+    words.push_back(std::move(*word));
   }
-  return quote == '\0' ? Result<std::vector<std::string>>(std::move(words))
-                       : wrong_value(text, "words as a shell takes them, with each quote closed");
+  return words;
 }
 
 Result<> read_own_variables(const std::map<std::string, std::string>& variables,
