@@ -202,8 +202,10 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   }
   add_skew(lines, outcome);
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
-    lines.push_back(
-        {Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
+    if (!past.is_loss || !outcome.told_attempts.contains(past.attempt)) {  // a loss is said once
+      lines.push_back(
+          {Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
+    }
   }
 }
 
@@ -251,7 +253,9 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
   add_other_failures(lines, outcome);
   add_ranks(lines, outcome, WorkerOutcome::Stopped, "stopped by muster");
   add_ranks(lines, outcome, WorkerOutcome::Succeeded, "succeeded");
-  add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");
+  if (outcome.has_place) {
+    add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");
+  }
   add_ranks(lines, outcome, WorkerOutcome::Running, "could not be killed");
   lines.push_back({Level::Error, "exit code " + std::to_string(end.exit_code)});
   return lines;

@@ -60,6 +60,7 @@ gang::GangCallbacks Agent::callbacks() {
                                   const gang::Exchanged& merged) { start_attempt(start, merged); },
           .stop_attempt =
               [this](const gang::StopAttempt& stop) {
+                told_attempts_.insert(attempt_->plan().attempt);
                 attempt_->stop(stop.signal, stop.reason, stop.most_grace);
               },
           .pass_signal = [this](int signal) { attempt_->request_stop(signal); },
@@ -384,10 +385,12 @@ Outcome Agent::make_outcome() {
     outcome.node_rank = attempt_->plan().node_rank;
     outcome.nodes = attempt_->plan().nodes;
     outcome.workers = attempt_->results();
+    outcome.has_place = true;
   } else {
     outcome.workers = results_without_start(input_.job.plan);
   }
   outcome.remarks = remarks_;
+  outcome.told_attempts = told_attempts_;
   for (std::string& loss : consoles_.describe_losses()) {
     outcome.remarks.push_back(std::move(loss));
   }

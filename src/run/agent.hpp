@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,7 @@ class Agent {
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
   std::vector<std::string> remarks_;  ///< of attempts that are over
+  std::set<int> told_attempts_;       ///< see `Outcome`
   std::optional<std::string> progress_before_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_stop_request_{};

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,12 @@ struct Outcome {
   JobEnd end;
   int nodes = 1;
   NodeRank node_rank;
+  bool has_place = false;  ///< some attempt was started here; else nobody knows which ranks it has
   std::string host_name;
   std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
   double run_time_seconds = 0;
   std::vector<std::string> remarks;  ///< sentences such as what a log file lacks
+  std::set<int> told_attempts;       ///< why they ended was said here when they did
 };
 
 }  // namespace muster

@@ -73,6 +73,7 @@ struct Arrival {
 struct PastAttempt {
   int attempt = 0;
   std::string reason;
+  bool is_loss = false;  ///< of a node
 };
 
 /// What the report says about the nodes together.

@@ -12,6 +12,7 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   first_failure_.reset();
   made_progress_.reset();
   reason_.clear();
+  is_told_here_ = false;
 }
 
 void CurrentAttempt::complete_first_failure(const std::optional<Failure>& failure) {

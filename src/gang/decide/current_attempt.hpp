@@ -47,6 +47,11 @@ class CurrentAttempt {
   void note_progress(std::optional<bool> made_progress);
   [[nodiscard]] std::optional<bool> made_progress() const { return made_progress_; }
 
+  /// The agent of the leader's node is told why it is being ended, and tells those who look on.
+  void note_told_here() { is_told_here_ = true; }
+  [[nodiscard]] bool is_loss() const { return end_without_restart_.verdict == Verdict::Lost; }
+  [[nodiscard]] bool is_told_here() const { return is_told_here_; }
+
   /// Why it is being ended, and how the job ends if no other attempt follows.
   void note_ending(std::string reason, JobEnd end);
   [[nodiscard]] const std::string& reason() const { return reason_; }
@@ -61,6 +66,7 @@ class CurrentAttempt {
   std::set<std::string> deciding_roles_;
   std::optional<Failure> first_failure_;
   std::optional<bool> made_progress_;
+  bool is_told_here_ = false;
   std::string reason_;
   JobEnd end_without_restart_;
 };

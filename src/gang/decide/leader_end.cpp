@@ -35,6 +35,9 @@ void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason
   const bool is_by_choice = end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped;
   reason = reason.empty() ? end.reason : std::move(reason);
   attempt_.note_ending(std::move(reason), recorded(std::move(end)));
+  if (const Member* const own = roster_.find(kOwnLink); own != nullptr && !own->has_ended) {
+    attempt_.note_told_here();
+  }
   if (is_by_choice || !progress_.may_restart(now)) {
     end_ = attempt_.end_without_restart();
   }
@@ -120,20 +123,22 @@ void Leader::rest(Instant now) {
     conclude(std::move(end), now);
     return;
   }
-  record_.past_attempts.push_back({attempt_.number(), attempt_.reason()});
+  record_.past_attempts.push_back({attempt_.number(), attempt_.reason(), attempt_.is_loss()});
   if (record_.past_attempts.size() > kPastAttempts) {
     record_.past_attempts.erase(record_.past_attempts.begin());
   }
   progress_.note_restart(now, ran);
+  // A loss is said once on each console.
+  const bool is_said = attempt_.is_loss() && attempt_.is_told_here();
   attempt_.advance();
   state_ = State::Resting;
   const Instant backoff_over = now + progress_.backoff();
   rest_until_ = std::max(backoff_over, fence_.until());
   const bool waits_for_fence = fence_.until() > backoff_over;
   say(Level::Warning,
-      attempt_.reason() + ": starting attempt " + std::to_string(attempt_.number()) + " (restart " +
-          std::to_string(progress_.restarts()) + " of " +
-          std::to_string(policy_.options.restarts.max_restarts) + ")" +
+      (is_said ? "" : attempt_.reason() + ": ") + "starting attempt " +
+          std::to_string(attempt_.number()) + " (restart " + std::to_string(progress_.restarts()) +
+          " of " + std::to_string(policy_.options.restarts.max_restarts) + ")" +
           (rest_until_ > now ? " in " + format_seconds(seconds_of(rest_until_ - now)) + " s"
                              : std::string()) +
           (waits_for_fence ? ", when nothing of the lost node can be alive" : ""));

@@ -118,6 +118,7 @@ template <typename Io>
 void describe(Io& io, PastAttempt& past) {
   io("attempt", past.attempt, kNumber);
   io("reason", past.reason, kSentence);
+  io("is_loss", past.is_loss, Rare<Flag>{});
 }
 
 template <typename Io>

@@ -30,6 +30,7 @@ inline constexpr std::size_t kWorkers = 4;
 [[nodiscard]] inline Outcome success() {
   Outcome outcome;
   outcome.node_rank = NodeRank{1};
+  outcome.has_place = true;
   outcome.host_name = "gpu-17";
   outcome.run_time_seconds = 1.3;
   outcome.end.reason = "all workers succeeded";

@@ -141,6 +141,27 @@ TEST(DescribeOutcome, TellsOfAttemptsThatCameBefore) {
             "attempt 0 ended: rank 3 on node 0 (gpu-17) failed (exit code 9)");
 }
 
+TEST(DescribeOutcome, TellsOnceThatANodeWasLost) {
+  Outcome outcome = success();
+  outcome.end.gang.past_attempts = {{0, "node 1, gpu-18 (10.0.0.2), was lost", true},
+                                    {1, "node 2, gpu-19 (10.0.0.3), was lost", true}};
+  outcome.told_attempts = {1};  // of the first one this node was no part
+
+  EXPECT_EQ(texts_of(outcome),
+            (Lines{"attempt 0 ended: node 1, gpu-18 (10.0.0.2), was lost",
+                   "4 workers succeeded in 1.30 s"}));
+}
+
+TEST(DescribeOutcome, NamesNoRanksWhereTheNodeNeverHadAPlace) {
+  Outcome outcome = stop();
+  outcome.has_place = false;
+  for (WorkerResult& worker : outcome.workers) {
+    worker.outcome = WorkerOutcome::NeverStarted;
+  }
+
+  EXPECT_EQ(texts_of(outcome), (Lines{"stopped by SIGTERM", "exit code 143"}));
+}
+
 TEST(DescribeOutcome, SaysHowFarApartTheNodesCameWhenItWasLong) {
   Outcome outcome = success();
   outcome.nodes = 2;

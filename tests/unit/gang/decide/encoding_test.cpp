@@ -48,7 +48,7 @@ JobEnd some_end() {
           .gang = {.nodes = 4,
                    .arrival_skew_seconds = 1.5,
                    .slowest = {{{3}, "c", 1.5}, {{1}, "b", 0.5}},
-                   .past_attempts = {{0, "worker failed"}, {1, "node lost"}}}};
+                   .past_attempts = {{0, "worker failed"}, {1, "node lost", true}}}};
 }
 
 Join some_join() {
@@ -168,6 +168,8 @@ TEST(Messages, KeepEachField) {
   EXPECT_EQ(finish.end.stop_signal, 15);
   EXPECT_EQ(finish.end.gang.slowest.at(0).host, "c");
   EXPECT_EQ(finish.end.gang.past_attempts.at(1).reason, "node lost");
+  EXPECT_TRUE(finish.end.gang.past_attempts.at(1).is_loss);
+  EXPECT_FALSE(finish.end.gang.past_attempts.at(0).is_loss);
   EXPECT_EQ(finish.end.first_failure->status, ExitStatus::signalled(11, true));
   EXPECT_EQ(finish.end.first_failure->last_lines, some_failure().last_lines);
   EXPECT_EQ(finish.end.first_failure->error_message, some_failure().error_message);

@@ -274,11 +274,25 @@ TEST(Fence, KeepsTheNextAttemptWaitingUntilTheLostNodeMustBeEmpty) {
   (void)story.hear(1, Ended{});
   EXPECT_EQ(story.state(), State::Resting);
   EXPECT_TRUE(story.has_said("when nothing of the lost node can be alive")) << story.all_said();
+  EXPECT_FALSE(story.has_said("was lost")) << "its own agent says it when it is told to stop";
 
   EXPECT_EQ(story.wait(seconds(16)), "") << "8 s until it notices, and 8 s to end";
   EXPECT_EQ(story.wait(seconds(3)),
             "reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
             "1: start 1 as node 1 of 2, slots 2 of 4");
+}
+
+TEST(Fence, SaysWhoWasLostWhereNobodyElseDoes) {
+  LeaderStory story = running(restarting(job_of(2, 3)), 3);
+  (void)story.hear(0, last_success_of(0));
+  (void)story.hear(0, Ended{});
+  (void)story.lose(2);
+  (void)story.hear(1, Ended{});
+
+  EXPECT_TRUE(
+      story.has_said("node 2, host-c (10.0.0.3), was lost: it closed the connection: "
+                     "starting attempt 1"))
+      << story.all_said();
 }
 
 TEST(Fence, IsNoneWhereTheLostNodeHadEnded) {
