@@ -89,7 +89,7 @@ Result<Planned> plan_job(const CommandLine& line,
     return cluster.error();
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
-  if (auto checked = check_job(input.job, input.cluster, input.mode, snapshot); !checked) {
+  if (auto checked = check_job(input); !checked) {
     return checked.error();
   }
   if (auto bound = bind_job(input, options.binding); !bound) {

@@ -345,7 +345,7 @@ std::vector<std::string> Gang::awaited() const {
 }
 
 void Gang::notify(NodeEvent event) {
-  std::visit([this](auto& happened) { driver_->notify(std::move(happened)); }, event);
+  driver_->notify(std::move(event));
 }
 
 Result<> Gang::contribute(Contributed value) {

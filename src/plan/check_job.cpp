@@ -173,22 +173,21 @@ Result<> check_sizes(const WorkerPlan& worker) {
 
 }  // namespace
 
-Result<> check_job(const JobRequest& job,
-                   const Cluster& cluster,
-                   const ChosenMode& chosen,
-                   const Snapshot& snapshot) {
-  if (auto checked = check_success_roles(job, chosen.mode); !checked) {
+Result<> check_job(const PlanInput& input) {
+  const JobRequest& job = input.job;
+  const ModeTemplate& mode = input.mode.mode;
+  if (auto checked = check_success_roles(job, mode); !checked) {
     return checked;
   }
-  if (auto checked = check_processes(job, cluster, chosen.mode); !checked) {
+  if (auto checked = check_processes(job, input.cluster, mode); !checked) {
     return checked;
   }
   if (job.fills_arguments) {
-    if (auto checked = check_filled_arguments(job, chosen.mode); !checked) {
+    if (auto checked = check_filled_arguments(job, mode); !checked) {
       return checked;
     }
   }
-  return job.masks_devices ? check_devices(cluster, snapshot) : Result<>();
+  return job.masks_devices ? check_devices(input.cluster, input.snapshot) : Result<>();
 }
 
 Result<> check_sizes(const LaunchPlan& plan) {

@@ -2,6 +2,7 @@
 #include "places.hpp"
 
 #include <muster/base/endpoint.hpp>
+#include <muster/base/json.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,5 @@
 // What happened, in sentences and as a document. Pure.
+#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 #include <muster/report/report.hpp>
 

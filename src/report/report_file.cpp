@@ -1,6 +1,7 @@
 // Where the report goes. What can be known of it is found out before anything is started, by doing what the
 // writer will do.
 #include <muster/base/follow_links.hpp>
+#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
 #include <muster/base/write_all.hpp>

@@ -1,6 +1,7 @@
 // Writes a plan as the lines that golden cases hold. All that is in the plan's document is in them once.
 #include "expectation.hpp"
 
+#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <muster/base/json.hpp>
+#include <muster/base/json_fwd.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/cluster/cluster.hpp>
@@ -95,17 +95,6 @@ struct LaunchPlan {
   bool is_transparent = false;
 };
 
-/// Fails with `BadUsage` when the job asks for what the mode or this node does not have: a role that
-/// decides success, a placeholder that is none, devices to be shown one by one. Called before a plan
-/// is made, which takes it as given.
-[[nodiscard]] Result<> check_job(const JobRequest& job,
-                                 const Cluster& cluster,
-                                 const ChosenMode& chosen,
-                                 const Snapshot& snapshot);
-
-/// Fails when a text is longer than the system passes to a process, such as the list of 10,000 hosts.
-[[nodiscard]] Result<> check_sizes(const LaunchPlan& plan);
-
 /// All that a plan is made from but for the placement.
 struct PlanInput {
   Cluster cluster;
@@ -113,6 +102,14 @@ struct PlanInput {
   JobRequest job;
   Snapshot snapshot;
 };
+
+/// Fails with `BadUsage` when the job asks for what the mode or this node does not have: a role that
+/// decides success, a placeholder that is none, devices to be shown one by one. Called before a plan
+/// is made, which takes it as given.
+[[nodiscard]] Result<> check_job(const PlanInput& input);
+
+/// Fails when a text is longer than the system passes to a process, such as the list of 10,000 hosts.
+[[nodiscard]] Result<> check_sizes(const LaunchPlan& plan);
 
 /// Fails with `BadData` when two files of the plan have the same path, which the template of `input` says.
 [[nodiscard]] Result<> check_files(const LaunchPlan& plan, const PlanInput& input);

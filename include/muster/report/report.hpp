@@ -1,6 +1,6 @@
 #pragma once
 
-#include <muster/base/json.hpp>
+#include <muster/base/json_fwd.hpp>
 #include <muster/base/result.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/options/settings.hpp>

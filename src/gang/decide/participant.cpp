@@ -166,6 +166,10 @@ void Participant::cut_off(std::string why, Instant now) {
 
 // --- What happens here --------------------------------------------------------------------------
 
+void Participant::handle(const NodeEvent& event, Instant now) {
+  std::visit([&](const auto& happened) { handle(happened, now); }, event);
+}
+
 void Participant::handle(const WorkerFailed& failed, Instant /*now*/) {
   if (state_ == State::Running) {
     state_ = State::Stopping;

@@ -41,19 +41,7 @@ struct Wake {};
 
 // What happens on this node itself is in muster/gang/events.hpp.
 
-using ParticipantEvent = std::variant<LinkUp,
-                                      DialFailed,
-                                      LinkDown,
-                                      FromLeader,
-                                      WorkerFailed,
-                                      WorkerSucceeded,
-                                      AttemptOver,
-                                      StopSignal,
-                                      GuardGone,
-                                      InputsAre,
-                                      Contributed,
-                                      InputsFailed,
-                                      Wake>;
+using ParticipantEvent = std::variant<LinkUp, DialFailed, LinkDown, FromLeader, NodeEvent, Wake>;
 
 // What to do about it.
 
@@ -132,6 +120,7 @@ class Participant {
   void handle(const DialFailed& failed, Instant now);
   void handle(const LinkDown& down, Instant now);
   void handle(const FromLeader& received, Instant now);
+  void handle(const NodeEvent& event, Instant now);
   void handle(const WorkerFailed& failed, Instant now);
   void handle(const WorkerSucceeded& succeeded, Instant now);
   void handle(const AttemptOver& over, Instant now);

@@ -1,6 +1,7 @@
 // Which CPUs and which memory each process gets, on hosts of all kinds.
 #include "plan/plans.hpp"
 
+#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 #include <muster/plan/binding.hpp>
 

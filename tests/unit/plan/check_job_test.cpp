@@ -9,7 +9,7 @@ namespace {
 std::string refusal(const JobRequest& job, const Snapshot& snapshot = surroundings()) {
   ChosenMode chosen =
       mode_of({role("worker", RoleCount::PerDevice), role("scheduler", RoleCount::PerJob)});
-  const auto checked = check_job(job, cluster_of({2}, 0), chosen, snapshot);
+  const auto checked = check_job({cluster_of({2}, 0), chosen, job, snapshot});
   return checked ? "" : checked.error().message;
 }
 
@@ -62,7 +62,7 @@ TEST(CheckJob, RefusesEndpointsOfProcessesThatDoNotListen) {
 
 TEST(CheckJob, RefusesAJobWithoutAProcess) {
   const ChosenMode chosen = mode_of({role("worker", RoleCount::None)});
-  const auto checked = check_job(job_of({"train"}), cluster_of({1}, 0), chosen, surroundings());
+  const auto checked = check_job({cluster_of({1}, 0), chosen, job_of({"train"}), surroundings()});
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().message, "the mode 'own' starts no process at all");
 }
@@ -72,7 +72,7 @@ TEST(CheckJob, RefusesToWaitForARoleWithoutProcesses) {
   job.success_roles = {"helper"};
   const ChosenMode chosen =
       mode_of({role("worker", RoleCount::PerDevice), role("helper", RoleCount::None)});
-  const auto checked = check_job(job, cluster_of({1}, 0), chosen, surroundings());
+  const auto checked = check_job({cluster_of({1}, 0), chosen, job, surroundings()});
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().message,
             "'helper' is to decide success, but the job has no process of that role");

@@ -1,6 +1,8 @@
 // Who runs where with what.
 #include "plan/plans.hpp"
 
+#include <muster/base/json.hpp>
+
 #include <algorithm>
 #include <set>
 

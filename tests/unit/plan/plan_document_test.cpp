@@ -1,6 +1,7 @@
 // The document is an interface: its fields, their order, and what it does not show.
 #include "plan/plans.hpp"
 
+#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 
 namespace muster {

@@ -1,6 +1,7 @@
 // What happened, for people and for programs.
 #include "report/outcomes.hpp"
 
+#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 
 #include <unistd.h>
