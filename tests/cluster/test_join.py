@@ -268,6 +268,18 @@ def test_who_is_missing_is_named_by_its_host_and_whether_that_resolves(muster, p
     assert "node 2 (127.0.0.3) never connected" in line
 
 
+def test_a_node_that_was_refused_is_named_with_the_reason(gang):
+    job = gang(3, "--gang-timeout=2")
+    job.start(0)
+    job.start(1, "--job-id=another")
+
+    job.assert_codes(75, node_1=78)
+    reason = job.jobs[0].report["reason"]
+    assert "node 2 never connected; node 1 (" in reason
+    assert ") was refused: its job is 'another', the leader's is '" in reason
+    assert "never started" not in job.words(), "it is not known which ranks they have"
+
+
 def test_a_node_that_came_and_left_is_told_from_one_that_never_came(gang):
     job = gang(3, "--gang-timeout=2")
     leader = job.start(0, "--verbose")

@@ -23,9 +23,9 @@ def tables(muster, tmp_path):
     return template, named
 
 
-def start(gang, tables, *options):
+def start(gang, tables, *options, nodes=2):
     template, named = tables
-    job = gang(2, f"--template={template}", *options, command=["echo", "started"])
+    job = gang(nodes, f"--template={template}", *options, command=["echo", "started"])
     for node, table in enumerate(named):
         job.start(node, f"--set=table={table}")
     return job
@@ -70,3 +70,27 @@ def test_an_input_that_is_wrong_ends_the_job_on_all_nodes(gang, tables, wrong):
     for report in job.reports().values():
         assert report["reason"].startswith(f"node {wrong}")
         assert report["reason"].endswith(f"'{table}' is no JSON object")
+
+
+def test_a_job_that_may_be_smaller_starts_without_who_is_not_ready(gang, tables):
+    table = tables[1][1]
+    job = start(gang, tables, "--last-call=1", nodes="1:2")
+
+    job.assert_codes(0, node_1=78)
+    assert "started" in job.jobs[0].out.text
+    assert job.jobs[0].report["gang"] is None, "it was a job of one node"
+    assert (
+        "the job starts without this node, which still waits for its rank table "
+        f"'{table}': missing" in job.jobs[1].report["reason"]
+    )
+    assert job.jobs[1].out.text == ""
+
+
+def test_who_is_not_ready_is_a_spare_where_the_job_can_restart(gang, tables):
+    job = start(gang, tables, "--last-call=1", "--max-restarts=1", nodes="1:2")
+
+    job.assert_codes(0)
+    assert "started" in job.jobs[0].out.text
+    assert job.jobs[0].said_about("still waits for its rank table", "starting without it")
+    assert job.jobs[1].said_about("this node is a spare")
+    assert job.jobs[1].said_about("this one was not needed")
