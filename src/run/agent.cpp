@@ -2,6 +2,8 @@
 // is the supervisor's, the participant's and the leader's to decide.
 #include "agent.hpp"
 
+#include "progress_file.hpp"
+
 #include <muster/base/rank_words.hpp>
 #include <muster/environment/own_address.hpp>
 #include <muster/logs/messages.hpp>
@@ -10,7 +12,6 @@
 #include <boost/asio/post.hpp>
 
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,8 +61,10 @@ gang::GangCallbacks Agent::callbacks() {
                                   const gang::Exchanged& merged) { start_attempt(start, merged); },
           .stop_attempt =
               [this](const gang::StopAttempt& stop) {
-                told_attempts_.insert(attempt_->plan().attempt);
                 attempt_->stop(stop.signal, stop.reason, stop.most_grace);
+                if (attempt_->has_said_order()) {
+                  told_attempts_.insert(attempt_->plan().attempt);
+                }
               },
           .pass_signal = [this](int signal) { attempt_->request_stop(signal); },
           .kill_attempt = [this] { attempt_->kill(); },
@@ -196,7 +199,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            input_.log_folder,
                            link_.guard};
   bury_attempt();
-  progress_before_ = look_at_progress();
+  progress_before_ = progress();
   auto services = services_ ? std::move(services_) : make_services();
   attempt_ = std::make_unique<Attempt>(io_, consoles_, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
@@ -234,8 +237,8 @@ void Agent::on_attempt_over() {
     remarks_.push_back(std::move(missing));
   }
   std::optional<bool> made_progress;
-  if (const auto progress = look_at_progress()) {
-    made_progress = *progress != progress_before_;
+  if (const auto now = progress()) {
+    made_progress = *now != progress_before_;
   }
   gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress, attempt_->gave_up()});
 }
@@ -265,18 +268,9 @@ void Agent::bury_attempt() {
   }
 }
 
-/// A value that changes with the progress file; empty when none is watched.
-std::optional<std::string> Agent::look_at_progress() const {
-  const std::string& path = input_.job.gang.policy.options.restarts.progress_file;
-  if (path.empty()) {
-    return std::nullopt;
-  }
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    return std::string();
-  }
-  return std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
-         std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
+/// Empty when no file is watched.
+std::optional<std::string> Agent::progress() const {
+  return look_at_progress(input_.job.gang.policy.options.restarts.progress_file);
 }
 
 /// The services of the next attempt begin here on the leader, and at its start on other nodes.

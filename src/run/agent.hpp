@@ -67,7 +67,7 @@ class Agent {
   [[nodiscard]] std::string attempt_name() const;
   void bury_attempt();
   void wait_for_inputs();
-  [[nodiscard]] std::optional<std::string> look_at_progress() const;
+  [[nodiscard]] std::optional<std::string> progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services() const;
   [[nodiscard]] gang::GangSetup setup_with_keys() const;

@@ -95,6 +95,8 @@ class Attempt {
 
   /// True when something could not be killed: it may still be alive.
   [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
+  /// True when the console names the reason of the order to stop.
+  [[nodiscard]] bool has_said_order() const { return words_.has_said_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   [[nodiscard]] std::vector<WorkerResult> results() const;
   /// The first failure of this node with its last lines; empty if there was none.

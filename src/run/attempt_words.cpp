@@ -116,6 +116,7 @@ void AttemptWords::on_asked_to_end(const EndRequest& request) {
   }
   const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
   const std::string reason = describe_reason(request);
+  has_said_order_ = request.is_ordered && !reason.empty() && reason == request.order;
   say_info((reason.empty() ? "" : reason + ": ") + "asking " +
            count_of(living, noun_of(plan_.workers)) + " to end (" + signal_name(request.signal) +
            "), killing what is left after " + seconds_of(request.grace) +

@@ -21,6 +21,9 @@ class AttemptWords : public AttemptListener {
   AttemptWords(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor)
       : plan_(plan), workers_(workers), supervisor_(supervisor) {}
 
+  /// Workers were asked to end by an order from outside this node, whose reason was said.
+  [[nodiscard]] bool has_said_order() const { return has_said_order_; }
+
   void on_started(std::size_t worker) override;
   void on_ended(const Death& death) override;
   void on_silent(std::size_t worker) override;
@@ -44,6 +47,7 @@ class AttemptWords : public AttemptListener {
   const Supervisor& supervisor_;
   bool said_memory_refusal_ = false;
   bool said_what_is_left_ = false;
+  bool has_said_order_ = false;
   std::set<std::size_t> said_silent_;
 };
 
