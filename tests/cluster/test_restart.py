@@ -360,6 +360,20 @@ def test_a_node_that_does_not_return_is_lost_in_the_end(gang):
     assert "1 of 2 nodes came within 1 s" in job.jobs[0].report["reason"]
 
 
+def test_each_console_names_a_lost_node_once_also_with_a_restart(gang):
+    job = gang("2:3", "--max-restarts=1", "--last-call=0.2", *QUICK)
+    job.start_all()
+    job.wait_for_start(3)
+
+    job.jobs[1].kill_agent()
+    job.wait_for_start(2, attempt=1, seconds=FENCED)
+    job.witnesses.end_all(2, attempt=1)
+
+    job.assert_codes(0, node_1=137)
+    for node in (0, 2):
+        assert "node 1" in job.jobs[node].said_about("was lost")
+
+
 def test_one_agent_too_many_is_refused_where_nothing_restarts(gang):
     job = gang(2)
     for node in range(2):
