@@ -61,6 +61,7 @@ gang::GangCallbacks Agent::callbacks() {
                                   const gang::Exchanged& merged) { start_attempt(start, merged); },
           .stop_attempt =
               [this](const gang::StopAttempt& stop) {
+                first_look_.ask();
                 attempt_->stop(stop.signal, stop.reason, stop.most_grace);
                 if (attempt_->has_said_order()) {
                   told_attempts_.insert(attempt_->plan().attempt);
@@ -163,13 +164,16 @@ void Agent::request_stop(int signal) {
     consoles_.abandon();
     attempt_->finish();
   }
+  first_look_.ask();
   gang_.notify(gang::StopSignal{signal});
 }
 
 /// The gang meets meanwhile, and starts nothing before all of its nodes are ready.
 void Agent::wait_for_inputs() {
   inputs_.on_change = [this](const std::string& waits_for) {
-    say_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+    if (!attempt_) {  // later it is news only where another attempt follows, and then the leader says it
+      say_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+    }
     gang_.notify(gang::InputsAre{waits_for.empty() ? "" : "its " + waits_for});
   };
   inputs_.on_failure = [this](EndKind kind, const std::string& why) {
@@ -181,6 +185,7 @@ void Agent::wait_for_inputs() {
 // --- What the gang wants ------------------------------------------------------------------------
 
 void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
+  inputs_.cancel();
   Placement placement = start.placement;
   if (const auto ports = merged.find(ports_key().name); ports != merged.end()) {
     placement.ports = read_ports(ports->second).value();  // written by the same program
@@ -203,6 +208,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   auto services = services_ ? std::move(services_) : make_services();
   attempt_ = std::make_unique<Attempt>(io_, consoles_, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
+    first_look_.ask();
     gang_.notify(gang::WorkerFailed{failure});
   };
   attempt_->on_success = [this](const gang::Succeeded& succeeded) {
@@ -213,7 +219,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   };
   attempt_->on_slow_console = [this](const std::string& ranks) { on_slow_console(ranks); };
   attempt_->on_over = [this] { on_attempt_over(); };
-  reasons_.add(attempt_name());
+  reasons_.add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
 }
 
@@ -239,6 +245,9 @@ void Agent::on_attempt_over() {
   std::optional<bool> made_progress;
   if (const auto now = progress()) {
     made_progress = *now != progress_before_;
+  }
+  if (!end_) {
+    inputs_.start_again();  // first: the gang starts nothing anew before it is ready
   }
   gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress, attempt_->gave_up()});
 }
@@ -301,11 +310,7 @@ Result<> Agent::contribute() {
   if (reserved_->empty()) {
     return {};
   }
-  NodePorts node;
-  node.slots = input_.job.gang.policy.node.slots;
-  for (const WorkerPort& port : *reserved_) {
-    node.ports.push_back(port.number());
-  }
+  const NodePorts node = ports_of_node(*reserved_, input_.job.gang.policy.node.slots);
   return gang_.contribute({ports_key().name, write_ports(node), {}});
 }
 

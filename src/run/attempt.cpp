@@ -246,15 +246,15 @@ void Attempt::collect_deaths() {
   const bool is_unasked = supervisor_.is_undisturbed();
   for (const Death& death : deaths) {
     tell(&AttemptListener::on_ended, death);
-    if (terminal_.is_ours() && death.status.signal() == SIGINT) {
-      // Ctrl-C on the terminal goes to the worker's group, not to us.
+    const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
+    if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
       events_.emplace_back(StopRequested{SIGINT});
       on_interrupt();
     }
     if (is_unasked) {
       early_ends_.note(death);
     }
-    events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked});
+    events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted});
   }
 }
 

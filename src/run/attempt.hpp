@@ -95,6 +95,10 @@ class Attempt {
 
   /// True when something could not be killed: it may still be alive.
   [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
+  /// "ranks 0-3"; empty: nobody is alive.
+  [[nodiscard]] std::vector<std::string> describe_living() const {
+    return words_.describe_living();
+  }
   /// True when the console names the reason of the order to stop.
   [[nodiscard]] bool has_said_order() const { return words_.has_said_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }

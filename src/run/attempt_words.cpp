@@ -47,6 +47,11 @@ std::vector<int> AttemptWords::living_ranks() const {
   return ranks;
 }
 
+std::vector<std::string> AttemptWords::describe_living() const {
+  const std::vector<int> ranks = living_ranks();
+  return ranks.empty() ? std::vector<std::string>() : std::vector{describe_ranks(ranks)};
+}
+
 void AttemptWords::on_started(std::size_t worker) {
   // Once, however many workers it concerns: containers forbid the call for all of them.
   if (workers_.memory_refusal() != 0 && !said_memory_refusal_) {

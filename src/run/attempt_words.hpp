@@ -24,6 +24,9 @@ class AttemptWords : public AttemptListener {
   /// Workers were asked to end by an order from outside this node, whose reason was said.
   [[nodiscard]] bool has_said_order() const { return has_said_order_; }
 
+  /// One text, "ranks 0-3"; empty: nobody is alive.
+  [[nodiscard]] std::vector<std::string> describe_living() const;
+
   void on_started(std::size_t worker) override;
   void on_ended(const Death& death) override;
   void on_silent(std::size_t worker) override;

@@ -36,12 +36,19 @@ InputWait::InputWait(boost::asio::io_context& io,
     : inputs_(inputs), timeout_(timeout), events_(io), next_look_(io), deadline_(io) {}
 
 void InputWait::start() {
-  if (inputs_.empty()) {
-    is_over_ = true;
+  is_over_ = inputs_.empty();
+  open();
+}
+
+void InputWait::start_again() {
+  may_fail_ = false;
+  start();
+}
+
+void InputWait::open() {
+  if (is_over_) {
     return;
   }
-  deadline_.expires_after(timeout_);
-  deadline_.async_wait(std::bind_front(&InputWait::on_deadline, this));
   const int events = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (events >= 0) {  // else the system has no more of them
     events_.assign(events);
@@ -67,22 +74,29 @@ void InputWait::look() {
 }
 
 void InputWait::take(const Answer& answer) {
-  if (const auto* const error = std::get_if<Error>(&answer)) {
+  const auto* const error = std::get_if<Error>(&answer);
+  if (error != nullptr && may_fail_) {
     cancel();
     on_failure(EndKind::BadInput, error->message);
     return;
   }
   const auto* const missing = std::get_if<NotYet>(&answer);
-  const std::string waits_for = missing != nullptr ? missing->reason : std::string();
-  if (missing == nullptr) {
-    cancel();
-  } else {
-    look_again_later();
+  look_again_later();
+  note(error != nullptr ? error->message : missing != nullptr ? missing->reason : std::string());
+}
+
+void InputWait::note(const std::string& waits_for) {
+  if (waits_for == waits_for_) {
+    return;
   }
-  if (waits_for != waits_for_) {
-    waits_for_ = waits_for;
-    on_change(waits_for_);
+  if (waits_for.empty()) {
+    deadline_.cancel();
+  } else if (waits_for_.empty() && may_fail_) {
+    deadline_.expires_after(timeout_);
+    deadline_.async_wait(std::bind_front(&InputWait::on_deadline, this));
   }
+  waits_for_ = waits_for;
+  on_change(waits_for_);
 }
 
 /// A folder that is watched already stays so.

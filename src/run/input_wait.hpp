@@ -18,8 +18,8 @@
 namespace muster {
 
 /// Asks at the start, whenever something happens in a folder of an input, and every few seconds: what
-/// another host does on a network file system is not told to this one. When all inputs are there, or
-/// waiting is over, nothing is looked at any more.
+/// another host does on a network file system is not told to this one. Goes on until the workers start,
+/// also when all is there: whoever writes a file may take it back. While workers run nothing is looked at.
 class InputWait {
  public:
   InputWait(boost::asio::io_context& io,
@@ -34,6 +34,9 @@ class InputWait {
 
   /// The first question is asked at once.
   void start();
+  /// An attempt is over, and another one may follow: asks again. Nothing fails any more, since the job may
+  /// be at its end: what is wrong is waited for, for as long as the nodes wait for each other.
+  void start_again();
   void cancel();
 
   /// Empty: all is there, or nothing was wanted.
@@ -42,8 +45,10 @@ class InputWait {
  private:
   using ErrorCode = boost::system::error_code;
 
+  void open();
   void look();
   void take(const Answer& answer);
+  void note(const std::string& waits_for);
   void watch_folders();
   void wait_for_events();
   void on_events(const ErrorCode& error);
@@ -57,6 +62,7 @@ class InputWait {
   boost::asio::steady_timer deadline_;
   std::string waits_for_;
   bool is_over_ = false;
+  bool may_fail_ = true;
 };
 
 }  // namespace muster

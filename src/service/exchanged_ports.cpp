@@ -74,6 +74,15 @@ gang::ExchangeKey ports_key() {
   return {"ports", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge};
 }
 
+NodePorts ports_of_node(const std::vector<WorkerPort>& reserved, int slots) {
+  NodePorts node;
+  node.slots = slots;
+  for (const WorkerPort& port : reserved) {
+    node.ports.push_back(port.number());
+  }
+  return node;
+}
+
 std::string write_ports(const NodePorts& node) {
   return json::serialize(to_json(node));
 }

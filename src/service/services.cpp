@@ -56,11 +56,7 @@ Result<Offer> Services::prepare() {
 std::optional<ServiceFailure> Services::start(LaunchPlan& plan) {
   for (NamedService& one : services_) {
     one.is_started = true;  // also one that fails half way has something to take back
-    one.service->on_failure = [this, &one](const Error& error) {
-      if (one.is_started && on_failure) {
-        on_failure({one.name, error});
-      }
-    };
+    one.service->on_failure = [this, &one](const Error& error) { fail(one, error); };
     auto additions = one.service->start(plan);
     if (!additions) {
       return ServiceFailure{one.name, additions.error()};
@@ -68,6 +64,12 @@ std::optional<ServiceFailure> Services::start(LaunchPlan& plan) {
     add(plan, *additions);
   }
   return std::nullopt;
+}
+
+void Services::fail(const NamedService& one, const Error& error) const {
+  if (one.is_started && on_failure) {
+    on_failure({one.name, error});
+  }
 }
 
 void Services::on_worker_started(std::size_t worker) {

@@ -43,6 +43,22 @@ def test_the_leader_names_who_waits_and_both_start_when_it_is_ready(gang, tables
     assert all("started" in one.out.text for one in job.jobs.values())
 
 
+def test_what_is_taken_back_before_the_start_is_waited_for_again(gang, tables):
+    template, (own, other) = tables
+    other.write_text('{"status": "completed"}')
+    job = gang(2, f"--template={template}", command=["echo", "started"])
+    job.start(0, f"--set=table={own}")
+    job.jobs[0].err.wait_for("leader ")
+    own.write_text('{"status": "initializing"}')
+    job.jobs[0].err.wait_for(f"waiting for the rank table '{own}': initializing")
+    job.start(1, f"--set=table={other}")
+    job.jobs[1].err.wait_for(f"node 0 waits for its rank table '{own}': initializing")
+    assert all(one.out.text == "" for one in job.jobs.values())
+
+    own.write_text('{"status": "completed"}')
+    job.assert_codes(0)
+
+
 @pytest.mark.parametrize("late", [0, 1])
 def test_when_it_waited_in_vain_all_nodes_end_with_75_and_say_why(gang, tables, late):
     if late == 0:

@@ -413,6 +413,15 @@ class TestSlowAndStalledReaders:
         assert console == b"x" * 200_000
         assert job.said_about("the end waits for", "attempt 0, console of rank 0")
 
+    def test_verbose_names_the_ranks_that_were_asked_to_end_and_run_on(self, muster):
+        stubborn = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
+        job = muster.start("-v", "--nproc-per-node=2", "--grace=1", "--", "sh", "-c", stubborn)
+        job.out.wait_for("ready", times=2)
+        job.signal(signal.SIGTERM)
+
+        job.err.wait_for("the end waits for: the end of the job, ranks 0-1")
+        assert job.end() == 143
+
     def test_nothing_is_said_about_an_end_that_waits_for_nothing(self, muster):
         job = muster.run("-v", "--", "true")
 

@@ -128,6 +128,30 @@ def test_what_can_never_become_it_ends_the_job(muster, table):
     assert job.end() == 65, job.words()
 
 
+def test_a_restart_waits_as_the_start_does(muster, table):
+    template = muster.folder / "own.yaml"
+    template.write_text(TEMPLATE)
+    table.write_text('{"status": "completed"}')
+    spoil = f"""grep initializing {table} && exit 9; test -e second && exit 0; touch second
+        printf '{{"status": "initializing"}}' >{table}; exit 3"""
+    options = [f"--template={template}", f"--set=table={table}", "--max-restarts=1"]
+    job = muster.start(*options, "--", "sh", "-c", spoil)
+    job.err.wait_for(f"node 0 waits for its rank table '{table}': initializing")
+
+    table.write_text('{"status": "completed"}')
+    assert job.end() == 0, job.words()
+
+
+def test_the_last_attempt_waits_for_nothing(muster, table):
+    template = muster.folder / "own.yaml"
+    template.write_text(TEMPLATE)
+    table.write_text('{"status": "completed"}')
+    job = muster.run(f"--template={template}", f"--set=table={table}", "--", "rm", table)
+
+    assert job.code == 0, job.words()
+    assert not any("waiting" in line for line in job.said)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_wait_at_once(muster, table, number):
     job = start(muster, table)

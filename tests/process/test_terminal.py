@@ -52,6 +52,8 @@ def test_ctrl_c_reaches_one_worker_and_muster_ends_with_130(terminal):
     one.press(CTRL_C)
 
     assert one.end(2) == 130
+    assert "stopped by muster: rank 0" in one.screen.text
+    assert "failed" not in one.screen.text
 
 
 def test_one_worker_may_handle_ctrl_c_itself_and_go_on(terminal, worker, muster):

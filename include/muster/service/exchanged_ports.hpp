@@ -5,6 +5,7 @@
 #include <muster/base/node_ports.hpp>
 #include <muster/base/result.hpp>
 #include <muster/gang/exchange.hpp>
+#include <muster/service/worker_port.hpp>
 
 #include <cstddef>
 #include <string>
@@ -19,6 +20,9 @@ inline constexpr std::size_t kMostPortsOfNode = 4'096;
 /// The key "ports": what `write_ports` has written on each node becomes what `read_ports` reads on
 /// all of them.
 [[nodiscard]] gang::ExchangeKey ports_key();
+
+/// What a node has reserved for workers that listen.
+[[nodiscard]] NodePorts ports_of_node(const std::vector<WorkerPort>& reserved, int slots);
 
 /// What a node contributes: its ports and its slots. The host is filled on the leader.
 [[nodiscard]] std::string write_ports(const NodePorts& node);

@@ -93,6 +93,8 @@ class Services {
   void stop();
 
  private:
+  void fail(const NamedService& one, const Error& error) const;
+
   std::uint16_t fixed_port_ = 0;  ///< told in any case: a platform may count on it
   std::vector<NamedService> services_;
 };
