@@ -115,9 +115,12 @@ void Leader::report_progress(Instant now) {
   if (!gathering_.take_progress(now)) {
     return;
   }
-  const std::string progress =
-      describe_waiting("are here after " + whole_seconds(now - gathering_.since())) +
-      "; giving up in " + whole_seconds(gathering_.deadline() - now);
+  const bool is_one = policy_.job.total_slots.value_or(policy_.job.most_nodes) == 1;
+  // A node that waits for something may give up by itself before that.
+  const std::string progress = describe_waiting((is_one ? "is here after " : "are here after ") +
+                                                whole_seconds(now - gathering_.since())) +
+                               "; giving up in " + (roster_.is_ready() ? "" : "at most ") +
+                               whole_seconds(gathering_.deadline() - now);
   say(Level::Info, progress);
   std::vector<LinkId> others = roster_.links();
   std::erase(others, kOwnLink);

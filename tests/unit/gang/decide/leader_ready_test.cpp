@@ -32,8 +32,26 @@ TEST(Ready, SaysWhoWaitsAndForWhat) {
 
   EXPECT_TRUE(
       story.has_said("3 of 3 nodes are here after 5 s: node 1 waits for its rank table: 3 of "
-                     "4 servers; node 2 waits for its host list; giving up in 895 s"))
+                     "4 servers; node 2 waits for its host list; giving up in at most 895 s"))
       << story.all_said();
+}
+
+TEST(Ready, SaysOfOneNodeThatItIsHere) {
+  LeaderStory story(job_of(1), std::nullopt);
+  Leader leader(job_of(1), story.now());
+  Join join = story.join_of(kOwnLink, 0);
+  join.waits_for = "its rank table";
+  (void)leader.on(Arrived{kOwnLink, "", "", join}, story.now());
+
+  std::string said;
+  for (const LeaderAction& action : leader.on(Tick{}, story.now() + seconds(5))) {
+    const auto* const say = std::get_if<Say>(&action);
+    said += say == nullptr ? "" : say->text;
+  }
+
+  EXPECT_EQ(said,
+            "1 of 1 node is here after 5 s: node 0 waits for its rank table; giving up in at most "
+            "895 s");
 }
 
 TEST(Ready, GivesUpWithTheReasonOfWhoIsNeverReady) {
