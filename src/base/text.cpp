@@ -273,6 +273,17 @@ std::string shortened(std::string_view bytes, std::size_t most) {
   return text;
 }
 
+bool is_control(char c) {
+  constexpr char kDelete = 0x7F;
+  return (c >= 0 && c < ' ') || c == kDelete;
+}
+
+std::string one_line(std::string_view bytes, std::size_t most) {
+  std::string line = shortened(bytes, most);
+  std::replace_if(line.begin(), line.end(), is_control, ' ');
+  return line;
+}
+
 bool is_secret_name(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kParts = {"TOKEN",
                                                              "SECRET",

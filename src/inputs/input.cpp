@@ -11,8 +11,10 @@
 namespace muster {
 namespace {
 
+/// Fit for a console, whatever the path is.
 std::string name_of(const Input& input) {
-  return input.what + " '" + input.path + "'";
+  constexpr std::size_t kMost = 1'024;
+  return one_line(input.what + " '" + input.path, kMost) + "'";
 }
 
 NotYet not_yet(const Input& input, const std::string& reason) {
@@ -55,7 +57,7 @@ Answer judge_field(const Input& input, const std::string& content) {
   if (value == nullptr || text_of(*value) == input.wanted) {
     return Here{};
   }
-  return not_yet(input, shortened(text_of(*value), 60));
+  return not_yet(input, one_line(text_of(*value), 60));
 }
 
 bool is_given(const std::string& text, const ChosenMode& chosen) {

@@ -53,6 +53,12 @@ namespace muster {
 /// "...".
 [[nodiscard]] std::string shortened(std::string_view bytes, std::size_t most);
 
+/// A byte that moves a terminal's cursor or worse, line ends and tabs too.
+[[nodiscard]] bool is_control(char c);
+
+/// `shortened`, with a blank for each control character: what strangers wrote, fit for a line of ours.
+[[nodiscard]] std::string one_line(std::string_view bytes, std::size_t most);
+
 /// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in
 /// capitals or not. "TOKENIZER" and "MAX_TOKENS" are none.
 [[nodiscard]] bool is_secret_name(std::string_view name);

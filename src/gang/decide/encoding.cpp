@@ -75,11 +75,8 @@ class Writer {
   }
   [[nodiscard]] json::value write(const std::string& value, const Text& text) const {
     constexpr std::size_t kLeast = 16;
-    std::string line = shortened(value, std::max(text.most / share_, kLeast));
-    if (text.is_line) {
-      std::replace_if(line.begin(), line.end(), is_control, ' ');
-    }
-    return json::string(line);
+    const std::size_t most = std::max(text.most / share_, kLeast);
+    return json::string(text.is_line ? one_line(value, most) : shortened(value, most));
   }
   [[nodiscard]] json::value write(Verdict verdict, const VerdictName& /*name*/) const {
     return json::string(verdict_name(verdict));

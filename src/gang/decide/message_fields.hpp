@@ -80,11 +80,6 @@ inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
 inline constexpr Rare<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
 inline constexpr Tail kPieceBytes{kMostPieceBytes};
 
-inline bool is_control(char c) {
-  constexpr char kDelete = 0x7F;
-  return (c >= 0 && c < ' ') || c == kDelete;
-}
-
 // --- The description ----------------------------------------------------------------------------
 
 template <typename Io>

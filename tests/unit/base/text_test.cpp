@@ -245,6 +245,12 @@ TEST(Shortened, IsValidUtf8) {
   EXPECT_EQ(shortened("\xFF\xFF", 5), "...");  // two replacements take six bytes
 }
 
+TEST(OneLine, HasABlankForEachControlCharacterAndIsShort) {
+  EXPECT_EQ(one_line(std::string_view("a\n\x1B\0\x7F\xFF\xC3\xA9", 8), 60),
+            "a    \xEF\xBF\xBD\xC3\xA9");
+  EXPECT_EQ(one_line("a\tlong line", 6), "a l...");
+}
+
 TEST(LowerCase, ChangesCapitalLettersAlone) {
   EXPECT_EQ(lower_case("GPU-1a_\u00c9"), "gpu-1a_\u00c9");
 }
