@@ -212,8 +212,8 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
 
 /// False where who failed first is all that there is to say.
 bool says_more_than_a_failure(const JobEnd& end) {
-  return !end.first_failure || end.verdict != Verdict::Failed ||
-         end.exit_code == exit_code_of(EndKind::NoProgress) || end.first_failure->is_early_exit;
+  return !end.first_failure || end.verdict != Verdict::Failed || end.kind == EndKind::NoProgress ||
+         end.first_failure->is_early_exit;
 }
 
 json::array workers_document(const Outcome& outcome) {

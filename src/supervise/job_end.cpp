@@ -15,9 +15,11 @@ constexpr int kNoProgress = 93;
 constexpr int kSystem = static_cast<int>(ErrorKind::System);
 constexpr int kBadData = static_cast<int>(ErrorKind::BadData);
 constexpr int kRefused = static_cast<int>(ErrorKind::BadEnvironment);
+constexpr int kNotExecutable = static_cast<int>(ErrorKind::NotExecutable);
+constexpr int kNotFound = static_cast<int>(ErrorKind::NotFound);
 
 // Kind, verdict and its name, exit code, what a scheduler should do. In the order of EndKind.
-constexpr std::array<EndRow, 10> kEnds{{
+constexpr std::array<EndRow, 12> kEnds{{
     {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy"},
     {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy"},
     {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop"},
@@ -28,10 +30,35 @@ constexpr std::array<EndRow, 10> kEnds{{
     {EndKind::Incomplete, Verdict::Incomplete, "incomplete", kIncomplete, "requeue"},
     {EndKind::Lost, Verdict::Lost, "lost", kLost, "retry elsewhere"},
     {EndKind::Hung, Verdict::Hung, "hung", kHung, "retry"},
+    {EndKind::NotExecutable, Verdict::Failed, "failed", kNotExecutable, "not retry"},
+    {EndKind::NotFound, Verdict::Failed, "failed", kNotFound, "not retry"},
 }};
+
+/// How a job ends because something could not be started.
+constexpr std::array kNotStarted{EndKind::SystemRefused,
+                                 EndKind::NodeRefused,
+                                 EndKind::BadInput,
+                                 EndKind::NotExecutable,
+                                 EndKind::NotFound};
 
 const EndRow& row_of(EndKind kind) {
   return kEnds.at(static_cast<std::size_t>(kind));
+}
+
+const EndRow& first_row_of(Verdict verdict) {
+  return *std::find_if(
+      kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.verdict == verdict; });
+}
+
+/// What never ran failed because of us, and its code is one of ours; a worker's code is its own.
+EndKind kind_of(const Failure& failure) {
+  if (failure.start_error.empty()) {
+    return EndKind::WorkerFailed;
+  }
+  const auto* const kind = std::find_if(kNotStarted.begin(), kNotStarted.end(), [&](EndKind known) {
+    return row_of(known).exit_code == failure.exit_code;
+  });
+  return kind == kNotStarted.end() ? EndKind::WorkerFailed : *kind;
 }
 
 /// In a few words, for schedulers.
@@ -54,9 +81,7 @@ std::span<const EndRow> end_table() {
 }
 
 std::string_view verdict_name(Verdict verdict) {
-  const auto* const row = std::find_if(
-      kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.verdict == verdict; });
-  return row->name;
+  return first_row_of(verdict).name;
 }
 
 std::optional<Verdict> find_verdict(std::string_view name) {
@@ -71,6 +96,7 @@ int exit_code_of(EndKind kind) {
 
 JobEnd make_end(EndKind kind, std::string reason) {
   JobEnd end;
+  end.kind = kind;
   end.verdict = row_of(kind).verdict;
   end.exit_code = exit_code_of(kind);
   end.reason = std::move(reason);
@@ -85,22 +111,16 @@ JobEnd end_by_signal(int signal) {
 }
 
 JobEnd end_by_failure(const Failure& failure) {
-  JobEnd end = make_end(EndKind::WorkerFailed, reason_of(failure));
+  JobEnd end = make_end(kind_of(failure), reason_of(failure));
   end.exit_code = failure.exit_code == 0 ? end.exit_code : failure.exit_code;
   end.first_failure = failure;
   return end;
 }
 
+/// From the wire the kind may be missing, or none of this verdict.
 std::string_view advice_for(const JobEnd& end) {
-  const auto fits = [&](const EndRow& row) {
-    return row.verdict == end.verdict && row.exit_code.value_or(end.exit_code) == end.exit_code;
-  };
-  // A fixed code says more than "whatever the worker's was".
-  const auto* row = std::find_if(kEnds.begin(), kEnds.end(), [&](const EndRow& known) {
-    return fits(known) && known.exit_code;
-  });
-  row = row == kEnds.end() ? std::find_if(kEnds.begin(), kEnds.end(), fits) : row;
-  return row == kEnds.end() ? std::string_view() : row->advice;
+  const EndRow& row = row_of(end.kind);
+  return row.verdict == end.verdict ? row.advice : first_row_of(end.verdict).advice;
 }
 
 }  // namespace muster

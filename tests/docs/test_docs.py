@@ -125,7 +125,7 @@ def ends():
     for name, error in re.findall(r"int (k\w+) = static_cast<int>\(ErrorKind::(\w+)\);", text):
         values[name] = codes_of_errors()[error]
     rows = re.findall(r'\{EndKind::\w+, Verdict::\w+, "\w+", ([\w:]+), "([^"]+)"\}', text)
-    assert len(rows) == len(re.findall(r"\{EndKind::", text)) > 5
+    assert len(rows) == len(re.findall(r"\{EndKind::\w+, Verdict", text)) > 5
     return [
         (values[code] if code in values else int(code) if code.isdigit() else None, advice)
         for code, advice in rows

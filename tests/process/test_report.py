@@ -99,11 +99,20 @@ def test_a_stop_from_outside(muster, worker):
     assert {one["outcome"] for one in report["workers"]} == {"stopped"}
 
 
+@pytest.mark.parametrize("code", [3, 65, 71, 78, 93, 127])
+def test_the_code_of_a_worker_is_left_to_the_policy_of_the_scheduler(muster, code):
+    job = muster.run("--", "sh", "-c", f"exit {code}", report=True)
+
+    assert (job.code, job.report["reason"]) == (code, "worker failed")
+    assert job.report["advice"] == "apply its policy"
+    assert "failed first" in job.err.text
+
+
 def test_a_program_that_does_not_exist(muster):
     job = muster.run("--nproc-per-node=2", "--", "no-such-program", report=True)
 
     assert job.code == 127
-    assert job.report["exit_code"] == 127
+    assert (job.report["exit_code"], job.report["advice"]) == (127, "not retry")
     assert job.report["verdict"] == "failed"
     assert "never started" in {one["outcome"] for one in job.report["workers"]}
 

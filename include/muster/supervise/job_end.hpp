@@ -31,12 +31,14 @@ enum class EndKind {
   WorkerFailed,
   NoProgress,     ///< over several attempts
   SystemRefused,  ///< a call: no descriptors, no port
-  NodeRefused,    ///< this node is none of the job's
+  NodeRefused,    ///< this node is none of the job's, or its environment is wrong
   BadInput,       ///< a file that was waited for is none that it could be
   Stopped,
   Incomplete,
   Lost,
-  Hung
+  Hung,
+  NotExecutable,  ///< the program of a worker that was not started
+  NotFound        ///< the same
 };
 
 /// The worker or service that failed first in an attempt, with everything that its node knows about it.
@@ -87,6 +89,7 @@ struct GangRecord {
 /// The end of a job. Every agent reports the same one and ends with its exit code.
 struct JobEnd {
   Verdict verdict = Verdict::Succeeded;
+  EndKind kind = EndKind::Succeeded;
   int exit_code = 0;
   int attempt = 0;
   std::string reason;  ///< a few words, such as "worker failed"
@@ -113,6 +116,7 @@ struct EndRow {
 [[nodiscard]] std::optional<Verdict> find_verdict(std::string_view name);
 /// What the table says; 1 where it leaves the code to a worker or a signal.
 [[nodiscard]] int exit_code_of(EndKind kind);
+/// What the row of its kind says; a worker may end with any number of ours.
 [[nodiscard]] std::string_view advice_for(const JobEnd& end);
 
 // Every end is made by one of these; whoever knows them adds the attempt and the record.
@@ -120,7 +124,7 @@ struct EndRow {
 [[nodiscard]] JobEnd make_end(EndKind kind, std::string reason);
 /// Stopped from outside: 128 plus the signal.
 [[nodiscard]] JobEnd end_by_signal(int signal);
-/// The failed worker's code.
+/// The failed worker's code; of one that never ran, or of a service, what was in the way.
 [[nodiscard]] JobEnd end_by_failure(const Failure& failure);
 
 }  // namespace muster

@@ -92,6 +92,14 @@ class Reader {
   }
   void read(const std::string& path,
             const json::value& value,
+            EndKind& kind,
+            const Integer& range) {
+    int number = 0;
+    read(path, value, number, range);
+    kind = static_cast<EndKind>(number);  // 0 where it is refused
+  }
+  void read(const std::string& path,
+            const json::value& value,
             Rank auto& rank,
             const Integer& range) {
     read(path, value, rank.value, range);

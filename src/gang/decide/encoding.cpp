@@ -63,6 +63,9 @@ class Writer {
   [[nodiscard]] json::value write(T value, const Integer& range) const {
     return std::clamp(static_cast<int>(value), range.least, range.most);
   }
+  [[nodiscard]] json::value write(EndKind kind, const Integer& range) const {
+    return write(static_cast<int>(kind), range);
+  }
   [[nodiscard]] json::value write(Rank auto rank, const Integer& range) const {
     return write(rank.value, range);
   }

@@ -64,6 +64,8 @@ inline constexpr Integer kPort{0, 65'535};
 inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
 inline constexpr Rare<Integer> kRareExitCode{kExitCode};
+/// Where it is missing, or none of the verdict's, the verdict alone counts.
+inline constexpr Rare<Integer> kRareEndKind{{0, static_cast<int>(EndKind::NotFound)}};
 inline constexpr Rare<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
 inline constexpr Rare<Text> kRareSentence{kSentence};
@@ -127,6 +129,7 @@ void describe(Io& io, GangRecord& record) {
 template <typename Io>
 void describe(Io& io, JobEnd& end) {
   io("verdict", end.verdict, VerdictName{});
+  io("kind", end.kind, kRareEndKind);
   io("exit_code", end.exit_code, kExitCode);
   io("attempt", end.attempt, kNumber);
   io("reason", end.reason, kSentence);

@@ -134,6 +134,16 @@ TEST(DescribeOutcome, SaysWhyThereIsNoFailureToName) {
                    "exit code 69"}));
 }
 
+TEST(DescribeOutcome, KnowsNoProgressByItsKindAndNotByItsNumber) {
+  Outcome outcome = failure(ExitStatus::exited(93));
+  EXPECT_TRUE(texts_of(outcome)[0].starts_with("rank 10 failed first")) << texts_of(outcome)[0];
+
+  const auto first = outcome.end.first_failure;
+  outcome.end = make_end(EndKind::NoProgress, "no progress over 3 attempts");
+  outcome.end.first_failure = first;
+  EXPECT_EQ(texts_of(outcome)[0], "no progress over 3 attempts");
+}
+
 TEST(DescribeOutcome, TellsOfAttemptsThatCameBefore) {
   Outcome outcome = success();
   outcome.end.gang.past_attempts = {{0, "rank 3 on node 0 (gpu-17) failed (exit code 9)"}};

@@ -14,7 +14,7 @@ TEST(EndTable, HasARowForEveryKindInItsOrder) {
     EXPECT_EQ(static_cast<int>(row.kind), kind++);
     EXPECT_FALSE(row.advice.empty());
   }
-  EXPECT_EQ(kind, static_cast<int>(EndKind::Hung) + 1);
+  EXPECT_EQ(kind, static_cast<int>(EndKind::NotFound) + 1);
 }
 
 TEST(EndTable, FindsEveryVerdictByItsName) {
@@ -54,11 +54,42 @@ TEST(MakeEnd, EndsByAFailureWithTheCodeOfTheWorker) {
   EXPECT_EQ(end_by_failure(failure).reason, "worker not started");
 }
 
-TEST(Advice, IsThatOfTheCodeOrOfTheVerdict) {
+TEST(Advice, LeavesTheCodeOfAWorkerToItsPolicyEvenIfItIsOneOfOurs) {
   Failure failure;
-  failure.exit_code = 3;
+  for (const int code : {1, 3, 65, 69, 71, 75, 78, 86, 93, 126, 127}) {
+    failure.exit_code = code;
+    EXPECT_EQ(advice_for(end_by_failure(failure)), "apply its policy") << code;
+  }
+}
 
-  EXPECT_EQ(advice_for(end_by_failure(failure)), "apply its policy");
+TEST(Advice, IsThatOfTheCodeForWhatNeverRan) {
+  for (const std::string service : {"", "planned_files"}) {
+    Failure failure;
+    failure.service = service;
+    failure.start_error = "no such thing";
+    for (const auto& [code, advice] : std::vector<std::pair<int, std::string>>{
+             {71, "report"},
+             {65, "not retry"},
+             {78, "not retry"},
+             {126, "not retry"},
+             {127, "not retry"},
+             {93, "apply its policy"}}) {  // none of these ends so
+      failure.exit_code = code;
+      EXPECT_EQ(advice_for(end_by_failure(failure)), advice) << code;
+      EXPECT_EQ(end_by_failure(failure).exit_code, code);
+    }
+  }
+}
+
+TEST(Advice, IsThatOfTheVerdictWhereTheKindIsNoneOfIt) {
+  JobEnd end;
+  end.verdict = Verdict::Failed;
+  EXPECT_EQ(advice_for(end), "apply its policy");
+  end.verdict = Verdict::Lost;
+  EXPECT_EQ(advice_for(end), "retry elsewhere");
+}
+
+TEST(Advice, IsThatOfTheKind) {
   EXPECT_EQ(advice_for(end_by_signal(SIGTERM)), "apply its policy");
   EXPECT_EQ(advice_for(make_end(EndKind::NoProgress, "")), "stop");
   EXPECT_EQ(advice_for(make_end(EndKind::Incomplete, "")), "requeue");

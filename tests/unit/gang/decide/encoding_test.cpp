@@ -39,6 +39,7 @@ Failure some_failure() {
 
 JobEnd some_end() {
   return {.verdict = Verdict::Hung,
+          .kind = EndKind::Hung,
           .exit_code = 86,
           .attempt = 2,
           .reason = "ranks ran on",
@@ -165,6 +166,7 @@ TEST(Messages, KeepEachField) {
 
   const auto finish = std::get<Finish>(*decode(encode(Finish{some_end()})));
   EXPECT_EQ(finish.end.verdict, Verdict::Hung);
+  EXPECT_EQ(finish.end.kind, EndKind::Hung);
   EXPECT_EQ(finish.end.stop_signal, 15);
   EXPECT_EQ(finish.end.gang.slowest.at(0).host, "c");
   EXPECT_EQ(finish.end.gang.past_attempts.at(1).reason, "node lost");
@@ -319,6 +321,8 @@ TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
             "in 'finish' 'end.first_failure.node' is -1, expected a number from 0 to 1000000");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/verdict", "won")),
             "in 'finish' 'end.verdict' is \"won\", expected a verdict such as \"failed\"");
+  EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/kind", end_table().size())),
+            "in 'finish' 'end.kind' is 12, expected a number from 0 to 11");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/gang/slowest/1/host", 1)),
             "in 'finish' 'end.gang.slowest[1].host' is 1, expected a text of at most 255 bytes");
   EXPECT_EQ(error_of(with(Ended{0, {}, true}, "/made_progress", 1)),
