@@ -86,8 +86,11 @@ TEST(ExtraTorchrunParams, AreReadForTorchrunAlone) {
   EXPECT_EQ(settings_of("muster a.py", {{"MA_EXTRA_TORCHRUN_PARAMS", "--tee 3"}}), "");
   EXPECT_EQ(setting_of("muster --mode msrun a.py", "tee", with_torchrun("--tee 3")), "");
   EXPECT_EQ(setting_of("muster --template t a.py", "tee", with_torchrun("--tee 3")), "");
-  EXPECT_EQ(setting_of("muster --mode auto a.py", "tee", with_torchrun("--tee 3")),
-            "3" + source("--tee"));
+  for (const std::string mode : {"auto", "torchrun"}) {
+    EXPECT_EQ(setting_of("muster --mode " + mode + " a.py", "tee", with_torchrun("--tee 3")),
+              "3" + source("--tee"))
+        << mode;
+  }
 }
 
 TEST(ExtraTorchrunParams, AreNotForAWorkerThatStartsMuster) {
