@@ -84,8 +84,13 @@ Result<> complete(Findings& findings,
   if (!findings.nodes && !findings.node_rank && platform == nullptr) {
     findings.nodes = {1, {}};
   }
+  if (!findings.nodes && !findings.node_rank && findings.no_rank) {
+    return *findings.no_rank;
+  }
   if (!findings.nodes) {
-    return missing(as_text(findings.node_rank), "how many nodes the job has", names.nodes);
+    return findings.no_nodes
+               ? *findings.no_nodes
+               : missing(as_text(findings.node_rank), "how many nodes the job has", names.nodes);
   }
   const bool is_single = findings.nodes->value == 1;
   if (!findings.node_rank && is_single) {

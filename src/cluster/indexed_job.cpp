@@ -14,6 +14,12 @@ Result<> read_set(Findings& findings, const Snapshot& snapshot) {
   if (auto read = read_into(rank, snapshot, "JOBSET_JOB_GLOBAL_INDEX", read_node_rank); !read) {
     return read;
   }
+  if (const auto jobs = sourced_variable(snapshot, "JOBSET_GLOBAL_REPLICAS"); !rank && jobs) {
+    findings.no_nodes = Error{blame(jobs->source),
+                              jobs->source.name + " is '" + jobs->value +
+                                  "', but JOBSET_JOB_GLOBAL_INDEX is not set, which says beside it "
+                                  "which Job of the set this is; pass it on, or give --nnodes"};
+  }
   if (!rank) {
     return {};
   }

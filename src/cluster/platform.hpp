@@ -22,7 +22,8 @@ struct Findings {
   std::optional<Sourced<int>> node_rank;
   /// Why `nodes` and `hosts` cannot be believed; no error where lists of all tasks replace them.
   std::optional<Error> torn_nodes;
-  std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
+  std::optional<Error> no_nodes;  ///< why they are not known, though something counts them
+  std::optional<Error> no_rank;   ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
   std::string mode_of_workers;                ///< the mode in which the platform counts them
