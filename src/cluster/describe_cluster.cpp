@@ -162,6 +162,13 @@ Decision decide_platform(const Choice& choice, const Findings& findings) {
           choice.source.name};
 }
 
+/// In one order, whatever order each node writes them in, and each once.
+std::vector<std::string> as_set(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 /// Count and rank of the nodes.
 void add_nodes(Cluster& cluster, const Findings& findings) {
   const std::string& source = findings.nodes->source.name;
@@ -296,7 +303,7 @@ Result<Cluster> join(const Choice& choice,
   add_roles(*cluster, roles);
   cluster->job.mode = asked.mode.name;
   cluster->job.template_digest = asked.mode.digest;
-  cluster->job.success_roles = asked.mode.success_roles;
+  cluster->job.success_roles = as_set(asked.mode.success_roles);
   cluster->node.host = asked.snapshot.host_name;
   cluster->node.grace = asked.request.grace;
   return cluster;

@@ -41,7 +41,8 @@ struct JobFacts {
   std::vector<RoleSize> roles;
   /// Of task lists: where they listen. Empty: ports are reserved at start.
   std::vector<RoleEndpoints> endpoints;
-  std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
+  /// Who decides success, sorted, each once; empty: as the template says.
+  std::vector<std::string> success_roles;
 
   bool operator==(const JobFacts&) const = default;
 };

@@ -194,6 +194,17 @@ TEST(DescribeCluster, ForgetsTheOtherNodesForAJobOfOneNode) {
   }
 }
 
+TEST(DescribeCluster, PutsTheRolesThatDecideInOrder) {
+  const auto deciding = [](std::vector<std::string> roles) {
+    ModeFacts mode;
+    mode.success_roles = std::move(roles);
+    const auto cluster = describe_cluster(node_with({}), {}, mode);
+    return cluster ? cluster->job.success_roles : std::vector<std::string>{"an error"};
+  };
+  EXPECT_EQ(deciding({"worker", "ps", "worker"}), (std::vector<std::string>{"ps", "worker"}));
+  EXPECT_EQ(deciding({"ps", "worker"}), deciding({"worker", "ps"}));
+}
+
 TEST(DescribeCluster, AsksForWhatNobodySays) {
   EXPECT_EQ(described(node_with({{"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}})),
             "78: WORLD_SIZE is '2', but nothing says which of the nodes this is; give --node-rank");
