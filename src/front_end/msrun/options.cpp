@@ -90,7 +90,7 @@ constexpr auto kTable = std::to_array<FrontOption>({
      '\0',
      "R",
      Fate::Same,
-     "The one rank of a dry run; -1: all of this node. Else RANK_ID."},
+     "The one rank of a dry run, below --worker_num; -1: all of this node. Else RANK_ID."},
     {"rank_table_file", '\0', "FILE", Fate::Same, "The value of RANK_TABLE_FILE."},
     {"worker_log_name",
      '\0',

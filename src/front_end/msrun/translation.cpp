@@ -94,6 +94,24 @@ Sourced<std::string> simulated_size(const Translation& t) {
              : or_default(t, "worker-num", kDefaultWorkers);
 }
 
+/// A rank that is played is one of the job.
+Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::string>& size) {
+  const auto number = parse_integer(rank.value, 0, 10'000'000);
+  if (!number) {
+    return wrong_value(rank, "a rank such as 0, or -1 for all of this node");
+  }
+  if (*number < *parse_integer(size.value, 1, 10'000'000)) {
+    return {};
+  }
+  const bool is_usage =
+      rank.source.kind == SourceKind::Flag || size.source.kind == SourceKind::Flag;
+  const bool is_default = size.source.kind == SourceKind::Default;
+  return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
+               rank.source.name + " is '" + rank.value + "' but " +
+                   (is_default ? "--worker_num" : size.source.name) + " is '" + size.value +
+                   "': a rank must be below its count"};
+}
+
 /// A dry run: processes that know how large the job would be, and meet nobody.
 Result<> translate_simulation(Translation& t,
                               const Sourced<std::string>& level,
@@ -123,8 +141,8 @@ Result<> translate_simulation(Translation& t,
   if (!rank) {
     return {};
   }
-  if (!parse_integer(rank->value, 0, 10'000'000)) {
-    return wrong_value(*rank, "a rank such as 0, or -1 for all of this node");
+  if (auto checked = check_played_rank(*rank, size); !checked) {
+    return checked;
   }
   t.set("set:sim_rank_id", *rank);
   t.set("nproc-per-node", {"1", rank->source});

@@ -155,6 +155,19 @@ TEST(MsrunSimulation, CanBeOfOneRank) {
             "64: --sim_rank_id is 'x', expected a rank such as 0, or -1 for all of this node");
 }
 
+TEST(MsrunSimulation, PlaysNoRankThatTheJobDoesNotHave) {
+  EXPECT_EQ(error_of("msrun --sim_level 0 --sim_rank_id 9 a.py"),
+            "64: --sim_rank_id is '9' but --worker_num is '8': a rank must be below its count");
+  EXPECT_EQ(
+      error_of("msrun a.py", {{"RANK_ID", "8"}, {"RANK_SIZE", "8"}, {"MS_SIMULATION_LEVEL", "1"}}),
+      "78: RANK_ID is '8' but RANK_SIZE is '8': a rank must be below its count");
+  EXPECT_EQ(
+      error_of("msrun --worker_num=8 --local_worker_num=8 --sim_level=1 a.py", {{"RANK_ID", "8"}}),
+      "64: RANK_ID is '8' but --worker_num is '8': a rank must be below its count");
+  EXPECT_EQ(setting_of("msrun --sim_level=0 --sim_rank_id=7 a.py", "set:sim_rank_id"),
+            "7 (--sim_rank_id)");
+}
+
 TEST(MsrunSimulation, CanComeFromVariables) {
   const Variables variables = {{"MS_SIMULATION_LEVEL", "2"}, {"RANK_ID", "5"}};
   EXPECT_EQ(setting_of("msrun a.py", "mode", variables), "msrun-simulation (MS_SIMULATION_LEVEL)");
