@@ -43,11 +43,19 @@ void set_if_missing(CommandLine& line,
 void set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   constexpr const char* kSetting = "set:rank_table_file";
   const auto table = find_given(snapshot, "RANK_TABLE_FILE");
-  if (snapshot.variable("MS_RANKTABLE_ENABLE") == "true") {
+  const bool is_wanted = snapshot.variable("MS_RANKTABLE_ENABLE") == "true";
+  if (is_wanted) {
     set_if_missing(line, kSetting, find_given(snapshot, "MSRUN_RANK_TABLE_FILE"));
     set_if_missing(line, kSetting, table);
   }
-  if (table && !line.settings.has(kSetting)) {
+  if (line.settings.has(kSetting)) {
+    return;
+  }
+  if (is_wanted) {
+    line.notices.emplace_back(
+        "starting without a rank table in spite of MS_RANKTABLE_ENABLE=true: neither "
+        "MSRUN_RANK_TABLE_FILE nor RANK_TABLE_FILE names one");
+  } else if (table) {
     line.notices.emplace_back(
         "removing RANK_TABLE_FILE for the workers: MS_RANKTABLE_ENABLE=true keeps it");
   }

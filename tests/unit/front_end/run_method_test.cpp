@@ -170,6 +170,19 @@ TEST(MsrunVariables, NameARankTableHoweverMsrunIsAskedFor) {
   }
 }
 
+TEST(MsrunVariables, SayWhenAWantedRankTableIsNotNamed) {
+  const Variables variables = {{"MS_RANKTABLE_ENABLE", "true"}, {"RANK_TABLE_FILE", ""}};
+  const std::string without =
+      "starting without a rank table in spite of MS_RANKTABLE_ENABLE=true: neither "
+      "MSRUN_RANK_TABLE_FILE nor RANK_TABLE_FILE names one";
+  EXPECT_EQ(
+      notices_of("muster a.py", {{"MA_RUN_METHOD", "msrun"}, {"MS_RANKTABLE_ENABLE", "true"}}),
+      without);
+  EXPECT_EQ(notices_of("msrun --join=True a.py", variables), without);
+  EXPECT_EQ(notices_of("msrun --join=True --rank_table_file=/t a.py", variables), "");
+  EXPECT_EQ(notices_of("muster a.py", variables), "") << "nobody asks for msrun";
+}
+
 TEST(MsrunVariables, SayWhenARankTableIsRemoved) {
   const Variables variables = {{"RANK_TABLE_FILE", "/user/table"}};
   const std::string removed =
