@@ -5,6 +5,7 @@
 
 #include <muster/logs/error_file.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace muster {
@@ -78,8 +79,11 @@ std::optional<Failure> failure_of(const AttemptView& attempt, const std::string&
 
 void remove_old_error_files(const LaunchPlan& plan) {
   for (const WorkerPlan& worker : plan.workers) {
-    if (plan.attempt > 0 && !worker.error_file.empty()) {
-      (void)::unlink(worker.error_file.c_str());  // usually there is none
+    struct stat status {
+    };  // usually there is none; what is no file is never read, and is left alone
+    if (!worker.error_file.empty() && ::lstat(worker.error_file.c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode)) {
+      (void)::unlink(worker.error_file.c_str());
     }
   }
 }

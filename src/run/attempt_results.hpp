@@ -29,8 +29,8 @@ struct AttemptView {
 
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
 
-/// To be called before the first start: what a worker of an older attempt wrote must not be taken for the
-/// word of a new one.
+/// To be called before the first start: what a worker of an older attempt, or of an older run where the
+/// file is not in the run folder, wrote must not be taken for the word of a new one.
 void remove_old_error_files(const LaunchPlan& plan);
 
 /// Of a plan that was never carried out.

@@ -24,6 +24,18 @@ roles:
 """
 
 
+def test_the_error_file_of_an_older_run_is_not_todays_reason(muster, tmp_path):
+    file = tmp_path / "ef.json"
+    file.write_text('{"message": "of yesterday"}')
+    own = f"mode: own\nroles:\n  - {{name: w, error_file: {file}}}\n"
+    job = muster.run(write_template(muster, own), "--", "false", report=True)
+
+    assert job.code == 1
+    assert job.report["first_failure"]["error_file"] is None
+    assert "of yesterday" not in job.err.text
+    assert not file.exists()
+
+
 def test_a_role_has_a_program_of_its_own(muster):
     options = ["--success-roles=worker,scheduler", "--nproc-per-node=2", "--prefix=never"]
     job = muster.run(
