@@ -38,6 +38,19 @@ void pass_stop_signals(ChosenMode& mode, const Options& options) {
 
 /// A process that another launcher has placed already: only what has no effect is to be said.
 Planned plan_worker(const Options& options, const Snapshot& snapshot) {
+/// What can be wrong with a plan that the template and the user make together.
+Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Selection& selection) {
+  if (auto checked = check_sizes(plan); !checked) {
+    return checked;
+  }
+  if (auto checked = check_files(plan, input); !checked) {
+    return checked;
+  }
+  return check_logs(plan, [&](const WorkerPlan& worker) {
+    return selection.out(worker.local_rank).file || selection.err(worker.local_rank).file;
+  });
+}
+
   Planned planned{make_worker_plan(options.job, snapshot), std::nullopt};
   for (const Source& source : options.ignored) {
     planned.plan.remarks.push_back("ignoring " + source.name + ": this is a worker already");
@@ -96,10 +109,7 @@ Result<Planned> plan_job(const CommandLine& line,
     return bound.error();
   }
   LaunchPlan plan = make_plan(input);
-  if (auto checked = check_sizes(plan); !checked) {
-    return checked.error();
-  }
-  if (auto checked = check_files(plan, input); !checked) {
+  if (auto checked = check_plan(plan, input, options.run.selection); !checked) {
     return checked.error();
   }
   for (std::string& remark : front_end_remarks(line, input.cluster)) {

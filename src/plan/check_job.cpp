@@ -1,6 +1,7 @@
 // What a user can ask for and a mode cannot give: found before anything is planned.
 #include "places.hpp"
 
+#include <muster/base/rank_words.hpp>
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
 #include <muster/plan/launch_plan.hpp>
@@ -8,7 +9,9 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -209,6 +212,27 @@ Result<> check_files(const LaunchPlan& plan, const PlanInput& input) {
       return Error{
           ErrorKind::BadData,
           input.mode.mode.files[i].place + " has the path '" + path + "', as another file has"};
+    }
+  }
+  return {};
+}
+
+Result<> check_logs(const LaunchPlan& plan,
+                    const std::function<bool(const WorkerPlan&)>& has_files) {
+  std::map<std::pair<std::filesystem::path, bool>, const WorkerPlan*> logs;
+  for (const WorkerPlan& worker : plan.workers) {
+    if (!has_files(worker)) {
+      continue;
+    }
+    const std::filesystem::path path = std::filesystem::path(worker.log).lexically_normal();
+    const auto [at, is_new] = logs.insert({{path, worker.joins_streams}, &worker});
+    if (!is_new) {
+      const WorkerPlan& other = *at->second;
+      return Error{ErrorKind::BadData,
+                   "the log '" + readable(path.string()) + "' would be written by both " +
+                       describe_rank(other.global_rank, other.role) + " and " +
+                       describe_rank(worker.global_rank, worker.role) +
+                       "; each process needs a log of its own"};
     }
   }
   return {};

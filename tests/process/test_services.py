@@ -24,6 +24,16 @@ roles:
 """
 
 
+def test_two_roles_with_one_log_are_refused_where_logs_are_written(muster):
+    own = "mode: own\nroles:\n  - {name: w, log: same}\n  - {name: x, log: same}\n"
+    options = [write_template(muster, own), "--nproc-per-node=1"]
+
+    job = muster.run(*options, f"--log-dir={muster.folder}/logs", "--", "true")
+    assert job.code == 65
+    assert job.said_about("/logs/same' would be written by both rank 0 (w) and rank 1 (x)")
+    assert muster.run(*options, "--", "true").code == 0, "no file, no clash"
+
+
 def test_the_error_file_of_an_older_run_is_not_todays_reason(muster, tmp_path):
     file = tmp_path / "ef.json"
     file.write_text('{"message": "of yesterday"}')

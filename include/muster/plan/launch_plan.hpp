@@ -10,6 +10,7 @@
 #include <muster/plan/binding.hpp>
 #include <muster/plan/placement.hpp>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -113,6 +114,11 @@ struct PlanInput {
 
 /// Fails with `BadData` when two files of the plan have the same path, which the template of `input` says.
 [[nodiscard]] Result<> check_files(const LaunchPlan& plan, const PlanInput& input);
+
+/// Fails with `BadData` when two processes of this node would write one log file, of those that write
+/// any, which `has_files` knows.
+[[nodiscard]] Result<> check_logs(const LaunchPlan& plan,
+                                  const std::function<bool(const WorkerPlan&)>& has_files);
 
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
 /// on all that the placement does not say. Within a role, global ranks are contiguous on a node and

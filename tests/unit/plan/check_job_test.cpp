@@ -93,6 +93,26 @@ TEST(CheckSizes, RefusesWhatTheSystemWouldNotPass) {
             "LIST would have 131078 bytes, and a process can be given 131072");
 }
 
+TEST(CheckLogs, RefusesOneLogOfTwoProcesses) {
+  const auto refusal_of = [](const RoleTemplate& one, const RoleTemplate& other) {
+    const auto plan =
+        make_plan({cluster_of({1}, 0), mode_of({one, other}), job_of({"train"}), surroundings()});
+    const auto checked = check_logs(plan, [](const WorkerPlan&) { return true; });
+    EXPECT_TRUE(check_logs(plan, [](const WorkerPlan& w) { return w.role == "x"; }));
+    return checked ? "" : checked.error().message;
+  };
+  RoleTemplate one = role("w", RoleCount::PerDevice);
+  RoleTemplate other = role("x", RoleCount::PerJob);
+  EXPECT_EQ(refusal_of(one, other), "");
+  one.log = "same";
+  other.log = "a/../same";
+  EXPECT_EQ(refusal_of(one, other),
+            "the log 'same' would be written by both rank 0 (w) and rank 1 (x); each process needs "
+            "a log of its own");
+  other.joins_streams = true;  // same.log beside same.out and same.err
+  EXPECT_EQ(refusal_of(one, other), "");
+}
+
 // What the fields do that are checked here
 
 TEST(MakePlan, FillsTheUsersArgumentsWhenAsked) {
