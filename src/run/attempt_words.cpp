@@ -31,10 +31,10 @@ std::string program_of(const WorkerPlan& worker) {
 
 }  // namespace
 
-std::string AttemptWords::describe(std::size_t worker) const {
+std::string AttemptWords::describe(std::size_t worker, const std::string& unlabelled) const {
   const WorkerPlan& planned = plan_.workers[worker];
-  return describe_rank(planned.global_rank, planned.label) + " (pid " +
-         std::to_string(workers_.pid(worker)) + ")";
+  return describe_rank(planned.global_rank, planned.label.empty() ? unlabelled : planned.label) +
+         " (pid " + std::to_string(workers_.pid(worker)) + ")";
 }
 
 std::vector<int> AttemptWords::living_ranks() const {
@@ -88,7 +88,8 @@ void AttemptWords::on_stopped(const Stopped& stopped) {
 }
 
 void AttemptWords::on_early_end(std::size_t worker) {
-  say_warning(describe(worker) + " ended with exit code 0 while workers that it serves run on");
+  say_warning(describe(worker, plan_.workers[worker].role) +
+              " ended with exit code 0 while workers that it serves run on");
 }
 
 void AttemptWords::on_unneeded_failure(const ServiceFailure& failure) {

@@ -40,7 +40,8 @@ class AttemptWords : public AttemptListener {
   void on_not_killed(const std::vector<Process>& left) override;
 
  private:
-  [[nodiscard]] std::string describe(std::size_t worker) const;
+  /// "rank 3 (ps 1) (pid 4711)"; without a label it is called `unlabelled`, or by its rank alone.
+  [[nodiscard]] std::string describe(std::size_t worker, const std::string& unlabelled = "") const;
   [[nodiscard]] std::string describe_failure(std::size_t worker) const;
   [[nodiscard]] std::string describe_reason(const EndRequest& request) const;
   [[nodiscard]] std::vector<int> living_ranks() const;

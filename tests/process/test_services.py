@@ -1,6 +1,7 @@
 """What runs beside the workers, and roles with a program of their own: real templates and processes."""
 
 import os
+import signal
 import stat
 
 
@@ -22,6 +23,26 @@ roles:
   - name: worker
     program: ["env", "RANK={role_rank}", "{program}"]
 """
+
+
+def test_roles_without_labels_are_not_all_called_workers(muster):
+    options = ["--success-roles=worker,scheduler", "--nproc-per-node=1"]
+    job = muster.run(write_template(muster, SCHEDULER), *options, "--", "true")
+
+    assert job.code == 0, job.words()
+    assert job.said_about("2 processes here")
+    assert job.said_about("2 processes succeeded in")
+
+
+def test_a_role_without_a_label_is_named_when_it_ends_early(muster):
+    own = write_template(muster, SCHEDULER)
+    job = muster.start(own, "--nproc-per-node=1", "--", "sleep", "1000")
+
+    job.err.wait_for("while workers that it serves run on")
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+    assert job.said_about("rank 0 (scheduler) (pid ", "ended with exit code 0")
 
 
 def test_two_roles_with_one_log_are_refused_where_logs_are_written(muster):

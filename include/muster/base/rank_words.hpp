@@ -22,12 +22,12 @@ namespace muster {
                        : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
 }
 
-/// What these processes are called together: "worker", but "process" where one has a label: a
-/// scheduler and a parameter server are no workers.
+/// What these processes are called together: "worker", but "process" where one has a label or a role
+/// of its own: a scheduler and a parameter server are no workers.
 template <typename Processes>
 [[nodiscard]] const char* noun_of(const Processes& processes) {
-  const bool has_others = std::any_of(processes.begin(), processes.end(), [](const auto& process) {
-    return !process.label.empty();
+  const bool has_others = std::any_of(processes.begin(), processes.end(), [&](const auto& process) {
+    return !process.label.empty() || process.role != processes.begin()->role;
   });
   return has_others ? "process" : "worker";
 }

@@ -10,6 +10,7 @@ namespace {
 
 struct Named {
   std::string label;
+  std::string role = "worker";
 };
 
 TEST(RankWords, CountRanks) {
@@ -26,6 +27,9 @@ TEST(RankWords, NameALabelBesideTheRank) {
 TEST(RankWords, CallNoSchedulerAWorker) {
   EXPECT_STREQ(noun_of(std::vector<Named>{{""}, {""}}), "worker");
   EXPECT_STREQ(noun_of(std::vector<Named>{{""}, {"scheduler"}}), "process");
+  EXPECT_STREQ(noun_of(std::vector<Named>{{""}, {"", "scheduler"}}), "process");
+  EXPECT_STREQ(noun_of(std::vector<Named>{{"", "trainer"}, {"", "trainer"}}), "worker");
+  EXPECT_STREQ(noun_of(std::vector<Named>()), "worker");
 }
 
 }  // namespace
