@@ -5,6 +5,8 @@
 #include <muster/front_end/front_end.hpp>
 #include <muster/service/service.hpp>
 
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -36,8 +38,6 @@ void pass_stop_signals(ChosenMode& mode, const Options& options) {
   }
 }
 
-/// A process that another launcher has placed already: only what has no effect is to be said.
-Planned plan_worker(const Options& options, const Snapshot& snapshot) {
 /// What can be wrong with a plan that the template and the user make together.
 Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Selection& selection) {
   if (auto checked = check_sizes(plan); !checked) {
@@ -51,11 +51,19 @@ Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Select
   });
 }
 
+/// A process that another launcher has placed already: only what has no effect is to be said.
+Planned plan_worker(const Options& options, const Snapshot& snapshot) {
   Planned planned{make_worker_plan(options.job, snapshot), std::nullopt};
   for (const Source& source : options.ignored) {
     planned.plan.remarks.push_back("ignoring " + source.name + ": this is a worker already");
   }
   return planned;
+}
+
+/// Whether the command line must name a program, the template says.
+Result<> check_program(const JobRequest& job, const ModeTemplate& mode) {
+  const bool is_needed = std::any_of(mode.roles.begin(), mode.roles.end(), runs_users_program);
+  return job.program.empty() && is_needed ? Result<>(no_program()) : Result<>();
 }
 
 Result<ChosenMode> find_mode(const CommandLine& line,
@@ -90,12 +98,18 @@ Result<Cluster> find_cluster(const Options& options,
 Result<Planned> plan_job(const CommandLine& line,
                          const Options& options,
                          const Snapshot& snapshot) {
+  if (options.is_worker_already && options.job.program.empty()) {
+    return no_program();  // its one process has nothing else to run
+  }
   if (options.is_worker_already) {
     return plan_worker(options, snapshot);
   }
   auto mode = find_mode(line, options, snapshot);
   if (!mode) {
     return mode.error();
+  }
+  if (auto checked = check_program(options.job, mode->mode); !checked) {
+    return checked.error();
   }
   auto cluster = find_cluster(options, mode->mode, snapshot);
   if (!cluster) {

@@ -67,18 +67,17 @@ std::optional<Source> source_of(const Settings& settings, std::string_view name)
   return setting ? std::optional(setting->source) : std::nullopt;
 }
 
-}  // namespace
-
-Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
-  JobRequest job;
+/// What to execute. A template of the user's own may need nothing: that is seen when it has been read.
+Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& snapshot) {
   const std::string python = snapshot.variable("PYTHON_EXEC").value_or("python3");
   if (const auto module = line.settings.find("module")) {
     job.program = {python, "-m", module->value};
   } else if (line.command == Command::Explain && line.program.empty()) {
     job.program = {"program"};  // what is explained needs none to be named
+  } else if (line.program.empty() && line.settings.has("template")) {
+    return {};
   } else if (line.program.empty() || line.program.front().empty()) {
-    return Error{ErrorKind::BadUsage,
-                 "no program to run; try 'muster train.py' or 'muster --help'"};
+    return no_program();
   } else if ((line.is_python_script || line.program.front().ends_with(".py")) &&
              !is_on(line.settings, "no-python")) {
     job.program = {python};
@@ -88,6 +87,20 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
   job.fills_local_rank =
       line.front_end != nullptr && std::string_view(line.front_end->name).starts_with("torch");
+  return {};
+}
+
+}  // namespace
+
+Error no_program() {
+  return Error{ErrorKind::BadUsage, "no program to run; try 'muster train.py' or 'muster --help'"};
+}
+
+Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
+  JobRequest job;
+  if (auto read = read_program(job, line, snapshot); !read) {
+    return read.error();
+  }
   if (auto read = read_contract(job, line.settings); !read) {
     return read.error();
   }

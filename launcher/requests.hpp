@@ -39,8 +39,11 @@ struct Options {
 /// Reads all of it. Fails when an option is wrong, or when two contradict each other.
 [[nodiscard]] Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot);
 
+/// That the command line names no program, and one is needed.
+[[nodiscard]] Error no_program();
+
 /// What to run: adds the Python interpreter where one is needed. Fails with `BadUsage` when no
-/// program is given.
+/// program is given, but for a template: its roles may need none.
 [[nodiscard]] Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot);
 
 /// How to run it. Fails when an option is wrong.

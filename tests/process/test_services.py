@@ -25,6 +25,17 @@ roles:
 """
 
 
+def test_no_program_is_named_where_no_role_needs_one(muster):
+    own = write_template(muster, 'mode: own\nroles:\n  - {name: w, program: ["echo", "mine"]}\n')
+    job = muster.run(own, "--prefix=never")
+    assert job.code == 0, job.words()
+    assert job.out.lines == ["mine"]
+
+    job = muster.run(write_template(muster, SCHEDULER))
+    assert job.code == 64
+    assert job.said_about("no program to run")
+
+
 def test_roles_without_labels_are_not_all_called_workers(muster):
     options = ["--success-roles=worker,scheduler", "--nproc-per-node=1"]
     job = muster.run(write_template(muster, SCHEDULER), *options, "--", "true")
