@@ -76,6 +76,16 @@ Result<> check_rank(const Findings& findings, const Platform* platform, const Op
   return {};
 }
 
+/// Why nobody knows how many nodes the job has.
+Error without_nodes(const Findings& findings, const OptionNames& names) {
+  if (!findings.node_rank && findings.no_rank) {
+    return *findings.no_rank;
+  }
+  return findings.no_nodes
+             ? *findings.no_nodes
+             : missing(as_text(findings.node_rank), "how many nodes the job has", names.nodes);
+}
+
 /// Fills what one node does not need to be told, and asks for what several nodes need.
 Result<> complete(Findings& findings,
                   const JobRoles& roles,
@@ -84,13 +94,8 @@ Result<> complete(Findings& findings,
   if (!findings.nodes && !findings.node_rank && platform == nullptr) {
     findings.nodes = {1, {}};
   }
-  if (!findings.nodes && !findings.node_rank && findings.no_rank) {
-    return *findings.no_rank;
-  }
   if (!findings.nodes) {
-    return findings.no_nodes
-               ? *findings.no_nodes
-               : missing(as_text(findings.node_rank), "how many nodes the job has", names.nodes);
+    return without_nodes(findings, names);
   }
   const bool is_single = findings.nodes->value == 1;
   if (!findings.node_rank && is_single) {
