@@ -231,9 +231,10 @@ def test_who_does_not_say_who_it_is_in_time_is_refused(waiting):
         slow.send(b"\0\0\1")
         silent.wait_for_end(seconds=15)
         slow.wait_for_end(seconds=15)
+        waiting.jobs[0].err.wait_for("sent no join within 10 s")
 
-    waiting.jobs[0].err.wait_for("sent no join within 10 s", times=2)
-    assert len(refusals(waiting)) == 2
+    # Said once of an address, however often it comes.
+    assert waiting.jobs[0].said_about("refused a connection", "sent no join within 10 s")
     assert_goes_on(waiting)
 
 
