@@ -1,4 +1,6 @@
-// getaddrinfo(3) in a detached thread, which tells the loop through an eventfd that it is done.
+// getaddrinfo(3) in a detached thread, which tells the loop through an eventfd that it is done. Where no
+// thread can be started (filters of old container runtimes refuse clone3, or all processes are taken) it is
+// called in place, for a few seconds at most.
 #include "resolver.hpp"
 
 #include <muster/base/unique_fd.hpp>
@@ -9,6 +11,8 @@
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <nss.h>
+#include <resolv.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -53,7 +57,26 @@ void collect(const addrinfo* first, Resolver::Addresses& addresses) {
   }
 }
 
+/// Which of its services the C library asks. A static one would load those that the image's
+/// nsswitch.conf names from that image, and these two are in it. They are what images have in common.
+void choose_name_services() {
+  static const bool is_chosen = ::__nss_configure_lookup("hosts", "files dns") == 0;
+  (void)is_chosen;  // no memory: as the file says
+}
+
+/// For the calling thread's next look-up: one second for each name server, one try, no TCP, whose
+/// connecting has no limit. Read anew, since settings of one's own are not read again when resolv.conf
+/// changes.
+void bound_lookup() {
+  if (::res_init() == 0) {
+    _res.retrans = 1;
+    _res.retry = 1;
+    _res.options |= RES_IGNTC;
+  }
+}
+
 void answer(Question& question) {
+  choose_name_services();
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;  // else each address would be there three times
   addrinfo* found = nullptr;
@@ -91,20 +114,20 @@ Result<Resolver::Addresses> result_of(Question& question) {
   return std::move(question.addresses);
 }
 
-/// Without signals: they are the loop's. Returns 0 or an errno.
-int start_thread(std::shared_ptr<Question> question) {
+/// Without signals: they are the loop's. False if there is no thread to be had.
+bool start_thread(std::shared_ptr<Question> question) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  int error_number = 0;
+  bool is_started = true;
   try {
     std::thread([question = std::move(question)] { answer(*question); }).detach();
-  } catch (const std::system_error& error) {  // no more threads
-    error_number = error.code().value();
+  } catch (const std::system_error&) {
+    is_started = false;
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return error_number;
+  return is_started;
 }
 
 }  // namespace
@@ -155,7 +178,11 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
                          self->finish(result_of(*self->question_));
                        }
                      });
-    return start_thread(question_);
+    if (!start_thread(question_)) {
+      bound_lookup();
+      answer(*question_);  // makes the eventfd readable, so the loop calls back
+    }
+    return 0;
   }
 
   void finish_soon(Result<Addresses> result) {

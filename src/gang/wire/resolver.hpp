@@ -18,7 +18,8 @@ namespace muster::gang {
 ///
 /// The C library can only wait, and for as long as name servers take, so it waits in a thread of its
 /// own. Nobody waits for the thread: a cancelled look-up ends unheard, and the program may end while
-/// one runs.
+/// one runs. Where there is no thread to be had the caller waits, up to a second for each name server and
+/// search domain.
 class Resolver {
  public:
   using Addresses = std::vector<boost::asio::ip::address>;
