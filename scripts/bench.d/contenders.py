@@ -39,12 +39,13 @@ def all_of(options):
 
 
 def musters(options):
-    """The program, and perhaps an older build."""
-    builds = {"muster": options.muster, "muster before": options.before}
+    """The program, and perhaps another build of it."""
+    builds = {"muster": options.muster}
+    if options.beside:
+        builds[f"muster of {options.beside.parent.name}"] = options.beside
     return [
         Contender(name, (str(program), "--nproc-per-node", "{n}", "--"), is_muster=True)
         for name, program in builds.items()
-        if program
     ]
 
 

@@ -34,19 +34,19 @@ def measure(options, _contenders, report):
         return
     counts = [count for count in AGENTS if has_descriptors(count, report)]
     samples = {(count, link): [] for count in counts for link in LINKS}
-    before = {key: [] for key in samples if options.before and key[0] in JOIN_TARGETS}
+    other = {key: [] for key in samples if options.beside and key[0] in JOIN_TARGETS}
     for turn in range(options.rounds):
         for (count, link), taken in samples.items():
             if turn == 0 or count <= 2000 or turn < 3:
                 taken.append(run_once(simulate, options, count, link))
-                if (count, link) in before:
-                    older = simulator_of(options.before)
-                    before[count, link].append(run_once(older, options, count, link))
+                if (count, link) in other:
+                    simulator = simulator_of(options.beside)
+                    other[count, link].append(run_once(simulator, options, count, link))
     medians = {key: median_of(taken) for key, taken in samples.items()}
     report_times(medians, samples, report)
     report_costs(medians, report)
-    if before:
-        report_before(medians, {key: median_of(taken) for key, taken in before.items()}, report)
+    if other:
+        report_beside(medians, {key: median_of(taken) for key, taken in other.items()}, report)
     report_exchange(simulate, options, report)
     beside_torchrun(simulate, options, report)
     if options.plot:
@@ -144,24 +144,24 @@ def report_costs(medians, report):
     )
 
 
-def report_before(medians, before, report):
+def report_beside(medians, others, report):
     rows = [
         [
             f"{count:,}",
             link,
             *(
-                f"{medians[count, link][name]:.3f} s, before {older[name]:.3f} s"
+                f"{medians[count, link][name]:.3f} s, beside {other[name]:.3f} s"
                 for name in ("join_seconds", "stop_seconds", "restart_seconds", "join_cpu_seconds")
             ),
             *(
-                f"{medians[count, link][name] / 1024:.0f} MB, before {older[name] / 1024:.0f} MB"
+                f"{medians[count, link][name] / 1024:.0f} MB, beside {other[name] / 1024:.0f} MB"
                 for name in ("rss_kilobytes", "peak_rss_kilobytes")
             ),
         ]
-        for (count, link), older in before.items()
+        for (count, link), other in others.items()
     ]
     report.table(
-        "The same beside the build before",
+        "The same beside the other build",
         ["agents", "link", "start after the last arrival", "stop after a failure",
          "start again after it", "leader's CPU until the start", "RSS", "peak"],  # fmt: skip
         rows,

@@ -1,6 +1,7 @@
 """How long it takes to start processes that end at once: the launcher's own cost, and no more."""
 
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -16,6 +17,7 @@ QUICK_ROUNDS = {1: 40, 64: 3, 1000: 1}  # times the rounds that were asked for
 
 
 def measure(options, contenders, report):
+    report_files(contenders, report)
     rows = []
     for count in COUNTS:
         samples = take_turns(options, contenders, count)
@@ -26,6 +28,24 @@ def measure(options, contenders, report):
         rows,
     )
     measure_by_hyperfine(options, contenders, report)
+
+
+def report_files(contenders, report):
+    """What an image has to take in, and what it has to have besides."""
+    report.table(
+        "The program as a file",
+        ["launcher", "bytes", "libraries of the image"],
+        [
+            [one.name, f"{os.stat(one.arguments[0]).st_size:,}", libraries(one.arguments[0])]
+            for one in contenders
+            if one.is_muster
+        ],
+    )
+
+
+def libraries(program):
+    listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return ", ".join(line.split()[0] for line in listing.splitlines() if "=>" in line) or "none"
 
 
 def take_turns(options, contenders, count):
