@@ -275,7 +275,7 @@ std::string shortened(std::string_view bytes, std::size_t most) {
 
 bool is_control(char c) {
   constexpr char kDelete = 0x7F;
-  return (c >= 0 && c < ' ') || c == kDelete;
+  return static_cast<unsigned char>(c) < ' ' || c == kDelete;
 }
 
 std::string one_line(std::string_view bytes, std::size_t most) {
