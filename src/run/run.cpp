@@ -1,5 +1,6 @@
 // Gets ready what both halves of muster need, then splits.
 #include "agent.hpp"
+#include "process/descendants.hpp"
 #include "process/marker.hpp"
 #include "run_folder.hpp"
 
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 namespace muster {
@@ -60,6 +62,10 @@ std::string temporary_folder(const std::map<std::string, std::string>& variables
   return failed ? path : whole.string();  // workers may change their directory
 }
 
+std::string no_folder(const std::string& attempt, const std::string& place, int error_number) {
+  return system_error(attempt + place + "'", error_number).message;
+}
+
 /// Where log files go when they are wanted and no folder was named; empty in all other cases.
 Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
   if (!options.needs_files() || !options.log_dir.empty()) {
@@ -67,9 +73,9 @@ Result<std::string> choose_log_folder(const RunOptions& options, const std::stri
   }
   const std::string folder = make_temporary_folder(temporary, "muster_logs");
   if (folder.empty()) {
-    return Error{
-        ErrorKind::System,
-        "cannot make a folder for log files below '" + temporary + "'; give one with --log-dir"};
+    return Error{ErrorKind::System,
+                 no_folder("cannot make a folder for log files below '", temporary, errno) +
+                     "; give one with --log-dir"};
   }
   say_info("log files are in " + folder);
   return folder + "/";
@@ -91,8 +97,9 @@ Result<> acquire(Resources& resources,
   }
   resources.log_folder = std::move(*log_folder);
   if (plan.needs_run_folder && !resources.folder.make(temporary)) {
-    say_warning("cannot make a folder below '" + temporary +
-                "': the workers' error files are not collected, going on without them");
+    say_warning(no_folder("cannot make a folder below '", temporary, errno) +
+                "; the workers' error files are not collected, going on without them (TMPDIR names "
+                "another place)");
   }
   return {};
 }
@@ -113,6 +120,12 @@ Result<int> run(const JobPlan& job,
     return acquired.error();
   }
   const std::string marker = make_marker();
+  if (!is_proc_ours()) {
+    say_warning(
+        "'/proc' does not show the processes that are here, going on without it: what leaves its "
+        "worker's "
+        "process group is not found, and so not ended, and limits of CPUs are not seen");
+  }
   return run_guarded(marker, options.stop_signals.all(), [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;

@@ -1,6 +1,8 @@
 // One worker, then a look at what else has happened, then the next one.
 #include "worker_starter.hpp"
 
+#include <muster/base/null_device.hpp>
+
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
@@ -17,7 +19,7 @@ std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOpti
 }
 
 WorkerStarter::WorkerStarter(boost::asio::io_context& io, const StarterParts& parts)
-    : io_(io), parts_(parts), null_input_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+    : io_(io), parts_(parts), null_input_(open_null(NullFor::Reading)) {}
 
 void WorkerStarter::start() {
   boost::asio::post(io_, std::bind_front(&WorkerStarter::turn, this));

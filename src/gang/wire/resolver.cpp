@@ -75,6 +75,14 @@ void bound_lookup() {
   }
 }
 
+/// A name that always has an address, also in an image without /etc/hosts.
+void answer_for_this_machine(Question& question) {
+  if (question.host == "localhost") {
+    question.error = 0;
+    question.addresses = {boost::asio::ip::address_v4::loopback()};
+  }
+}
+
 void answer(Question& question) {
   choose_name_services();
   addrinfo hints{};
@@ -85,6 +93,8 @@ void answer(Question& question) {
   if (question.error == 0) {
     collect(found, question.addresses);
     ::freeaddrinfo(found);
+  } else {
+    answer_for_this_machine(question);
   }
   question.is_answered = true;
   const std::uint64_t one = 1;
@@ -97,9 +107,11 @@ std::string describe(int error, int error_number) {
     case EAI_NODATA:
       return "the name has no address";
     case EAI_NONAME:
-      return "no such name";
+      return "no such name in /etc/hosts or DNS";
     case EAI_AGAIN:
-      return "temporary failure in name resolution";
+      return ::access("/etc/resolv.conf", R_OK) == 0
+                 ? "temporary failure in name resolution"
+                 : "not in /etc/hosts, and no /etc/resolv.conf names a name server";
     case EAI_SYSTEM:
       return std::generic_category().message(error_number);
     default:

@@ -2,6 +2,7 @@
 #include "console.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/run/inherited.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -33,7 +34,7 @@ Console::Console(boost::asio::io_context& io, int fd, std::string name, Clock::d
 
 void Console::open(int fd) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) {
+  if (was_closed(fd) || ::fstat(fd, &status) != 0) {
     state_ = State::Broken;
     return;
   }

@@ -57,14 +57,6 @@ std::optional<Process> read_process(const std::string& pid) {
   return parse_stat(read_small_file("/proc/" + pid + "/stat"));
 }
 
-/// False when /proc is not mounted, or shows another pid namespace: its numbers would be those of
-/// strangers.
-bool is_proc_ours() {
-  std::array<char, 32> target{};
-  const ssize_t size = ::readlink("/proc/self", target.data(), target.size() - 1);
-  return size > 0 && std::to_string(::getpid()) == target.data();
-}
-
 using Children = std::multimap<pid_t, const Process*>;  ///< by parent
 
 std::vector<const Process*> children_of(const Children& children, pid_t parent) {
@@ -77,6 +69,12 @@ std::vector<const Process*> children_of(const Children& children, pid_t parent) 
 }
 
 }  // namespace
+
+bool is_proc_ours() {
+  std::array<char, 32> target{};
+  const ssize_t size = ::readlink("/proc/self", target.data(), target.size() - 1);
+  return size > 0 && std::to_string(::getpid()) == target.data();
+}
 
 std::vector<Process> read_processes() {
   std::vector<Process> processes;

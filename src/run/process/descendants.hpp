@@ -21,6 +21,9 @@ struct Process {
   std::string name;  ///< up to 15 characters
 };
 
+/// False where /proc is not mounted, or shows another pid namespace: its numbers would be those of strangers.
+[[nodiscard]] bool is_proc_ours();
+
 /// All processes that /proc shows; none where it is not mounted or not that of our pid namespace.
 [[nodiscard]] std::vector<Process> read_processes();
 

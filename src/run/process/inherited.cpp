@@ -1,4 +1,5 @@
 // The first thing that the program does: take signals and descriptors under control.
+#include <muster/base/null_device.hpp>
 #include <muster/run/inherited.hpp>
 
 #include <fcntl.h>
@@ -17,14 +18,23 @@ std::array<bool, 3>& closed_at_start() {
   return closed;
 }
 
+/// It must be inheritable there, as 0 to 2 are.
+void put_null_at(int fd) {
+  UniqueFd null = open_null(fd == STDIN_FILENO ? NullFor::Reading : NullFor::Writing);
+  if (null.get() == fd) {
+    (void)::fcntl(null.release(), F_SETFD, 0);
+  } else if (null) {
+    (void)::dup2(null.get(), fd);
+  }
+}
+
 /// A descriptor below 3 that is closed would be given to the next file that is opened, and a
 /// worker's output would end up in it.
 void open_standard_descriptors() {
   for (int fd = 0; fd < 3; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) {
       closed_at_start()[static_cast<std::size_t>(fd)] = true;
-      // Takes the lowest free number, which is this one. Must be inheritable, as 0 to 2 are.
-      (void)::open("/dev/null", O_RDWR);  // NOLINT(android-cloexec-open)
+      put_null_at(fd);
     }
   }
 }

@@ -74,10 +74,11 @@ TEST_F(DialerTest, SaysWhyANameDoesNotResolve) {
   // A name with a blank is refused without asking anybody.
   const auto addresses = resolve("no such host");
   ASSERT_FALSE(addresses);
-  EXPECT_EQ(addresses.error().message, "no such name");
+  EXPECT_EQ(addresses.error().message, "no such name in /etc/hosts or DNS");
   const DialFailure failure = dial("no such host", 1);
   EXPECT_EQ(failure.kind, Kind::NoName);
-  EXPECT_EQ(failure.text, "name 'no such host' does not resolve (no such name)");
+  EXPECT_EQ(failure.text,
+            "name 'no such host' does not resolve (no such name in /etc/hosts or DNS)");
 }
 
 TEST_F(DialerTest, ForgetsACancelledLookUp) {
