@@ -1,6 +1,8 @@
 // Everything that answers a question instead of running a job.
 #include "explain.hpp"
 
+#include "version.hpp"
+
 #include <muster/base/yaml.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/logs/messages.hpp>
@@ -45,7 +47,7 @@ std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
     return line.front_end != nullptr ? front_end_help(*line.front_end) : help_text();
   }
   if (is_on(settings, "version")) {
-    return std::string("muster " MUSTER_VERSION "\n");
+    return is_on(settings, "verbose") ? version_details() : version_text();
   }
   if (is_on(settings, "print-man")) {
     return man_page();

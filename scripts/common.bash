@@ -22,6 +22,9 @@ print_help() {
 # The cores that may be used: not all of the machine's in a container.
 cores() { nproc; }
 
+# The commit that is checked out, or nothing where git knows none. What was changed since is no part of it.
+commit() { git -C "$root" describe --always --exclude '*' --abbrev=40 --dirty=' with changes' 2>/dev/null || true; }
+
 # The compiler cache, as an argument for cmake. What is compiled in one clone is found by another at
 # another path: paths below the root count as relative ones, and precompiled headers by their content.
 ccache_for_cmake() {

@@ -341,19 +341,17 @@ def test_the_limits_of_a_console_are_those_of_the_program():
 
 
 def test_nothing_else_is_needed_to_run_the_program():
-    """README promises: the C library of Debian 12, and nothing else."""
+    """README promises: nothing of the image, not even a C library. A sanitized one needs what its tools need."""
     dynamic = subprocess.run(
-        ["readelf", "--wide", "--dynamic", "--version-info", binary()],
+        ["readelf", "--wide", "--dynamic", binary()],
         capture_output=True,
         text=True,
         timeout=DEADLINE,
         check=True,
     ).stdout
-    libraries = set(re.findall(r"Shared library: \[lib(\w+)", dynamic)) - {"asan", "ubsan"}
-    versions = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_(\d+\.\d+)", dynamic)}
+    libraries = set(re.findall(r"Shared library: \[lib(\w+)", dynamic))
 
-    assert libraries <= {"c", "m"}
-    assert max(versions) <= (2, 36)
+    assert libraries <= ({"asan", "ubsan", "c", "m"} if "asan" in libraries else set())
 
 
 def test_the_pauses_of_the_gang_are_those_of_the_code():

@@ -215,6 +215,17 @@ class TestTexts:
         assert job.code == 0
         assert re.fullmatch(r"muster \d+\.\d+\.\d+\n", job.out.text)
 
+    @pytest.mark.parametrize("words", [("--version", "--verbose"), ("-v", "--version")])
+    def test_verbose_version_names_what_the_program_carries(self, muster, words):
+        job = muster.run(*words)
+
+        assert job.code == 0
+        assert job.out.lines[0] == muster.run("--version").out.text.strip()
+        for part in ("OpenSSL 3", "glibc 2", "libstdc++ ", "Boost 1", "yaml-cpp 0", "zlib 1", "spdlog 1", "fmt "):
+            (line,) = [line for line in job.out.lines if line.startswith(part)]
+            assert re.fullmatch(r"\S+ [0-9.]+( \(Debian package \S+ \S+\)| \(of this machine\))?", line)
+        assert any(line.startswith("built for ") for line in job.out.lines)
+
     def test_explain_is_a_table_of_values_and_their_sources(self, muster):
         job = muster.run("explain", "--nproc-per-node=2", "--", "true")
 

@@ -47,4 +47,7 @@ struct TokenFile {
 /// Fails with `BadEnvironment` when it is no regular file, cannot be read or is too long.
 [[nodiscard]] Result<TokenFile> read_token_file(const std::string& path);
 
+/// The version of the library that makes the key and the links, such as "3.0.17".
+[[nodiscard]] std::string openssl_version();
+
 }  // namespace muster::gang

@@ -101,6 +101,10 @@ std::string openssl_error() {
   return text.data();
 }
 
+std::string openssl_version() {
+  return ::OpenSSL_version(OPENSSL_VERSION_STRING);
+}
+
 Result<GangKey> GangKey::derive(std::string_view token) {
   const std::string_view secret = without_line_end(token);
   if (secret.size() < kLeastTokenBytes) {
