@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Makes the packages of a program that was built: wheel, .deb, tar archive, and the bill of materials.
+
+usage: make.py --build DIR --architecture x86_64|aarch64
+
+They come into DIR/packages. SOURCE_DATE_EPOCH is the time of every file in them. scripts/package calls this.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+
+import archive
+import deb
+import licences
+import origins
+import release as releases
+import sbom
+import tree
+import wheels
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def distribution():
+    """Whose packages these are, as package URLs name it: debian-12."""
+    words = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', pathlib.Path("/etc/os-release").read_text(), re.MULTILINE))
+    return f"{words['ID']}-{words['VERSION_ID']}"
+
+
+def read_release(arguments):
+    project = re.search(
+        r'project\(muster VERSION (\S+) DESCRIPTION "([^"]+)"', (ROOT / "CMakeLists.txt").read_text()
+    )
+    folder = (ROOT / arguments.build).resolve()
+    return releases.Release(
+        build=origins.Build(ROOT, folder),
+        architecture=releases.ARCHITECTURES[arguments.architecture],
+        version=project[1],
+        summary=project[2],
+        date=int(os.environ["SOURCE_DATE_EPOCH"]),
+        distribution=distribution(),
+        output=folder / "packages",
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--architecture", choices=releases.ARCHITECTURES, required=True)
+    release = read_release(parser.parse_args())
+
+    packages = origins.packages_of(release.build)
+    bill = sbom.document(release, packages)
+    copyrights = licences.texts(packages)
+    shutil.rmtree(release.output, ignore_errors=True)
+    release.output.mkdir()
+    (release.output / f"{release.stem}.cdx.json").write_text(bill)
+
+    parts = tree.Parts(
+        installed=tree.install(release),
+        bill=bill,
+        licence=(ROOT / "LICENSE").read_text(),
+        copyrights=copyrights,
+        common=licences.common_texts(copyrights),
+    )
+    archive.write(release, parts)
+    wheels.write(release, parts, (ROOT / "README.md").read_text())
+    deb.write(release, parts)
+    for path in sorted(release.output.iterdir()):
+        print(f"   {path.stat().st_size:>9} {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

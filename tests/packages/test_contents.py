@@ -1,0 +1,152 @@
+"""What is in the packages: files, modes, licences, the bill of materials."""
+
+import gzip
+import hashlib
+import json
+import re
+import subprocess
+
+import pytest
+
+PAGES = {
+    "share/man/man1/muster.1",
+    "share/bash-completion/completions/muster",
+    "share/zsh/vendor-completions/_muster",
+}
+# As source packages; a release that leaves one of them out, or adds one, is looked at.
+LINKED_IN = {
+    "boost1.81",
+    "fmtlib",
+    "gcc-12",
+    "glibc",
+    "linux",
+    "openssl",
+    "spdlog",
+    "yaml-cpp",
+    "zlib",
+}
+
+
+def is_licence(name):
+    return "/licences/" in name or "/licenses/" in name
+
+
+def licences_in(files):
+    return {name.split("/licen", 1)[1].split("/", 1)[1] for name in files if is_licence(name)}
+
+
+@pytest.fixture(scope="module")
+def program(packages):
+    return (packages.folder.parent / "muster").read_bytes()
+
+
+def test_the_wheel_holds_program_pages_licences_and_bill(packages, program):
+    files = packages.files_of_wheel()
+    stem = f"muster_launcher-{packages.version}"
+    data, info = f"{stem}.data", f"{stem}.dist-info"
+    expected = {f"{data}/scripts/muster", *(f"{data}/data/{page}" for page in PAGES)}
+    expected |= {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "sboms/muster.cdx.json")}
+    assert {name for name in files if not is_licence(name)} == expected
+    assert files[f"{data}/scripts/muster"] == (0o755, program)
+    metadata = files[f"{info}/METADATA"][1].decode()
+    assert "\nName: muster-launcher\n" in metadata
+    assert "\nLicense-Expression: Apache-2.0\n" in metadata
+    assert "\n# muster\n" in metadata
+    named = {line.split(": ")[1] for line in metadata.splitlines() if line.startswith("License-File: ")}
+    assert named == licences_in(files)
+
+
+def test_the_archive_holds_program_pages_licences_and_bill(packages, program):
+    files = packages.files_of_tar()
+    top = f"muster-{packages.version}"
+    expected = {f"{top}/{page}" for page in PAGES}
+    expected |= {f"{top}/{name}" for name in ("bin/muster", "LICENSE", "share/doc/muster/muster.cdx.json")}
+    assert {name for name in files if not is_licence(name)} == expected
+    assert files[f"{top}/bin/muster"] == (0o755, program)
+
+
+def test_the_package_holds_program_pages_licences_and_bill(packages, program):
+    files = packages.files_of_deb()
+    documents = "usr/share/doc/muster"
+    expected = {f"usr/{page}" for page in PAGES} - {"usr/share/man/man1/muster.1"}
+    expected |= {"usr/bin/muster", "usr/share/man/man1/muster.1.gz", "usr/share/lintian/overrides/muster"}
+    expected |= {f"{documents}/{name}" for name in ("copyright", "changelog.gz", "muster.cdx.json")}
+    assert set(files) == expected
+    assert files["usr/bin/muster"] == (0o755, program)
+    assert gzip.decompress(files["usr/share/man/man1/muster.1.gz"][1]).startswith(b".TH MUSTER 1")
+    copyright_text = files[f"{documents}/copyright"][1].decode()
+    for source in LINKED_IN:
+        assert f"\n{source}\n====" in copyright_text
+
+
+def test_the_package_depends_on_nothing(packages):
+    fields = "\n" + subprocess.check_output(["dpkg-deb", "--field", packages.deb], text=True)
+    assert "\nArchitecture: amd64\n" in fields
+    assert "Depends" not in fields
+    assert "\nDescription: starts and watches the processes of distributed training jobs\n" in fields
+
+
+@pytest.mark.parametrize("files_of", ["files_of_wheel", "files_of_tar"])
+def test_licence_texts_are_those_of_what_is_linked_in(packages, files_of):
+    files = getattr(packages, files_of)()
+    names = licences_in(files)
+    assert {name for name in names if name.startswith("linked-in/")} == {
+        f"linked-in/{source}.txt" for source in LINKED_IN
+    }
+    assert {"LICENSE", "common/LGPL-2.1.txt", "common/GPL-3.txt", "common/Apache-2.0.txt"} <= names
+    assert all(content for name, (_, content) in files.items() if is_licence(name))
+
+
+def test_every_file_has_the_date_of_the_release(packages):
+    listed = subprocess.check_output(["tar", "--list", "--verbose", "--full-time", "-f", packages.tar], text=True)
+    data = subprocess.run(["dpkg-deb", "--contents", packages.deb], text=True, capture_output=True, check=True)
+    assert len({tuple(line.split()[3:5]) for line in listed.splitlines()}) == 1
+    assert len({tuple(line.split()[3:5]) for line in data.stdout.splitlines()}) == 1
+
+
+class TestBillOfMaterials:
+    def test_it_names_the_source_packages_of_all_that_is_linked_in(self, packages):
+        sources = {one["properties"][0]["value"] for one in packages.components()}
+        assert sources == LINKED_IN
+
+    def test_each_part_has_a_version_a_licence_and_a_url(self, packages):
+        for one in packages.components():
+            assert one["version"]
+            assert one["licenses"][0]["expression"]
+            name = one["name"].replace("+", "%2B")
+            assert one["purl"].startswith(f"pkg:deb/debian/{name}@")
+            assert "distro=debian-12" in one["purl"]
+
+    def test_it_has_the_hash_of_the_program(self, packages, program):
+        component = json.loads(packages.bill.read_text())["metadata"]["component"]
+        assert component["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(program).hexdigest()}]
+
+    def test_it_is_the_same_in_every_package(self, packages):
+        bill = packages.bill.read_bytes()
+        for files in (packages.files_of_wheel(), packages.files_of_tar(), packages.files_of_deb()):
+            assert [content for name, (_, content) in files.items() if name.endswith(".cdx.json")] == [bill]
+
+    def test_it_has_the_form_that_cyclonedx_wants(self, packages, tools):
+        check = (
+            "import sys; from cyclonedx.schema import SchemaVersion;"
+            "from cyclonedx.validation.json import JsonStrictValidator;"
+            "error = JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1]).read());"
+            "sys.exit(str(error) if error else 0)"
+        )
+        subprocess.run([tools / "python", "-c", check, packages.bill], check=True)
+
+    def test_what_the_program_says_of_itself_is_in_it(self, packages):
+        said = subprocess.check_output([packages.folder.parent / "muster", "--version", "--verbose"], text=True)
+        named = set(re.findall(r"\(Debian package (\S+) (\S+)\)", said))
+        assert named
+        assert named <= {(one["name"], one["version"]) for one in packages.components()}
+
+
+def test_the_tag_is_what_auditwheel_finds(packages, tools):
+    shown = subprocess.run([tools / "auditwheel", "show", packages.wheel], text=True, capture_output=True, check=False)
+    said = " ".join((shown.stdout + shown.stderr).split())
+    assert shown.returncode == 0, said
+    oldest = re.search(r'platform tag: "manylinux_2_(\d+)_x86_64"', said)
+    assert oldest, said
+    assert int(oldest[1]) <= 17  # what the file's name says
+    assert "requires no external shared libraries" in said
