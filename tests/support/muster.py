@@ -39,16 +39,17 @@ class Muster:
         self._starts = 0
         self._tolerated = set()
 
-    def start(self, *arguments, env=None, through=(), report=False, **options):
+    def start(self, *arguments, env=None, through=(), program=None, report=False, **options):
         """Starts muster with these arguments.
 
         `env` is added to a small clean environment, `through` is a command that runs muster, such
-        as prlimit or unshare, and `report` adds --report with a file of its own.
+        as prlimit or unshare, `program` is another muster than the one under test, and `report` adds
+        --report with a file of its own.
         """
         self._starts += 1
         report_file = self.folder / f"report-{self._starts}.json" if report else None
         reporting = ["--report", report_file] if report else []
-        command = [*through, binary(), *reporting, *arguments]
+        command = [*through, program or binary(), *reporting, *arguments]
         if os.geteuid() != 0 and not _ROOTS_COMMANDS.isdisjoint(map(str, command)):
             pytest.skip("needs root")
         return Job(command, self.environment(env), report_file, self.folder, options)

@@ -8,13 +8,15 @@ _FLAGS = ["-std=gnu17", "-O1", "-Wall", "-Wextra", "-Werror", "-static"]
 
 
 class Workers:
-    def __init__(self, folder):
+    def __init__(self, folder, compiler="cc"):
         self._folder = folder
+        self._compiler = compiler
 
     def __call__(self, name):
         """The path of the program, which does what its name says."""
         program = self._folder / name
         if not program.exists():
             source = SOURCES / f"{name}.c"
-            subprocess.run(["cc", *_FLAGS, "-o", str(program), str(source)], check=True)
+            command = [self._compiler, *_FLAGS, "-o", str(program), str(source)]
+            subprocess.run(command, check=True)
         return program

@@ -1,0 +1,48 @@
+"""The program for Arm, its workers for Arm, and what runs both of them here.
+
+Nothing depends on the kernel running Arm programs by itself (binfmt_misc): each is started through
+QEMU, by its name.
+"""
+
+import pytest
+
+from support import gang as gangs
+from support.muster import ROOT
+from support.witnesses import Witnesses
+from support.workers import Workers
+
+_EMULATOR = "qemu-aarch64-static"
+_BUILD = ROOT / "build-aarch64"
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The folder of `scripts/build --target aarch64`."""
+    return _BUILD
+
+
+@pytest.fixture
+def arm():
+    """What Muster.start and Gang.start are given so that the agent is one for Arm."""
+    return {"program": _BUILD / "muster", "through": [_EMULATOR]}
+
+
+@pytest.fixture
+def arm_of_64_kib(arm):
+    """The same, where a page of memory has 64 KiB, as with the kernels of some distributions."""
+    return {**arm, "through": [*arm["through"], "-p", "65536"]}
+
+
+@pytest.fixture(scope="session")
+def arm_worker(tmp_path_factory):
+    """The command of a program of tests/workers that is compiled for Arm, by its name."""
+    compiled = Workers(tmp_path_factory.mktemp("arm-workers"), "aarch64-linux-gnu-gcc")
+    return lambda name: (_EMULATOR, compiled(name))
+
+
+@pytest.fixture
+def gang(muster, arm_worker, tmp_path):
+    """A job of two nodes with one worker each, an Arm program; its agents are started by the test."""
+    witnesses = Witnesses(tmp_path / "witnesses")
+    command = [*arm_worker("witness"), witnesses.folder]
+    return gangs.Gang(muster, witnesses, command, 2, ["--max-restarts=1"], workers=1)
