@@ -1,8 +1,13 @@
-"""What every test of the process and cluster rings is given."""
+"""What every test of the process and cluster rings is given.
+
+With $REFUSE, such as REFUSE=old-docker, every muster runs under that filter of tests/workers/refuse.c.
+"""
 
 import itertools
 import os
+import shutil
 import signal
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -14,6 +19,13 @@ from support.workers import Workers
 _TEST_SECONDS = 120
 _SOAK_SECONDS = 3600
 _numbers = itertools.count()
+# What a test marked with `needs` cannot have there.
+_MISSING = {
+    "": set(),
+    "linux-4.18": {"pidfds"},
+    "old-docker": {"pidfds", "threads", "memory policies", "namespaces"},
+    "gvisor": {"pidfds", "adoption"},
+}
 
 
 def pytest_configure():
@@ -28,11 +40,21 @@ def pytest_configure():
 
 
 def pytest_collection_modifyitems(config, items):
-    """A sanitized build is not asked for what its sanitizers cannot do."""
-    plain = [item for item in items if item.get_closest_marker("plain_build")]
-    if plain and is_sanitized():
-        items[:] = [item for item in items if item not in plain]
-        config.hook.pytest_deselected(items=plain)
+    """A sanitized build is not asked for what its sanitizers cannot do, nor a filter for what it refuses."""
+    missing = _MISSING[_refused()]
+    impossible = [
+        item
+        for item in items
+        if (item.get_closest_marker("plain_build") and is_sanitized())
+        or any(missing.intersection(marker.args) for marker in item.iter_markers("needs"))
+    ]
+    if impossible:
+        items[:] = [item for item in items if item not in impossible]
+        config.hook.pytest_deselected(items=impossible)
+
+
+def _refused():
+    return os.environ.get("REFUSE", "")
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +78,22 @@ def deadline():
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.fixture(scope="session")
+def under(worker):
+    """The command that every muster runs under: a system call filter, or nothing."""
+    if not _refused():
+        yield []
+        return
+    with TemporaryDirectory(dir="/tmp") as folder:  # where every user can execute it
+        os.chmod(folder, 0o755)
+        yield [shutil.copy(worker("refuse"), folder), _refused()]
+
+
 @pytest.fixture
-def muster(tmp_path, deadline):
+def muster(tmp_path, deadline, under):
     """Starts muster; afterwards nothing of the test may be left."""
     processes.become_subreaper()
-    launcher = Muster(tmp_path, f"{os.getpid()}-{next(_numbers)}")
+    launcher = Muster(tmp_path, f"{os.getpid()}-{next(_numbers)}", under)
     yield launcher
     try:
         launcher.assert_no_survivors(seconds=1.0)
@@ -74,6 +107,7 @@ def terminal(muster):
     opened = []
 
     def open_terminal(*command, env=None):
+        command = [*muster.under, *command]
         opened.append(Terminal(command, env=muster.environment({"TERM": "xterm", **(env or {})})))
         return opened[-1]
 

@@ -238,7 +238,8 @@ void Gang::Driver::act(const LookUpHosts& wanted) {
   look_up_ = std::make_unique<LookUp>();
   look_up_->open = wanted.names.size();
   for (const std::string& name : wanted.names) {
-    look_up_->resolvers.emplace_back(io_).resolve(
+    // Only for the words about who is missing: the links must not wait for name servers.
+    look_up_->resolvers.emplace_back(io_).resolve_aside(
         name, [this, name](const auto& addresses) { on_looked_up(name, addresses.has_value()); });
   }
 }

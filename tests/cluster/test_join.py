@@ -253,6 +253,7 @@ def volcano(node, hosts, port):
     }
 
 
+@pytest.mark.needs("threads")
 def test_who_is_missing_is_named_by_its_host_and_whether_that_resolves(muster, port, worker):
     hosts = ["127.0.0.1", "nowhere.invalid", "127.0.0.3"]
     job = muster.start(

@@ -15,7 +15,7 @@ def simulate(muster, *options):
     """Joins so many agents, fails one of them, restarts and ends; what was measured meanwhile."""
     simulator = binary().parent / "tests" / "simulate_agents"
     done = subprocess.run(
-        [simulator, "--muster", binary(), "--hold", "1", *options],
+        [*muster.under, simulator, "--muster", binary(), "--hold", "1", *options],
         env=muster.environment(),
         capture_output=True,
         text=True,

@@ -103,7 +103,15 @@ def without_a_port(gang, _hosts, relay):
     return job.jobs[0]
 
 
-BEFORE_THE_START = [resolving, dialling, refused, joining, admitted, gathering, without_a_port]
+BEFORE_THE_START = [
+    pytest.param(resolving, marks=pytest.mark.needs("threads")),
+    dialling,
+    refused,
+    joining,
+    admitted,
+    gathering,
+    without_a_port,
+]
 
 
 @pytest.fixture

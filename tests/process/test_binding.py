@@ -31,6 +31,7 @@ def policies_of(workers):
     return {int(one.one("memory_policy").split()[0]) for one in workers.values()}
 
 
+@pytest.mark.needs("memory policies")
 def test_without_binding_a_worker_has_all_cpus_and_no_policy(muster, worker):
     _job, workers = describe(muster, worker, 2)
 
@@ -39,6 +40,7 @@ def test_without_binding_a_worker_has_all_cpus_and_no_policy(muster, worker):
 
 
 @several_cpus
+@pytest.mark.needs("memory policies")
 def test_given_cpus_are_those_of_the_worker(muster, worker):
     first, last = CPUS[0], CPUS[-1]
     given = json.dumps({"device0": [str(last)], "device1": [f"{first}", f"{last}"]})
@@ -81,15 +83,17 @@ def test_a_form_keeps_to_the_affinity_of_muster(muster, worker):
     assert cpus_of(workers) == {0: {one}, 1: {one}}
 
 
+@pytest.mark.needs("memory policies")
 def test_memory_is_bound_by_bind_numa(muster, worker):
     _job, workers = describe(muster, worker, 1, "--bind-numa=True")
 
     assert policies_of(workers) == {BOUND}
 
 
+@pytest.mark.needs("memory policies")
 def test_a_container_that_forbids_memory_binding_is_warned_of_once(muster, worker):
     job, workers = describe(
-        muster, worker, 3, "--bind-numa=True", through=[worker("without_mempolicy")]
+        muster, worker, 3, "--bind-numa=True", through=[worker("refuse"), "mempolicy"]
     )
 
     assert policies_of(workers) == {0}
@@ -102,7 +106,7 @@ def test_a_container_that_forbids_memory_binding_is_warned_of_once(muster, worke
 
 def test_a_system_that_refuses_the_cpus_is_an_error(muster, worker):
     job = muster.run(
-        "--numa-binding=node", "--", "true", through=[worker("without_mempolicy"), "affinity"]
+        "--numa-binding=node", "--", "true", through=[worker("refuse"), "affinity"]
     )
 
     assert job.code == 71

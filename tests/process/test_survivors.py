@@ -149,6 +149,7 @@ def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muste
     job.end()
 
 
+@pytest.mark.needs("namespaces")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_of_a_hydra_in_a_pid_namespace_of_its_own_is_left(muster, worker, number):
     job = muster.start(f"--grace={GRACE}", "--", *AS_FIRST_PROCESS, worker("hydra"))

@@ -33,9 +33,10 @@ def is_sanitized():
 class Muster:
     """Starts jobs for one test, and makes sure that the test leaves no process behind."""
 
-    def __init__(self, folder, tag):
+    def __init__(self, folder, tag, under=()):
         self.folder = folder
         self.tag = tag
+        self.under = under
         self._starts = 0
         self._tolerated = set()
 
@@ -49,7 +50,7 @@ class Muster:
         self._starts += 1
         report_file = self.folder / f"report-{self._starts}.json" if report else None
         reporting = ["--report", report_file] if report else []
-        command = [*through, program or binary(), *reporting, *arguments]
+        command = [*through, *self.under, program or binary(), *reporting, *arguments]
         if os.geteuid() != 0 and not _ROOTS_COMMANDS.isdisjoint(map(str, command)):
             pytest.skip("needs root")
         return Job(command, self.environment(env), report_file, self.folder, options)

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <optional>
 #include <set>
 
 namespace muster {
@@ -14,7 +15,7 @@ struct Inherited {
   /// background job): they stay without effect.
   std::set<int> ignored_signals;
   bool is_child_signal_ignored = false;  ///< SIGCHLD; muster itself needs it
-  rlimit descriptors{};
+  std::optional<rlimit> descriptors;     ///< the limit, where muster has raised it
 };
 
 /// Call this before anything else. Blocks every signal that muster handles, so that none is lost

@@ -59,7 +59,8 @@ std::optional<Mention> Seeking::on_failure(const std::string& why, Instant now) 
   const std::string text = "cannot reach the leader yet: " + why;
   if (before.empty()) {
     return Mention{Level::Info,
-                   text + "; trying again for up to " + whole_seconds(deadline_ - now)};
+                   text + "; trying again for up to " +
+                       whole_seconds(std::max(deadline_ - now, Instant::duration::zero()))};
   }
   return why == before ? std::nullopt : std::optional(Mention{Level::Debug, text});
 }

@@ -150,14 +150,14 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
   Lookup(boost::asio::io_context& io, Callback callback)
       : io_(io), done_(io), callback_(std::move(callback)) {}
 
-  void start(const std::string& host) {
+  void start(const std::string& host, WithoutThread without_thread) {
     error_code no_number;
     const auto address = boost::asio::ip::make_address(host, no_number);
     if (!no_number) {
       finish_soon(Addresses{address});
       return;
     }
-    if (const int error_number = ask(host); error_number != 0) {
+    if (const int error_number = ask(host, without_thread); error_number != 0) {
       finish_soon(system_error("cannot start a look-up", error_number));
     }
   }
@@ -170,7 +170,7 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
 
  private:
   /// Returns 0 or an errno.
-  int ask(const std::string& host) {
+  int ask(const std::string& host, WithoutThread without_thread) {
     UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     question_ = std::make_shared<Question>();
     question_->host = host;
@@ -190,7 +190,7 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
                          self->finish(result_of(*self->question_));
                        }
                      });
-    if (!start_thread(question_)) {
+    if (!start_thread(question_) && without_thread == WithoutThread::Wait) {
       bound_lookup();
       answer(*question_);  // makes the eventfd readable, so the loop calls back
     }
@@ -215,10 +215,10 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
   std::shared_ptr<Question> question_;
 };
 
-void Resolver::resolve(const std::string& host, Callback callback) {
+void Resolver::resolve(const std::string& host, Callback callback, WithoutThread without_thread) {
   cancel();
   lookup_ = std::make_shared<Lookup>(io_, std::move(callback));
-  lookup_->start(host);
+  lookup_->start(host, without_thread);
 }
 
 void Resolver::cancel() {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster::gang {
@@ -32,12 +33,25 @@ class Resolver {
 
   /// Calls back once, never from within this call. The addresses are each there once and at least
   /// one; an error is a few words, such as "no such name". A look-up that is under way is cancelled.
-  void resolve(const std::string& host, Callback callback);
+  void resolve(const std::string& host, Callback callback) {
+    resolve(host, std::move(callback), WithoutThread::Wait);
+  }
+
+  /// The same for what is nice to know: never calls back where there is no thread to be had.
+  void resolve_aside(const std::string& host, Callback callback) {
+    resolve(host, std::move(callback), WithoutThread::Forget);
+  }
 
   void cancel();
 
  private:
   class Lookup;
+  enum class WithoutThread {
+    Wait,   ///< the look-up is made in place
+    Forget  ///< there is none
+  };
+
+  void resolve(const std::string& host, Callback callback, WithoutThread without_thread);
 
   boost::asio::io_context& io_;
   std::shared_ptr<Lookup> lookup_;

@@ -124,14 +124,16 @@ std::vector<Process> descendants(const std::vector<Process>& all,
 void signal_exactly(const Process& process, int signal) {
   // The pidfd holds on to a process, the start time tells whether it is the one that was seen.
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  const bool has_no_pidfd = !pidfd && errno != ESRCH;  // an old kernel, or no descriptor is left
+  // An old kernel, a filter, or no descriptor is left.
+  const bool has_no_pidfd = !pidfd && errno != ESRCH;
   const auto now = read_process(std::to_string(process.pid));
   if (!now || now->start_time != process.start_time) {
     return;
   }
-  if (pidfd) {
-    (void)::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
-  } else if (has_no_pidfd) {
+  const bool is_sent =
+      pidfd &&
+      (::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0 || errno == ESRCH);
+  if (!is_sent && (pidfd || has_no_pidfd)) {
     (void)::kill(process.pid, signal);  // the moment since the check is the risk
   }
 }

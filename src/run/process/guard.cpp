@@ -129,6 +129,16 @@ int guard(pid_t agent,
   return status.shell_code();
 }
 
+/// The first process of a container adopts them anyway.
+void adopt_orphans() {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && ::getpid() != 1) {
+    say_warning(system_error("a process of the job whose parent has ended is not found, and so not "
+                             "ended: PR_SET_CHILD_SUBREAPER",
+                             errno)
+                    .message);
+  }
+}
+
 /// Nothing may leave the agent but an exit code: above it is the code that the guard runs.
 int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
   try {
@@ -157,7 +167,7 @@ Result<int> run_guarded(const std::string& marker,
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   const std::set<pid_t> had_before = children_of_others();
-  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  adopt_orphans();
 
   const pid_t guard_pid = ::getpid();
   const pid_t agent = ::fork();
@@ -167,7 +177,7 @@ Result<int> run_guarded(const std::string& marker,
   if (agent == 0) {
     write_end.reset();  // only the guard holds it: its end is the guard's end
     (void)::setpgid(0, 0);
-    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork
+    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
     ::_exit(work_safely(work, GuardLink{guard_pid, std::move(read_end)}));
   }
   (void)::setpgid(agent, agent);

@@ -44,21 +44,22 @@ void keep_descriptors_from_workers() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
     return;
   }
-  // Before Linux 5.11. Descriptors above this limit are the exception that is left.
+  // Before Linux 5.11, or refused. Descriptors above this limit are the exception that is left.
   constexpr int kHighest = 4096;
   for (int fd = 3; fd < kHighest; ++fd) {
     (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // fails for those that are not open
   }
 }
 
-rlimit raise_descriptor_limit() {
+/// Returns what the limit was; nothing if it stays, which may do.
+std::optional<rlimit> raise_descriptor_limit() {
   rlimit before{};
-  if (::getrlimit(RLIMIT_NOFILE, &before) == 0) {
-    rlimit raised = before;
-    raised.rlim_cur = raised.rlim_max;
-    (void)::setrlimit(RLIMIT_NOFILE, &raised);  // refused: the old limit may do
+  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) {
+    return std::nullopt;
   }
-  return before;
+  rlimit raised = before;
+  raised.rlim_cur = raised.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? std::optional(before) : std::nullopt;
 }
 
 bool is_ignored(int signal) {

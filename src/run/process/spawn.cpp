@@ -36,6 +36,7 @@ struct ChildTask {
   const BitMask* cpus = nullptr;
   const BitMask* memory_nodes = nullptr;
   volatile int memory_refusal = 0;
+  volatile int death_signal_refusal = 0;
   const char* volatile failed_step = nullptr;
   volatile int error_number = 0;
 };
@@ -69,7 +70,7 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
     return "making a process group";
   }
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
-    return "arming the parent-death signal";
+    task.death_signal_refusal = errno;  // the guard is left, which looks for what we leave
   }
   // The parent may have died before the signal was armed. Compared with its real number, not with
   // 1: as the first process of a container the parent is 1.
@@ -84,7 +85,8 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
       ::dup2(request.standard_error, STDERR_FILENO) < 0) {
     return "connecting its standard streams";
   }
-  if (::setrlimit(RLIMIT_NOFILE, &task.inherited->descriptors) != 0) {
+  if (task.inherited->descriptors &&
+      ::setrlimit(RLIMIT_NOFILE, &*task.inherited->descriptors) != 0) {
     return "restoring the limit of descriptors";
   }
   if (task.inherited->is_child_signal_ignored) {
@@ -244,7 +246,7 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   }
   Spawned spawned;
   spawned.pid = pid;
-  spawned.memory_refusal = task.memory_refusal;
+  spawned.refusals = {task.memory_refusal, task.death_signal_refusal};
   spawned.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return spawned;
 }

@@ -28,11 +28,16 @@ struct SpawnRequest {
   bool is_memory_strict = false;  ///< false: other nodes help out when these are full
 };
 
+/// What the system refused to a worker, which runs all the same: the errno of each call, or 0.
+struct Refusals {
+  int memory = 0;        ///< choosing its memory nodes
+  int death_signal = 0;  ///< KILL from the kernel when we die
+};
+
 struct Spawned {
   pid_t pid = -1;
   UniqueFd pidfd;  ///< empty where the kernel has none, or no descriptor is free
-  int memory_refusal =
-      0;  ///< errno where the system lets nobody choose memory nodes; it runs all the same
+  Refusals refusals;
 };
 
 /// Starts processes at the cost of posix_spawn: the child shares our memory until it executes, so
@@ -48,7 +53,7 @@ class Spawner {
  public:
   explicit Spawner(const Inherited& inherited);
 
-  /// Each child is the leader of a process group of its own, dies when we die, and has our
+  /// Each child is the leader of a process group of its own, dies when we die if it can, and has our
   /// inherited signal mask and limit of descriptors. Fails with `NotFound`, `NotExecutable` or
   /// `System`, and names the step that failed; such a child has been reaped.
   [[nodiscard]] Result<Spawned> spawn(const SpawnRequest& request);

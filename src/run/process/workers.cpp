@@ -89,7 +89,7 @@ Result<> Workers::start(std::size_t worker,
   if (!spawned) {
     return spawned.error();
   }
-  memory_refusal_ = spawned->memory_refusal != 0 ? spawned->memory_refusal : memory_refusal_;
+  refusals_ = spawned->refusals;
   State& state = states_[worker];
   state = {.pid = spawned->pid, .is_alive = true, .started = Clock::now(), .ended = {}};
   reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));

@@ -47,8 +47,8 @@ class Workers {
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
-  /// The errno with which the system refused to bind a worker to memory; 0: it never did.
-  [[nodiscard]] int memory_refusal() const { return memory_refusal_; }
+  /// What the system refused to the last worker that was started: the same for each.
+  [[nodiscard]] const Refusals& refusals() const { return refusals_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -67,7 +67,7 @@ class Workers {
   Spawner spawner_;
   Reaper reaper_;
   std::vector<State> states_;
-  int memory_refusal_ = 0;
+  Refusals refusals_;
   std::map<std::string, std::string> executables_;  ///< by name: looked up once
 };
 

@@ -4,8 +4,6 @@
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
-#include <sys/resource.h>
-
 #include <chrono>
 
 namespace muster {
@@ -39,8 +37,6 @@ class CannotStart : public Service {
 /// Two workers that would run for ten minutes.
 class AttemptTest : public testing::Test {
  protected:
-  AttemptTest() { (void)::getrlimit(RLIMIT_NOFILE, &inherited_.descriptors); }
-
   static LaunchPlan plan() {
     LaunchPlan plan;
     for (int rank = 0; rank < 2; ++rank) {

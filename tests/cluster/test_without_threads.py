@@ -1,0 +1,76 @@
+"""Where no thread can be started for a look-up: it is made in place, and nothing is held up for long."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from support.deadlines import wait_until
+
+GANG_TIMEOUT = 4
+SERVERS = 2  # that say nothing, for a second each
+
+
+@pytest.fixture
+def silent(hosts):
+    """Hosts 0 and 1 ask name servers that take questions and do not answer."""
+    hosts.network.drop_port(2, 53, "udp")
+    files = [Path(f"/etc/netns/{hosts.name(index)}/resolv.conf") for index in (0, 1)]
+    for file in files:
+        servers = f"nameserver {hosts.address(2)}\n" * SERVERS
+        file.write_text(f"{servers}search one.test two.test\noptions ndots:5 timeout:30 attempts:5\n")
+    yield hosts
+    for file in files:
+        file.unlink()
+
+
+@pytest.mark.parametrize("system", ["threads", "old-docker"])
+def test_a_gang_meets_at_a_name(gang, worker, system):
+    job = gang(2)
+    job.start_all(address="localhost", through=[worker("refuse"), system])
+
+    job.succeed()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_a_signal_waits_for_a_look_up_in_place_and_no_longer(gang, worker, silent, number):
+    agent = gang(2, on=silent).start(
+        1, address="leader.test", through=[worker("refuse"), "threads"]
+    )
+    wait_until(lambda: ":53" in silent.run(1, "ss", "-uanH").stdout, "the look-up to begin")
+    began = time.monotonic()
+
+    agent.signal(number)
+
+    assert agent.end() == 128 + number
+    names = 2  # that of the first search domain, and the one that was given
+    assert time.monotonic() - began < names * SERVERS + 1
+
+
+def test_a_leader_that_cannot_look_up_who_is_missing_keeps_its_links(
+    muster, worker, silent, port
+):
+    names = [silent.address(0), silent.address(1), "a.test", "b.test", "c.test", "d.test"]
+    agents = [
+        muster.start(
+            f"--gang-timeout={GANG_TIMEOUT}",
+            "--heartbeat-timeout=1",
+            "--",
+            "true",
+            through=[*silent.command("exec", str(node)), worker("refuse"), "threads"],
+            env={
+                "VC_TASK_INDEX": node,
+                "VK_TASK_INDEX": node,
+                "VC_WORKER_HOSTS": ",".join(names),
+                "VC_WORKER_NUM": len(names),
+                "MASTER_PORT": port,
+            },
+        )
+        for node in (0, 1)
+    ]
+
+    assert [agent.end() for agent in agents] == [75, 75]
+    assert "node 2 (a.test) never connected" in agents[0].said_about("2 of 6 nodes came")
+    assert not any("lost the leader" in line for line in agents[1].said)
+    assert agents[0].seconds < GANG_TIMEOUT + 1

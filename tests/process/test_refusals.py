@@ -1,0 +1,149 @@
+"""Where the system refuses calls. Both rings run whole under such filters: scripts/test kernels."""
+
+import os
+import signal
+
+import pytest
+
+
+@pytest.fixture
+def old_kernel(worker):
+    return [worker("refuse"), "linux-4.18"]
+
+
+def test_exit_codes_pass_through(muster, old_kernel):
+    codes = (0, 1, 3, 255)
+
+    ends = {
+        code: muster.run("--", "sh", "-c", f"exit {code}", through=old_kernel).code
+        for code in codes
+    }
+
+    assert ends == {code: code for code in codes}
+
+
+def test_a_failure_is_named_and_the_others_are_stopped(muster, worker, old_kernel):
+    job = muster.run("--nproc-per-node=16", "--", worker("fail_on_rank"), 7, 5, through=old_kernel)
+
+    assert job.code == 5
+    assert "rank 7 " in job.said_about("failed first")
+
+
+def test_an_abort_is_named(muster, worker, old_kernel):
+    job = muster.run("--", worker("raise_signal"), 6, through=old_kernel)
+
+    assert job.code == 134
+    assert "SIGABRT" in job.said_about("failed first")
+
+
+def test_the_report_says_that_the_order_within_one_wake_up_is_unknown(muster, worker, old_kernel):
+    job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 1, 5, through=old_kernel)
+
+    assert job.said_about("order", "unknown")
+
+
+@pytest.mark.needs("pidfds")
+def test_with_pidfds_the_order_is_known(muster, worker):
+    job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 1, 5)
+
+    assert not any("order" in line and "unknown" in line for line in job.said)
+
+
+def test_term_ends_the_job(muster, worker, old_kernel):
+    job = muster.start("--nproc-per-node=4", "--", worker("echo_signals"), 0, through=old_kernel)
+    job.out.wait_for("ready", times=4)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+
+
+def test_nothing_of_a_hydra_is_left(muster, worker, old_kernel):
+    job = muster.start("--grace=0.3", "--", worker("hydra"), 3, through=old_kernel)
+
+    assert job.end(2) == 3
+    muster.assert_no_survivors()
+
+
+@pytest.mark.parametrize("victim", ["guard", "agent"])
+def test_nothing_of_a_hydra_is_left_after_kill(muster, worker, old_kernel, victim):
+    job = muster.start("--grace=0.3", "--", worker("hydra"), through=old_kernel)
+    job.out.wait_for("ready\n")
+
+    job.signal(signal.SIGKILL) if victim == "guard" else job.kill_agent()
+
+    muster.assert_no_survivors(seconds=1)
+    assert job.end() in (-signal.SIGKILL, 137)
+
+
+@pytest.mark.parametrize("system", ["linux-4.18", "old-docker", "gvisor"])
+def test_a_failure_is_passed_through_under_each_filter(muster, worker, system):
+    job = muster.run(
+        "--nproc-per-node=2",
+        "--",
+        worker("fail_on_rank"),
+        1,
+        5,
+        through=[worker("refuse"), system],
+    )
+
+    assert job.code == 5
+    assert "rank 1 " in job.said_about("failed first")
+
+
+def test_what_prctl_refuses_is_said_once(muster, worker):
+    job = muster.run("--nproc-per-node=3", "--", "true", through=[worker("refuse"), "prctl"])
+
+    assert job.code == 0
+    assert job.said_about("PR_SET_CHILD_SUBREAPER") == (
+        "a process of the job whose parent has ended is not found, and so not ended: "
+        "PR_SET_CHILD_SUBREAPER: Operation not permitted"
+    )
+    assert job.said_about("PR_SET_PDEATHSIG") == (
+        "should both processes of muster be killed at once, the workers run on: "
+        "PR_SET_PDEATHSIG: Operation not permitted"
+    )
+
+
+@pytest.mark.parametrize("victim", ["guard", "agent"])
+def test_without_the_death_signal_workers_end_with_either_half(muster, worker, victim):
+    job = muster.start(
+        "--nproc-per-node=2",
+        "--",
+        worker("ignore_term"),
+        through=[worker("refuse"), "death-signal"],
+    )
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGKILL) if victim == "guard" else job.kill_agent()
+
+    muster.assert_no_survivors(seconds=1)
+    assert job.end() in (-signal.SIGKILL, 137)
+
+
+def test_limits_that_cannot_be_raised_need_not_be_restored(muster, worker):
+    job = muster.run("--nproc-per-node=2", "--", "true", through=[worker("refuse"), "limits"])
+
+    assert job.code == 0
+
+
+def test_a_refused_signal_by_pidfd_is_sent_by_number(muster, worker):
+    job = muster.start(
+        "--grace=0.3", "--", worker("hydra"), 3, through=[worker("refuse"), "pidfd-signals"]
+    )
+
+    assert job.end(2) == 3
+    muster.assert_no_survivors()
+
+
+def test_a_named_pipe_takes_a_report_under_the_filter_of_old_docker(muster, worker):
+    """There the system's own question whether it can be written is refused."""
+    pipe = muster.folder / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR)  # it takes more than a report before anybody reads
+
+    job = muster.run(f"--report={pipe}", "--", "true", through=[worker("refuse"), "old-docker"])
+
+    assert job.code == 0, job.words()
+    assert b'"verdict"' in os.read(reader, 65536)
+    os.close(reader)
