@@ -23,7 +23,7 @@ _numbers = itertools.count()
 _MISSING = {
     "": set(),
     "linux-4.18": {"pidfds"},
-    "old-docker": {"pidfds", "threads", "memory policies", "namespaces"},
+    "old-docker": {"pidfds", "threads", "posix_spawn", "memory policies", "namespaces"},
     "gvisor": {"pidfds", "adoption"},
 }
 

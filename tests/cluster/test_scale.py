@@ -26,6 +26,7 @@ def simulate(muster, *options):
 
 
 @pytest.mark.soak
+@pytest.mark.needs("posix_spawn")  # which the player of the agents starts the leader with
 @pytest.mark.parametrize(
     "more", [[], ["--encrypted"], ["--by-arrival"]], ids=["plain", "encrypted", "by arrival"]
 )
