@@ -4,9 +4,14 @@ Under QEMU a clone that shares memory is a fork. So what a worker's process coul
 became the worker is not seen in the agent's memory: it reads as a worker that ended with 127.
 """
 
+import contextlib
 import signal
+import socket
 
 import pytest
+
+from support.deadlines import wait_until
+from support.gang import LOOPBACK
 
 TOKEN = "a secret of at least 16 bytes"
 
@@ -103,9 +108,10 @@ def test_agents_with_a_token_form_a_gang(gang, arm, agents):
 def test_an_agent_with_another_token_is_not_admitted(gang, arm, leader):
     ours, its = ({}, arm) if leader == "native" else (arm, {})
     gang.start(0, env={"MUSTER_TOKEN": TOKEN}, **ours)
+    wait_until(lambda: somebody_listens_at(gang.port), "the leader to listen")
 
     stranger = gang.start(
-        1, "--gang-timeout=1", name="stranger", env={"MUSTER_TOKEN": TOKEN + "!"}, **its
+        1, "--gang-timeout=2", name="stranger", env={"MUSTER_TOKEN": TOKEN + "!"}, **its
     )
 
     assert stranger.end() == 75
@@ -114,3 +120,9 @@ def test_an_agent_with_another_token_is_not_admitted(gang, arm, leader):
     gang.wait_for_start(workers=2)
     gang.witnesses.end_all(2)
     assert [gang.jobs[node].end() for node in range(2)] == [0, 0]
+
+
+def somebody_listens_at(port):
+    with contextlib.suppress(ConnectionRefusedError), socket.create_connection((LOOPBACK, port), 10):
+        return True
+    return False

@@ -9,8 +9,8 @@ import pytest
 
 def read(*command):
     return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=60, check=True
-    ).stdout
+        [str(word) for word in command], capture_output=True, timeout=60, check=True
+    ).stdout.decode(errors="replace")  # a debug link ends with a checksum
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +44,22 @@ def test_what_debuggers_want_to_know_is_beside_it(build):
 
 def build_id(file):
     return re.search(r"Build ID: (\w+)", read("readelf", "--notes", file)).group(1)
+
+
+def test_all_that_was_linked_in_is_of_the_sysroot_and_of_a_package_in_it(build):
+    """The cross compiler has a C library of its own, which gets no security updates."""
+    cache = (build / "CMakeCache.txt").read_text()
+    sysroot = re.search(r"^CMAKE_SYSROOT:\w+=(.+)$", cache, re.MULTILINE).group(1)
+    rule = (build / "muster.link.d").read_text().partition(":")[2].partition("\n\n")[0]
+    linked = [file for file in rule.replace("\\\n", " ").split() if file.startswith("/")]
+    notes = f"--admindir={sysroot}/var/lib/dpkg"
+
+    assert [file for file in linked if not file.startswith(f"{sysroot}/usr/lib/")] == []
+    paths = [file.removeprefix(sysroot) for file in linked]
+    answers = read("dpkg-query", notes, "--search", *paths).splitlines()
+    owners = {path: package for package, path in (answer.split(": ") for answer in answers)}
+    assert sorted(owners) == sorted(set(paths))
+    assert owners["/usr/lib/aarch64-linux-gnu/libc.a"] == "libc6-dev:arm64"
 
 
 def test_nothing_of_this_machine_and_no_path_of_it_is_in_the_program(build):

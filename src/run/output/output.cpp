@@ -109,7 +109,8 @@ Output::ReadResult Output::read_once(Stream& stream) {
     // A full pipe means that the worker waits for us: fewer, larger reads from here on.
     stream.has_large_pipe = true;
     const auto wanted = static_cast<ssize_t>(kLargePipesBytes / streams_.size());
-    if (wanted > kUsualPipe) {
+    // Where pages have 64 KiB it may be larger already.
+    if (wanted > ::fcntl(stream.pipe.native_handle(), F_GETPIPE_SZ)) {
       (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, static_cast<int>(wanted));
     }
   }
