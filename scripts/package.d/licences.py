@@ -15,10 +15,8 @@ LONGEST = 1_000_000  # characters of a copyright file
 # By source package, for what of it is in the program. A new one needs a look at its copyright file, and a line.
 NAMES = {
     "boost1.81": "BSL-1.0",
-    "cross-toolchain-base": "LGPL-2.1-or-later",
     "fmtlib": "MIT",
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
-    "gcc-12-cross": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
     "linux": "GPL-2.0-only WITH Linux-syscall-note",
     "openssl": "Apache-2.0",

@@ -71,6 +71,9 @@ def main():
     deb.write(release, parts)
     for path in sorted(release.output.iterdir()):
         print(f"   {path.stat().st_size:>9} {path.relative_to(ROOT)}")
+    if release.build.sysroot is None:  # one is as new as its mirror
+        for name, version, newer in origins.outdated(packages):
+            print(f"   {name} {version} is linked in, and apt knows {newer}: a release wants that")
 
 
 if __name__ == "__main__":

@@ -116,3 +116,16 @@ def describe(query, owner, sysroot):
     form = "${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}"
     fields = output_of(*query, "--show", f"--showformat={form}", owner).split("\t")
     return Package(*fields, copyright=sysroot / "usr/share/doc" / fields[0] / "copyright")
+
+
+def outdated(packages):
+    """Those of this machine's packages that apt knows a newer version of: [(name, version, newer)]."""
+    shown = subprocess.run(
+        ["apt-cache", "policy", *(package.name for package in packages)],
+        text=True,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    ).stdout
+    known = re.findall(r"^(\S+):\n  Installed: (\S+)\n  Candidate: (\S+)", shown, re.MULTILINE)
+    return [(name, version, newer) for name, version, newer in known if version != newer]
