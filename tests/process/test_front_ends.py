@@ -30,14 +30,15 @@ LINKS = (
 
 @pytest.fixture(autouse=True)
 def links(tmp_path):
+    (tmp_path / "links").mkdir()
     for name in LINKS:
-        (tmp_path / name).symlink_to(binary())
+        (tmp_path / "links" / name).symlink_to(binary())
 
 
 def under(name):
-    """Runs muster through a symlink of this name in the test's folder."""
+    """Runs muster through a symlink of this name."""
     assert name in LINKS
-    return {"program": f"./{name}"}
+    return {"program": f"./links/{name}"}
 
 
 # --- Names ---------------------------------------------------------------------------------------
