@@ -5,6 +5,8 @@ import socket
 
 import pytest
 
+from support.deadlines import LONG
+
 LEADER = "leader-0.llm"
 # What images have there. Of the libraries that these name, those of nis, db and
 # mymachines are not installed in this Debian 11.
@@ -49,10 +51,10 @@ def place(image):
 def meet(images, programs, port, hosts):
     """Two agents, one on each host, that meet at this name."""
 
-    def run(places, name):
+    def run(places, name, seconds=LONG):
         arounds = [hosts.command("exec", str(node)) for node in (0, 1)]
         jobs = images.start_gang(places, name, port, programs.worker("print_rank"), arounds=arounds)
-        assert [job.end() for job in jobs] == [0, 0], "\n".join(job.words() for job in jobs)
+        assert [job.end(seconds) for job in jobs] == [0, 0], "\n".join(job.words() for job in jobs)
         return jobs
 
     return run
@@ -132,6 +134,15 @@ def test_a_name_with_six_hundred_addresses(place, meet, name_server, hosts):
     server = name_server(*(f"{number} many.llm.svc.cluster.local" for number in numbers))
 
     meet([place(server), place(server)], "many")
+
+
+def test_a_name_is_found_behind_a_dead_name_server_however_long_it_takes(place, meet, name_server, hosts):
+    """Three seconds for each search domain, and for the name itself: more than one attempt to reach the leader has."""
+    hosts.network.drop_port(1, 53, "udp")
+    server = name_server(f"{hosts.address(0)} leader-0.outside.example")
+    more = f"nameserver {server}\n{KUBERNETES}options timeout:3\n"
+
+    meet([place(hosts.address(1), more), place(hosts.address(1), more)], "leader-0.outside.example", seconds=30)
 
 
 def test_a_name_server_that_never_answers_holds_nothing_up(place, look_for, hosts):

@@ -1,8 +1,6 @@
 // One attempt to connect: the name, then each address, every wait with a limit.
 #include "dialer.hpp"
 
-#include "resolver.hpp"
-
 #include <muster/base/unique_fd.hpp>
 
 #include <boost/asio/steady_timer.hpp>
@@ -75,9 +73,9 @@ DialFailure describe_dial_failure(const error_code& error,
 /// Lives until it has called back or is cancelled.
 class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
  public:
-  Attempt(boost::asio::io_context& io, DialLimits limits, Callback callback)
+  Attempt(boost::asio::io_context& io, DialLimits limits, Resolver& resolver, Callback callback)
       : limits_(limits),
-        resolver_(io),
+        resolver_(resolver),
         socket_(io),
         timer_(io),
         deadline_(Clock::now() + limits.whole),
@@ -88,8 +86,8 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
     port_ = port;
     timer_.expires_at(deadline_);
     timer_.async_wait([self = shared_from_this()](const error_code& error) {
-      if (!error && self->addresses_.empty()) {
-        self->resolver_.cancel();
+      if (!error && self->callback_ && self->addresses_.empty()) {
+        self->resolver_.leave();
         self->fail_for_the_name("no answer within " + seconds(self->limits_.whole));
       }
     });
@@ -106,12 +104,12 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
 
   void cancel() {
     callback_ = nullptr;
+    resolver_.leave();
     stop();
   }
 
  private:
   void stop() {
-    resolver_.cancel();
     timer_.cancel();
     error_code ignored;  // nothing was written
     socket_.close(ignored);
@@ -208,7 +206,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
   }
 
   DialLimits limits_;
-  Resolver resolver_;
+  Resolver& resolver_;  ///< gone when there is no callback any more
   tcp::socket socket_;
   boost::asio::steady_timer timer_;
   Clock::time_point deadline_;
@@ -223,7 +221,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
 
 void Dialer::dial(const std::string& host, std::uint16_t port, Callback callback) {
   cancel();
-  attempt_ = std::make_shared<Attempt>(io_, limits_, std::move(callback));
+  attempt_ = std::make_shared<Attempt>(io_, limits_, resolver_, std::move(callback));
   attempt_->start(host, port);
 }
 

@@ -2,6 +2,8 @@
 
 // From an agent to its leader: one attempt to connect.
 
+#include "resolver.hpp"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/result.hpp>
@@ -32,14 +34,15 @@ struct DialLimits {
   std::chrono::milliseconds whole{10'000};  ///< name and all addresses
 };
 
-/// Resolves the name anew and tries each of its addresses, one after the other. Of several failures
+/// Resolves the name anew, unless the last attempt was over before that was done, and tries each of its addresses, one after the other. Of several failures
 /// the most telling one is reported.
 class Dialer {
  public:
   using Callback =
       std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;
 
-  explicit Dialer(boost::asio::io_context& io, DialLimits limits = {}) : io_(io), limits_(limits) {}
+  explicit Dialer(boost::asio::io_context& io, DialLimits limits = {})
+      : io_(io), limits_(limits), resolver_(io) {}
   ~Dialer() { cancel(); }  // NOLINT(bugprone-exception-escape): only for want of memory
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
@@ -54,6 +57,8 @@ class Dialer {
 
   boost::asio::io_context& io_;
   DialLimits limits_;
+  Resolver
+      resolver_;  ///< a look-up may take longer than an attempt, and the next one goes on with it
   std::shared_ptr<Attempt> attempt_;
 };
 

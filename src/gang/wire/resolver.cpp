@@ -162,6 +162,24 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
     }
   }
 
+  void leave() {
+    is_left_ = is_left_ || callback_ != nullptr;
+    callback_ = nullptr;
+  }
+
+  /// False unless it was left, and is of this name.
+  bool take_up(const std::string& host, Callback& callback) {
+    if (!is_left_ || !question_ || question_->host != host) {
+      return false;
+    }
+    is_left_ = false;
+    callback_ = std::move(callback);
+    if (is_over_) {
+      finish_soon(result_of(*question_));
+    }
+    return true;
+  }
+
   void cancel() {
     callback_ = nullptr;
     error_code ignored;  // only a number is lost
@@ -187,7 +205,7 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
     done_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                      [self = shared_from_this()](const error_code& aborted) {
                        if (!aborted && self->question_->is_answered) {
-                         self->finish(result_of(*self->question_));
+                         self->on_answer();
                        }
                      });
     if (!start_thread(question_) && without_thread == WithoutThread::Wait) {
@@ -195,6 +213,13 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
       answer(*question_);  // makes the eventfd readable, so the loop calls back
     }
     return 0;
+  }
+
+  void on_answer() {
+    is_over_ = true;
+    if (callback_) {
+      finish(result_of(*question_));
+    }
   }
 
   void finish_soon(Result<Addresses> result) {
@@ -213,12 +238,23 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
   boost::asio::posix::stream_descriptor done_;
   Callback callback_;
   std::shared_ptr<Question> question_;
+  bool is_left_ = false;
+  bool is_over_ = false;
 };
 
 void Resolver::resolve(const std::string& host, Callback callback, WithoutThread without_thread) {
+  if (lookup_ && lookup_->take_up(host, callback)) {
+    return;
+  }
   cancel();
   lookup_ = std::make_shared<Lookup>(io_, std::move(callback));
   lookup_->start(host, without_thread);
+}
+
+void Resolver::leave() {
+  if (lookup_) {
+    lookup_->leave();
+  }
 }
 
 void Resolver::cancel() {

@@ -32,7 +32,8 @@ class Resolver {
   Resolver& operator=(const Resolver&) = delete;
 
   /// Calls back once, never from within this call. The addresses are each there once and at least
-  /// one; an error is a few words, such as "no such name". A look-up that is under way is cancelled.
+  /// one; an error is a few words, such as "no such name". A look-up that is under way
+  /// is cancelled, unless it was left and is of the same name.
   void resolve(const std::string& host, Callback callback) {
     resolve(host, std::move(callback), WithoutThread::Wait);
   }
@@ -41,6 +42,10 @@ class Resolver {
   void resolve_aside(const std::string& host, Callback callback) {
     resolve(host, std::move(callback), WithoutThread::Forget);
   }
+
+  /// The callback is not called any more, but the look-up goes on: the next `resolve` of the same name has what
+  /// it finds. Dead name servers and search domains together may take longer than anybody waits at once.
+  void leave();
 
   void cancel();
 

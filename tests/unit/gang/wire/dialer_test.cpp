@@ -81,6 +81,27 @@ TEST_F(DialerTest, SaysWhyANameDoesNotResolve) {
             "name 'no such host' does not resolve (no such name in /etc/hosts or DNS)");
 }
 
+TEST_F(DialerTest, GoesOnWithALookUpThatWasLeft) {
+  for (const bool is_over : {false, true}) {
+    int heard_by_the_first = 0;
+    std::optional<Result<Resolver::Addresses>> heard;
+    Resolver resolver(io_);
+    resolver.resolve("localhost", [&](const auto&) { ++heard_by_the_first; });
+    resolver.leave();
+    resolver.leave();  // once more changes nothing
+    if (is_over) {
+      io_.restart();
+      io_.run();  // its answer comes while nobody listens
+    }
+    resolver.resolve("localhost", [&](auto found) { heard = std::move(found); });
+    io_.restart();
+    io_.run();
+    EXPECT_EQ(heard_by_the_first, 0);
+    ASSERT_TRUE(heard);
+    EXPECT_TRUE(*heard) << heard->error().message;
+  }
+}
+
 TEST_F(DialerTest, ForgetsACancelledLookUp) {
   bool was_called = false;
   {
