@@ -20,6 +20,7 @@ WITHOUT_MESSAGES = (
     "rendezvous_keys.cpp",
     "table.cpp",
     "texts.cpp",
+    "version.cpp",
 )
 
 # Texts of several words that are no part of a message that wants an explanation.
