@@ -24,7 +24,7 @@ _MISSING = {
     "": set(),
     "linux-4.18": {"pidfds"},
     "old-docker": {"pidfds", "threads", "posix_spawn", "memory policies", "namespaces"},
-    "gvisor": {"pidfds", "adoption"},
+    "gvisor": {"pidfds"},
 }
 
 

@@ -6,8 +6,8 @@
 // old-docker  Docker before 20.10 with libseccomp 2.4: EPERM for what the profile does not name, which is
 //             each newer call, and for what it allows only with a capability that containers lack.
 //             Source: profiles/seccomp/default.json of moby 19.03
-// gvisor      gVisor before it had pidfds: ENOSYS, and what it answers otherwise (no subreaper).
-//             Source: pkg/sentry/syscalls/linux/linux64.go and sys_prctl.go
+// gvisor      gVisor before it had pidfds: ENOSYS, and what it answers otherwise. An older one has no
+//             subreapers either: as `prctl`. Source: pkg/sentry/syscalls/linux/linux64.go
 //
 // or one kind of call, mostly with EPERM: mempolicy, affinity, prctl, death-signal, pidfd-signals, limits,
 // inotify, and threads with EAGAIN, as at a limit of processes.
@@ -162,7 +162,6 @@ static void gvisor(void) {
   REFUSE_ALL(forbidden, EPERM);
   refuse(SYS_perf_event_open, ENODEV);
   refuse_argument(SYS_waitid, 0, BPF_JEQ, kWaitForPidfd, EINVAL);
-  refuse_argument(SYS_prctl, 0, BPF_JEQ, PR_SET_CHILD_SUBREAPER, EINVAL);
 }
 
 static void mempolicy(void) {
