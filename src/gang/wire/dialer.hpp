@@ -34,8 +34,8 @@ struct DialLimits {
   std::chrono::milliseconds whole{10'000};  ///< name and all addresses
 };
 
-/// Resolves the name anew, unless the last attempt was over before that was done, and tries each of its addresses, one after the other. Of several failures
-/// the most telling one is reported.
+/// Resolves the name anew, unless the look-up of the last attempt is still under way, and tries each of
+/// its addresses, one after the other. Of several failures the most telling one is reported.
 class Dialer {
  public:
   using Callback =
@@ -57,8 +57,7 @@ class Dialer {
 
   boost::asio::io_context& io_;
   DialLimits limits_;
-  Resolver
-      resolver_;  ///< a look-up may take longer than an attempt, and the next one goes on with it
+  Resolver resolver_;  ///< its look-up may outlive an attempt
   std::shared_ptr<Attempt> attempt_;
 };
 
