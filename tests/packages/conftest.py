@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import tarfile
@@ -39,6 +40,20 @@ class Packages:
         return self.one("*.cdx.json")
 
     @property
+    def architecture(self):
+        return re.search(r"-linux-(\w+)\.cdx\.json", self.bill.name)[1]
+
+    @property
+    def program(self):
+        return self.folder.parent / "muster"
+
+    def run_program(self, *arguments):
+        """What the program prints; by QEMU where it is not this machine's."""
+        is_foreign = self.architecture != platform.machine()
+        emulator = [f"qemu-{self.architecture}-static"] if is_foreign else []
+        return subprocess.check_output([*emulator, self.program, *arguments], text=True)
+
+    @property
     def version(self):
         return re.search(r"project\(muster VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
@@ -71,9 +86,19 @@ def files_in(archive):
         }
 
 
+# The first is this machine's; the others are of other architectures, and looked at only.
+FOLDERS = [pathlib.Path(folder) for folder in os.environ["PACKAGES"].split(":")]
+
+
+@pytest.fixture(scope="session", params=FOLDERS, ids=lambda folder: folder.parent.name)
+def packages(request):
+    return Packages(request.param)
+
+
 @pytest.fixture(scope="session")
-def packages():
-    return Packages(pathlib.Path(os.environ["PACKAGES"]))
+def native():
+    """The packages that can be installed here."""
+    return Packages(FOLDERS[0])
 
 
 @pytest.fixture(scope="session")

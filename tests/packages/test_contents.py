@@ -37,7 +37,7 @@ def licences_in(files):
 
 @pytest.fixture(scope="module")
 def program(packages):
-    return (packages.folder.parent / "muster").read_bytes()
+    return packages.program.read_bytes()
 
 
 def test_the_wheel_holds_program_pages_licences_and_bill(packages, program):
@@ -81,7 +81,8 @@ def test_the_package_holds_program_pages_licences_and_bill(packages, program):
 
 def test_the_package_depends_on_nothing(packages):
     fields = "\n" + subprocess.check_output(["dpkg-deb", "--field", packages.deb], text=True)
-    assert "\nArchitecture: amd64\n" in fields
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[packages.architecture]
+    assert f"\nArchitecture: {architecture}\n" in fields
     assert "Depends" not in fields
     assert "\nDescription: starts and watches the processes of distributed training jobs\n" in fields
 
@@ -136,7 +137,7 @@ class TestBillOfMaterials:
         subprocess.run([tools / "python", "-c", check, packages.bill], check=True)
 
     def test_what_the_program_says_of_itself_is_in_it(self, packages):
-        said = subprocess.check_output([packages.folder.parent / "muster", "--version", "--verbose"], text=True)
+        said = packages.run_program("--version", "--verbose")
         named = set(re.findall(r"\(Debian package (\S+) (\S+)\)", said))
         assert named
         assert named <= {(one["name"], one["version"]) for one in packages.components()}
@@ -146,7 +147,7 @@ def test_the_tag_is_what_auditwheel_finds(packages, tools):
     shown = subprocess.run([tools / "auditwheel", "show", packages.wheel], text=True, capture_output=True, check=False)
     said = " ".join((shown.stdout + shown.stderr).split())
     assert shown.returncode == 0, said
-    oldest = re.search(r'platform tag: "manylinux_2_(\d+)_x86_64"', said)
+    oldest = re.search(rf'platform tag: "manylinux_2_(\d+)_{packages.architecture}"', said)
     assert oldest, said
     assert int(oldest[1]) <= 17  # what the file's name says
     assert "requires no external shared libraries" in said

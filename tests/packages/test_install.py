@@ -18,7 +18,7 @@ def files_below(folder):
     return {path.relative_to(folder) for path in pathlib.Path(folder).rglob("*") if path.is_file()}
 
 
-def test_the_wheel_in_a_virtual_environment(packages, tmp_path):
+def test_the_wheel_in_a_virtual_environment(native, tmp_path):
     venv = tmp_path / "venv"
     subprocess.run(["/usr/bin/python3", "-m", "venv", venv], check=True)
     environment = {"PATH": f"{venv}/bin:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -29,7 +29,7 @@ def test_the_wheel_in_a_virtual_environment(packages, tmp_path):
         ).stdout
 
     before = files_below(venv)
-    run("pip", "install", "--no-index", "--disable-pip-version-check", packages.wheel)
+    run("pip", "install", "--no-index", "--disable-pip-version-check", native.wheel)
     assert_two_workers(run("sh", "-c", JOB))
     assert (venv / "share/man/man1/muster.1").read_text().startswith(".TH MUSTER 1")
     assert run("sh", "-c", "command -v muster").strip() == f"{venv}/bin/muster"
@@ -37,7 +37,7 @@ def test_the_wheel_in_a_virtual_environment(packages, tmp_path):
     assert files_below(venv) == before
 
 
-def test_the_wheel_in_debian_11(packages, debian11):
+def test_the_wheel_in_debian_11(native, debian11):
     output = debian11(
         f"""
         {LISTING} >/mnt/before
@@ -48,13 +48,13 @@ def test_the_wheel_in_debian_11(packages, debian11):
         {LISTING} >/mnt/after
         diff /mnt/before /mnt/after
         """,
-        packages.folder,
+        native.folder,
     )
     assert_two_workers(output)
     assert ".TH MUSTER 1" in output
 
 
-def test_the_package_in_debian_11(packages, debian11):
+def test_the_package_in_debian_11(native, debian11):
     output = debian11(
         f"""
         {LISTING} >/mnt/before
@@ -67,11 +67,11 @@ def test_the_package_in_debian_11(packages, debian11):
         diff /mnt/before /mnt/after
         ! dpkg-query --show muster
         """,
-        packages.folder,
+        native.folder,
     )
     assert_two_workers(output)
 
 
-def test_the_archive_in_debian_11(packages, debian11):
-    output = debian11(f"tar -xzf /packages/*.tar.gz -C /usr/local --strip-components 1; {JOB}", packages.folder)
+def test_the_archive_in_debian_11(native, debian11):
+    output = debian11(f"tar -xzf /packages/*.tar.gz -C /usr/local --strip-components 1; {JOB}", native.folder)
     assert_two_workers(output)
