@@ -22,8 +22,12 @@ class Seeking {
   void on_dial();
   /// What there is to say about a dial that failed, or a link that was lost. The next dial is timed.
   [[nodiscard]] std::optional<Mention> on_failure(const std::string& why, Instant now);
-  /// Somebody took the connection, and that is all.
-  void on_silence() { last_failure_ = "somebody took the connection and does not answer"; }
+  /// Somebody took the connection, and that is all. What was found out before stays known: the end may come
+  /// in the middle of one more attempt.
+  void on_silence() {
+    last_failure_ += std::string(last_failure_.empty() ? "" : "; at last ") +
+                     "somebody took the connection and does not answer";
+  }
 
   [[nodiscard]] bool is_dial_due(Instant now) const { return dial_at_ && now >= *dial_at_; }
   [[nodiscard]] bool is_in_vain(Instant now) const { return now >= deadline_; }
