@@ -65,13 +65,13 @@ void choose_name_services() {
 }
 
 /// For the calling thread's next look-up: one second for each name server, one try, no TCP, whose
-/// connecting has no limit. Read anew, since settings of one's own are not read again when resolv.conf
-/// changes.
+/// connecting has no limit. resolv.conf is read anew here, and not by the look-up itself (RES_NORELOAD), which
+/// would forget these settings.
 void bound_lookup() {
   if (::res_init() == 0) {
     _res.retrans = 1;
     _res.retry = 1;
-    _res.options |= RES_IGNTC;
+    _res.options |= RES_IGNTC | RES_NORELOAD;
   }
 }
 
