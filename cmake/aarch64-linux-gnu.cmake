@@ -19,13 +19,13 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(gcc_of_sysroot ${CMAKE_SYSROOT}/usr/lib/gcc/aarch64-linux-gnu/12)
 string(JOIN " " CMAKE_CXX_FLAGS_INIT
   "-nostdinc -nostdinc++"
-  "-isystem ${CMAKE_SYSROOT}/usr/include/c++/12"
-  "-isystem ${CMAKE_SYSROOT}/usr/include/aarch64-linux-gnu/c++/12"
-  "-isystem ${gcc_of_sysroot}/include"
-  "-isystem ${CMAKE_SYSROOT}/usr/include/aarch64-linux-gnu"
-  "-isystem ${CMAKE_SYSROOT}/usr/include"
+  "-isystem \"${CMAKE_SYSROOT}/usr/include/c++/12\""
+  "-isystem \"${CMAKE_SYSROOT}/usr/include/aarch64-linux-gnu/c++/12\""
+  "-isystem \"${gcc_of_sysroot}/include\""
+  "-isystem \"${CMAKE_SYSROOT}/usr/include/aarch64-linux-gnu\""
+  "-isystem \"${CMAKE_SYSROOT}/usr/include\""
   # Paths in the debug information are those of a machine that has the packages installed.
-  "-ffile-prefix-map=${CMAKE_SYSROOT}=")
+  "\"-ffile-prefix-map=${CMAKE_SYSROOT}=\"")
 string(JOIN " " CMAKE_EXE_LINKER_FLAGS_INIT
-  "-B${gcc_of_sysroot} -B${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu"
-  "-L${gcc_of_sysroot} -L${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu")
+  "\"-B${gcc_of_sysroot}\" \"-B${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu\""
+  "\"-L${gcc_of_sysroot}\" \"-L${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu\"")

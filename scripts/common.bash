@@ -22,8 +22,19 @@ print_help() {
 # The cores that may be used: not all of the machine's in a container.
 cores() { nproc; }
 
-# The commit that is checked out, or nothing where git knows none. What was changed since is no part of it.
-commit() { git -C "$root" describe --always --exclude '*' --abbrev=40 --dirty=' with changes' 2>/dev/null || true; }
+# The commit that is checked out, or nothing where git knows none: in an exported tree, also when that lies inside
+# another repository. What was changed since is no part of it.
+commit() {
+  [[ $(git -C "$root" rev-parse --show-toplevel 2>/dev/null) == "$root" ]] || return 0
+  git -C "$root" describe --always --exclude '*' --abbrev=40 --dirty=' with changes' 2>/dev/null || true
+}
+
+# What is kept between runs is below this folder.
+cache_folder() {
+  local cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+  [[ -n $cache ]] || die "neither HOME nor XDG_CACHE_HOME says where to keep what is made once"
+  echo "$cache/muster"
+}
 
 # The compiler cache, as an argument for cmake. What is compiled in one clone is found by another at
 # another path: paths below the root count as relative ones, and precompiled headers by their content.

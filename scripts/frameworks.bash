@@ -10,7 +10,7 @@ readonly venv_python=/usr/bin/python3
 venv_of() {
   local requirements=$root/requirements/$1.txt home hash venv
   [[ -r $requirements ]] || die "there is no $requirements"
-  home=${XDG_CACHE_HOME:-$HOME/.cache}/muster/venvs
+  home=$(cache_folder)/venvs
   hash=$({ cat "$requirements"; "$venv_python" --version; } | sha256sum | cut -c 1-16)
   venv=$home/$1-$hash
   (

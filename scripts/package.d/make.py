@@ -42,7 +42,7 @@ def read_release(arguments):
         summary=project[2],
         date=int(os.environ["SOURCE_DATE_EPOCH"]),
         distribution=distribution(),
-        output=folder / "packages",
+        output=folder / "packages.making",
     )
 
 
@@ -69,11 +69,17 @@ def main():
     archive.write(release, parts)
     wheels.write(release, parts, (ROOT / "README.md").read_text())
     deb.write(release, parts)
-    for path in sorted(release.output.iterdir()):
+    # Under their name there are all packages of one program, or none.
+    packages_folder = release.output.with_name("packages")
+    shutil.rmtree(packages_folder, ignore_errors=True)
+    release.output.rename(packages_folder)
+    for path in sorted(packages_folder.iterdir()):
         print(f"   {path.stat().st_size:>9} {path.relative_to(ROOT)}")
     if release.build.sysroot is None:  # one is as new as its mirror
+        lists = origins.date_of_lists()
         for name, version, newer in origins.outdated(packages):
             print(f"   {name} {version} is linked in, and apt knows {newer}: a release wants that")
+        print(f"   compared with the package lists of {lists or 'nobody: apt has none, apt-get update fetches them'}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -116,6 +117,12 @@ def describe(query, owner, sysroot):
     form = "${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}"
     fields = output_of(*query, "--show", f"--showformat={form}", owner).split("\t")
     return Package(*fields, copyright=sysroot / "usr/share/doc" / fields[0] / "copyright")
+
+
+def date_of_lists():
+    """The day of the newest package lists of this machine's apt, or None where it has none."""
+    times = [path.stat().st_mtime for path in pathlib.Path("/var/lib/apt/lists").glob("*_Packages*")]
+    return time.strftime("%F", time.gmtime(max(times))) if times else None
 
 
 def outdated(packages):

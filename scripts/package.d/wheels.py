@@ -20,7 +20,7 @@ Keywords: distributed,training,launcher,torchrun,msrun
 Classifier: Environment :: Console
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: System :: Distributed Computing
-Requires-Python: >=3.6
+Requires-Python: >=3.7
 Description-Content-Type: text/markdown
 
 {description}"""
