@@ -1,6 +1,7 @@
 """A started launcher and its own processes, as /proc shows them."""
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import time
 from contenders import environment
 
 WORKER = "/bin/sleep"
+LAUNCHERS = set()  # the pids of those that run
 
 
 class Started:
@@ -28,22 +30,20 @@ class Started:
             start_new_session=True,
         )
         self.workers = []
+        LAUNCHERS.add(self.process.pid)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        everything = [*self.own(), *self.workers]
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        for pid in everything:  # what a launcher leaves behind must not disturb the next one
-            if program_of(pid) is not None and is_worker(pid):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        LAUNCHERS.remove(self.process.pid)
+        kill_orphans()
 
     def wait_for_workers(self):
         """True once every worker runs its program; false if the launcher ended or took too long."""
@@ -78,19 +78,41 @@ def run_measured(command, limit):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.communicate()
+        kill_orphans()
         return f"did not end within {limit} s"
     said = [line for line in err.splitlines() if line.strip(" -*")]
     return {**json.loads(out), "last_line": said[-1][:100] if said else ""}
 
 
-def descendants(root):
-    """The pids of a process and of all below it."""
+def adopt_orphans():
+    """What a launcher leaves behind becomes a child of this process, so that it can be found."""
+    pr_set_child_subreaper = 36  # linux/prctl.h
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+
+
+def kill_orphans():
+    """Ends what launchers have left behind: a thousand sleepers would disturb the next one, and all that comes
+    after. It is what has become our child; launchers that still run stay."""
+    while orphans := [pid for pid in children_of_all().get(os.getpid(), []) if pid not in LAUNCHERS]:
+        for pid in orphans:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)  # its own children are ours then
+
+
+def children_of_all():
+    """{pid: pids of its children}."""
     children = {}
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 children.setdefault(int(fields[1]), []).append(int(entry.name))
+    return children
+
+
+def descendants(root):
+    """The pids of a process and of all below it."""
+    children = children_of_all()
     found = [root]
     for pid in found:  # grows while it is walked
         found += children.get(pid, [])
