@@ -7,14 +7,20 @@ import itertools
 import os
 import shutil
 import signal
+import sys
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from support import gang as gangs
 from support import processes
 from support.muster import Muster, is_sanitized
+from support.network import Network
 from support.terminal import Terminal
 from support.workers import Workers
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "hosts"))
 
 _TEST_SECONDS = 120
 _SOAK_SECONDS = 3600
@@ -114,3 +120,25 @@ def terminal(muster):
     yield open_terminal
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def port():
+    return gangs.free_port()
+
+
+@pytest.fixture(scope="session")
+def all_hosts(number_of_hosts):
+    """As many as the ring's conftest.py says."""
+    from hosts import Hosts  # here, so that only tests that use it need root
+
+    with Hosts(number_of_hosts) as hosts:
+        yield hosts
+
+
+@pytest.fixture
+def hosts(all_hosts, muster):
+    """Whatever a test does to their network is undone after it."""
+    all_hosts.network = Network(all_hosts)
+    yield all_hosts
+    all_hosts.network.heal()

@@ -1,16 +1,10 @@
 """What the tests of several agents are given."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from support import gang as gangs
-from support.network import Network
 from support.repetitions import soaking
 from support.witnesses import Witnesses
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hosts"))
 
 
 def pytest_collection_modifyitems(config, items):
@@ -23,25 +17,9 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=long)
 
 
-@pytest.fixture
-def port():
-    return gangs.free_port()
-
-
 @pytest.fixture(scope="session")
-def all_hosts():
-    from hosts import Hosts  # here, so that only tests that use it need root
-
-    with Hosts(4) as hosts:
-        yield hosts
-
-
-@pytest.fixture
-def hosts(all_hosts, muster):
-    """Four hosts. Whatever a test does to their network is undone after it."""
-    all_hosts.network = Network(all_hosts)
-    yield all_hosts
-    all_hosts.network.heal()
+def number_of_hosts():
+    return 4
 
 
 @pytest.fixture

@@ -1,17 +1,13 @@
 """What the tests in root folders of images are given."""
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 from image import Image, InImages, Programs, path_of_root
 
-from support import gang, processes
-from support.network import Network
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hosts"))
+from support import processes
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,24 +40,9 @@ def images(muster):
     return InImages(muster)
 
 
-@pytest.fixture
-def port():
-    return gang.free_port()
-
-
 @pytest.fixture(scope="session")
-def two_hosts():
-    from hosts import Hosts  # here, so that only tests that use it need root
-
-    with Hosts(2) as hosts:
-        yield hosts
-
-
-@pytest.fixture
-def hosts(two_hosts, muster):
-    two_hosts.network = Network(two_hosts)
-    yield two_hosts
-    two_hosts.network.heal()
+def number_of_hosts():
+    return 2
 
 
 @pytest.fixture
