@@ -65,8 +65,9 @@ constexpr auto kTable = std::to_array<Option>({
      '\0',
      "NAME",
      "Job",
-     "",  // see with_platforms
-     ""},
+     "Who describes the cluster: flags, single, or a platform by its name in docs/platforms.md. "
+     "Default: detected.",
+     ""},  // see with_platforms
     {"mode",
      '\0',
      "NAME",
@@ -323,31 +324,21 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
 });
 
 /// The platforms are listed by those who read them.
-auto with_platforms(const std::string& help, const std::string& choices) {
+auto with_platforms(const std::string& choices) {
   auto table = kTable;
   for (Option& option : table) {
     if (std::string_view(option.name) == "platform") {
-      option.help = help.c_str();
       option.choices = choices.c_str();
     }
   }
   return table;
 }
 
-/// "a, b or c".
-std::string join_alternatives(std::vector<std::string> names) {
-  const std::string last = names.back();
-  names.pop_back();
-  return join(names, ", ") + " or " + last;
-}
-
 }  // namespace
 
 OptionTable own_options() {
-  static const std::string help =
-      "Who describes the cluster: " + join_alternatives(platform_names()) + ". Default: detected.";
   static const std::string choices = join(platform_names(), " ");
-  static const auto table = with_platforms(help, choices);
+  static const auto table = with_platforms(choices);
   return {table, kNoOptions, kOtherNames};
 }
 
