@@ -21,8 +21,32 @@ Sourced<std::string> as_text(const HostList& hosts) {
 
 }  // namespace
 
+std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<std::string> words;
+  std::size_t begin = text.find_first_not_of(kBlanks);
+  while (begin != std::string_view::npos) {
+    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kBlanks, end);
+  }
+  return words;
+}
+
+std::vector<std::string> listed_words(std::string_view text) {
+  std::vector<std::string> listed;
+  for (const std::string& piece : split(text, ',')) {
+    const std::vector<std::string> words = words_of(piece);
+    if (words.empty()) {
+      listed.emplace_back();
+    }
+    listed.insert(listed.end(), words.begin(), words.end());
+  }
+  return listed;
+}
+
 Result<HostList> read_host_list(const Sourced<std::string>& text) {
-  const std::vector<std::string> hosts = split(text.value, ',');
+  const std::vector<std::string> hosts = listed_words(text.value);
   if (!are_host_names(hosts)) {
     return wrong_value({shortened(text.value), text.source}, "host names separated by commas");
   }

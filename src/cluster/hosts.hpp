@@ -8,13 +8,20 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
 
 using HostList = Sourced<std::vector<std::string>>;
 
-/// "a,b,c", as Volcano's svc plugin writes it.
+/// What blanks and line ends separate.
+[[nodiscard]] std::vector<std::string> words_of(std::string_view text);
+
+/// What commas, blanks and line ends separate; two commas have an empty text between them.
+[[nodiscard]] std::vector<std::string> listed_words(std::string_view text);
+
+/// "a,b,c" or "a b c", or a name on each line, as Volcano's svc plugin and others write it.
 [[nodiscard]] Result<HostList> read_host_list(const Sourced<std::string>& text);
 
 /// The host file that Volcano mounts for a task; empty when there is none.

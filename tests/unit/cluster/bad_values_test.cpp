@@ -1,6 +1,8 @@
 // Every number that a platform or a flag gives, in every wrong form.
 #include "cluster/snapshots.hpp"
 
+#include <muster/base/text.hpp>
+
 namespace muster {
 namespace {
 
@@ -231,6 +233,9 @@ TEST(DescribeCluster, RefusesNamesAndAddressesOfModelArtsThatCannotBe) {
                                     " " + value,
                                     value + "/",
                                     "[" + value + "]"}) {
+      if (name == "VC_WORKER_HOSTS" && trim(text) == value) {
+        continue;  // blanks separate the names of a list, and do not matter around it
+      }
       Texts variables = good;
       variables[name] = text;
       const std::string error = described(node_with(variables));
