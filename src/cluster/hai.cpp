@@ -23,23 +23,6 @@ bool is_this_host(const std::string& address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
-Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> own;
-  if (auto read = read_into(findings.node_rank, snapshot, "RANK", read_node_rank); !read) {
-    return read;
-  }
-  if (auto read = read_into(own, snapshot, "MARSV2_RANK", read_node_rank); !read) {
-    return read;
-  }
-  if (own && findings.node_rank && own->value != findings.node_rank->value) {
-    return contradiction(*findings.node_rank, *own, "both are the rank of this node");
-  }
-  if (!findings.node_rank) {
-    findings.node_rank = own;
-  }
-  return {};
-}
-
 Result<> read_master(Findings& findings, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> name;
   if (auto read = read_into(name, snapshot, "MASTER_ADDR", read_address); !read) {
@@ -73,7 +56,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_rank(findings, snapshot); !read) {
+  constexpr const char* kRank = "both are the rank of this node";
+  if (auto read = read_agreeing(
+          findings.node_rank, snapshot, {"RANK", "MARSV2_RANK"}, read_node_rank, kRank);
+      !read) {
     return read.error();
   }
   if (auto read = read_master(findings, snapshot); !read) {

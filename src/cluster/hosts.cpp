@@ -53,12 +53,33 @@ Result<HostList> read_host_list(const Sourced<std::string>& text) {
   return HostList{hosts, text.source};
 }
 
+std::string volcano_file(const std::string& task) {
+  return kVolcanoFolder + ("/" + task) + kHostFileEnding;
+}
+
+std::vector<std::string> volcano_tasks(const Snapshot& snapshot) {
+  const std::string start = kVolcanoFolder + std::string("/");
+  const std::size_t around = volcano_file("").size();
+  std::vector<std::string> tasks;
+  for (const auto& [path, text] : snapshot.files) {
+    if (path.starts_with(start) && path.ends_with(kHostFileEnding) && path.size() > around) {
+      tasks.push_back(path.substr(start.size(), path.size() - around));
+    }
+  }
+  return tasks;
+}
+
 Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const std::string& task) {
-  const auto hosts = snapshot.volcano_hosts.find(task);
-  if (hosts == snapshot.volcano_hosts.end()) {
+  const auto file = snapshot.files.find(volcano_file(task));
+  if (file == snapshot.files.end()) {
     return std::optional<HostList>();
   }
-  const HostList list{hosts->second, {SourceKind::File, "/etc/volcano/" + task + ".host"}};
+  HostList list{{}, {SourceKind::File, file->first}};
+  for (const std::string& line : split(file->second, '\n')) {
+    if (const std::string_view host = trim(line); !host.empty()) {
+      list.value.emplace_back(host);
+    }
+  }
   if (!are_host_names(list.value)) {
     return wrong_value(as_text(list), "one host name on each line");
   }

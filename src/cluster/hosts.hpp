@@ -24,6 +24,9 @@ using HostList = Sourced<std::vector<std::string>>;
 /// "a,b,c" or "a b c", or a name on each line, as Volcano's svc plugin and others write it.
 [[nodiscard]] Result<HostList> read_host_list(const Sourced<std::string>& text);
 
+/// The tasks whose host files Volcano mounts, by their names there.
+[[nodiscard]] std::vector<std::string> volcano_tasks(const Snapshot& snapshot);
+
 /// The host file that Volcano mounts for a task; empty when there is none.
 [[nodiscard]] Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot,
                                                              const std::string& task);

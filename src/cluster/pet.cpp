@@ -71,6 +71,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPet = {"pet", "PET_NNODES", find_sign, read_platform, /*may_lack_rank=*/true};
+const Platform kPet = {.name = "pet",
+                       .signs = "PET_NNODES",
+                       .find_sign = find_sign,
+                       .read = read_platform,
+                       .may_lack_rank = true};
 
 }  // namespace muster

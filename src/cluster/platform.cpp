@@ -94,15 +94,9 @@ Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {
 Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot,
                                                     std::initializer_list<const char*> names) {
   std::optional<Sourced<int>> index;
-  for (const char* const name : names) {
-    std::optional<Sourced<int>> given;
-    if (auto read = read_into(given, snapshot, name, read_node_rank); !read) {
-      return read.error();
-    }
-    if (index && given && index->value != given->value) {
-      return contradiction(*index, *given, "both are the index of this pod in its task");
-    }
-    index = index ? index : given;
+  constexpr const char* kWhy = "both are the index of this pod in its task";
+  if (auto read = read_agreeing(index, snapshot, names, read_node_rank, kWhy); !read) {
+    return read.error();
   }
   return index;
 }

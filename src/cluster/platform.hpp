@@ -6,6 +6,7 @@
 #include <muster/cluster/request.hpp>
 #include <muster/environment/snapshot.hpp>
 
+#include <chrono>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -14,6 +15,22 @@
 #include <vector>
 
 namespace muster {
+
+/// What the platform says of the one task that it started this process as, where it starts one process for
+/// each worker: `srun` with a task a GPU, `mpirun -np 16`. Then a "node" of the job is such a task.
+struct HostShare {
+  Sourced<int> local_rank;  ///< among the tasks on this host
+  Sourced<int> local_size;  ///< their number, 1 at least
+  std::optional<int> host_rank;
+  std::optional<int> hosts;
+};
+
+/// What else says something about a field, and why it is not believed.
+struct Lost {
+  std::string field;  ///< as in Decision
+  Sourced<std::string> seen;
+  std::string why;  ///< "MASTER_IP is the address that others can reach"
+};
 
 /// What one platform says. Each field is empty where it says nothing.
 struct Findings {
@@ -33,6 +50,11 @@ struct Findings {
   std::optional<Sourced<int>> master_port;
   std::optional<Sourced<std::vector<std::string>>> hosts;  ///< in order of node rank
   std::optional<Sourced<std::string>> job_id;
+  std::optional<Sourced<int>> restart_count;  ///< how often the platform has started the job again
+  /// What the platform itself leaves a job between TERM and KILL, by its document.
+  std::optional<Sourced<std::chrono::milliseconds>> grace;
+  std::optional<HostShare> share;  ///< empty: all of this host is ours
+  std::vector<Lost> lost;
   std::string secret_file;  ///< holds what all nodes of the job share and nobody else has
 };
 
@@ -43,6 +65,9 @@ struct Platform {
   /// The variable that gives it away here; empty when this is not the platform.
   std::optional<std::string> (*find_sign)(const Snapshot& snapshot);
   Result<Findings> (*read)(const Snapshot& snapshot);
+  /// Its variables that say how many there are, with '*' for any letters ("VC_*_NUM"): a job must not be
+  /// smaller than what they say, whoever describes it.
+  std::span<const char* const> counts = {};
   bool may_lack_rank = false;     ///< node ranks may go by order of arrival
   bool is_list_of_tasks = false;  ///< all of it is in the task lists, see tasks.hpp
 };
@@ -124,6 +149,15 @@ template <typename T>
   return read_into(field, sourced_variable(snapshot, name), reader);
 }
 
+/// The first of these variables that is set, read into `field`. All that are set must say the same:
+/// `why` they must ("both are the rank of this node").
+template <typename T>
+[[nodiscard]] Result<> read_agreeing(std::optional<Sourced<T>>& field,
+                                     const Snapshot& snapshot,
+                                     std::initializer_list<const char*> names,
+                                     Result<Sourced<T>> (*reader)(const Sourced<std::string>&),
+                                     std::string_view why);
+
 /// "A is 'x' but B is 'y': <why they cannot both be true>".
 [[nodiscard]] Error contradiction(const Sourced<std::string>& one,
                                   const Sourced<std::string>& other,
@@ -131,5 +165,24 @@ template <typename T>
 [[nodiscard]] Error contradiction(const Sourced<int>& one,
                                   const Sourced<int>& other,
                                   std::string_view why);
+
+template <typename T>
+Result<> read_agreeing(std::optional<Sourced<T>>& field,
+                       const Snapshot& snapshot,
+                       std::initializer_list<const char*> names,
+                       Result<Sourced<T>> (*reader)(const Sourced<std::string>&),
+                       std::string_view why) {
+  for (const char* const name : names) {
+    std::optional<Sourced<T>> given;
+    if (auto read = read_into(given, snapshot, name, reader); !read) {
+      return read;
+    }
+    if (field && given && field->value != given->value) {
+      return contradiction(*field, *given, why);
+    }
+    field = field ? field : given;
+  }
+  return {};
+}
 
 }  // namespace muster

@@ -125,12 +125,11 @@ Result<Findings> read_platform(const Snapshot& /*snapshot*/) {
 
 }  // namespace
 
-const Platform kTfjob = {"tfjob",
-                         "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
-                         find_sign,
-                         read_platform,
-                         /*may_lack_rank=*/false,
-                         /*is_list_of_tasks=*/true};
+const Platform kTfjob = {.name = "tfjob",
+                         .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
+                         .find_sign = find_sign,
+                         .read = read_platform,
+                         .is_list_of_tasks = true};
 
 Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles) {
   auto lists = read_list_variables(snapshot, roles);

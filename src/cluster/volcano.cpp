@@ -69,7 +69,7 @@ Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot&
 }
 
 Result<> read_host_files(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
-  for (const auto& [file, lines] : snapshot.volcano_hosts) {
+  for (const std::string& file : volcano_tasks(snapshot)) {
     const auto hosts = read_host_file(snapshot, file);
     if (!hosts) {
       return hosts.error();

@@ -1,22 +1,14 @@
 // Takes the snapshot. The only place in the program that reads variables from the process.
-#include <muster/base/text.hpp>
 #include <muster/environment/snapshot.hpp>
 
-#include <dirent.h>
 #include <limits.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
-#include <fstream>
-#include <memory>
 
 namespace muster {
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 std::map<std::string, std::string> read_variables() {
   std::map<std::string, std::string> variables;
@@ -28,36 +20,6 @@ std::map<std::string, std::string> read_variables() {
     }
   }
   return variables;
-}
-
-std::vector<std::string> read_host_lines(const std::string& path) {
-  std::vector<std::string> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (const std::string_view host = trim(line); !host.empty()) {
-      lines.emplace_back(host);
-    }
-  }
-  return lines;
-}
-
-/// Volcano's svc plugin mounts one file per task at this place.
-std::map<std::string, std::vector<std::string>> read_volcano_hosts() {
-  const std::string folder = "/etc/volcano";
-  constexpr std::string_view kEnding = ".host";
-  std::map<std::string, std::vector<std::string>> hosts;
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(folder.c_str()));
-  if (!directory) {
-    return hosts;
-  }
-  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT(concurrency-mt-unsafe)
-    const std::string_view name(entry->d_name);
-    if (name.size() > kEnding.size() && name.ends_with(kEnding)) {
-      hosts[std::string(name.substr(0, name.size() - kEnding.size()))] =
-          read_host_lines(folder + "/" + std::string(name));
-    }
-  }
-  return hosts;
 }
 
 /// Source: volcano.sh, job plugin "ssh" (pkg/controllers/job/plugins/ssh), its default place.
@@ -87,7 +49,7 @@ Snapshot take_snapshot() {
   }
   snapshot.devices = count_host_devices();
   snapshot.cores = count_allowed_cores();
-  snapshot.volcano_hosts = read_volcano_hosts();
+  snapshot.files = read_mounted_files(snapshot);
   snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
   return snapshot;
 }

@@ -34,7 +34,7 @@ Given read(std::string_view text) {
     if (name.starts_with("--")) {
       given.settings.set(name.substr(2), {value, from_flag(name)});
     } else if (name.starts_with('@')) {
-      given.snapshot.volcano_hosts[name.substr(1)].push_back(value);
+      given.snapshot.files[name.substr(1)] += value + "\n";
     } else {
       given.snapshot.variables[name] = value;
     }

@@ -62,17 +62,20 @@ Result<> read_devices(Snapshot& snapshot, const std::string& line) {
   return {};
 }
 
-/// "@worker llm-worker-0" is a line of the list of hosts that Volcano mounts for the task, "@worker" is
-/// an empty list; "@id_rsa" is a key.
+/// "@/etc/mpi/hostfile a slots=8" is a line of that file, "@/etc/mpi/hostfile" is an empty one. "@worker" is short
+/// for the list of hosts that Volcano mounts for a task; "@id_rsa" is a key.
 void read_mounted(Snapshot& snapshot, const std::string& line) {
   if (line == "@id_rsa") {
     snapshot.volcano_ssh_key = "/root/.ssh/id_rsa";
     return;
   }
   const std::size_t blank = line.find(' ');
-  auto& hosts = snapshot.volcano_hosts[line.substr(1, blank - 1)];
+  const std::string name = line.substr(1, blank - 1);
+  const bool is_path = name.starts_with('/');
+  std::string& text =
+      snapshot.files[is_path ? name : kVolcanoFolder + ("/" + name) + kHostFileEnding];
   if (blank != std::string::npos) {
-    hosts.push_back(line.substr(blank + 1));
+    text += line.substr(blank + 1) + "\n";
   }
 }
 

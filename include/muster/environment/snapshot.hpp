@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace muster {
 
@@ -29,8 +28,9 @@ struct Snapshot {
   std::string working_directory;
   HostDevices devices;
   AllowedCores cores;
-  /// Host lists that Volcano mounts: task name -> lines of /etc/volcano/<task>.host.
-  std::map<std::string, std::vector<std::string>> volcano_hosts;
+  /// What platforms mount for their jobs, or name by a variable: path -> text. A file that cannot be
+  /// read is not there.
+  std::map<std::string, std::string> files;
   /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
   /// secret that they share. Empty: there is none.
   std::string volcano_ssh_key;
@@ -40,8 +40,15 @@ struct Snapshot {
   [[nodiscard]] bool has(std::string_view name) const { return variable(name).has_value(); }
 };
 
+/// Volcano's svc plugin mounts a file "<task>.host" for each task of the job here.
+inline constexpr const char* kVolcanoFolder = "/etc/volcano";
+inline constexpr const char* kHostFileEnding = ".host";
+
 /// Reads the surroundings of this process.
 [[nodiscard]] Snapshot take_snapshot();
+
+/// The files that these surroundings have of those in `Snapshot::files`.
+[[nodiscard]] std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot);
 
 /// The one function that looks for accelerators on the host. No driver is opened.
 [[nodiscard]] HostDevices count_host_devices();
