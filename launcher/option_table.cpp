@@ -149,7 +149,7 @@ constexpr auto kTable = std::to_array<Option>({
      "PORT",
      "Several nodes",
      "Port on the leader where the agents meet. Default: --master-port, or if the workers have "
-     "that, --worker-port + 1."},
+     "that, the port above it."},
     {"gang-timeout",
      '\0',
      "SECONDS",

@@ -90,7 +90,8 @@ Result<Cluster> find_cluster(const Options& options,
                            mode.digest,
                            roles_to_be_given(mode),
                            options.job.success_roles,
-                           options.mode.template_file.has_value()});
+                           options.mode.template_file.has_value(),
+                           mode.takes_given_port});
 }
 
 }  // namespace

@@ -291,7 +291,7 @@ Result<Cluster> join(const Choice& choice,
                      const Findings& findings,
                      const Sourced<int>& slots,
                      const Asked& asked) {
-  const auto ports = choose_ports(findings, asked.request);
+  const auto ports = choose_ports(findings, asked.request, asked.mode);
   if (!ports) {
     return ports.error();
   }

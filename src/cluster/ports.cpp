@@ -1,5 +1,5 @@
 // Three ports: the rendezvous, which the platform or the user names; the one where the workers meet;
-// and the one where the agents meet, which is the rendezvous unless the workers were given that.
+// and the one where the agents meet, which is the rendezvous unless the workers have that.
 #include "ports.hpp"
 
 #include <limits>
@@ -15,6 +15,15 @@ void decide(Cluster& cluster, const char* field, const Port& port) {
   const Sourced<std::string> shown =
       port ? Sourced<std::string>{std::to_string(port->value), port->source} : kLatePort;
   cluster.decisions.push_back({field, shown.value, shown.source.name});
+}
+
+/// As the user says; else the rendezvous, for programs that read it where the platform says it.
+Port choose_worker_port(const Findings& findings,
+                        const ClusterRequest& request,
+                        const ModeFacts& mode) {
+  const Port& given = findings.master_port;
+  const bool is_taken = mode.takes_given_port && given && given->source.kind != SourceKind::Default;
+  return request.worker_port || !is_taken ? request.worker_port : given;
 }
 
 /// Beside the workers' port if that is where the agents would meet.
@@ -37,14 +46,16 @@ std::optional<std::uint16_t> number_of(const Port& port) {
 
 }  // namespace
 
-Result<Ports> choose_ports(const Findings& findings, const ClusterRequest& request) {
+Result<Ports> choose_ports(const Findings& findings,
+                           const ClusterRequest& request,
+                           const ModeFacts& mode) {
   const bool is_single = findings.nodes->value == 1;
-  const Port& worker = request.worker_port;
+  const Port worker = choose_worker_port(findings, request, mode);
   Ports ports;
   // One node has no other use for a rendezvous: it is where its workers meet.
   ports.rendezvous = is_single && !findings.master_port ? worker : findings.master_port;
   ports.workers = is_single && !worker ? ports.rendezvous : worker;
-  ports.is_worker_port_told = !is_single || worker.has_value();
+  ports.is_worker_port_told = !is_single || request.worker_port.has_value();
   if (is_single) {
     return ports;
   }

@@ -17,9 +17,11 @@ struct Ports {
   bool is_worker_port_told = true;  ///< it is not merely the rendezvous again
 };
 
-/// Decides them from what was found and what the user says. Fails when workers and agents would share
-/// one.
-[[nodiscard]] Result<Ports> choose_ports(const Findings& findings, const ClusterRequest& request);
+/// Decides them from what was found, what the user says and what the mode wants. Fails when workers
+/// and agents would share one.
+[[nodiscard]] Result<Ports> choose_ports(const Findings& findings,
+                                         const ClusterRequest& request,
+                                         const ModeFacts& mode);
 
 void add_ports(Cluster& cluster, const Ports& ports);
 

@@ -77,6 +77,7 @@ const std::vector<std::string>& template_fields() {
                                                   "roles",
                                                   "files",
                                                   "services",
+                                                  "takes_given_port",
                                                   "inputs"};
   return fields;
 }
@@ -104,6 +105,9 @@ class Expansion {
     lay_list(own, "files");
     lay_list(own, "services");
     lay_list(own, "inputs");
+    if (const json::value* const takes = own.if_contains("takes_given_port")) {
+      lay(root_["takes_given_port"] = nullptr, "/takes_given_port", *takes, "/takes_given_port");
+    }
     root_.erase("mode");
     if (const json::value* const mode = own.if_contains("mode")) {
       lay(root_["mode"], "/mode", *mode, "/mode");

@@ -65,6 +65,7 @@ const std::vector<std::string>& role_fields() {
                                                   "unset",
                                                   "arguments",
                                                   "arguments_of_several_nodes",
+                                                  "arguments_unless_set",
                                                   "listens",
                                                   "label",
                                                   "log",
@@ -97,7 +98,9 @@ Result<> read_contract(RoleTemplate& role,
                   object,
                   path + "/arguments_of_several_nodes",
                   place,
-                  read_texts)});
+                  read_texts),
+       read_field(
+           role.arguments_unless_set, object, path + "/arguments_unless_set", place, read_texts)});
 }
 
 Result<RoleTemplate> read_role(const json::value& value,
@@ -315,11 +318,13 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
     return place.error("", "must have the fields mode and roles");
   }
   static const std::vector<std::string> left_to_read = {
-      "mode", "parameters", "roles", "files", "services", "inputs"};
+      "mode", "parameters", "roles", "files", "services", "takes_given_port", "inputs"};
   const json::object& root = document.root.get_object();
   ModeTemplate mode;
-  const auto begun = all_of({check_fields(root, left_to_read, "", place),
-                             read_field(mode.name, root, "/mode", place, read_text)});
+  const auto begun =
+      all_of({check_fields(root, left_to_read, "", place),
+              read_field(mode.name, root, "/mode", place, read_text),
+              read_field(mode.takes_given_port, root, "/takes_given_port", place, read_yes_or_no)});
   if (!begun) {
     return begun.error();
   }

@@ -155,10 +155,17 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   return plan;
 }
 
-/// Scripts that read the platform's TF_CONFIG need not know the arguments.
-bool gives_arguments(const JobRequest& job, const Cluster& cluster) {
-  return job.template_arguments == GiveArguments::Always ||
-         (job.template_arguments == GiveArguments::Auto && !cluster.has_task_config);
+/// Scripts that read the platform's TF_CONFIG, or variables that the role names, need not know the
+/// arguments.
+bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
+  if (input.job.template_arguments != GiveArguments::Auto) {
+    return input.job.template_arguments == GiveArguments::Always;
+  }
+  const auto& instead = role.arguments_unless_set;
+  return !input.cluster.has_task_config &&
+         std::none_of(instead.begin(), instead.end(), [&](const std::string& name) {
+           return input.snapshot.has(name);
+         });
 }
 
 /// Whether a role decides success: as the user says, else as the template does.
@@ -251,7 +258,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
     shared.is_decided = placement.is_decided;
     shared.keeps_task_config = cluster.has_task_config;
     shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
-    shared.gives_arguments = gives_arguments(job, cluster);
+    shared.gives_arguments = gives_arguments(input, role);
     shared.reserves_ports = cluster.job.endpoints.empty();  // else the platform has chosen them
     shared.has_several_nodes = placement.nodes > 1;
     shared.decides_success = decides(role, job, values);

@@ -50,6 +50,8 @@ struct ModeFacts {
   std::vector<std::string> roles;
   std::vector<std::string> success_roles;  ///< as the user says; empty: as the template does
   bool is_users_own = false;  ///< a template of the user's own: it may be like any built-in mode
+  /// The workers meet at the rendezvous, if a port is given for it, and the agents beside it.
+  bool takes_given_port = false;
 };
 
 /// Finds out who the nodes are. Asks each platform reader, most specific first; what the user says

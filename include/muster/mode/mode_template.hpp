@@ -39,6 +39,8 @@ struct RoleTemplate {
   std::vector<std::string> unset;      ///< inherited variables that must not reach the process
   std::vector<std::string> arguments;  ///< appended to the program's own
   std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
+  /// Inherited variables that say the same: where one of them is set, the arguments are left out.
+  std::vector<std::string> arguments_unless_set;
   bool listens = false;        ///< each process has a port of its own that all others know
   std::string label;           ///< what its lines on the console begin with; empty: the global rank
   std::string log;             ///< name of its log file; empty: attempt_<a>/<role>_<rank>
@@ -80,6 +82,8 @@ struct ModeTemplate {
   std::vector<std::string> services{};                  ///< what runs beside the workers, by name
   std::map<std::string, std::string> service_places{};  ///< where their names stand, as of a file
   std::vector<InputTemplate> inputs{};
+  bool takes_given_port =
+      false;             ///< its processes meet at the rendezvous, if a port is given for it
   std::string digest{};  ///< of what the template says: 16 hexadecimal digits
 };
 
