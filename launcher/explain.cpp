@@ -1,6 +1,7 @@
 // Everything that answers a question instead of running a job.
 #include "explain.hpp"
 
+#include "render.hpp"
 #include "version.hpp"
 
 #include <muster/base/yaml.hpp>
@@ -44,7 +45,9 @@ std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
     return front_end_table(*line.front_end);
   }
   if (is_on(settings, "help")) {
-    return line.front_end != nullptr ? front_end_help(*line.front_end) : help_text();
+    return line.front_end != nullptr         ? front_end_help(*line.front_end)
+           : line.command == Command::Render ? render_help()
+                                             : help_text();
   }
   if (is_on(settings, "version")) {
     return is_on(settings, "verbose") ? version_details() : version_text();

@@ -2,6 +2,7 @@
 #include "explain.hpp"
 #include "options.hpp"
 #include "plan_job.hpp"
+#include "render.hpp"
 #include "requests.hpp"
 #include "start_job.hpp"
 
@@ -24,6 +25,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   if (text) {
     return print(*text);
+  }
+  if (line->command == Command::Render) {
+    return run_render(*line);
   }
   say_notices(*line);
   const auto options = read_options(*line, snapshot);

@@ -19,6 +19,9 @@ namespace muster {
 [[nodiscard]] Result<CommandLine> read_command_line(std::span<char* const> argv,
                                                     const Snapshot& snapshot);
 
+/// What muster's own flags say in front of the program among these tokens.
+[[nodiscard]] Result<Settings> read_settings_of(std::span<const std::string> tokens);
+
 // Texts for users, made from the table.
 [[nodiscard]] std::string help_text();
 [[nodiscard]] std::string man_page();

@@ -1,5 +1,6 @@
 // Cuts the command line into options and program, and reads both.
 #include "options.hpp"
+#include "render.hpp"
 
 #include <muster/front_end/front_end.hpp>
 #include <muster/options/syntax.hpp>
@@ -29,8 +30,7 @@ struct Cut {
   bool is_set_apart = false;     ///< by "--"
 };
 
-Cut cut(std::span<const std::string> tokens) {
-  const OptionTable table = own_options();
+Cut cut(std::span<const std::string> tokens, const OptionTable& table) {
   Cut result;
   std::size_t i = 0;
   for (bool is_done = false; i < tokens.size() && !is_done; ++i) {
@@ -79,6 +79,18 @@ Result<> check_first_word(const std::vector<std::string>& tokens) {
                    tokens.front() + "', and put a program of that name behind '--'"};
 }
 
+/// `muster render KIND [options] -- what stands behind muster`: MUSTER_* variables are not for it.
+Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens) {
+  line.command = Command::Render;
+  if (!tokens.empty() && !tokens.front().starts_with('-')) {
+    line.settings.set(kRenderKind, {tokens.front(), from_flag(kRenderKind)});
+    tokens = tokens.subspan(1);
+  }
+  Cut parts = cut(tokens, render_options());
+  line.program = std::move(parts.program);
+  return read_flags(parts.options, render_options(), line.settings);
+}
+
 /// `muster [plan|explain|run] [options] program ...`, where the program may be another launcher's
 /// name with its command line.
 Result<> read_own_command_line(CommandLine& line,
@@ -88,6 +100,9 @@ Result<> read_own_command_line(CommandLine& line,
     return checked;
   }
   std::span<const std::string> rest(tokens);
+  if (!tokens.empty() && tokens.front() == "render") {
+    return read_render_line(line, rest.subspan(1));
+  }
   if (!tokens.empty()) {
     const std::string& first = tokens.front();
     line.command = first == "plan"      ? Command::Plan
@@ -95,7 +110,7 @@ Result<> read_own_command_line(CommandLine& line,
                                         : Command::Run;
     rest = rest.subspan(first == "plan" || first == "explain" || first == "run" ? 1 : 0);
   }
-  Cut parts = cut(rest);
+  Cut parts = cut(rest, own_options());
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
     return read;
   }
@@ -116,6 +131,12 @@ Result<> read_own_command_line(CommandLine& line,
 
 }  // namespace
 
+Result<Settings> read_settings_of(std::span<const std::string> tokens) {
+  Settings settings;
+  const auto read = read_flags(cut(tokens, own_options()).options, own_options(), settings);
+  return read ? Result<Settings>(std::move(settings)) : read.error();
+}
+
 Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot) {
   CommandLine line;
   const std::vector<std::string> tokens(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
@@ -130,6 +151,9 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
           : read_own_command_line(line, tokens, snapshot);
   if (!read) {
     return read.error();
+  }
+  if (line.command == Command::Render) {
+    return line;
   }
   if (auto extra = read_run_method(line, snapshot); !extra) {
     return extra.error();

@@ -15,6 +15,7 @@ constexpr const char* kIntroduction =
        muster [options] train.py [arguments...]
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
+       muster render slurm|dockerfile ... -- program       a manifest (--help behind it)
        muster torchrun|msrun ...            that launcher's own command line (--help behind it)
 
 Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
@@ -133,7 +134,7 @@ std::string man_page() {
 }
 
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
-  std::string words = "run plan explain";
+  std::string words = "run plan explain render";
   for (const FrontEnd& front_end : front_ends()) {
     words += std::string(" ") + front_end.name;
   }

@@ -74,7 +74,7 @@ def commands_of(first_word):
 @pytest.mark.parametrize("line", commands_of("muster "))
 def test_a_command_of_muster_is_accepted(line, desk):
     command = re.split(r"\s[>|#]\s?", line)[0]
-    if not re.search(r"\bmuster (plan|explain)\b|--print-|--help|--version", command):
+    if not re.search(r"\bmuster (plan|explain|render)\b|--print-|--help|--version", command):
         command = re.sub(r"\bmuster (run )?", "muster plan ", command, count=1)
 
     seen = desk.run(
@@ -124,7 +124,7 @@ def test_every_path_that_is_named_exists(path):
 
 # Options of other programs that the pages name.
 OTHERS = {
-    "--admindir", "--all-filters", "--api-token", "--check", "--frameworks", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
+    "--admindir", "--all-filters", "--api-token", "--check", "--exclusive", "--frameworks", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
     "--mount-proc", "--name", "--no-tests", "--pid", "--reproduce", "--sanitize", "--search", "--shm-size",
     "--signal", "--target", "--ulimit",
     "--werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
@@ -151,6 +151,10 @@ def test_every_option_that_is_named_exists(path, desk):
     for launcher in ("torch.distributed.launch", "msrun", "deepspeed"):
         printed = desk.run(f"muster {launcher} --print-options").stdout
         known |= {name.replace("_", "-") for name in re.findall(r"`(?:-\w, )?(--[a-z_-]+)", printed)}
+    rendering = desk.run("muster render --help").stdout
+    known |= set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", rendering, re.MULTILINE))
+    for manifest in (ROOT / "templates" / "manifests").iterdir():
+        known |= set(re.findall(r"(?<![\w-])--[a-z-]+", manifest.read_text()))
     known |= OTHERS | {name.split("*")[0] for name in options_of_torchrun_that_are_missing()}
     named = set()
     for code in CODE.findall(without_blocks(path.read_text())):

@@ -12,7 +12,8 @@ namespace muster {
 enum class Command {
   Run,
   Plan,
-  Explain
+  Explain,
+  Render
 };
 
 /// An option of the front ends, which prints their table for the documentation.

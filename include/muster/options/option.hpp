@@ -31,6 +31,7 @@ struct OptionTable {
   std::span<const Option> options;
   std::span<const std::string_view> no_options;  ///< variables MUSTER_* that are something else
   std::span<const OtherName> other_names;        ///< how programs like muster call its options
+  const char* command = "muster";                ///< whose they are
 
   /// The option of that name; nullptr if there is none.
   [[nodiscard]] const Option* find(std::string_view name) const;

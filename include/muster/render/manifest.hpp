@@ -1,0 +1,52 @@
+#pragma once
+
+// Manifests: what a platform is given so that it starts one agent of muster on each node.
+
+#include <muster/base/result.hpp>
+#include <muster/base/source.hpp>
+#include <muster/render/pods.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::render {
+
+/// What a manifest is made of. All texts have been checked for the kind: see `names.hpp`.
+struct ManifestRequest {
+  std::string kind;  ///< one of `manifest_kinds`
+  std::string name;
+  std::string image;  ///< empty: none, where the kind needs none
+  int nodes = 1;
+  PodNeeds needs;                      ///< of each node
+  std::string shared_memory;           ///< most bytes of /dev/shm; empty: as many as there are
+  std::string name_space;              ///< empty: whatever `kubectl` uses
+  std::string queue;                   ///< empty: none
+  std::string scheduler;               ///< one of `gang_schedulers`; empty: none
+  std::optional<std::string> token;    ///< the name of the Secret; nothing: no token
+  int grace = 30;                      ///< seconds, of muster
+  int restarts = 3;                    ///< by the platform
+  std::optional<int> time_limit;       ///< seconds
+  std::optional<int> port;             ///< where the agents meet
+  std::vector<std::string> arguments;  ///< what stands behind `muster`
+};
+
+[[nodiscard]] const std::vector<std::string>& manifest_kinds();
+
+/// Schedulers that start all pods of a group or none, and are asked for by a PodGroup.
+[[nodiscard]] const std::vector<std::string>& gang_schedulers();
+
+/// True for a kind that a cluster of Kubernetes is given.
+[[nodiscard]] bool is_of_kubernetes(std::string_view kind);
+
+/// What the name of the last pod has behind that of the job, such as "-worker-15": names of hosts are limited.
+[[nodiscard]] std::string last_suffix(std::string_view kind, int nodes);
+
+/// Seconds that the platform leaves beyond the grace of muster before it kills.
+inline constexpr int kGraceMargin = 15;
+
+/// The manifest. Fails with `BadUsage` for an argument that it cannot hold.
+[[nodiscard]] Result<std::string> render_manifest(const ManifestRequest& request);
+
+}  // namespace muster::render

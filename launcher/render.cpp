@@ -1,0 +1,16 @@
+// Answers `muster render`.
+#include "render.hpp"
+
+#include "explain.hpp"
+
+namespace muster {
+
+Result<int> run_render(const CommandLine& line) {
+  const auto request = read_manifest_request(line);
+  if (!request) {
+    return request.error();
+  }
+  return print(render::render_manifest(*request));
+}
+
+}  // namespace muster

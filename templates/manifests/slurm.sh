@@ -1,0 +1,43 @@
+#!/bin/bash
+# {name}: {nodes} node(s), on each of them one agent of muster, which starts the workers there.
+# Made by `muster render slurm`; submit it with sbatch.
+#SBATCH --job-name={name}
+#SBATCH --partition={queue}
+#SBATCH --nodes={nodes}
+#SBATCH --ntasks-per-node=1
+#SBATCH --gres={gres}
+#SBATCH --cpus-per-task={cpus}
+#SBATCH --{whole_node}
+#SBATCH --mem={memory}
+#SBATCH --mem={all_memory}
+#SBATCH --time={time}
+# Before the time limit every agent gets SIGTERM, so early that the workers have their whole grace.
+#SBATCH --signal=TERM@{notice}
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=%x-%j.out
+
+# scancel and a requeue send SIGTERM to this shell, too. It has to stay until srun has ended.
+trap : TERM
+
+export MUSTER_MASTER_PORT={port}
+{token}
+
+# When an agent ends, muster ends the others in order and all end with the job's code. srun must not
+# come before it: hence no --kill-on-bad-exit, and no --wait. A muster binds its workers itself.
+srun --nodes={nodes} --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --cpu-bind=none \
+  --cpus-per-task={cpus} \
+  --container-image={container} \
+  muster --grace {grace} {words}
+code=$?
+
+# What muster says may go better next time (docs/exit-codes.md) is queued again, {restarts} time(s) at most.
+case $code in
+  {restart_codes})
+    if ((${SLURM_RESTART_COUNT:-0} < {restarts})); then
+      echo "exit code $code: queued again, restart $((${SLURM_RESTART_COUNT:-0} + 1)) of {restarts}" >&2
+      scontrol requeue "$SLURM_JOB_ID"
+    fi
+    ;;
+esac
+exit "$code"

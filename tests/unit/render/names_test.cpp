@@ -1,0 +1,106 @@
+// What a manifest names, and quantities.
+#include <muster/render/names.hpp>
+#include <muster/render/quantity.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace muster::render {
+namespace {
+
+Sourced<std::string> given(std::string text) {
+  return {std::move(text), from_flag("--x")};
+}
+
+TEST(ReadName, TakesWhatKubernetesTakesForAService) {
+  for (const char* const good : {"a", "train", "train-2", "a1-b2"}) {
+    EXPECT_TRUE(read_name(given(good))) << good;
+  }
+  const std::string most(63, 'a');
+  EXPECT_TRUE(read_name(given(most)));
+  EXPECT_FALSE(read_name(given(most + "a")));
+  EXPECT_FALSE(read_name(given("abc"), 2));
+  for (const char* const bad :
+       {"", "A", "1a", "-a", "a-", "a.b", "a_b", "a b", "a\n", "ä", "a#", "$a", "a:b"}) {
+    EXPECT_FALSE(read_name(given(bad))) << bad;
+  }
+}
+
+TEST(ReadName, SaysWhatItFoundAndWhatItExpected) {
+  EXPECT_EQ(read_name(given("Train\n")).error().message,
+            "--x is 'Train ', expected a name of small letters, digits and '-' that begins with a "
+            "letter, ends with a letter or digit, and has at most 63 characters");
+}
+
+TEST(ReadNames, RefuseWhatWouldMeanSomethingInYamlOrAShell) {
+  const std::string_view bad[] = {
+      "", "a b", "a;b", "a'b", "a\"b", "$(x)", "a\nb", "{a}", "a#b", "*", "&a"};
+  for (const std::string_view text : bad) {
+    const auto value = given(std::string(text));
+    EXPECT_FALSE(read_image(value)) << text;
+    EXPECT_FALSE(read_queue(value)) << text;
+    EXPECT_FALSE(read_resource(value)) << text;
+    EXPECT_FALSE(read_gres(value)) << text;
+    EXPECT_FALSE(read_object_name(value)) << text;
+    EXPECT_FALSE(read_quantity(value)) << text;
+  }
+  EXPECT_TRUE(read_image(given("example/train:1.0@sha256:00ff")));
+  EXPECT_TRUE(read_resource(given("huawei.com/ascend-1980")));
+  EXPECT_FALSE(read_resource(given("gpu")));
+  EXPECT_TRUE(read_gres(given("gpu:a100")));
+  EXPECT_TRUE(read_object_name(given("my.secret-1")));
+}
+
+TEST(ReadSelector, ReadsLabels) {
+  EXPECT_EQ(*read_selector(given("pool=train,example.com/disk=ssd,x=")),
+            (std::map<std::string, std::string>{
+                {"pool", "train"}, {"example.com/disk", "ssd"}, {"x", ""}}));
+  for (const char* const bad : {"pool", "=a", "a=b,a=c", "a=b c", "a=b,,c=d", "a/b/c=d"}) {
+    EXPECT_FALSE(read_selector(given(bad))) << bad;
+  }
+}
+
+TEST(ReadTolerations, ReadsTaints) {
+  EXPECT_EQ(
+      *read_tolerations(given("nvidia.com/gpu,pool=train:NoSchedule,spot:NoExecute")),
+      (std::vector<Toleration>{
+          {"nvidia.com/gpu", "", ""}, {"pool", "train", "NoSchedule"}, {"spot", "", "NoExecute"}}));
+  for (const char* const bad : {"", "a:", "a:Never", "a=b=c d", "=b"}) {
+    EXPECT_FALSE(read_tolerations(given(bad))) << bad;
+  }
+}
+
+TEST(ParseQuantity, ReadsWhatKubernetesWrites) {
+  const std::pair<const char*, std::int64_t> known[] = {
+      {"0", 0},
+      {"8", 8'000},
+      {"500m", 500},
+      {"0.5", 500},
+      {".5", 500},
+      {"5.", 5'000},
+      {"+1", 1'000},
+      {"1k", 1'000'000},
+      {"1Ki", 1'024'000},
+      {"1.5Gi", 1'610'612'736'000},
+      {"1e3", 1'000'000},
+      {"1E-3", 1},
+      {"1E", std::numeric_limits<std::int64_t>::max()},
+      {"1n", 1},
+      {"1500u", 2},
+      {"788815132Ki", 807'746'695'168'000},
+      {"99999999999999999999999999999999", std::numeric_limits<std::int64_t>::max()}};
+  for (const auto& [text, value] : known) {
+    EXPECT_EQ(parse_quantity(text), value) << text;
+  }
+}
+
+TEST(ParseQuantity, RefusesTheRest) {
+  for (const char* const bad :
+       {"", ".", "-1", "Gi", "1gi", "1 Gi", "1.2.3", "1e", "1e+", "0x1", "1KI", "١"}) {
+    EXPECT_EQ(parse_quantity(bad), std::nullopt) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace muster::render
