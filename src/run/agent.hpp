@@ -52,6 +52,8 @@ class Agent {
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
 
+  static constexpr const char* kEndOfJob = "the end of the job";  ///< a reason to stay
+
   void wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&));
   void on_signals(const ErrorCode& error);
   void on_guard_lost(const ErrorCode& error);

@@ -1,0 +1,97 @@
+// How an agent ends: what is still waited for, and the last words.
+#include "agent.hpp"
+
+#include <muster/logs/messages.hpp>
+
+#include <chrono>
+
+namespace muster {
+namespace {
+
+// Reasons to stay.
+constexpr const char* kGoodbye = "goodbye of the gang";
+constexpr const char* kLastLines = "the last lines on the console";
+
+}  // namespace
+
+void Agent::leave(const JobEnd& end) {
+  inputs_.cancel();
+  end_ = end;
+  if (attempt_) {
+    attempt_->cancel();
+  }
+  reasons_.add(kGoodbye, [this] { return gang_.awaited(); });
+  reasons_.add(kLastLines);
+  reasons_.remove(kEndOfJob);
+  first_look_.ask();
+  conclude();
+}
+
+/// What happened is said when everything else has been said, so that the report is the last thing on
+/// the console.
+void Agent::conclude() {
+  if (is_concluded_ || !consoles_.are_settled([this] { conclude(); })) {
+    return;
+  }
+  is_concluded_ = true;
+  input_.conclude(make_outcome());
+  settle();
+}
+
+/// A reason until the consoles have taken everything.
+void Agent::settle() {
+  reasons_.add(kLastLines);
+  if (is_concluded_ && consoles_.are_settled([this] { settle(); })) {
+    reasons_.remove(kLastLines);
+  }
+}
+
+/// Nobody waits for this agent any more. Something may have been said while others were waited for.
+void Agent::on_goodbye() {
+  settle();
+  reasons_.remove(kGoodbye);
+}
+
+/// For --verbose: once the end has taken longer than a moment, and then every few seconds.
+void Agent::say_why_we_stay() {
+  if (is_said(Level::Debug) && !reasons_.is_empty()) {
+    say_debug("the end waits for: " + reasons_.describe());
+    next_look_.ask();
+  }
+}
+
+/// Only a slow console or another node is waited for, and somebody will not wait: say what can be
+/// said, and go.
+void Agent::hurry() {
+  consoles_.abandon();
+  if (!is_concluded_) {
+    is_concluded_ = true;
+    input_.conclude(make_outcome());
+  }
+  reasons_.leave_now();
+}
+
+Outcome Agent::make_outcome() {
+  Outcome outcome;
+  outcome.end = *end_;
+  outcome.host_name = input_.options.host_name;
+  outcome.run_time_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  outcome.nodes = input_.job.plan.nodes;
+  outcome.node_rank = input_.job.plan.node_rank;
+  if (attempt_) {
+    outcome.node_rank = attempt_->plan().node_rank;
+    outcome.nodes = attempt_->plan().nodes;
+    outcome.workers = attempt_->results();
+    outcome.has_place = true;
+  } else {
+    outcome.workers = results_without_start(input_.job.plan);
+  }
+  outcome.remarks = remarks_;
+  outcome.told_attempts = told_attempts_;
+  for (std::string& loss : consoles_.describe_losses()) {
+    outcome.remarks.push_back(std::move(loss));
+  }
+  return outcome;
+}
+
+}  // namespace muster
