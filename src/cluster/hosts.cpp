@@ -93,6 +93,27 @@ Result<> check_same_hosts(const HostList& one, const HostList& other) {
   return contradiction(as_text(one), as_text(other), "both list the hosts of one task");
 }
 
+Result<> take_hosts(Findings& findings, const HostList& hosts) {
+  const int count = static_cast<int>(hosts.value.size());
+  if (findings.nodes && findings.nodes->value != count) {
+    return contradiction({std::to_string(findings.nodes->value), findings.nodes->source},
+                         as_text(hosts),
+                         "one is the number of hosts that the other lists");
+  }
+  const Sourced<std::string> first{hosts.value.front(), hosts.source};
+  const auto& leader = findings.master_address;
+  const bool is_listed =
+      leader &&
+      std::find(hosts.value.begin(), hosts.value.end(), leader->value) != hosts.value.end();
+  if (is_listed && leader->value != first.value) {
+    return contradiction(*leader, as_text(hosts), "the first host leads");
+  }
+  findings.nodes = findings.nodes.value_or(Sourced<int>{count, hosts.source});
+  findings.master_address = leader.value_or(first);
+  findings.hosts = hosts;
+  return {};
+}
+
 std::string task_in_variable(std::string task) {
   std::transform(task.begin(), task.end(), task.begin(), [](unsigned char c) {
     return c == '-' ? '_' : static_cast<char>(std::toupper(c));

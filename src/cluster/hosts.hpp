@@ -34,6 +34,10 @@ using HostList = Sourced<std::vector<std::string>>;
 /// Two lists of one task must be the same.
 [[nodiscard]] Result<> check_same_hosts(const HostList& one, const HostList& other);
 
+/// The hosts of the whole job in the order of node ranks, of which the first one leads. A number of nodes
+/// and a leader that are known already must agree; what is not known is taken from the list.
+[[nodiscard]] Result<> take_hosts(Findings& findings, const HostList& hosts);
+
 /// A task's name as in VC_<TASK>_HOSTS.
 [[nodiscard]] std::string task_in_variable(std::string task);
 

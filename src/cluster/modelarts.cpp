@@ -4,6 +4,7 @@
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
 #include "hosts.hpp"
 #include "platform.hpp"
+#include "slots.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/cluster/run_method.hpp>
@@ -32,15 +33,6 @@ Result<Sourced<std::string>> read_label(const Sourced<std::string>& text) {
 
 Result<Sourced<std::string>> read_name(const Sourced<std::string>& text) {
   return read_letters(text, 253);
-}
-
-Result<Sourced<int>> read_device_count(const Sourced<std::string>& text) {
-  constexpr int kMost = 65'536;
-  const auto count = parse_integer(text.value, 0, kMost);
-  if (!count) {
-    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMost));
-  }
-  return Sourced<int>{*count, text.source};
 }
 
 Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
@@ -255,17 +247,6 @@ Result<> read_job(Findings& findings, const Names& names, const Snapshot& snapsh
   return {};
 }
 
-Result<> read_slots(Findings& findings, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> devices;
-  if (auto read = read_into(devices, snapshot, "MA_NUM_GPUS", read_device_count); !read) {
-    return read;
-  }
-  if (devices && devices->value > 0) {  // 0 says that there are none, or that nobody counted
-    findings.slots = {std::to_string(devices->value), devices->source};
-  }
-  return {};
-}
-
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
 }
@@ -282,7 +263,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (auto read = read_rank(findings, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_slots(findings, snapshot); !read) {
+  if (auto read = read_devices(findings, snapshot, "MA_NUM_GPUS"); !read) {
     return read.error();
   }
   if (auto read = read_method(findings, snapshot); !read) {

@@ -2,12 +2,30 @@
 // really have is known when all have met.
 #include "slots.hpp"
 
+#include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
 
 #include <algorithm>
 
 namespace muster {
 namespace {
+
+Result<Sourced<int>> read_device_count(const Sourced<std::string>& text) {
+  constexpr int kMost = 65'536;
+  const auto count = parse_integer(text.value, 0, kMost);
+  if (!count) {
+    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMost));
+  }
+  return Sourced<int>{*count, text.source};
+}
+
+Result<Sourced<int>> read_all_devices(const Sourced<std::string>& text) {
+  const auto count = parse_integer(text.value, 0, kMostWorkers);
+  if (!count) {
+    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMostWorkers));
+  }
+  return Sourced<int>{*count, text.source};
+}
 
 /// Where nobody says how many workers a node has, the number of all must be dealt evenly.
 Result<> check_shares(const Findings& findings,
@@ -59,6 +77,42 @@ Result<> check_nodes_of_total(const Findings& findings,
 }
 
 }  // namespace
+
+Result<> read_devices(Findings& findings, const std::optional<Sourced<std::string>>& text) {
+  std::optional<Sourced<int>> devices;
+  if (auto read = read_into(devices, text, read_device_count); !read) {
+    return read;
+  }
+  if (devices && devices->value > 0) {
+    findings.slots = {std::to_string(devices->value), devices->source};
+  }
+  return {};
+}
+
+Result<> read_devices(Findings& findings, const Snapshot& snapshot, const std::string& name) {
+  return read_devices(findings, sourced_variable(snapshot, name));
+}
+
+Result<> check_all_devices(const Findings& findings,
+                           const Snapshot& snapshot,
+                           const std::string& name) {
+  std::optional<Sourced<int>> all;
+  if (auto read = read_into(all, snapshot, name, read_all_devices); !read) {
+    return read;
+  }
+  if (!all || !findings.nodes || !findings.slots) {
+    return {};
+  }
+  const auto each = parse_integer(findings.slots->value, 1, kMostWorkers);
+  const auto expected = static_cast<long long>(each.value_or(0)) * findings.nodes->value;
+  if (!each || expected == all->value) {
+    return {};
+  }
+  return contradiction(Sourced<std::string>{std::to_string(all->value), all->source},
+                       *findings.slots,
+                       "it counts the devices of all nodes, and " + findings.nodes->source.name +
+                           " says that there are " + std::to_string(findings.nodes->value));
+}
 
 Sourced<std::string> nodes_as_written(const Findings& findings) {
   const int most = findings.nodes->value;

@@ -11,6 +11,21 @@ namespace muster {
 /// "4", or "2:4" for a range, with its source; the number of all workers if that stands for it.
 [[nodiscard]] Sourced<std::string> nodes_as_written(const Findings& findings);
 
+/// As many workers as a platform counts devices on each node. 0 says that there are none, or that nobody
+/// counted: then they are counted here.
+[[nodiscard]] Result<> read_devices(Findings& findings,
+                                    const Snapshot& snapshot,
+                                    const std::string& name);
+
+/// The same from a text.
+[[nodiscard]] Result<> read_devices(Findings& findings,
+                                    const std::optional<Sourced<std::string>>& text);
+
+/// The variable `name` counts the devices of all nodes, which the platform counts for each node, too.
+[[nodiscard]] Result<> check_all_devices(const Findings& findings,
+                                         const Snapshot& snapshot,
+                                         const std::string& name);
+
 /// Workers of this node: --nproc-per-node, the platform, or counted devices. Where only the
 /// platform's number of all workers is known, it is dealt to the nodes evenly.
 [[nodiscard]] Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot);

@@ -86,6 +86,12 @@ void read_program(Case& given, const std::string& line) {
   (is_ours ? given.command_line : given.program) = std::move(words);
 }
 
+/// NAME+=value is one more line of that variable.
+void add_line(Case& given, const std::string& name, const std::string& value) {
+  std::string& whole = given.snapshot.variables[name];
+  whole += "\n" + value;
+}
+
 /// NAME=value or --name=value.
 Result<> read_setting(Case& given, const std::string& line) {
   const std::size_t equals = line.find('=');
@@ -96,6 +102,10 @@ Result<> read_setting(Case& given, const std::string& line) {
   const std::string value = value_of(line.substr(equals + 1));
   if (name.starts_with("--")) {
     given.settings.set(name.substr(2), {value, from_flag(name)});
+    return {};
+  }
+  if (name.ends_with('+')) {
+    add_line(given, name.substr(0, name.size() - 1), value);
     return {};
   }
   given.snapshot.variables[name] = value;

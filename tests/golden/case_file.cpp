@@ -53,7 +53,7 @@ std::string subject_of(const std::string& line) {
   if (line.starts_with('@') || line.starts_with('$')) {
     return line.substr(0, 1);
   }
-  return line.substr(0, line.find_first_of("= "));
+  return line.substr(0, line.find_first_of("=+ "));
 }
 
 void remove_subject(std::vector<std::string>& lines, const std::string& subject) {
