@@ -78,6 +78,7 @@ struct Platform {
   PLATFORM(kHai)                   \
   PLATFORM(kModelarts)             \
   PLATFORM(kSkypilot)              \
+  PLATFORM(kDstack)                \
   PLATFORM(kPet)                   \
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
