@@ -3,6 +3,7 @@
 
 #include <muster/environment/topology.hpp>
 #include <muster/front_end/front_end.hpp>
+#include <muster/program/own_processes.hpp>
 #include <muster/service/service.hpp>
 
 #include <algorithm>
@@ -49,6 +50,38 @@ Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Select
   return check_logs(plan, [&](const WorkerPlan& worker) {
     return selection.out(worker.local_rank).file || selection.err(worker.local_rank).file;
   });
+}
+
+/// How often the user's program is started here.
+int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
+  const auto count =
+      std::count_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& worker) {
+        return std::any_of(mode.roles.begin(), mode.roles.end(), [&](const RoleTemplate& role) {
+          return role.name == worker.role && runs_users_program(role);
+        });
+      });
+  return static_cast<int>(count);
+}
+
+/// Refuses to start a launcher, or a script that spawns, several times, unless that was asked for.
+Result<> check_own_processes(LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
+  const JobRequest& job = input.job;
+  const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
+  const Starts starts{count_of_program(plan, input.mode.mode), plan.mode, is_mode_given};
+  const auto own = starts.count > 1
+                       ? find_own_processes(job.program, !job.script.empty(), read_script)
+                       : std::nullopt;
+  if (!own) {
+    return {};
+  }
+  auto judged = judge_own_processes(*own, starts);
+  if (!judged) {
+    return judged.error();
+  }
+  if (!judged->empty()) {
+    plan.remarks.push_back(std::move(*judged));
+  }
+  return {};
 }
 
 /// A process that another launcher has placed already: only what has no effect is to be said.
@@ -125,6 +158,9 @@ Result<Planned> plan_job(const CommandLine& line,
   }
   LaunchPlan plan = make_plan(input);
   if (auto checked = check_plan(plan, input, options.run.selection); !checked) {
+    return checked.error();
+  }
+  if (auto checked = check_own_processes(plan, input, options.mode); !checked) {
     return checked.error();
   }
   for (std::string& remark : front_end_remarks(line, input.cluster)) {

@@ -34,6 +34,7 @@ OTHER_TEXTS = {
     "default of msrun": "a source",
     "default of deepspeed": "a source",
     "torchrun's default of --nnodes": "a source",
+    "muster --mode once --template-arguments never --": "a part of a line that was probably meant",
     "default of hai": "a source",
     "default of modelarts": "a source",
     "nodes.slots of the others": "a field",

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <muster/base/result.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// A program that starts the processes of its job itself: another launcher, or a script that spawns.
+struct OwnProcesses {
+  std::string program;  ///< what people call it: "torchrun", "train.py"
+  std::string
+      how;  ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty: it is a launcher
+  bool is_certain = true;  ///< false: under a condition that only it knows
+  std::string instead;     ///< the command line that was probably meant
+};
+
+/// The text of a file; empty if there is none that can be read.
+using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
+
+/// What is known of the program by its name and, if Python is to run a script, by its text. Shell scripts
+/// and what a script imports are not looked into.
+/// `is_python_added`: the first word is an interpreter that the user has not written.
+[[nodiscard]] std::optional<OwnProcesses> find_own_processes(
+    const std::vector<std::string>& program, bool is_python_added, const ReadText& read_text);
+
+/// How a program would be started on this node.
+struct Starts {
+  int count = 1;
+  std::string mode;
+  bool is_mode_given = false;  ///< by the user, who has it so then
+};
+
+/// A program that surely starts its own processes is not started several times on a node, unless the user
+/// says so by naming the mode: `BadUsage`. What remains is a sentence for the start; empty: there is nothing to say.
+[[nodiscard]] Result<std::string> judge_own_processes(const OwnProcesses& own,
+                                                      const Starts& starts);
+
+/// The beginning of a file: the first MiB. Empty if it is no file that can be read.
+[[nodiscard]] std::optional<std::string> read_script(const std::string& path);
+
+}  // namespace muster

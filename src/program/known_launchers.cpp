@@ -1,0 +1,148 @@
+// The launchers that are known by name, and what to write instead of each.
+#include "known_launchers.hpp"
+
+#include <muster/front_end/front_end.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+/// What does under muster what the launcher did.
+enum class Instead {
+  FrontEnd,  ///< muster reads its command line: `word` is the front end's name
+  Mode,      ///< the script behind its options, in the mode `word`
+  Once,      ///< itself, once a node
+  Inside     ///< the other way round: its processes are musters
+};
+
+struct KnownLauncher {
+  std::string_view name;
+  std::string_view command;  ///< which of its commands launches; empty: it has none
+  Instead instead;
+  std::string_view word;
+};
+
+constexpr auto kLaunchers = std::to_array<KnownLauncher>({
+    {"torchrun", "", Instead::FrontEnd, "torchrun"},
+    {"torch.distributed.run", "", Instead::FrontEnd, "torchrun"},
+    {"torch.distributed.launch", "", Instead::FrontEnd, "torch.distributed.launch"},
+    {"msrun", "", Instead::FrontEnd, "msrun"},
+    {"mindspore.parallel.cluster.run", "", Instead::FrontEnd, "msrun"},
+    {"deepspeed", "", Instead::FrontEnd, "deepspeed"},
+    {"deepspeed.launcher.runner", "", Instead::FrontEnd, "deepspeed"},
+    {"accelerate", "launch", Instead::Mode, "accelerate"},
+    {"accelerate.commands.accelerate_cli", "launch", Instead::Mode, "accelerate"},
+    {"accelerate.commands.launch", "", Instead::Mode, "accelerate"},
+    {"colossalai", "run", Instead::Mode, "torchrun"},
+    {"fleetrun", "", Instead::Mode, "paddle"},
+    {"paddle.distributed.launch", "", Instead::Mode, "paddle"},
+    {"oneflow.distributed.launch", "", Instead::Mode, "oneflow"},
+    {"horovodrun", "", Instead::Once, ""},
+    {"horovod.runner", "", Instead::Once, ""},
+    {"mpirun", "", Instead::Inside, ""},
+    {"mpiexec", "", Instead::Inside, ""},
+    {"mpiexec.hydra", "", Instead::Inside, ""},
+    {"orterun", "", Instead::Inside, ""},
+    {"prterun", "", Instead::Inside, ""},
+    {"srun", "", Instead::Inside, ""},
+});
+
+using Strings = std::span<const std::string>;
+
+/// Where the program stands among a launcher's words; their number if that cannot be seen.
+std::size_t find_script(Strings words) {
+  const auto at = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.ends_with(".py") || is_python(word);
+  });
+  return static_cast<std::size_t>(at - words.begin());
+}
+
+std::string behind(const std::string& start, Strings words) {
+  return words.empty() ? start : start + " " + as_command_line(words);
+}
+
+std::string line_of_mode(std::string_view mode, Strings arguments) {
+  const Strings script = arguments.subspan(find_script(arguments));
+  const std::string start = "muster --mode " + std::string(mode);
+  return script.empty() ? start + " SCRIPT" : behind(start, script);
+}
+
+std::string line_inside(std::string_view name, Strings arguments) {
+  const std::size_t script = find_script(arguments);
+  if (script == arguments.size()) {
+    return std::string(name) + " ... muster PROGRAM";
+  }
+  const std::string start = behind(std::string(name), arguments.first(script));
+  return behind(start + " muster", arguments.subspan(script));
+}
+
+std::string line_of(const KnownLauncher& launcher, Strings arguments) {
+  const FrontEnd* const front_end = find_front_end(launcher.word);
+  switch (launcher.instead) {
+    case Instead::FrontEnd:
+      return behind("muster " + std::string(front_end != nullptr ? front_end->name : launcher.name),
+                    arguments);
+    case Instead::Mode:
+      return line_of_mode(launcher.word, arguments);
+    case Instead::Once:
+      return behind(
+          "muster --mode once --template-arguments never -- " + std::string(launcher.name),
+          arguments);
+    case Instead::Inside:
+      break;
+  }
+  return line_inside(launcher.name, arguments);
+}
+
+std::string quoted(const std::string& word) {
+  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    constexpr std::string_view kSigns = "%+,-./:=@_{}";
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kSigns.find(c) != std::string_view::npos;
+  });
+  return is_plain ? word : '"' + word + '"';
+}
+
+}  // namespace
+
+std::optional<std::string> line_instead_of(std::string_view name, Strings arguments) {
+  const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const auto& one) {
+    return one.name == name &&
+           (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
+  });
+  if (at == kLaunchers.end()) {
+    return std::nullopt;
+  }
+  return line_of(*at, arguments.subspan(at->command.empty() ? 0 : 1));
+}
+
+std::string as_command_line(Strings words) {
+  constexpr std::size_t kMost = 200;
+  std::string line;
+  for (const std::string& word : words) {
+    if (line.size() > kMost) {
+      return line + " ...";
+    }
+    line += (line.empty() ? "" : " ") + quoted(word);
+  }
+  return line;
+}
+
+bool is_python(std::string_view word) {
+  const std::string_view name = base_name(word);
+  for (const std::string_view start : {std::string_view("python"), std::string_view("pypy")}) {
+    if (name.starts_with(start) &&
+        name.find_first_not_of("0123456789.", start.size()) == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace muster

@@ -1,0 +1,22 @@
+// Any text that is taken for a Python script.
+#include "fuzz.hpp"
+#include "program/python_lines.hpp"
+#include "program/spawn_calls.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  const std::string_view text = fuzz::text_of(data, size);
+  std::size_t last = 0;
+  for (const PythonLine& line : read_python(text)) {
+    fuzz::require(line.number > last || line.number == last, "lines come in their order");
+    last = line.number;
+    for (const Word& word : line.words) {
+      fuzz::require(word.text.data() >= text.data() &&
+                        word.text.data() + word.text.size() <= text.data() + text.size(),
+                    "a word is a part of the text");
+    }
+  }
+  const auto call = find_spawn(text);
+  fuzz::require(!call || (call->line >= 1 && call->count.size() < 100), "a call is in a line");
+  return 0;
+}

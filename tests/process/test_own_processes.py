@@ -1,0 +1,85 @@
+"""Programs that start processes themselves: once, or as it was asked for, and never several times unasked."""
+
+import os
+
+import pytest
+
+SPAWNING = """
+import torch.multiprocessing as mp
+
+if __name__ == "__main__":
+    mp.spawn(print, nprocs=4)
+"""
+UNDER_A_CONDITION = """
+import os, torch.multiprocessing as mp
+if os.path.exists("not there"):
+    mp.spawn(print, nprocs=4)
+print("trained")
+"""
+# Not torch, but imported and called as torch is.
+STAND_IN = 'def spawn(function, nprocs):\n    print("spawned", nprocs, flush=True)\n'
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    (tmp_path / "torch" / "multiprocessing.py").write_text(STAND_IN)
+    path = tmp_path / "train.py"
+    path.write_text(SPAWNING)
+    return path
+
+
+def test_a_script_that_spawns_is_not_started_eight_times(muster, script):
+    job = muster.run("--nproc-per-node=8", script)
+
+    assert job.code == 64
+    assert job.out.text == ""
+    assert job.said_about("'train.py' starts processes itself", "line 5", "8 of it", "--mode once")
+
+
+@pytest.mark.parametrize("question", ["plan", "explain"])
+def test_a_question_about_it_gets_the_same_answer(muster, script, question):
+    assert muster.run(question, "--nproc-per-node=8", script).code == 64
+
+
+def test_once_it_is_started_without_a_word(muster, script):
+    job = muster.run("--mode=once", "--nproc-per-node=8", "--template-arguments=never", script)
+
+    assert job.code == 0, job.words()
+    assert job.out.text == "spawned 4\n"
+    assert not any("itself" in line for line in job.said)
+
+
+def test_who_names_the_mode_has_it_several_times(muster, script):
+    job = muster.run("--nproc-per-node=2", "--prefix=never", script, env={"MUSTER_MODE": "torchrun"})
+
+    assert job.code == 0, job.words()
+    assert job.out.lines == ["spawned 4"] * 2
+    assert job.said_about("'train.py' starts processes itself", "'torchrun' was asked for")
+
+
+def test_under_a_condition_it_is_started_and_said(muster, script):
+    script.write_text(UNDER_A_CONDITION)
+    job = muster.run("--nproc-per-node=2", "--prefix=never", script)
+
+    assert job.code == 0, job.words()
+    assert job.out.lines == ["trained"] * 2
+    assert job.said_about("may start processes itself", "line 4", "--mode once")
+
+
+def test_a_launcher_is_not_started_by_each_worker(muster):
+    job = muster.run("--nproc-per-node=4", "--", "torchrun", "--nproc-per-node=4", "train.py")
+
+    assert job.code == 64
+    assert job.said_about("'torchrun' starts processes itself", "'muster torchrun --nproc-per-node=4 train.py'")
+
+
+def test_only_the_begin_of_a_script_is_read_and_no_pipe(muster, tmp_path):
+    long = tmp_path / "long.py"
+    long.write_text("#" * (1 << 20) + "\n" + SPAWNING.replace("mp.spawn(", "str("))
+    pipe = tmp_path / "pipe.py"
+    os.mkfifo(pipe)
+
+    assert muster.run("plan", "--nproc-per-node=2", long).code == 0
+    assert muster.run("plan", "--nproc-per-node=2", pipe).code == 0

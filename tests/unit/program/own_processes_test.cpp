@@ -1,0 +1,137 @@
+// Programs that are launchers, or spawn: what is found, and what is said about it.
+#include <muster/program/own_processes.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace muster {
+namespace {
+
+const char* const kSpawning = "import torch.multiprocessing as mp\nmp.spawn(main, nprocs=8)\n";
+
+/// What was probably meant; empty: nothing was found.
+std::string instead_of(const std::vector<std::string>& program, bool is_python_added = false) {
+  const std::map<std::string, std::string> files = {
+      {"train.py", kSpawning},
+      {"jobs/train.py", kSpawning},
+      {"jobs/pre/__main__.py", kSpawning},
+      {"preset.py", std::string(kSpawning) + "parser.add_argument('--init_method')\n"},
+      {"calm.py", "print()\n"}};
+  const auto own = find_own_processes(
+      program, is_python_added, [&](const std::string& path) -> std::optional<std::string> {
+        const auto at = files.find(path);
+        return at == files.end() ? std::nullopt : std::optional(at->second);
+      });
+  return own ? own->instead : "";
+}
+
+TEST(OwnProcesses, OfALauncherThatMusterReads) {
+  EXPECT_EQ(instead_of({"torchrun", "--nproc-per-node", "8", "train.py"}),
+            "muster torchrun --nproc-per-node 8 train.py");
+  EXPECT_EQ(instead_of({"/opt/venv/bin/torchrun", "train.py"}), "muster torchrun train.py");
+  EXPECT_EQ(instead_of({"python3", "/opt/venv/bin/torchrun", "a b"}), "muster torchrun \"a b\"");
+  EXPECT_EQ(instead_of({"python", "-m", "torch.distributed.run", "--standalone", "train.py"}),
+            "muster torchrun --standalone train.py");
+  EXPECT_EQ(instead_of({"python3.11", "-um", "torch.distributed.launch", "train.py"}),
+            "muster torch.distributed.launch train.py");
+  EXPECT_EQ(instead_of({"env", "A=1", "msrun", "--worker_num=8", "train.py"}),
+            "muster msrun --worker_num=8 train.py");
+  EXPECT_EQ(instead_of({"deepspeed", "train.py", "--deepspeed"}),
+            "muster deepspeed train.py --deepspeed");
+}
+
+TEST(OwnProcesses, OfOtherLaunchers) {
+  EXPECT_EQ(instead_of({"accelerate", "launch", "--num_processes", "8", "train.py", "--lr=1"}),
+            "muster --mode accelerate train.py --lr=1");
+  EXPECT_EQ(instead_of({"colossalai", "run", "--nproc_per_node", "8", "train.py"}),
+            "muster --mode torchrun train.py");
+  EXPECT_EQ(instead_of({"python", "-m", "paddle.distributed.launch", "train.py"}),
+            "muster --mode paddle train.py");
+  EXPECT_EQ(instead_of({"horovodrun", "-np", "8", "python", "train.py"}),
+            "muster --mode once --template-arguments never -- horovodrun -np 8 python train.py");
+  EXPECT_EQ(instead_of({"mpirun", "-np", "8", "python", "train.py"}),
+            "mpirun -np 8 muster python train.py");
+  EXPECT_EQ(instead_of({"srun", "-n8", "./train"}), "srun ... muster PROGRAM");
+}
+
+TEST(OwnProcesses, NotOfTheirOtherCommands) {
+  EXPECT_EQ(instead_of({"accelerate", "config"}), "");
+  EXPECT_EQ(instead_of({"accelerate"}), "");
+  EXPECT_EQ(instead_of({"colossalai", "check"}), "");
+  EXPECT_EQ(instead_of({"echo", "torchrun"}), "");
+  EXPECT_EQ(instead_of({"env"}), "");
+  EXPECT_EQ(instead_of({"python3"}), "");
+  EXPECT_EQ(instead_of({"python3", "-m"}), "");
+  EXPECT_EQ(instead_of({}), "");
+}
+
+TEST(OwnProcesses, OfAScript) {
+  EXPECT_EQ(instead_of({"python3", "train.py", "--lr", "1"}, true),
+            "muster --mode once --template-arguments never train.py --lr 1");
+  EXPECT_EQ(instead_of({"python", "-u", "-X", "dev", "-Wignore", "train.py"}),
+            "muster --mode once --template-arguments never python -u -X dev -Wignore train.py");
+  EXPECT_EQ(instead_of({"python3", "-m", "jobs.train"}),
+            "muster --mode once --template-arguments never python3 -m jobs.train");
+  EXPECT_EQ(instead_of({"python3", "-mjobs.pre"}),
+            "muster --mode once --template-arguments never python3 -mjobs.pre");
+  EXPECT_EQ(instead_of({"python3", "preset.py"}, true), "muster --mode once preset.py");
+  EXPECT_NE(instead_of({"python3", "-c", kSpawning}), "");
+  EXPECT_EQ(instead_of({"python3", "calm.py"}, true), "");
+  EXPECT_EQ(instead_of({"python3", "missing.py"}, true), "");
+  EXPECT_EQ(instead_of({"python3", "-", "train.py"}), "");
+  EXPECT_EQ(instead_of({"bash", "train.py"}), "") << "no Python";
+}
+
+const OwnProcesses kLauncher = {"torchrun", "", true, "muster torchrun train.py"};
+const OwnProcesses kScript = {"train.py",
+                              "line 2 calls torch.multiprocessing.spawn with nprocs=8",
+                              true,
+                              "muster --mode once train.py"};
+
+TEST(OwnProcesses, ThatAreCertainAreNotStartedSeveralTimes) {
+  const auto launcher = judge_own_processes(kLauncher, {8, "torchrun", false});
+  ASSERT_FALSE(launcher);
+  EXPECT_EQ(launcher.error().exit_code(), 64);
+  EXPECT_EQ(launcher.error().message,
+            "'torchrun' starts processes itself, and 8 of it on this node would each do so; write "
+            "'muster torchrun train.py', or --mode torchrun if it is meant so");
+  const auto script = judge_own_processes(kScript, {8, "jax", false});
+  ASSERT_FALSE(script);
+  EXPECT_EQ(script.error().message,
+            "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
+            "nprocs=8, and 8 of it on this node would each do so; write 'muster --mode once "
+            "train.py', or --mode jax if it is meant so");
+}
+
+TEST(OwnProcesses, AreStartedOnceWithoutAWord) {
+  const auto judged = judge_own_processes(kScript, {1, "once", true});
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(*judged, "");
+}
+
+TEST(OwnProcesses, AreStartedSeveralTimesForThoseWhoSaySo) {
+  const auto judged = judge_own_processes(kLauncher, {8, "torchrun", true});
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(*judged,
+            "'torchrun' starts processes itself, and 8 of it on this node each do so, as the mode "
+            "'torchrun' was asked for");
+}
+
+TEST(OwnProcesses, ThatArePossibleAreSaid) {
+  OwnProcesses possible = kScript;
+  possible.is_certain = false;
+  const auto judged = judge_own_processes(possible, {4, "torchrun", false});
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(
+      *judged,
+      "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with "
+      "nprocs=8 under a condition; if that is true here, 4 of it on this node each do so, and "
+      "'muster --mode once train.py' starts it once");
+  const auto insisted = judge_own_processes(possible, {4, "torchrun", true});
+  ASSERT_TRUE(insisted);
+  EXPECT_EQ(*insisted, "");
+}
+
+}  // namespace
+}  // namespace muster
