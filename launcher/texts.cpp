@@ -15,7 +15,7 @@ constexpr const char* kIntroduction =
        muster [options] train.py [arguments...]
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
-       muster render slurm|dockerfile ... -- program       a manifest (--help behind it)
+       muster render KIND ... -- program            a manifest for Kubernetes or Slurm (--help behind it)
        muster torchrun|msrun ...            that launcher's own command line (--help behind it)
 
 Starts a distributed job: reads the cluster's environment, works out who runs where, starts one

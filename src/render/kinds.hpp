@@ -6,6 +6,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace muster::render {
 
@@ -15,8 +17,8 @@ using Values = std::map<std::string, std::string>;
 void add_slurm_values(Values& values, const ManifestRequest& request);
 void add_pod_values(Values& values, const ManifestRequest& request);
 
-/// The codes after which starting the job again may help, such as "69 | 75".
-[[nodiscard]] std::string restart_codes(std::string_view separator);
+/// The codes of muster after which starting the job again may help: docs/exit-codes.md.
+[[nodiscard]] const std::vector<std::string>& restart_codes();
 
 /// The text of that file in templates/manifests, filled.
 [[nodiscard]] std::string fill_file(std::string_view file, const Values& values);

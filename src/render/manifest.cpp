@@ -18,11 +18,17 @@ struct Kind {
   const char* file;        ///< in templates/manifests
   const char* pod_prefix;  ///< between the job's name and the number of a pod; nullptr: no pods
   const char* pod_suffix;  ///< behind the number
+  bool brings_token;
 };
 
 constexpr auto kKinds = std::to_array<Kind>({
-    {"slurm", "slurm.sh", nullptr, nullptr},
-    {"dockerfile", "Dockerfile", nullptr, nullptr},
+    {"volcano", "volcano.yaml", "-worker-", "", true},
+    {"kubeflow", "kubeflow.yaml", "-worker-", "", false},
+    {"trainjob", "trainjob.yaml", "-node-0-", "-abcde", false},
+    {"indexed-job", "indexed-job.yaml", "-", "-abcde", false},
+    {"jobset", "jobset.yaml", "-node-", "-0-abcde", false},
+    {"slurm", "slurm.sh", nullptr, nullptr, true},
+    {"dockerfile", "Dockerfile", nullptr, nullptr, false},
 });
 
 const Kind& find_kind(std::string_view name) {
@@ -47,11 +53,11 @@ Result<> check_arguments(const ManifestRequest& request) {
 }
 
 std::string json_list(const std::vector<std::string>& words) {
-  std::vector<std::string> pieces;
+  std::string list;
   for (const std::string& word : words) {
-    pieces.push_back(quoted_text(word));
+    list += (list.empty() ? "[" : ", ") + quoted_text(word);
   }
-  return "[" + join(pieces, ", ") + "]";
+  return list.empty() ? list : list + "]";
 }
 
 Values common_values(const ManifestRequest& request) {
@@ -60,6 +66,7 @@ Values common_values(const ManifestRequest& request) {
   values["image"] = request.image;
   values["nodes"] = std::to_string(request.nodes);
   values["queue"] = request.queue;
+  values["time_limit"] = request.time_limit ? std::to_string(*request.time_limit) : "";
   values["grace"] = std::to_string(request.grace);
   values["restarts"] = std::to_string(request.restarts);
   return values;
@@ -83,6 +90,10 @@ const std::vector<std::string>& gang_schedulers() {
   return names;
 }
 
+bool brings_token(std::string_view kind) {
+  return find_kind(kind).brings_token;
+}
+
 bool is_of_kubernetes(std::string_view kind) {
   return find_kind(kind).pod_prefix != nullptr;
 }
@@ -94,10 +105,9 @@ std::string last_suffix(std::string_view kind, int nodes) {
              : found.pod_prefix + std::to_string(nodes - 1) + found.pod_suffix;
 }
 
-std::string restart_codes(std::string_view separator) {
-  // docs/exit-codes.md: what a scheduler should start again.
-  const std::vector<std::string> codes = {"69", "75", "85", "86"};
-  return join(codes, separator);
+const std::vector<std::string>& restart_codes() {
+  static const std::vector<std::string> codes = {"69", "75", "85", "86"};
+  return codes;
 }
 
 std::string fill_file(std::string_view file, const Values& values) {
@@ -112,10 +122,13 @@ Result<std::string> render_manifest(const ManifestRequest& request) {
     return checked.error();
   }
   Values values = common_values(request);
+  values["program"] = json_list(request.arguments);
   if (request.kind == "slurm") {
     add_slurm_values(values, request);
   }
-  values["program"] = request.arguments.empty() ? "" : json_list(request.arguments);
+  if (is_of_kubernetes(request.kind)) {
+    add_pod_values(values, request);
+  }
   return fill_file(find_kind(request.kind).file, values);
 }
 

@@ -57,8 +57,10 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   values["port"] =
       request.port ? std::to_string(*request.port) : "$((20000 + SLURM_JOB_ID % 10000))";
   values["container"] = request.image.empty() ? "" : shell_word(request.image);
-  values["token"] = request.token ? std::string(trim(fill_file("slurm-token.sh", {}))) : "";
-  values["restart_codes"] = restart_codes(" | ");
+  values["token"] = request.token == TokenFrom::Platform
+                        ? std::string(trim(fill_file("slurm-token.sh", {})))
+                        : "";
+  values["restart_codes"] = join(restart_codes(), " | ");
   values["words"] = words_of(request.arguments);
 }
 

@@ -13,18 +13,26 @@
 
 namespace muster::render {
 
+/// Where the agents of a job have their common secret from.
+enum class TokenFrom {
+  Nowhere,   ///< they have none
+  Platform,  ///< it makes one for each job
+  Secret     ///< of Kubernetes, which somebody has made
+};
+
 /// What a manifest is made of. All texts have been checked for the kind: see `names.hpp`.
 struct ManifestRequest {
   std::string kind;  ///< one of `manifest_kinds`
   std::string name;
   std::string image;  ///< empty: none, where the kind needs none
   int nodes = 1;
-  PodNeeds needs;                      ///< of each node
-  std::string shared_memory;           ///< most bytes of /dev/shm; empty: as many as there are
-  std::string name_space;              ///< empty: whatever `kubectl` uses
-  std::string queue;                   ///< empty: none
-  std::string scheduler;               ///< one of `gang_schedulers`; empty: none
-  std::optional<std::string> token;    ///< the name of the Secret; nothing: no token
+  PodNeeds needs;             ///< of each node
+  std::string shared_memory;  ///< most bytes of /dev/shm; empty: as many as there are
+  std::string name_space;     ///< empty: whatever `kubectl` uses
+  std::string queue;          ///< empty: none
+  std::string scheduler;      ///< one of `gang_schedulers`; empty: none
+  TokenFrom token = TokenFrom::Nowhere;
+  std::string token_secret;            ///< its name, if the token is from one
   int grace = 30;                      ///< seconds, of muster
   int restarts = 3;                    ///< by the platform
   std::optional<int> time_limit;       ///< seconds
@@ -36,6 +44,9 @@ struct ManifestRequest {
 
 /// Schedulers that start all pods of a group or none, and are asked for by a PodGroup.
 [[nodiscard]] const std::vector<std::string>& gang_schedulers();
+
+/// True for a kind whose platform makes a token for each job.
+[[nodiscard]] bool brings_token(std::string_view kind);
 
 /// True for a kind that a cluster of Kubernetes is given.
 [[nodiscard]] bool is_of_kubernetes(std::string_view kind);

@@ -1,0 +1,276 @@
+// Reads what the options of `muster render` say, strictly, and refuses what would be lost.
+#include "render.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/options/typed_settings.hpp>
+#include <muster/render/names.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+using render::ManifestRequest;
+using render::PodNeeds;
+
+constexpr int kMostNodes = 100'000;
+constexpr int kMostDevices = 4'096;
+constexpr int kMostRestarts = 1'000;
+constexpr int kMostPort = 65'535;
+constexpr int kMostSeconds = 365 * 24 * 60 * 60;
+constexpr std::size_t kMostOfHostName = 63;
+
+/// Of each kind of accelerator, what a resource of it is called where nobody says anything.
+struct DeviceNames {
+  std::string_view kind;
+  const char* of_kubernetes;
+  const char* of_slurm;
+};
+constexpr auto kDeviceNames = std::to_array<DeviceNames>({
+    {"nvidia", "nvidia.com/gpu", "gpu"},
+    {"ascend", "huawei.com/Ascend910", "npu"},
+    {"amd", "amd.com/gpu", "gpu"},
+});
+
+/// A whole number, such as one of nodes.
+struct Bounds {
+  int least;
+  int most;
+  const char* what;
+};
+
+Error missing(const std::string& option, const std::string& what) {
+  return Error{ErrorKind::BadUsage, option + " is missing: " + what};
+}
+
+/// Each reader leaves its target as it is when the option is not given. The first error counts.
+class Reader {
+ public:
+  explicit Reader(const Settings& settings) : settings_(settings) {}
+
+  template <typename Target>
+  Reader& number(Target& target, const char* name, const Bounds& bounds) {
+    return text(target, name, [&](const Sourced<std::string>& given) -> Result<int> {
+      const auto number = parse_integer(given.value, bounds.least, bounds.most);
+      if (!number) {
+        return wrong_value(given,
+                           std::string(bounds.what) + " from " + std::to_string(bounds.least) +
+                               " to " + std::to_string(bounds.most));
+      }
+      return *number;
+    });
+  }
+
+  template <typename Target, typename Read>
+  Reader& text(Target& target, const char* name, Read read) {
+    const auto given = settings_.find(name);
+    if (!given || !result_) {
+      return *this;
+    }
+    auto value = read(*given);
+    if (value) {
+      target = std::move(*value);
+    } else {
+      result_ = value.error();
+    }
+    return *this;
+  }
+
+  [[nodiscard]] Result<> result() const { return result_; }
+
+ private:
+  const Settings& settings_;
+  Result<> result_;
+};
+
+Result<std::string> read_kind(const Settings& settings) {
+  const auto& kinds = render::manifest_kinds();
+  const auto kind = settings.find(kRenderKind);
+  if (!kind) {
+    return missing(kRenderKind, "write one of " + join(kinds, ", ") + " behind 'muster render'");
+  }
+  if (std::find(kinds.begin(), kinds.end(), kind->value) == kinds.end()) {
+    const auto nearest = nearest_name(kind->value, kinds);
+    return wrong_value(
+        *kind,
+        "one of " + join(kinds, ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+  }
+  return kind->value;
+}
+
+Result<> read_names(ManifestRequest& request, const Settings& settings) {
+  if (!settings.has("name") && request.kind != "dockerfile") {
+    return missing("--name", "the name of the job, such as --name train");
+  }
+  if (!settings.has("image") && request.kind != "slurm") {
+    return missing("--image", "the image that holds muster and the program");
+  }
+  request.name = "train";
+  const std::size_t suffix = render::last_suffix(request.kind, request.nodes).size();
+  return Reader(settings)
+      .text(request.name,
+            "name",
+            [&](const auto& text) { return render::read_name(text, kMostOfHostName - suffix); })
+      .text(request.image, "image", render::read_image)
+      .text(request.name_space,
+            "namespace",
+            [](const auto& text) { return render::read_name(text, kMostOfHostName); })
+      .result();
+}
+
+Result<> read_token(ManifestRequest& request, const Settings& settings) {
+  const auto secret = settings.find("token-secret");
+  if (is_on(settings, "no-token")) {
+    return secret ? Error{ErrorKind::BadUsage,
+                          "--no-token is given, but --token-secret is '" + secret->value +
+                              "'; leave one of them out"}
+                  : Result<>();
+  }
+  if (!secret && render::brings_token(request.kind)) {
+    request.token = render::TokenFrom::Platform;
+    return {};
+  }
+  request.token = render::TokenFrom::Secret;
+  request.token_secret = request.name + "-token";
+  return Reader(settings)
+      .text(request.token_secret, "token-secret", render::read_object_name)
+      .result();
+}
+
+Result<std::string> read_scheduler(const Sourced<std::string>& text) {
+  const auto& known = render::gang_schedulers();
+  if (std::find(known.begin(), known.end(), text.value) == known.end()) {
+    return wrong_value(text, "one of " + join(known, ", "));
+  }
+  return text.value;
+}
+
+Result<> read_scheduling(ManifestRequest& request, const Settings& settings) {
+  const bool is_volcano = request.kind == "volcano";
+  request.scheduler = is_volcano ? "volcano" : "";
+  auto read = Reader(settings)
+                  .text(request.scheduler, "scheduler", read_scheduler)
+                  .text(request.queue, "queue", render::read_queue)
+                  .result();
+  if (read && is_volcano && request.scheduler != "volcano") {
+    return wrong_value(*settings.find("scheduler"), "volcano, which alone starts its Jobs");
+  }
+  return read;
+}
+
+Result<std::string> device_resource(const Settings& settings, bool is_of_kubernetes) {
+  const auto kind = settings.find("device-kind").value_or(Sourced<std::string>{"nvidia", Source()});
+  for (const DeviceNames& names : kDeviceNames) {
+    if (names.kind == kind.value) {
+      return std::string(is_of_kubernetes ? names.of_kubernetes : names.of_slurm);
+    }
+  }
+  return wrong_value(kind, "nvidia, ascend or amd");
+}
+
+Result<> read_needs(PodNeeds& needs, const Settings& settings, bool is_of_kubernetes) {
+  constexpr int kUsualDevices = 8;
+  needs.devices = kUsualDevices;
+  const auto resource = device_resource(settings, is_of_kubernetes);
+  if (!resource) {
+    return resource.error();
+  }
+  needs.device_resource = *resource;
+  return Reader(settings)
+      .number(needs.devices, "devices", {0, kMostDevices, "a number of accelerators"})
+      .text(needs.device_resource,
+            "device-resource",
+            is_of_kubernetes ? render::read_resource : render::read_gres)
+      .text(needs.cpus, "cpus", render::read_quantity)
+      .text(needs.memory, "memory", render::read_quantity)
+      .text(needs.node_selector, "node-selector", render::read_selector)
+      .text(needs.tolerations, "tolerations", render::read_tolerations)
+      .result();
+}
+
+Result<> read_numbers(ManifestRequest& request, const Settings& settings) {
+  return Reader(settings)
+      .number(request.nodes, "nodes", {1, kMostNodes, "a number of nodes"})
+      .number(request.grace, "grace", {0, kMostSeconds, "whole seconds"})
+      .number(request.restarts, "restarts", {0, kMostRestarts, "a number of restarts"})
+      .number(request.port, "port", {1, kMostPort, "a port"})
+      .number(request.time_limit, "time-limit", {1, kMostSeconds, "whole seconds"})
+      .text(request.shared_memory, "shared-memory", render::read_quantity)
+      .result();
+}
+
+/// What the manifest says itself must not be said otherwise to muster.
+Result<> check_words(const ManifestRequest& request) {
+  if (request.arguments.empty()) {
+    return request.kind == "dockerfile"
+               ? Result<>()
+               : missing("the program", "it stands behind '--', with its arguments");
+  }
+  const auto settings = read_settings_of(request.arguments);
+  if (!settings) {
+    return Error{ErrorKind::BadUsage, "behind '--': " + settings.error().message};
+  }
+  constexpr auto kTold = std::to_array<std::pair<const char*, const char*>>(
+      {{"grace", "--grace"}, {"nnodes", "--nodes"}, {"master-port", "--port"}});
+  for (const auto& [theirs, ours] : kTold) {
+    if (const auto given = settings->find(theirs)) {
+      return Error{ErrorKind::BadUsage,
+                   given->source.name +
+                       " stands behind '--', but the manifest has to agree with it; give " + ours +
+                       " in front of '--'"};
+    }
+  }
+  return {};
+}
+
+/// What a kind has no place for must not be lost in silence.
+Result<> check_use(const ManifestRequest& request, const Settings& settings) {
+  constexpr auto kOfPods = std::to_array<const char*>(
+      {"namespace", "token-secret", "shared-memory", "scheduler", "node-selector", "tolerations"});
+  constexpr auto kOfImages = std::to_array<const char*>({"name", "image"});
+  for (const Option& option : render_options().options) {
+    const std::string_view name = option.name;
+    const auto is_name = [&](const char* one) { return name == one; };
+    const bool is_of_pods = std::any_of(kOfPods.begin(), kOfPods.end(), is_name);
+    const bool is_of_images = std::any_of(kOfImages.begin(), kOfImages.end(), is_name);
+    const bool has_place = request.kind == "dockerfile"
+                               ? is_of_images
+                               : !is_of_pods || render::is_of_kubernetes(request.kind);
+    if (settings.has(name) && !has_place) {
+      return Error{
+          ErrorKind::BadUsage,
+          "--" + std::string(name) + " has no place in a manifest of the kind " + request.kind};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
+  const Settings& settings = line.settings;
+  const auto kind = read_kind(settings);
+  if (!kind) {
+    return kind.error();
+  }
+  ManifestRequest request;
+  request.kind = *kind;
+  request.arguments = line.program;
+  for (const Result<>& read : {
+           check_use(request, settings),
+           read_numbers(request, settings),
+           read_names(request, settings),
+           read_token(request, settings),
+           read_scheduling(request, settings),
+           read_needs(request.needs, settings, render::is_of_kubernetes(request.kind)),
+           check_words(request),
+       }) {
+    if (!read) {
+      return read.error();
+    }
+  }
+  return request;
+}
+
+}  // namespace muster
