@@ -83,6 +83,20 @@ Result<> read_world_size(Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
+Result<> read_torch_nodes(Findings& findings, const Snapshot& snapshot) {
+  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.node_rank, snapshot, "RANK", read_node_rank); !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
+      !read) {
+    return read;
+  }
+  return read_into(findings.master_port, snapshot, "MASTER_PORT", read_port);
+}
+
 Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {
   const auto rank = parse_integer(text.value, 0, kMostNodes - 1);
   if (!rank) {

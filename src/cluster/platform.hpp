@@ -110,6 +110,10 @@ constexpr int kMostWorkers = 10'000'000;
 /// slots are filled as well.
 [[nodiscard]] Result<> read_world_size(Findings& findings, const Snapshot& snapshot);
 
+/// WORLD_SIZE, RANK, MASTER_ADDR and MASTER_PORT on a platform whose document says that the first two count
+/// nodes.
+[[nodiscard]] Result<> read_torch_nodes(Findings& findings, const Snapshot& snapshot);
+
 /// The index of this pod within its task, from the first of these variables that is set; the others
 /// must say the same. Empty when none is set.
 [[nodiscard]] Result<std::optional<Sourced<int>>> read_task_index(

@@ -77,13 +77,6 @@ TEST(DescribeCluster, RefusesAPlatformThatIsNotThere) {
             "64: --platform is 'volcano', but VC_TASK_INDEX or VK_TASK_INDEX is not set");
 }
 
-TEST(DescribeCluster, RefusesAPlatformThatNobodyKnows) {
-  EXPECT_EQ(
-      described(node_with({}), flags({{"platform", "slurmm"}})),
-      "64: --platform is 'slurmm', expected one of flags, single, hai, modelarts, pet, volcano, "
-      "tfjob, bare, indexed-job");
-}
-
 TEST(DescribeCluster, TakesARankThatThePlatformCannotFind) {
   const Texts two_tasks = {
       {"VC_TASK_INDEX", "0"}, {"VC_A_HOSTS", "a-0,a-1"}, {"VC_B_HOSTS", "b-0,b-1"}};
