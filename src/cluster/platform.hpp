@@ -77,6 +77,7 @@ struct Platform {
 #define MUSTER_PLATFORMS(PLATFORM) \
   PLATFORM(kHai)                   \
   PLATFORM(kModelarts)             \
+  PLATFORM(kVolcengine)            \
   PLATFORM(kAwsBatch)              \
   PLATFORM(kSkypilot)              \
   PLATFORM(kDstack)                \
