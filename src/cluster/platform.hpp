@@ -78,6 +78,7 @@ struct Platform {
   PLATFORM(kHai)                   \
   PLATFORM(kModelarts)             \
   PLATFORM(kVolcengine)            \
+  PLATFORM(kPaiDlc)                \
   PLATFORM(kAwsBatch)              \
   PLATFORM(kSkypilot)              \
   PLATFORM(kDstack)                \
