@@ -79,6 +79,7 @@ struct Platform {
   PLATFORM(kModelarts)             \
   PLATFORM(kVolcengine)            \
   PLATFORM(kPaiDlc)                \
+  PLATFORM(kTencentTi)             \
   PLATFORM(kAwsBatch)              \
   PLATFORM(kSkypilot)              \
   PLATFORM(kDstack)                \

@@ -1,0 +1,91 @@
+// Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In DDP jobs RANK
+// and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the address of the first node,
+// which NODE_LIST names.
+// Source: Tencent Cloud, TI-ONE, "Distributed training".
+#include "host_lists.hpp"
+#include "slots.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr std::array<const char*, 1> kCounts = {"NODE_LIST"};
+
+/// A node without GPUs is written as "host:0", and is then one without a number.
+Sourced<std::string> read_list(const Snapshot& snapshot) {
+  const auto list = sourced_variable(snapshot, "NODE_LIST");
+  std::vector<std::string> nodes = split(list->value, ',');
+  for (std::string& node : nodes) {
+    node = node.substr(0, node.ends_with(":0") ? node.size() - 2 : node.size());
+  }
+  return {join(nodes, ","), list->source};
+}
+
+Result<> read_nodes(Findings& findings, const Snapshot& snapshot) {
+  if (auto read = read_torch_nodes(findings, snapshot); !read) {
+    return read;
+  }
+  findings.node_rank.reset();
+  return read_agreeing(findings.node_rank,
+                       snapshot,
+                       {"INDEX", "RANK"},
+                       read_node_rank,
+                       "both are the place of this node in NODE_LIST");
+}
+
+/// What the list says of this node must be what GPU_NUM_PER_NODE says.
+Result<> read_slots(Findings& findings, const SlotList& list, const Snapshot& snapshot) {
+  if (auto read = read_devices(findings, snapshot, "GPU_NUM_PER_NODE"); !read) {
+    return read;
+  }
+  const auto& rank = findings.node_rank;
+  if (!rank || static_cast<std::size_t>(rank->value) >= list.value.size()) {
+    return {};
+  }
+  const HostSlots& own = list.value[static_cast<std::size_t>(rank->value)];
+  if (!own.slots) {
+    return {};
+  }
+  const Sourced<std::string> listed{std::to_string(*own.slots),
+                                    part_of(list.source, "[" + std::to_string(rank->value) + "]")};
+  if (findings.slots && findings.slots->value != listed.value) {
+    return contradiction(*findings.slots, listed, "both count the GPUs of this node");
+  }
+  return findings.slots ? Result<>() : read_devices(findings, listed);
+}
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  const bool has_gpus = snapshot.has("GPU_NUM_PER_NODE") || snapshot.has("GPU_NUM");
+  return has_gpus && snapshot.has("INDEX") ? first_set(snapshot, {"NODE_LIST"}) : std::nullopt;
+}
+
+Result<Findings> read_platform(const Snapshot& snapshot) {
+  Findings findings;
+  if (auto read = read_nodes(findings, snapshot); !read) {
+    return read.error();
+  }
+  const auto list = read_hosts_with_slots(read_list(snapshot));
+  if (!list) {
+    return list.error();
+  }
+  if (auto taken = take_hosts(findings, hosts_of(*list)); !taken) {
+    return taken.error();
+  }
+  if (auto read = read_slots(findings, *list, snapshot); !read) {
+    return read.error();
+  }
+  if (auto checked = check_all_devices(findings, snapshot, "GPU_NUM"); !checked) {
+    return checked.error();
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Platform kTencentTi = {
+    "tencent-ti", "NODE_LIST beside INDEX and GPU_NUM_PER_NODE", find_sign, read_platform, kCounts};
+
+}  // namespace muster
