@@ -80,6 +80,7 @@ struct Platform {
   PLATFORM(kVolcengine)            \
   PLATFORM(kPaiDlc)                \
   PLATFORM(kTencentTi)             \
+  PLATFORM(kAihc)                  \
   PLATFORM(kAwsBatch)              \
   PLATFORM(kSkypilot)              \
   PLATFORM(kDstack)                \

@@ -1,0 +1,35 @@
+// Baidu AIHC (Baige), PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. Jobs of other
+// kinds have AIHC_JOB_NAME, too, and are described by what they set: TF_CONFIG, or nothing.
+// Source: Baidu Cloud, AIHC, "List of common environment variables".
+#include "slots.hpp"
+
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr std::array<const char*, 1> kCounts = {"WORLD_SIZE"};
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  const bool is_torch = snapshot.has("WORLD_SIZE") || snapshot.has("RANK");
+  return is_torch ? first_set(snapshot, {"AIHC_JOB_NAME"}) : std::nullopt;
+}
+
+Result<Findings> read_platform(const Snapshot& snapshot) {
+  Findings findings;
+  if (auto read = read_torch_nodes(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_devices(findings, snapshot, "NPROC_PER_NODE"); !read) {
+    return read.error();
+  }
+  findings.job_id = sourced_variable(snapshot, "AIHC_JOB_NAME");
+  return findings;
+}
+
+}  // namespace
+
+const Platform kAihc = {
+    "aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_sign, read_platform, kCounts};
+
+}  // namespace muster
