@@ -84,6 +84,7 @@ struct Platform {
   PLATFORM(kAwsBatch)              \
   PLATFORM(kSkypilot)              \
   PLATFORM(kDstack)                \
+  PLATFORM(kRunpod)                \
   PLATFORM(kPet)                   \
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
