@@ -19,6 +19,12 @@ constexpr auto kTable = std::to_array<Option>({
      "Workers on this node: a number, or auto (accelerators if there are any, else 1; the "
      "default), gpu, npu, cpu.",
      "auto gpu npu cpu"},
+    {"devices",
+     '\0',
+     "LIST",
+     "Job",
+     "Devices of this node for the job, such as 0,2,4-7: a worker for each, and all of them see "
+     "these. Default: those that are visible."},
     {"nnodes",
      '\0',
      "N",

@@ -127,17 +127,10 @@ Result<Cluster> find_cluster(const Options& options,
                            mode.takes_given_port});
 }
 
-}  // namespace
-
-Result<Planned> plan_job(const CommandLine& line,
-                         const Options& options,
-                         const Snapshot& snapshot) {
-  if (options.is_worker_already && options.job.program.empty()) {
-    return no_program();  // its one process has nothing else to run
-  }
-  if (options.is_worker_already) {
-    return plan_worker(options, snapshot);
-  }
+/// Decides it for the devices that the snapshot shows.
+Result<Planned> plan_visible(const CommandLine& line,
+                             const Options& options,
+                             const Snapshot& snapshot) {
   auto mode = find_mode(line, options, snapshot);
   if (!mode) {
     return mode.error();
@@ -167,6 +160,41 @@ Result<Planned> plan_job(const CommandLine& line,
     plan.remarks.push_back(std::move(remark));
   }
   return Planned{std::move(plan), std::move(input)};
+}
+
+/// The same for the devices that the user chooses: as if no others were visible.
+Result<Planned> plan_chosen(const CommandLine& line, Options options, Snapshot snapshot) {
+  auto choice = choose_devices(*options.devices, snapshot);
+  if (!choice) {
+    return choice.error();
+  }
+  snapshot.variables[choice->variable] = choice->list;
+  for (const std::string& name : choice->unset) {
+    snapshot.variables.erase(name);
+  }
+  if (!options.cluster.slots) {
+    options.cluster.slots = {std::to_string(choice->count), choice->source};
+  }
+  options.job.devices = std::move(*choice);
+  return plan_visible(line, options, snapshot);
+}
+
+}  // namespace
+
+Result<Planned> plan_job(const CommandLine& line,
+                         const Options& options,
+                         const Snapshot& snapshot) {
+  if (options.is_worker_already && options.job.program.empty()) {
+    return no_program();  // its one process has nothing else to run
+  }
+  if (options.is_worker_already) {
+    return plan_worker(options, snapshot);
+  }
+  if (auto checked = check_device_lists(snapshot); !checked) {
+    return checked.error();
+  }
+  return options.devices ? plan_chosen(line, options, snapshot)
+                         : plan_visible(line, options, snapshot);
 }
 
 }  // namespace muster

@@ -49,6 +49,7 @@ std::vector<Source> placed_by(const Settings& settings) {
                                  "node-rank",
                                  "master-addr",
                                  "master-port",
+                                 "devices",
                                  "platform",
                                  "mode",
                                  "template",
@@ -156,6 +157,7 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
   options.stop_signals = source_of(settings, "signals-to-handle");
   options.stdin_rank = source_of(settings, "stdin");
   options.report = settings.find("report");
+  options.devices = settings.find("devices");
   options.is_verbose = is_on(settings, "verbose");
   options.is_json = is_on(settings, "json");
   options.is_worker_already = is_already_worker(snapshot) && !settings.has("nproc-per-node");

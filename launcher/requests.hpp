@@ -26,6 +26,8 @@ struct Options {
   RunOptions run;
   gang::GangOptions gang;
   std::optional<BindingOptions> binding;
+  std::optional<Sourced<std::string>>
+      devices;                         ///< those of this node that the job uses; empty: all
   std::optional<Source> stop_signals;  ///< who named them
   std::optional<Source> stdin_rank;
   std::optional<Sourced<std::string>> report;

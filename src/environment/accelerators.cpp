@@ -1,76 +1,48 @@
 // "How many workers does this node take?", answered from variables and counted devices. Pure.
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
+#include <muster/environment/device_list.hpp>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace muster {
 namespace {
 
-constexpr int kMostSlots = 65'536;
+/// The accelerators of one maker.
+struct Vendor {
+  std::vector<const char*> variables;  ///< that hide devices: the first one that is set decides
+  int HostDevices::*counted;
+  const char* files;  ///< what is counted
+};
 
-/// One entry of a device list: a number, a range such as 0-3 (Ascend's container runtime), or the
-/// name of a device (GPU-<uuid>, MIG-<uuid>). 0 for anything else.
-int count_entry(std::string_view entry) {
-  if (parse_integer(entry, 0, 1'000'000)) {
-    return 1;
-  }
-  if (entry.starts_with("GPU-") || entry.starts_with("MIG-")) {
-    return 1;
-  }
-  const std::size_t dash = entry.find('-');
-  if (dash == std::string_view::npos) {
-    return 0;
-  }
-  const auto first = parse_integer(entry.substr(0, dash), 0, 1'000'000);
-  const auto last = parse_integer(entry.substr(dash + 1), 0, 1'000'000);
-  return first && last && *first <= *last ? *last - *first + 1 : 0;
+const Vendor& nvidia() {
+  static const Vendor vendor{{"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*"};
+  return vendor;
 }
 
-/// Devices that a visibility list leaves. As the runtimes do, the list ends at its first entry
-/// that is no device: "0,1,-1,2" leaves two. Counting stops above `kMostSlots`.
-int count_visible(const std::string& list) {
-  int count = 0;
-  for (const std::string& entry : split(list, ',')) {
-    const int devices = count_entry(trim(entry));
-    if (devices == 0 || count > kMostSlots) {
-      break;
-    }
-    count += devices;
-  }
-  return count;
+const Vendor& ascend() {
+  static const Vendor vendor{{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
+                             &HostDevices::ascend,
+                             "/dev/davinci[0-9]*"};
+  return vendor;
 }
 
-template <std::size_t N>
-Sourced<int> count_of_kind(const Snapshot& snapshot,
-                           const std::array<const char*, N>& variables,
-                           const Sourced<int>& counted) {
-  for (const char* const name : variables) {
+/// HIP counts after ROCr has filtered, so its list is the one that decides.
+const Vendor& amd() {
+  static const Vendor vendor{{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
+                             &HostDevices::amd,
+                             "/sys/class/kfd/kfd/topology"};
+  return vendor;
+}
+
+Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
+  for (const char* const name : vendor.variables) {
     if (const auto list = snapshot.variable(name)) {
-      return {count_visible(*list), from_variable(name)};
+      return {static_cast<int>(read_device_list(*list).size()), from_variable(name)};
     }
   }
-  return counted;
-}
-
-Sourced<int> count_nvidia(const Snapshot& snapshot) {
-  return count_of_kind(snapshot,
-                       std::array{"CUDA_VISIBLE_DEVICES"},
-                       {snapshot.devices.nvidia, {SourceKind::File, "/dev/nvidia[0-9]*"}});
-}
-
-Sourced<int> count_ascend(const Snapshot& snapshot) {
-  return count_of_kind(snapshot,
-                       std::array{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
-                       {snapshot.devices.ascend, {SourceKind::File, "/dev/davinci[0-9]*"}});
-}
-
-Sourced<int> count_amd(const Snapshot& snapshot) {
-  // HIP counts after ROCr has filtered, so its list is the one that decides.
-  return count_of_kind(snapshot,
-                       std::array{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
-                       {snapshot.devices.amd, {SourceKind::File, "/sys/class/kfd/kfd/topology"}});
+  return {snapshot.devices.*vendor.counted, {SourceKind::File, vendor.files}};
 }
 
 Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, const char* kind) {
@@ -82,7 +54,7 @@ Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, c
 
 Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
   for (const Sourced<int>& found :
-       {count_nvidia(snapshot), count_ascend(snapshot), count_amd(snapshot)}) {
+       {count_of(nvidia(), snapshot), count_of(ascend(), snapshot), count_of(amd(), snapshot)}) {
     if (found.value > 0) {
       return found;
     }
@@ -91,17 +63,17 @@ Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snap
 }
 
 Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const Sourced<int> nvidia = count_nvidia(snapshot);
-  const Sourced<int> amd = count_amd(snapshot);
-  if (nvidia.value == 0 && amd.value == 0) {
-    return no_device(wanted, nvidia, "GPU");
+  const Sourced<int> of_nvidia = count_of(nvidia(), snapshot);
+  const Sourced<int> of_amd = count_of(amd(), snapshot);
+  if (of_nvidia.value == 0 && of_amd.value == 0) {
+    return no_device(wanted, of_nvidia, "GPU");
   }
-  return nvidia.value > 0 ? nvidia : amd;
+  return of_nvidia.value > 0 ? of_nvidia : of_amd;
 }
 
 Result<Sourced<int>> count_npus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const Sourced<int> ascend = count_ascend(snapshot);
-  return ascend.value > 0 ? Result<Sourced<int>>(ascend) : no_device(wanted, ascend, "NPU");
+  const Sourced<int> found = count_of(ascend(), snapshot);
+  return found.value > 0 ? Result<Sourced<int>>(found) : no_device(wanted, found, "NPU");
 }
 
 Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
@@ -117,18 +89,74 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
   if (wanted.value == "cpu") {
     return Sourced<int>{snapshot.cores.count, {SourceKind::File, snapshot.cores.source}};
   }
-  const auto number = parse_integer(wanted.value, 1, kMostSlots);
+  const auto number = parse_integer(wanted.value, 1, kMostDevices);
   if (!number) {
     return wrong_value(wanted, "a number from 1 to 65536, or auto, gpu, npu or cpu");
   }
   return Sourced<int>{*number, wanted.source};
 }
 
+DeviceMask mask_by(const Snapshot& snapshot, const char* variable) {
+  DeviceMask mask;
+  mask.variable = variable;
+  const auto list = snapshot.variable(variable);
+  mask.is_inherited = list.has_value();
+  for (DeviceEntry& entry : read_device_list(list.value_or(""))) {
+    mask.devices.push_back(std::move(entry.text));
+  }
+  return mask;
+}
+
+/// Never by both variables: where ROCr filters already, it goes on to, and what HIP would have left of that
+/// is written in ROCr's terms. Source: ROCm, "GPU isolation techniques".
+DeviceMask mask_of_amd(const Snapshot& snapshot) {
+  const DeviceMask hip = mask_by(snapshot, "HIP_VISIBLE_DEVICES");
+  DeviceMask rocr = mask_by(snapshot, "ROCR_VISIBLE_DEVICES");
+  if (!rocr.is_inherited || !hip.is_inherited) {
+    return rocr.is_inherited ? rocr : hip;
+  }
+  const std::vector<std::string> left = std::exchange(rocr.devices, {});
+  for (const std::string& number : hip.devices) {
+    const auto place = parse_integer(number, 0, kMostDevices);
+    if (place && static_cast<std::size_t>(*place) < left.size()) {
+      rocr.devices.push_back(left[static_cast<std::size_t>(*place)]);
+    }
+  }
+  rocr.unset = {"HIP_VISIBLE_DEVICES"};
+  return rocr;
+}
+
+std::optional<Sourced<std::string>> sourced(const Snapshot& snapshot, const char* name) {
+  const auto value = snapshot.variable(name);
+  return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
+}
+
+/// As Ascend's runtime wants it. Source: CANN, "ASCEND_RT_VISIBLE_DEVICES".
+bool is_ascending(const std::string& list) {
+  int last = -1;
+  for (const std::string& entry : split(list, ',')) {
+    const auto number = parse_integer(entry, 0, kMostDevices);
+    if (!number || *number <= last) {
+      return false;
+    }
+    last = *number;
+  }
+  return true;
+}
+
+/// True when each number of the list is below `count`.
+bool is_within(const std::string& list, std::size_t count) {
+  const std::vector<DeviceEntry> entries = read_device_list(list);
+  return std::all_of(entries.begin(), entries.end(), [&](const DeviceEntry& entry) {
+    return !entry.number || static_cast<std::size_t>(*entry.number) < count;
+  });
+}
+
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
   auto slots = count_wanted(wanted, snapshot);
-  if (slots && slots->value > kMostSlots) {
+  if (slots && slots->value > kMostDevices) {
     return wrong_value({snapshot.variable(slots->source.name).value_or(""), slots->source},
                        "at most 65536 devices");
   }
@@ -136,27 +164,62 @@ Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snaps
 }
 
 DeviceMask find_device_mask(const Snapshot& snapshot) {
-  struct Vendor {
-    const char* variable;
-    int devices;
-  };
-  const std::array<Vendor, 3> vendors = {
-      {{"CUDA_VISIBLE_DEVICES", count_nvidia(snapshot).value},
-       {"ASCEND_RT_VISIBLE_DEVICES", count_ascend(snapshot).value},
-       {"HIP_VISIBLE_DEVICES", count_amd(snapshot).value}}};
-  const auto at = std::find_if(
-      vendors.begin(), vendors.end(), [](const Vendor& vendor) { return vendor.devices > 0; });
-  DeviceMask mask;
-  mask.variable = at == vendors.end() ? vendors.front().variable : at->variable;
-  const auto list = snapshot.variable(mask.variable);
-  mask.is_inherited = list.has_value();
-  for (const std::string& entry : split(list.value_or(""), ',')) {
-    if (count_entry(trim(entry)) != 1) {
-      break;  // the runtimes stop there
-    }
-    mask.devices.emplace_back(trim(entry));
+  if (count_of(nvidia(), snapshot).value > 0) {
+    return mask_by(snapshot, "CUDA_VISIBLE_DEVICES");
   }
-  return mask;
+  if (count_of(ascend(), snapshot).value > 0) {
+    return mask_by(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
+  }
+  return count_of(amd(), snapshot).value > 0 ? mask_of_amd(snapshot)
+                                             : mask_by(snapshot, "CUDA_VISIBLE_DEVICES");
+}
+
+Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+  const auto numbers = read_device_numbers(wanted.value);
+  if (!numbers) {
+    return wrong_value(wanted, "numbers of devices such as 0,2,4-7, each once");
+  }
+  const auto all = count_slots({"auto", {}}, snapshot);
+  const DeviceMask mask = find_device_mask(snapshot);
+  const bool is_any = all && all->source.kind != SourceKind::Default;
+  const int count = !is_any             ? 0
+                    : mask.is_inherited ? static_cast<int>(mask.devices.size())
+                                        : all->value;
+  const auto highest = std::max_element(numbers->begin(), numbers->end());
+  if (*highest >= count) {
+    return wrong_value(wanted,
+                       "devices of this node, which has " + std::to_string(count) +
+                           (is_any ? " (by " + all->source.name + "), numbered from 0" : ""));
+  }
+  const bool is_ascends = mask.variable == ascend().variables.front();
+  if (is_ascends && !std::is_sorted(numbers->begin(), numbers->end())) {
+    return wrong_value(wanted, "ascending numbers: Ascend's runtime takes no others");
+  }
+  DeviceChoice choice{
+      mask.variable, {}, mask.unset, static_cast<int>(numbers->size()), wanted.source};
+  for (const int number : *numbers) {
+    choice.list += (choice.list.empty() ? "" : ",") + mask.device(static_cast<std::size_t>(number));
+  }
+  return choice;
+}
+
+Result<> check_device_lists(const Snapshot& snapshot) {
+  const auto ascends = sourced(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
+  if (ascends && !ascends->value.empty() && ascends->value != "-1" &&
+      !is_ascending(ascends->value)) {
+    return wrong_value(*ascends,
+                       "numbers in ascending order with commas and nothing else in between: "
+                       "Ascend's runtime would stop at the first that is not");
+  }
+  const auto hip = sourced(snapshot, "HIP_VISIBLE_DEVICES");
+  const auto rocr = sourced(snapshot, "ROCR_VISIBLE_DEVICES");
+  if (hip && rocr && !is_within(hip->value, read_device_list(rocr->value).size())) {
+    return Error{ErrorKind::BadEnvironment,
+                 "HIP_VISIBLE_DEVICES is '" + hip->value + "' but ROCR_VISIBLE_DEVICES is '" +
+                     rocr->value +
+                     "': HIP numbers what ROCr has left, from 0; leave one of them out"};
+  }
+  return {};
 }
 
 }  // namespace muster

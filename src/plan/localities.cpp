@@ -1,7 +1,7 @@
 // From visibility lists and accelerators to the NUMA nodes of each process. Pure.
 #include "localities.hpp"
 
-#include <muster/base/text.hpp>
+#include <muster/environment/device_list.hpp>
 
 #include <algorithm>
 #include <set>
@@ -26,10 +26,7 @@ std::vector<Visible> all_of(const std::vector<Accelerator>& devices) {
 
 /// "GPU-<uuid>", shortened as far as it stays unique, and "MIG-GPU-<uuid>/1/0". A "MIG-<uuid>" names
 /// a part of a GPU that only the driver knows.
-std::optional<Visible> find_by_uuid(const std::vector<Visible>& devices, std::string_view entry) {
-  if (!entry.starts_with("GPU-") && !entry.starts_with("MIG-")) {
-    return std::nullopt;
-  }
+Visible find_by_uuid(const std::vector<Visible>& devices, std::string_view entry) {
   std::string_view uuid = entry.substr(0, entry.find('/'));
   if (uuid.starts_with("MIG-GPU-")) {
     uuid.remove_prefix(4);
@@ -42,17 +39,15 @@ std::optional<Visible> find_by_uuid(const std::vector<Visible>& devices, std::st
   return Visible{-1, nullptr, std::string(entry)};
 }
 
-/// What a list leaves of the devices, in its order. As the runtimes do, it ends at the first entry
-/// that is no device.
+/// What a list leaves of the devices, in its order. As the runtimes do, it ends at the first number
+/// that no device has.
 std::vector<Visible> filter(const std::vector<Visible>& devices, const std::string& list) {
   std::vector<Visible> visible;
-  for (const std::string& piece : split(list, ',')) {
-    const std::string_view entry = trim(piece);
-    const auto number = parse_integer(entry, 0, 1'000'000);
-    if (number && *number < static_cast<int>(devices.size())) {
-      visible.push_back(devices[static_cast<std::size_t>(*number)]);
-    } else if (const auto found = find_by_uuid(devices, entry)) {
-      visible.push_back(*found);
+  for (const DeviceEntry& entry : read_device_list(list)) {
+    if (!entry.number) {
+      visible.push_back(find_by_uuid(devices, entry.text));
+    } else if (*entry.number < static_cast<int>(devices.size())) {
+      visible.push_back(devices[static_cast<std::size_t>(*entry.number)]);
     } else {
       break;
     }
@@ -92,11 +87,6 @@ Found find_visible(const Topology& topology, const Snapshot& snapshot) {
   Found amd{"GPU",
             &topology.amd,
             filter_by(all_of(topology.amd), snapshot, {"ROCR_VISIBLE_DEVICES", hip})};
-  // Ascend's list must be ascending, and its runtime and MindSpore sort one that is not.
-  std::stable_sort(
-      ascend.visible.begin(), ascend.visible.end(), [](const Visible& left, const Visible& right) {
-        return left.number < right.number;
-      });
   if (!nvidia.visible.empty()) {
     return nvidia;
   }
@@ -154,14 +144,15 @@ std::vector<Locality> spread(const Topology& topology, const Snapshot& snapshot,
   }
   const std::vector<int> nodes(allowed.begin(), allowed.end());
   const auto count = static_cast<long long>(nodes.size());
-  const auto numbers = parse_ranges(snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or(""));
+  const auto numbers =
+      read_device_list(snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or(""));
   std::vector<Locality> localities;
   for (int i = 0; i < workers; ++i) {
     const auto first = static_cast<std::ptrdiff_t>(i * count / workers);
     const auto last = std::max(first + 1, static_cast<std::ptrdiff_t>((i + 1) * count / workers));
     Locality locality;
     const auto place = static_cast<std::size_t>(i);
-    locality.device = numbers && place < numbers->size() ? (*numbers)[place] : i;
+    locality.device = place < numbers.size() ? numbers[place].number.value_or(i) : i;
     locality.nodes.assign(nodes.begin() + first, nodes.begin() + last);
     locality.name = "local rank " + std::to_string(i) + " (no accelerators)";
     localities.push_back(std::move(locality));

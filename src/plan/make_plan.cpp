@@ -239,6 +239,9 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const auto& [cluster, chosen, job, snapshot] = input;
   LaunchPlan plan = start_plan(cluster, placement);
   plan.mode = chosen.mode.name;
+  if (job.devices) {
+    plan.decisions.push_back({job.devices->variable, job.devices->list, job.devices->source.name});
+  }
   plan.decisions.push_back({"mode", plan.mode, chosen.source.name});
   add_parameters(plan, chosen);
   const std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);

@@ -168,12 +168,25 @@ void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
   values["error_file"] = fill_placeholders(shared.role.error_file, values);
 }
 
-/// Shows the worker that is number `place` of its role on this node its own device alone. What the
-/// template says about devices counts more; other roles have no device.
-void mask_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place) {
+/// Sets a variable that hides devices, instead of those that would say the same in another way. What the
+/// template says about devices counts more.
+void show_devices(WorkerPlan& worker,
+                  const std::string& variable,
+                  const std::string& list,
+                  const std::vector<std::string>& unset) {
+  worker.environment.emplace(variable, list);
+  worker.unset.insert(worker.unset.end(), unset.begin(), unset.end());
+}
+
+/// Shows the worker that is number `place` of its role on this node its own device alone, if that is asked
+/// for and it has one, else those that were chosen.
+void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place) {
   if (shared.job.masks_devices && shared.role.count == RoleCount::PerDevice) {
     const DeviceMask mask = find_device_mask(shared.snapshot);
-    worker.environment.emplace(mask.variable, mask.device(place));
+    show_devices(worker, mask.variable, mask.device(place), mask.unset);
+  }
+  if (const auto& chosen = shared.job.devices) {
+    show_devices(worker, chosen->variable, chosen->list, chosen->unset);
   }
 }
 
@@ -199,7 +212,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);
     bind(worker, shared, std::move(binding));
-    mask_devices(worker, shared, i);
+    show_devices(worker, shared, i);
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
     worker.role_rank = role_rank;

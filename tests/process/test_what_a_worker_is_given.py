@@ -217,3 +217,14 @@ def test_a_large_environment_reaches_every_worker(muster, worker):
 
     for one in describe_all(muster, worker, 4, env=large).values():
         assert {name: one.environment.get(name) for name in large} == large
+
+
+def test_the_workers_see_the_devices_that_were_chosen(muster):
+    job = muster.run(
+        *["--devices=1,3", "--prefix=never", "--", "sh", "-c"],
+        'echo "$LOCAL_RANK of $LOCAL_WORLD_SIZE: $CUDA_VISIBLE_DEVICES"',
+        env={"CUDA_VISIBLE_DEVICES": "4,5,6,7"},
+    )
+
+    assert job.code == 0, job.words()
+    assert sorted(job.out.lines) == ["0 of 2: 5,7", "1 of 2: 5,7"]

@@ -24,6 +24,7 @@ struct DeviceMask {
   std::string variable;              ///< such as CUDA_VISIBLE_DEVICES
   bool is_inherited = false;         ///< somebody has chosen devices already: those in `devices`
   std::vector<std::string> devices;  ///< names or numbers, in their order
+  std::vector<std::string> unset;    ///< variables that say the same in another way
 
   /// The value of the variable for the i-th worker; empty when the list is too short.
   [[nodiscard]] std::string device(std::size_t i) const {
@@ -34,5 +35,23 @@ struct DeviceMask {
 /// The mask of the accelerators that this host has: NVIDIA, else Ascend, else AMD. Without any it is
 /// NVIDIA's, as torchrun has it.
 [[nodiscard]] DeviceMask find_device_mask(const Snapshot& snapshot);
+
+/// Some of the devices that this node shows, as a value of the variable that its runtime reads.
+struct DeviceChoice {
+  std::string variable;            ///< such as CUDA_VISIBLE_DEVICES
+  std::string list;                ///< names or numbers, with commas
+  std::vector<std::string> unset;  ///< variables that say the same in another way
+  int count = 0;
+  Source source;  ///< who chose them
+};
+
+/// What `--devices 0,2,4-7` leaves. The numbers count what is visible now, from 0. Fails for a device that is
+/// not there, one that is named twice, and an order that the runtime does not take.
+[[nodiscard]] Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted,
+                                                  const Snapshot& snapshot);
+
+/// Fails for lists that the devices' runtimes would silently take for others: one for Ascend that is not
+/// ascending, and one for HIP that does not count what the one for ROCr leaves.
+[[nodiscard]] Result<> check_device_lists(const Snapshot& snapshot);
 
 }  // namespace muster

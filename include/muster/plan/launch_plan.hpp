@@ -4,6 +4,7 @@
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/cluster/cluster.hpp>
+#include <muster/environment/accelerators.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
 #include <muster/mode/placeholders.hpp>
@@ -34,6 +35,7 @@ struct JobRequest {
   bool fills_arguments = false;            ///< {placeholders} in the program's own arguments, too
   bool fills_local_rank = false;           ///< "${local_rank}" there, as torchrun does
   bool masks_devices = false;              ///< each worker sees its own device alone, as number 0
+  std::optional<DeviceChoice> devices;     ///< what the workers see; empty: what is visible already
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
   std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any
 };

@@ -36,7 +36,7 @@ TEST(DeepSpeed, DoesNotLeaveDevicesOutInSilence) {
   for (const std::string option : {"--include", "--exclude"}) {
     EXPECT_EQ(error_of("deepspeed " + option + "=localhost:0,1 train.py"),
               "64: " + option +
-                  " is refused: CUDA_VISIBLE_DEVICES on each node says which devices are used");
+                  " is refused: --devices on each node says which devices are used");
   }
 }
 

@@ -49,6 +49,22 @@ TEST(CheckJob, WantsADeviceForEachWorkerThatSeesItsOwn) {
       "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
 }
 
+TEST(MakePlan, ShowsTheDevicesThatWereChosen) {
+  JobRequest job = job_of({"train"});
+  job.devices = DeviceChoice{"ROCR_VISIBLE_DEVICES", "4,6", {"HIP_VISIBLE_DEVICES"}, 2, {}};
+  RoleTemplate server = role("ps", RoleCount::PerJob);
+  server.environment.emplace_back("ROCR_VISIBLE_DEVICES", "-1");
+  const auto plan = make_plan({cluster_of({2}, 0),
+                               mode_of({role("worker", RoleCount::PerDevice), server}),
+                               job,
+                               surroundings({{"HIP_VISIBLE_DEVICES", "0"}})});
+
+  ASSERT_EQ(plan.workers.size(), 3U);
+  EXPECT_EQ(plan.workers[1].environment.at("ROCR_VISIBLE_DEVICES"), "4,6");
+  EXPECT_EQ(plan.workers[1].unset, std::vector<std::string>({"HIP_VISIBLE_DEVICES"}));
+  EXPECT_EQ(plan.workers[2].environment.at("ROCR_VISIBLE_DEVICES"), "-1") << "the template says it";
+}
+
 TEST(CheckJob, RefusesEndpointsOfProcessesThatDoNotListen) {
   JobRequest job = job_of({"train", "{endpoint}"});
   job.fills_arguments = true;
