@@ -4,6 +4,7 @@
 #include "render.hpp"
 #include "version.hpp"
 
+#include <muster/base/text.hpp>
 #include <muster/base/yaml.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/logs/messages.hpp>
@@ -17,24 +18,52 @@
 namespace muster {
 namespace {
 
-std::string table_of(const std::vector<Decision>& decisions) {
-  std::vector<Decision> rows = {{"FIELD", "VALUE", "SOURCE"}};
-  rows.insert(rows.end(), decisions.begin(), decisions.end());
+/// Rows of three columns, each as wide as it must be. A very long value does not push the others away.
+std::string table_of(const std::vector<Decision>& rows) {
+  constexpr std::size_t kWidest = 40;
   std::size_t field_width = 0;
   std::size_t value_width = 0;
   for (const Decision& row : rows) {
     field_width = std::max(field_width, row.field.size());
-    value_width = std::max(value_width, row.value.size());
+    value_width = std::max(value_width, std::min(row.value.size(), kWidest));
   }
   std::string text;
   for (const Decision& row : rows) {
     std::string line = row.field;
     line.resize(field_width + 2, ' ');
     line += row.value;
-    line.resize(field_width + 2 + value_width + 2, ' ');
+    line.resize(std::max(line.size(), field_width + 2 + value_width) + 2, ' ');
     text += line + row.source + "\n";
   }
   return text;
+}
+
+/// What else was seen for a field, below it; or of no one field.
+void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::string& field) {
+  for (const Lost& lost : plan.lost) {
+    if (lost.field == field) {
+      const std::string& name = lost.seen.source.name;
+      rows.push_back({field.empty() ? name : "",
+                      one_line(masked(name, lost.seen.value), 200),
+                      (field.empty() ? "" : "not by " + name + ": ") + lost.why});
+    }
+  }
+}
+
+std::string decisions_of(const LaunchPlan& plan) {
+  std::vector<Decision> rows = {{"FIELD", "VALUE", "SOURCE"}};
+  for (const Decision& decision : plan.decisions) {
+    rows.push_back({decision.field, masked(decision.field, decision.value), decision.source});
+    add_lost(rows, plan, decision.field);
+  }
+  return table_of(rows);
+}
+
+/// What looked relevant and was not used.
+std::string unused_of(const LaunchPlan& plan) {
+  std::vector<Decision> rows = {{"NOT USED", "VALUE", "WHY"}};
+  add_lost(rows, plan, "");
+  return rows.size() == 1 ? "" : "\n" + table_of(rows);
 }
 
 }  // namespace
@@ -94,9 +123,12 @@ Result<int> show_plan(const LaunchPlan& plan, bool is_json) {
   return print(is_json ? pretty_json(document) : to_yaml(document));
 }
 
-Result<int> explain(const LaunchPlan& plan) {
+Result<int> explain(const LaunchPlan& plan, bool is_json) {
+  if (is_json) {
+    return print(pretty_json(to_explanation(plan)));
+  }
   const std::string note = plan.is_transparent ? "\n" + plan.remarks.front() + "\n" : "";
-  return print(table_of(plan.decisions) + note);
+  return print(decisions_of(plan) + unused_of(plan) + note);
 }
 
 }  // namespace muster

@@ -22,7 +22,8 @@ void say_notices(const CommandLine& line);
 /// `muster plan`: the plan as the document that is promised, as JSON or YAML.
 [[nodiscard]] Result<int> show_plan(const LaunchPlan& plan, bool is_json);
 
-/// `muster explain`: what was detected, each value with its source, as a table.
-[[nodiscard]] Result<int> explain(const LaunchPlan& plan);
+/// `muster explain`: what was detected, each value with its source, and what was seen and not used; as a
+/// table or as JSON.
+[[nodiscard]] Result<int> explain(const LaunchPlan& plan, bool is_json);
 
 }  // namespace muster

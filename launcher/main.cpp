@@ -39,7 +39,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     return planned.error();
   }
   if (line->command == Command::Explain) {
-    return explain(planned->plan);
+    return explain(planned->plan, options->is_json);
   }
   if (auto checked = check_stdin_rank(*options, planned->plan); !checked) {
     return checked.error();

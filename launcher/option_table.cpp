@@ -291,7 +291,7 @@ constexpr auto kTable = std::to_array<Option>({
      "A console that takes no byte for so long is stalled: its lines are dropped and counted, "
      "the workers go on. Default: 5."},
     {"report", '\0', "FILE", "Input and output", "Write what happened to FILE, as JSON."},
-    {"json", '\0', nullptr, "Input and output", "With plan: print JSON instead of YAML."},
+    {"json", '\0', nullptr, "Input and output", "With plan and explain: print JSON."},
     {"verbose", 'v', nullptr, "Help", "Say more, such as what muster waits for."},
     {"help", 'h', nullptr, "Help", "Print this text."},
     {"version",

@@ -102,6 +102,16 @@ bool names_a_secret(std::string_view upper, std::string_view part) {
   return at != std::string_view::npos;
 }
 
+/// Words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_..., CRED_...
+/// (those of ModelArts).
+bool has_secret_word(const std::string& upper) {
+  const std::vector<std::string> words = split(upper, '_');
+  return (words.size() > 1 && words.back() == "KEY") ||
+         std::any_of(words.begin(), words.end(), [](const std::string& word) {
+           return word == "S3" || word == "SCC" || word == "CRED" || word == "CREDS";
+         });
+}
+
 }  // namespace
 
 std::optional<int> parse_integer(std::string_view text, int least, int most) {
@@ -295,9 +305,14 @@ bool is_secret_name(std::string_view name) {
                                                              "PRIVATE_KEY",
                                                              "AUTHORIZATION"};
   const std::string upper = to_upper(name);
-  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-    return names_a_secret(upper, part);
-  });
+  return std::any_of(kParts.begin(),
+                     kParts.end(),
+                     [&](std::string_view part) { return names_a_secret(upper, part); }) ||
+         has_secret_word(upper);
+}
+
+std::string masked(std::string_view name, const std::string& value) {
+  return is_secret_name(name) ? "***" : value;
 }
 
 }  // namespace muster

@@ -6,6 +6,8 @@
 #include <muster/base/text.hpp>
 #include <muster/cluster/cluster.hpp>
 
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -18,18 +20,26 @@ bool are_lists_wanted(const Snapshot& snapshot, const ClusterRequest& request, c
 
 Choice detect_platform(const Snapshot& snapshot,
                        const ClusterRequest& request,
-                       const Roles& roles) {
+                       const Roles& roles,
+                       const Platform* excluded) {
   // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
   if (is_already_worker(snapshot)) {
     return {nullptr, "", {}};
   }
   for (const Platform* const platform : platforms()) {
-    const auto sign = platform->find_sign(snapshot);
+    const auto sign = platform == excluded ? std::nullopt : platform->find_sign(snapshot);
     if (sign && (!platform->is_list_of_tasks || are_lists_wanted(snapshot, request, roles))) {
       return {platform, "", from_variable(*sign)};
     }
   }
   return {nullptr, "", {}};
+}
+
+const Platform* find_platform(std::string_view name) {
+  const auto all = platforms();
+  const auto at = std::find_if(
+      all.begin(), all.end(), [&](const Platform* platform) { return name == platform->name; });
+  return at == all.end() ? nullptr : *at;
 }
 
 }  // namespace
@@ -39,23 +49,26 @@ Result<Choice> choose_platform(const Snapshot& snapshot,
                                const Roles& roles) {
   const auto wanted = request.platform;
   if (!wanted) {
-    return detect_platform(snapshot, request, roles);
+    return detect_platform(snapshot, request, roles, nullptr);
   }
   if (wanted->value == "flags" || wanted->value == "single") {
     return Choice{nullptr, wanted->value, wanted->source};
   }
-  for (const Platform* const platform : platforms()) {
-    if (wanted->value != platform->name) {
-      continue;
-    }
-    if (!platform->find_sign(snapshot)) {
-      return Error{blame(wanted->source),
-                   wanted->source.name + " is '" + wanted->value + "', but " + platform->signs +
-                       " is not set"};
-    }
-    return Choice{platform, wanted->value, wanted->source};
+  const bool is_excluded = wanted->value.starts_with('^');
+  const Platform* const platform =
+      find_platform(std::string_view(wanted->value).substr(is_excluded));
+  if (platform == nullptr) {
+    return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
   }
-  return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
+  if (is_excluded) {
+    return detect_platform(snapshot, request, roles, platform);
+  }
+  if (!platform->find_sign(snapshot)) {
+    return Error{blame(wanted->source),
+                 wanted->source.name + " is '" + wanted->value + "', but " + platform->signs +
+                     " is not set"};
+  }
+  return Choice{platform, wanted->value, wanted->source};
 }
 
 }  // namespace muster

@@ -12,11 +12,11 @@ namespace muster {
 /// The platform, and what made it the one.
 struct Choice {
   const Platform* platform = nullptr;  ///< empty: no platform speaks, only flags and defaults
-  std::string name;                    ///< what --platform asked for; empty when nobody did
+  std::string name;                    ///< what --platform asked for by name; empty: detected
   Source source;
 };
 
-/// --platform, else the most specific platform whose sign is there. `roles` as for describe_cluster.
+/// --platform, else the most specific platform whose sign is there; "^NAME" leaves that one out. `roles` as for describe_cluster.
 [[nodiscard]] Result<Choice> choose_platform(const Snapshot& snapshot,
                                              const ClusterRequest& request,
                                              const Roles& roles);

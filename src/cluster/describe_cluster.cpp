@@ -1,6 +1,7 @@
 // Joins what the platform says with what flags and MUSTER_* variables say into one description,
 // and refuses what cannot be true.
 #include "choose_platform.hpp"
+#include "counters.hpp"
 #include "platform.hpp"
 #include "ports.hpp"
 #include "restarts.hpp"
@@ -17,34 +18,6 @@ namespace {
 
 /// torchrun's default.
 constexpr int kDefaultPort = 29'500;
-
-template <typename T>
-void override_field(std::optional<T>& field, const std::optional<T>& given) {
-  if (given) {
-    field = given;
-  }
-}
-
-/// What the user says replaces what the platform says, field by field.
-void apply_request(Findings& findings, const ClusterRequest& request) {
-  if (request.nodes) {
-    set_nodes(findings, *request.nodes);
-    findings.workers.reset();  // those of the platform's nodes
-  }
-  // A job of one node has only one rank, whatever the platform calls this machine, and nothing
-  // that is meant for several nodes applies to it.
-  if (request.nodes && findings.nodes->value == 1) {
-    findings.node_rank = {0, findings.nodes->source};
-    findings.hosts.reset();
-    findings.master_address.reset();
-    findings.master_port.reset();
-  }
-  override_field(findings.node_rank, request.node_rank);
-  override_field(findings.master_address, request.master_address);
-  override_field(findings.master_port, request.master_port);
-  override_field(findings.slots, request.slots);
-  override_field(findings.job_id, request.job_id);
-}
 
 Error missing(const std::optional<Sourced<std::string>>& known,
               std::string_view what,
@@ -306,6 +279,10 @@ Result<Cluster> join(const Choice& choice,
     return checked.error();
   }
   add_roles(*cluster, roles);
+  cluster->lost = findings.lost;
+  for (Lost& unused : find_unused(cluster->decisions, findings.lost, choice, asked.snapshot)) {
+    cluster->lost.push_back(std::move(unused));
+  }
   cluster->job.mode = asked.mode.name;
   cluster->job.template_digest = asked.mode.digest;
   cluster->job.success_roles = as_set(asked.mode.success_roles);
@@ -343,6 +320,10 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
     return completed.error();
   }
   if (auto checked = check(*choice, *findings); !checked) {
+    return checked.error();
+  }
+  if (auto checked = check_not_alone(*findings, *choice, *job_roles, slots->value, snapshot);
+      !checked) {
     return checked.error();
   }
   return join(*choice, *job_roles, *findings, *slots, Asked{snapshot, request, mode});

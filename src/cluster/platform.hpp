@@ -3,6 +3,7 @@
 // What a platform reader is, and the small tools that the readers share. Private to cluster/.
 
 #include <muster/base/result.hpp>
+#include <muster/cluster/cluster.hpp>
 #include <muster/cluster/request.hpp>
 #include <muster/environment/snapshot.hpp>
 
@@ -23,13 +24,6 @@ struct HostShare {
   Sourced<int> local_size;  ///< their number, 1 at least
   std::optional<int> host_rank;
   std::optional<int> hosts;
-};
-
-/// What else says something about a field, and why it is not believed.
-struct Lost {
-  std::string field;  ///< as in Decision
-  Sourced<std::string> seen;
-  std::string why;  ///< "MASTER_IP is the address that others can reach"
 };
 
 /// What one platform says. Each field is empty where it says nothing.
@@ -54,7 +48,7 @@ struct Findings {
   /// What the platform itself leaves a job between TERM and KILL, by its document.
   std::optional<Sourced<std::chrono::milliseconds>> grace;
   std::optional<HostShare> share;  ///< empty: all of this host is ours
-  std::vector<Lost> lost;
+  std::vector<Lost> lost;  ///< what else this platform or the user says, and why it is not believed
   std::string secret_file;  ///< holds what all nodes of the job share and nobody else has
 };
 
@@ -71,6 +65,9 @@ struct Platform {
   bool may_lack_rank = false;     ///< node ranks may go by order of arrival
   bool is_list_of_tasks = false;  ///< all of it is in the task lists, see tasks.hpp
 };
+
+/// What the user says replaces what the platform says, field by field; what was there is noted as lost.
+void apply_request(Findings& findings, const ClusterRequest& request);
 
 /// All platforms, most specific first: HAI and the operators set the bare names too, with meanings of
 /// their own. Each is defined in the file of its name. A macro, so that a platform is one line.

@@ -1,4 +1,5 @@
-// Reads what the user says about the nodes: the one place that looks such options up.
+// What the user says about the nodes: the one place that looks such options up, and puts them above what a
+// platform says.
 #include "platform.hpp"
 #include "restarts.hpp"
 
@@ -46,7 +47,53 @@ Result<> read_places(ClusterRequest& request, const Settings& settings) {
   return read_into(request.gang_port, settings.find("gang-port"), read_port);
 }
 
+std::string to_text(const std::string& value) {
+  return value;
+}
+std::string to_text(int value) {
+  return std::to_string(value);
+}
+
+/// Another value than the one that is there is noted.
+template <typename T>
+void override_field(std::vector<Lost>& lost,
+                    const char* name,
+                    std::optional<Sourced<T>>& field,
+                    const std::optional<Sourced<T>>& given) {
+  if (!given) {
+    return;
+  }
+  if (field && field->value != given->value) {
+    lost.push_back(
+        {name, {to_text(field->value), field->source}, given->source.name + " replaces it"});
+  }
+  field = given;
+}
+
 }  // namespace
+
+void apply_request(Findings& findings, const ClusterRequest& request) {
+  if (request.nodes) {
+    const std::optional<Sourced<int>> most{{request.nodes->value.most, request.nodes->source}};
+    override_field(findings.lost, "nodes.count", findings.nodes, most);
+    set_nodes(findings, *request.nodes);
+    findings.workers.reset();  // those of the platform's nodes
+  }
+  // A job of one node has only one rank, whatever the platform calls this machine, and nothing
+  // that is meant for several nodes applies to it.
+  if (request.nodes && findings.nodes->value == 1) {
+    findings.node_rank = {0, findings.nodes->source};
+    findings.hosts.reset();
+    findings.master_address.reset();
+    findings.master_port.reset();
+  }
+  override_field(findings.lost, "nodes.rank", findings.node_rank, request.node_rank);
+  override_field(
+      findings.lost, "rendezvous.address", findings.master_address, request.master_address);
+  override_field(findings.lost, "rendezvous.port", findings.master_port, request.master_port);
+  override_field(findings.lost, "nodes.slots", findings.slots, request.slots);
+  override_field(findings.lost, "job_id", findings.job_id, request.job_id);
+}
 
 Result<ClusterRequest> read_cluster_request(const Settings& settings) {
   ClusterRequest request;

@@ -148,6 +148,7 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   plan.master_port = cluster.master_port;
   plan.gang_port = cluster.gang_port;
   plan.decisions = cluster.decisions;
+  plan.lost = cluster.lost;
   if (cluster.job.total_slots) {  // there may be as many nodes as workers, and there will not be
     plan.hosts.resize(static_cast<std::size_t>(placement.nodes));
     plan.slots.resize(static_cast<std::size_t>(placement.nodes));

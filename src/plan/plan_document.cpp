@@ -10,10 +10,6 @@ namespace {
 
 constexpr const char* kMasked = "***";
 
-std::string masked(const std::string& name, const std::string& value) {
-  return is_secret_name(name) ? kMasked : value;
-}
-
 /// An argument and what it says about its neighbour.
 struct ShownArgument {
   std::string text;
@@ -95,15 +91,40 @@ json::object nodes_document(const LaunchPlan& plan) {
           {"slots", json::array(plan.slots.begin(), plan.slots.end())}};
 }
 
-}  // namespace
-
-json::value to_document(const LaunchPlan& plan) {
+json::array decisions_document(const LaunchPlan& plan) {
   json::array decisions;
   for (const Decision& decision : plan.decisions) {
     decisions.push_back(json::object{{"field", decision.field},
                                      {"value", masked(decision.field, decision.value)},
                                      {"source", decision.source}});
   }
+  return decisions;
+}
+
+json::array lost_document(const LaunchPlan& plan) {
+  json::array lost;
+  for (const Lost& other : plan.lost) {
+    const std::string& name = other.seen.source.name;
+    lost.push_back(json::object{
+        {"field", other.field.empty() ? json::value(nullptr) : json::value(other.field)},
+        {"value", masked(name, other.seen.value)},
+        {"source", name},
+        {"why", other.why}});
+  }
+  return lost;
+}
+
+}  // namespace
+
+json::value to_explanation(const LaunchPlan& plan) {
+  json::value document = json::object{{"muster", MUSTER_VERSION},
+                                      {"decisions", decisions_document(plan)},
+                                      {"not_used", lost_document(plan)}};
+  make_valid_utf8(document);
+  return document;
+}
+
+json::value to_document(const LaunchPlan& plan) {
   json::array files;
   for (const PlannedFile& file : plan.files) {
     files.push_back(file_document(file));
@@ -123,7 +144,8 @@ json::value to_document(const LaunchPlan& plan) {
            {"port",
             plan.master_port ? json::value(*plan.master_port) : json::value("{worker_port}")}}},
       {"world_size", plan.world_size},
-      {"decisions", std::move(decisions)},
+      {"decisions", decisions_document(plan)},
+      {"not_used", lost_document(plan)},
       {"files", std::move(files)},
       {"processes", std::move(processes)}};
   make_valid_utf8(document);

@@ -80,9 +80,9 @@ def test_a_command_of_muster_is_accepted(line, desk):
     seen = desk.run(
         command,
         CUDA_VISIBLE_DEVICES="0,1",
-        SLURM_NNODES="2",
-        SLURM_NODEID="1",
-        FIRST_HOST="node-a",
+        ACME_MACHINES="2",
+        ACME_INDEX="1",
+        ACME_FIRST="node-a",
     )
 
     assert seen.returncode == 0, f"{command}: {seen.stdout}"

@@ -166,7 +166,10 @@ def test_the_platforms_are_those_of_the_program(desk):
     for name in names:
         assert section(page("platforms.md"), name)
     listed = [
-        re.search(r'const Platform \w+ = \{\s*"([\w-]+)",\s*"([^"]+)"', platform_file(name)).groups()
+        re.search(
+            r'const Platform \w+ = \{\s*(?:\.name = )?"([\w-]+)",\s*(?:\.signs = )?"([^"]+)"',
+            platform_file(name),
+        ).groups()
         for name in names
         if name not in ("flags", "single")
     ]
@@ -185,7 +188,7 @@ def test_the_variables_of_a_platform_are_those_that_are_read(name):
     cells = " ".join(row[0] for row in rows)
     named = {word.split(">")[-1].rstrip("*") for word in CODE.findall(cells) if word[0] != "/"}
     text = platform_file(name)
-    read = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]*|_[A-Z]+|RANK)"', text)) - {"VC_"}
+    read = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]*|_[A-Z]+|RANK|NNODES)"', text)) - {"VC_"}
 
     shared = source("src/cluster/platform.cpp") + source("src/cluster/run_method.cpp")
     assert named - read <= set(re.findall(r'"([A-Z_]+)"', shared))
@@ -280,6 +283,7 @@ def test_the_fields_of_the_report_are_those_of_a_report(desk):
 
 def test_the_fields_of_the_plan_are_those_of_a_plan(desk):
     seen = desk.run(
+        "SOME_NNODES=1 "
         "muster plan --json --template templates/modes/torchrun.yaml --numa-binding node -- true"
     )
 

@@ -127,6 +127,8 @@ Result<> read_line(Case& given, const std::string& line) {
     read_program(given, line);
   } else if (line == "full") {
     given.is_full = true;
+  } else if (line == "seen") {
+    given.shows_lost = true;
   } else {
     return read_setting(given, line);
   }

@@ -20,6 +20,7 @@ struct Case {
   std::vector<std::string> program = {"python3", "train.py"};
   std::vector<std::string> command_line;  ///< instead: argv, read as the program reads it
   bool is_full = false;                   ///< shows what the mode gives to every process, too
+  bool shows_lost = false;                ///< shows what was seen and not used
 };
 
 /// The case that the lines describe. A line that says nothing is an error.

@@ -141,6 +141,18 @@ Lines lines_of_processes(const json::object& document) {
   return lines;
 }
 
+/// What was seen and not used: "> lost FIELD NAME: VALUE (WHY)".
+Lines lines_of_lost(const json::object& document) {
+  Lines lines;
+  for (const json::value& lost : document.at("not_used").as_array()) {
+    const std::string field = lost.at("field").is_null() ? "" : text_of(lost.at("field")) + " ";
+    add(lines,
+        "lost " + field + text_of(lost.at("source")),
+        text_of(lost.at("value")) + " (" + text_of(lost.at("why")) + ")");
+  }
+  return lines;
+}
+
 json::object document_of(const LaunchPlan& plan) {
   return to_document(plan).as_object();
 }
@@ -204,6 +216,10 @@ Lines expectation_of(const Case& given) {
   }
   const json::object document = document_of(planned->plan);
   Lines lines = lines_of_job(document);
+  if (given.shows_lost) {
+    const Lines lost = lines_of_lost(document);
+    lines.insert(lines.end(), lost.begin(), lost.end());
+  }
   for (const std::string& line :
        without_those_of(implied_lines(*planned, given), lines_of_processes(document))) {
     lines.push_back(line);

@@ -21,6 +21,13 @@ struct Decision {
   std::string source;
 };
 
+/// Something else that was seen, looked relevant, and was not used.
+struct Lost {
+  std::string field;  ///< the decision that it would have made; empty: of no one field
+  Sourced<std::string> seen;
+  std::string why;  ///< "MASTER_IP is the address that others can reach"
+};
+
 /// Who the nodes of the job are, and which of them this is.
 struct Cluster {
   std::string platform;  ///< one of platform_names()
@@ -36,6 +43,7 @@ struct Cluster {
   int max_restarts = 0;                      ///< how often all workers may be started again
   bool has_task_config = false;              ///< the tasks come from a TF_CONFIG: scripts read that
   std::vector<Decision> decisions;           ///< how each of these was found, in this order
+  std::vector<Lost> lost;                    ///< what else was seen
 
   /// A node without a rank is placed as if it were node 0.
   [[nodiscard]] NodeRank assumed_rank() const { return node.rank.value_or(NodeRank{0}); }

@@ -89,6 +89,7 @@ struct LaunchPlan {
   std::uint16_t gang_port = 0;               ///< where the agents meet; 0 for one node
   int world_size = 1;
   std::vector<Decision> decisions;
+  std::vector<Lost> lost;  ///< what else was seen, and why it was not used
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
   std::vector<std::string> remarks;   ///< sentences that the user should read once at start
@@ -143,6 +144,9 @@ struct PlanInput {
 /// text that needs a value which is empty becomes empty as a whole: without the folder there is no
 /// file to name.
 void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values);
+
+/// What was decided, and what was seen and not used, as `muster explain --json` promises it.
+[[nodiscard]] json::value to_explanation(const LaunchPlan& plan);
 
 /// The plan as the document that `muster plan --json` promises. Secrets are masked.
 [[nodiscard]] json::value to_document(const LaunchPlan& plan);

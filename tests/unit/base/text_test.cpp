@@ -269,6 +269,10 @@ TEST(IsSecretName, KnowsTokensPasswordsAndKeys) {
                                  "AUTHORIZATION",
                                  "hf_token",
                                  "Api_Key",
+                                 "WANDB_KEY",
+                                 "S3_ACCESS",
+                                 "SCC_PASS",
+                                 "CRED_USER",
                                  "TOKEN"}) {
     EXPECT_TRUE(is_secret_name(name)) << name;
   }
@@ -281,6 +285,8 @@ TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
                                  "TOKENIZER",
                                  "MAX_TOKENS",
                                  "KEY_DIM",
+                                 "MONKEY",
+                                 "KEY",
                                  "tokenizer_type",
                                  ""}) {
     EXPECT_FALSE(is_secret_name(name)) << name;

@@ -1,0 +1,276 @@
+// Looks for numbers and lists of nodes that nobody read. Names decide here, and what the values say; which
+// platform is believed is decided in choose_platform.cpp.
+#include "counters.hpp"
+
+#include "host_lists.hpp"
+#include "hosts.hpp"
+
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Names that anybody may have given to a number of nodes.
+constexpr std::array<const char*, 8> kShapes = {"*_NNODES",
+                                                "*_NUM_NODES",
+                                                "*_WORLD_SIZE",
+                                                "*_NODE_COUNT",
+                                                "*_HOSTS",
+                                                "NNODES",
+                                                "NUM_NODES",
+                                                "NODE_COUNT"};
+
+/// Besides those: what says where this process is, and where it meets others.
+constexpr std::array<const char*, 11> kBareNames = {"RANK",
+                                                    "WORLD_SIZE",
+                                                    "LOCAL_RANK",
+                                                    "LOCAL_WORLD_SIZE",
+                                                    "NODE_RANK",
+                                                    "GROUP_RANK",
+                                                    "MASTER_ADDR",
+                                                    "MASTER_IP",
+                                                    "MASTER_PORT",
+                                                    "NPROC_PER_NODE",
+                                                    "TF_CONFIG"};
+
+/// `pattern` has one '*' at most, for any letters.
+bool matches(std::string_view name, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return name == pattern;
+  }
+  return name.size() >= pattern.size() && name.starts_with(pattern.substr(0, star)) &&
+         name.ends_with(pattern.substr(star + 1));
+}
+
+bool names_as_counter(const Platform& platform, std::string_view name) {
+  return std::any_of(platform.counts.begin(), platform.counts.end(), [&](const char* pattern) {
+    return matches(name, pattern);
+  });
+}
+
+/// Who names this variable or file among those that count, most specific first.
+const Platform* find_owner(std::string_view name) {
+  const auto all = platforms();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Platform* platform) {
+    return names_as_counter(*platform, name);
+  });
+  return at == all.end() ? nullptr : *at;
+}
+
+bool has_shape(std::string_view name) {
+  const bool is_local = name.starts_with("LOCAL_") || name.find("_LOCAL_") != name.npos;
+  return !is_local && std::any_of(kShapes.begin(), kShapes.end(), [&](const char* shape) {
+    return matches(name, shape);
+  });
+}
+
+/// The texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
+int count_texts(const json::value& value) {
+  int count = 0;
+  if (const json::array* const list = value.if_array()) {
+    for (const json::value& entry : *list) {
+      count += entry.is_string() ? 1 : count_texts(entry);
+    }
+  } else if (const json::object* const members = value.if_object()) {
+    for (const auto& member : *members) {
+      count += member.key() == "task" ? 0 : count_texts(member.value());
+    }
+  }
+  return count;
+}
+
+/// Different hosts in a list with commas, semicolons or blanks, or in Slurm's short form. Numbers between
+/// them are slots.
+int count_hosts(std::string text) {
+  if (text.find('[') != std::string::npos) {
+    const auto list = read_slurm_list({text, {}});
+    return list ? static_cast<int>(list->value.size()) : 0;
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == ';' || c == '\n' || c == ' '; }, ',');
+  std::set<std::string> hosts;
+  for (const std::string& entry : split(text, ',')) {
+    const std::string host(trim(entry));
+    if (!host.empty() && !parse_integer(host, 0, kMostNodes)) {
+      hosts.insert(host);
+    }
+  }
+  return static_cast<int>(hosts.size());
+}
+
+int number_said_by(const std::string& value) {
+  const std::string text(trim(value));
+  if (const auto range = read_node_range({text, {}})) {
+    return range->value.most;
+  }
+  boost::system::error_code error;
+  const json::value document = json::parse(text, error);
+  return !error && document.is_structured() ? count_texts(document) : count_hosts(text);
+}
+
+/// The value of a variable, or the text of the file that it names.
+std::string content_of(const std::string& value, const Snapshot& snapshot) {
+  const auto file = snapshot.files.find(value);
+  return file == snapshot.files.end() ? value : file->second;
+}
+
+void add_counter(std::vector<Counter>& counters,
+                 const Source& source,
+                 const std::string& value,
+                 const Snapshot& snapshot) {
+  Counter counter{{shortened(value), source}, 0, false, find_owner(source.name)};
+  if (counter.owner == nullptr && !has_shape(source.name)) {
+    return;
+  }
+  counter.count = number_said_by(content_of(value, snapshot));
+  counter.counts_processes = source.name.ends_with("WORLD_SIZE");
+  counters.push_back(std::move(counter));
+}
+
+Error too_few(const Counter& counter, const Findings& findings, const Choice& choice) {
+  const std::string whose =
+      counter.owner == nullptr ? "" : std::string(" (of ") + counter.owner->name + ")";
+  const std::string seen =
+      counter.text.source.name + " is '" + counter.text.value + "'" + whose + ", but ";
+  const int nodes = findings.nodes->value;
+  if (choice.platform == nullptr) {
+    return Error{ErrorKind::BadEnvironment,
+                 seen +
+                     "no platform that muster knows says which node this is, and it would run "
+                     "alone; give --nnodes and what it then asks for, or --platform single if "
+                     "it is meant to"};
+  }
+  const std::string name = nodes == 1 ? "single" : choice.platform->name;
+  return Error{ErrorKind::BadEnvironment,
+               seen + "by " + findings.nodes->source.name + " (" + choice.platform->name +
+                   ") the job has " + count_of(static_cast<std::size_t>(nodes), "node") +
+                   "; give --nnodes " + std::to_string(nodes) + " or --platform " + name +
+                   " if that is right"};
+}
+
+/// Why a platform that names such a variable was not asked.
+std::string why_not(const Platform& owner, const Choice& choice, const Snapshot& snapshot) {
+  const std::string whose = std::string(owner.name) + "'s";
+  if (choice.platform == &owner) {
+    return whose + ", and it has something better";
+  }
+  if (!owner.find_sign(snapshot)) {
+    return whose + ", but " + owner.signs + " is not set";
+  }
+  const std::string winner = choice.platform == nullptr ? choice.name : choice.platform->name;
+  return whose + (choice.name.empty() ? ", and " + winner + " is more specific"
+                                      : ", and " + choice.source.name + " says " + choice.name);
+}
+
+std::string why_not(const Sourced<std::string>& text,
+                    const Platform* owner,
+                    const Choice& choice,
+                    const Snapshot& snapshot) {
+  if (owner != nullptr) {
+    return why_not(*owner, choice, snapshot);
+  }
+  const bool is_bare =
+      std::find(kBareNames.begin(), kBareNames.end(), text.source.name) != kBareNames.end();
+  if (!is_bare) {
+    return "of no platform that muster knows";
+  }
+  return choice.platform == nullptr
+             ? "alone it says nothing"
+             : std::string(choice.platform->name) + " has names of its own for what it needs";
+}
+
+/// The names in the source of a decision, which may join several: "VC_PS_NUM+VC_WORKER_NUM".
+void add_names(std::set<std::string, std::less<>>& names, const std::string& source) {
+  std::string name;
+  for (const char c : source + " ") {
+    const bool is_of_a_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                              std::string_view("_/.-").find(c) != std::string_view::npos;
+    if (is_of_a_name) {
+      name += c;
+    } else {
+      names.insert(std::exchange(name, ""));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Counter> find_counters(const Snapshot& snapshot) {
+  std::vector<Counter> counters;
+  for (const auto& [name, value] : snapshot.variables) {
+    add_counter(counters, from_variable(name), value, snapshot);
+  }
+  for (const auto& [path, text] : snapshot.files) {
+    add_counter(counters, {SourceKind::File, path}, text, snapshot);
+  }
+  return counters;
+}
+
+Result<> check_not_alone(const Findings& findings,
+                         const Choice& choice,
+                         const JobRoles& roles,
+                         int slots,
+                         const Snapshot& snapshot) {
+  // Lists of all tasks count them all, and a user may want a job of its own inside a worker.
+  const bool is_decided = !choice.name.empty() || is_given(findings.nodes->source) ||
+                          findings.are_nodes_of_total || roles.tasks || is_already_worker(snapshot);
+  if (is_decided) {
+    return {};
+  }
+  const int nodes = findings.nodes->value;
+  for (const Counter& counter : find_counters(snapshot)) {
+    const bool has_workers = counter.counts_processes && choice.platform != nullptr;
+    const long long ours = has_workers ? static_cast<long long>(nodes) * slots : nodes;
+    const bool is_read =
+        choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
+    if (counter.count > ours && !is_read) {
+      return too_few(counter, findings, choice);
+    }
+  }
+  return {};
+}
+
+std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
+                              const std::vector<Lost>& lost,
+                              const Choice& choice,
+                              const Snapshot& snapshot) {
+  std::set<std::string, std::less<>> used;
+  for (const Decision& decision : decisions) {
+    add_names(used, decision.source);
+  }
+  for (const Lost& other : lost) {
+    add_names(used, other.seen.source.name);
+  }
+  std::vector<Lost> unused;
+  const auto add = [&](const Sourced<std::string>& text, const Platform* owner) {
+    if (used.insert(text.source.name).second) {
+      unused.push_back({"", text, why_not(text, owner, choice, snapshot)});
+    }
+  };
+  for (const Counter& counter : find_counters(snapshot)) {
+    add(counter.text, counter.owner);
+  }
+  for (const Platform* const platform : platforms()) {
+    if (const auto sign = platform->find_sign(snapshot)) {
+      if (const auto text = sourced_variable(snapshot, *sign)) {
+        add({shortened(text->value), text->source}, platform);
+      }
+    }
+  }
+  for (const char* const name : kBareNames) {
+    if (const auto text = sourced_variable(snapshot, name)) {
+      add({shortened(text->value), text->source}, nullptr);
+    }
+  }
+  return unused;
+}
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+#pragma once
+
+// Variables that say how many there are, whoever's they are: a job that is smaller than one of them says
+// would train alone, and nobody would notice. Private to cluster/.
+
+#include "choose_platform.hpp"
+#include "roles.hpp"
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// A variable, or a mounted file, that counts nodes or processes, or lists them.
+struct Counter {
+  Sourced<std::string> text;  ///< as it is set, shortened
+  int count = 0;              ///< 0: it is no number and no list
+  bool counts_processes = false;
+  const Platform* owner = nullptr;  ///< empty: known by the shape of its name alone
+};
+
+/// All of them: those that the platforms name, and those whose names look like it
+/// (*_NNODES, *_NUM_NODES, *_WORLD_SIZE, *_NODE_COUNT, *_HOSTS).
+[[nodiscard]] std::vector<Counter> find_counters(const Snapshot& snapshot);
+
+/// Fails when one of them says more than the job has and belongs to no platform that was read. What
+/// the user says about nodes, or about the platform, holds against all of them.
+[[nodiscard]] Result<> check_not_alone(const Findings& findings,
+                                       const Choice& choice,
+                                       const JobRoles& roles,
+                                       int slots,
+                                       const Snapshot& snapshot);
+
+/// What looked relevant and is in none of these, with the reason.
+[[nodiscard]] std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
+                                            const std::vector<Lost>& lost,
+                                            const Choice& choice,
+                                            const Snapshot& snapshot);
+
+}  // namespace muster
