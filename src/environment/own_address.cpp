@@ -1,11 +1,17 @@
-// Asks the kernel which address a datagram would have, by connecting a socket that sends none.
+// Asks the kernel which address a datagram would have, by connecting a socket that sends none, and which
+// interface has that address.
 #include <muster/base/unique_fd.hpp>
 #include <muster/environment/own_address.hpp>
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <cstring>
 #include <memory>
 
 namespace muster {
@@ -27,26 +33,72 @@ Addresses read_address(const char* host) {
   return {is_address ? found : nullptr, &::freeaddrinfo};
 }
 
-}  // namespace
+/// True for the same address, whatever the ports are.
+bool is_same(const sockaddr& one, const sockaddr_storage& other) {
+  if (one.sa_family != other.ss_family) {
+    return false;
+  }
+  if (one.sa_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
+  }
+  const auto& first = reinterpret_cast<const sockaddr_in6&>(one);
+  const auto& second = reinterpret_cast<const sockaddr_in6&>(other);
+  return one.sa_family == AF_INET6 &&
+         std::memcmp(&first.sin6_addr, &second.sin6_addr, sizeof first.sin6_addr) == 0 &&
+         first.sin6_scope_id == second.sin6_scope_id;
+}
 
-std::string own_address_towards(const std::string& host) {
-  Addresses there = read_address(host.c_str());
-  if (!there) {
-    there = read_address(kFarAway);
+/// 127.0.0.0/8 and ::1, which need not be an interface's own to be this machine's.
+bool is_loopback(const sockaddr_storage& own) {
+  if (own.ss_family == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr) >> 24U ==
+           IN_LOOPBACKNET;
   }
-  if (!there) {
-    return kLoopback;
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(own);
+  return own.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+}
+
+/// The interface that has this address. Some hosts have one on their loopback interface that others reach by
+/// several ways: then there is none to name.
+std::string interface_of(const sockaddr_storage& own) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) {
+    return {};
   }
-  const UniqueFd socket(::socket(there->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
+  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
+    const bool is_of_loopback = (at->ifa_flags & IFF_LOOPBACK) != 0;
+    if (is_of_loopback == is_loopback(own) &&
+        (is_of_loopback || (at->ifa_addr != nullptr && is_same(*at->ifa_addr, own)))) {
+      return at->ifa_name;
+    }
+  }
+  return {};
+}
+
+/// Where a datagram to `there` would come from.
+OwnEnd end_of_route(const addrinfo& there) {
+  const UniqueFd socket(::socket(there.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   auto* const address = reinterpret_cast<sockaddr*>(&own);
   std::array<char, NI_MAXHOST> text{};
   const bool is_known =
-      socket.get() >= 0 && ::connect(socket.get(), there->ai_addr, there->ai_addrlen) == 0 &&
+      socket.get() >= 0 && ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
       ::getsockname(socket.get(), address, &size) == 0 &&
       ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
-  return is_known ? text.data() : kLoopback;
+  return is_known ? OwnEnd{text.data(), interface_of(own)} : OwnEnd{kLoopback, ""};
+}
+
+}  // namespace
+
+OwnEnd own_end_towards(const std::string& host) {
+  Addresses there = read_address(host.c_str());
+  if (!there) {
+    there = read_address(kFarAway);
+  }
+  return there ? end_of_route(*there) : OwnEnd{kLoopback, ""};
 }
 
 }  // namespace muster

@@ -55,6 +55,7 @@ Values common_values(const Cluster& cluster,
   values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
   if (placement.nodes == 1) {
     values["own_address"] = "";  // nobody else has to reach it
+    values["own_interface"] = "";
   }
   values["master_endpoint"] =
       join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));

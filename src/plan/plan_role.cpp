@@ -19,16 +19,21 @@ bool is_given(std::string_view text, const ChosenMode& chosen) {
   });
 }
 
+/// True when a placeholder in the text stands for nothing.
+bool needs_empty_value(const std::string& text, const Values& values) {
+  return std::any_of(values.begin(), values.end(), [&](const auto& one) {
+    return one.second.empty() && use_placeholder({text}, one.first);
+  });
+}
+
 std::map<std::string, std::string> plan_environment(const RolePlan& shared, const Values& values) {
   std::map<std::string, std::string> environment;
   for (const auto& [name, text] : shared.role.environment) {
     environment[name] = fill_placeholders(text, values);
   }
   for (const auto& [name, text] : shared.role.environment_unless_set) {
-    std::string value = fill_placeholders(text, values);
-    const bool is_nothing_left = value.empty() && !text.empty();
-    if (!shared.snapshot.has(name) && !is_nothing_left) {
-      environment[name] = std::move(value);
+    if (!shared.snapshot.has(name) && !needs_empty_value(text, values)) {
+      environment[name] = fill_placeholders(text, values);
     }
   }
   for (const auto& [name, text] : shared.role.environment_if_given) {

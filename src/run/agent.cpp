@@ -186,12 +186,12 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
     placement.ports = read_ports(ports->second).value();  // written by the same program
   }
   LaunchPlan plan = input_.job.of_attempt(placement);
-  const bool is_alone = placement.nodes == 1;
-  fill_late_values(
-      plan,
-      {{"run_dir", input_.run_folder},
-       {"own_address", is_alone ? "" : own_address_towards(placement.master_address)}});
-  say_start(plan, placement);
+  const OwnEnd own = placement.nodes == 1 ? OwnEnd() : own_end_towards(placement.master_address);
+  fill_late_values(plan,
+                   {{"run_dir", input_.run_folder},
+                    {"own_address", own.address},
+                    {"own_interface", own.interface}});
+  say_start(plan, placement, own.interface);
   const AttemptInput input{input_.options,
                            input_.inherited,
                            input_.variables,
@@ -248,7 +248,9 @@ void Agent::on_attempt_over() {
 }
 
 /// Once the nodes have met it is known who is where.
-void Agent::say_start(const LaunchPlan& plan, const Placement& placement) const {
+void Agent::say_start(const LaunchPlan& plan,
+                      const Placement& placement,
+                      const std::string& interface) const {
   if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
     return;  // the line at the start said it all
   }
@@ -261,7 +263,8 @@ void Agent::say_start(const LaunchPlan& plan, const Placement& placement) const 
   say_info("attempt " + std::to_string(placement.attempt) + ": node " +
            to_string(placement.node_rank) + " of " + std::to_string(placement.nodes) + ", " +
            describe_ranks(ranks) + " of " + std::to_string(plan.world_size) +
-           " here, the workers meet at " + plan.master_address + port);
+           " here, the workers meet at " + plan.master_address + port +
+           (interface.empty() ? "" : ", from here by " + interface));
 }
 
 /// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.

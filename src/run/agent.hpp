@@ -63,7 +63,9 @@ class Agent {
   // What the gang wants.
   [[nodiscard]] gang::GangCallbacks callbacks();
   void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
-  void say_start(const LaunchPlan& plan, const Placement& placement) const;
+  void say_start(const LaunchPlan& plan,
+                 const Placement& placement,
+                 const std::string& interface) const;
   void on_slow_console(const std::string& ranks);
   void on_attempt_over();
   [[nodiscard]] std::string attempt_name() const;

@@ -139,6 +139,47 @@ def test_mindspores_workers_are_told_the_address_on_the_way_to_the_leader(gang, 
         assert f"MS_WORKER is at {hosts.address(node)}" in job.jobs[node].words()
 
 
+INTERFACES = 'echo "nccl <$NCCL_SOCKET_IFNAME> gloo <$GLOO_SOCKET_IFNAME>"'
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_the_interface_is_the_one_on_the_way_to_the_leader(gang, hosts, version):
+    """On the leader the one that the others reach."""
+    job = gang(2, on=hosts, command=["sh", "-c", INTERFACES])
+    address = hosts.address(0)
+    if version == 6:
+        address = [hosts.network.add_version_six(node) for node in (0, 1)][0]
+    for node in (0, 1):
+        job.start(node, address=address)
+
+    job.assert_codes(0)
+
+    for node in (0, 1):
+        words = job.jobs[node].words()
+        assert "nccl <=eth0> gloo <eth0>" in words
+        assert re.search(r"the workers meet at \S+, from here by eth0$", words, re.MULTILINE)
+
+
+def test_agents_that_share_a_machine_have_its_loopback_interface(gang):
+    job = gang(2, command=["sh", "-c", INTERFACES])
+    for node in (0, 1):
+        job.start(node)
+
+    job.assert_codes(0)
+
+    assert "nccl <=lo> gloo <lo>" in job.jobs[1].words()
+
+
+def test_the_interface_that_the_user_names_stays_and_so_does_none(gang, hosts):
+    job = gang(2, on=hosts, command=["sh", "-c", INTERFACES])
+    for node in (0, 1):
+        job.start(node, env={"NCCL_SOCKET_IFNAME": "^docker", "GLOO_SOCKET_IFNAME": ""})
+
+    job.assert_codes(0)
+
+    assert "nccl <^docker> gloo <>" in job.jobs[1].words()
+
+
 def test_a_node_that_contributes_too_much_is_cut_off_with_the_key_and_the_size(gang):
     job = gang(2)
     job.start(0)

@@ -4,8 +4,14 @@
 
 namespace muster {
 
-/// The address of this machine from which it would reach `host`, if that is an address, else from
-/// which it would leave its network. Nothing is sent, and no name is looked up.
-[[nodiscard]] std::string own_address_towards(const std::string& host);
+/// This machine as another one reaches it.
+struct OwnEnd {
+  std::string address;
+  std::string interface;  ///< which has that address, such as eth0; empty: none is known
+};
+
+/// The end of the route from here to `host`, if that is an address, else of the one that leaves this
+/// network. Nothing is sent, and no name is looked up.
+[[nodiscard]] OwnEnd own_end_towards(const std::string& host);
 
 }  // namespace muster

@@ -99,7 +99,7 @@ TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
   Cluster cluster = cluster_of({8, 8}, 1);
   cluster.worker_port = 29'501;
   LaunchPlan plan = torchrun_plan(cluster, surroundings());
-  fill_late_values(plan, {{"run_dir", "/run/x"}});
+  fill_late_values(plan, {{"run_dir", "/run/x"}, {"own_interface", "eth0"}});
 
   const std::map<std::string, std::string> expected = {
       {"RANK", "8"},
@@ -120,6 +120,8 @@ TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
       {"TORCHELASTIC_ERROR_FILE", "/run/x/error_8.json"},
       {"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
+      {"NCCL_SOCKET_IFNAME", "=eth0"},
+      {"GLOO_SOCKET_IFNAME", "eth0"},
       {"OMP_NUM_THREADS", "12"},
       {"PYTHONUNBUFFERED", "1"}};
   EXPECT_EQ(plan.workers[0].environment, expected);

@@ -1,0 +1,31 @@
+// Which address and interface of this machine a route begins at. Other ones than loopback: tests/cluster.
+#include <muster/environment/own_address.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(OwnEnd, TowardsLoopbackIsTheLoopbackInterface) {
+  EXPECT_EQ(own_end_towards("127.0.0.1").address, "127.0.0.1");
+  EXPECT_EQ(own_end_towards("127.0.0.1").interface, "lo");
+  EXPECT_EQ(own_end_towards("127.3.2.1").interface, "lo") << "no interface has that address";
+}
+
+TEST(OwnEnd, OfVersionSixIsFoundWhereThereIsOne) {
+  const OwnEnd own = own_end_towards("::1");
+  if (own.address == "::1") {
+    EXPECT_EQ(own.interface, "lo");
+  } else {
+    EXPECT_EQ(own.address, "127.0.0.1") << "this machine has no version 6";
+    EXPECT_EQ(own.interface, "");
+  }
+}
+
+TEST(OwnEnd, TowardsANameIsWhereThisNetworkIsLeft) {
+  const OwnEnd own = own_end_towards("no-address.test");
+  EXPECT_FALSE(own.address.empty());
+}
+
+}  // namespace
+}  // namespace muster
