@@ -1,27 +1,14 @@
 // TF_CONFIG, the variable in which TensorFlow's processes find each other. Pure.
 #include "hosts.hpp"
+#include "json_values.hpp"
 #include "tasks.hpp"
 
-#include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 
 #include <algorithm>
 
 namespace muster {
 namespace {
-
-/// A member for messages; of JSON as it stands there, of text without quotes.
-std::string shown(const json::value* value) {
-  if (value == nullptr) {
-    return "";
-  }
-  const json::string* const text = value->if_string();
-  return shortened(text != nullptr ? std::string(*text) : json::serialize(*value));
-}
-
-Error wrong_member(const Source& place, const json::value* value, std::string_view expected) {
-  return wrong_value({shown(value), place}, expected);
-}
 
 /// "master" is an old name of "chief".
 std::string role_of(std::string_view name, const Roles& roles) {
@@ -115,12 +102,10 @@ Result<> read_task(TaskLists& tasks,
   if (type == nullptr || !type->is_string()) {
     return wrong_member(part_of(place, ".type"), type, "the role of this task, such as worker");
   }
-  const bool is_number = index != nullptr && (index->is_int64() || index->is_uint64());
-  const bool is_text = index != nullptr && index->is_string();  // some platforms quote it
   const auto number =
-      is_number || is_text ? parse_integer(shown(index), 0, kMostNodes - 1) : std::optional<int>();
+      read_json_number(part_of(place, ".index"), index, 0, "the index of this task, such as 0");
   if (!number) {
-    return wrong_member(part_of(place, ".index"), index, "the index of this task, such as 0");
+    return number.error();
   }
   tasks.role = role_of(shown(type), roles);
   tasks.index = *number;
@@ -152,15 +137,9 @@ Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& rol
 }  // namespace
 
 Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles& roles) {
-  boost::system::error_code error;
-  const json::value document = json::parse(text.value, error);
-  const json::object* const members = error ? nullptr : document.if_object();
-  if (members == nullptr) {
-    return wrong_value({shortened(text.value), text.source}, "a JSON object with cluster and task");
-  }
-  if (const auto key = find_repeated_key(text.value)) {
-    return wrong_value({shortened(text.value), text.source},
-                       "each key once, and '" + *key + "' is there twice");
+  const auto members = read_json_object(text, "a JSON object with cluster and task");
+  if (!members) {
+    return members.error();
   }
   const auto lists = read_lists(text.source, members->if_contains("cluster"), roles);
   if (!lists) {

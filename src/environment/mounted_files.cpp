@@ -13,15 +13,18 @@ namespace {
 /// A host list of a million names; more is no list of hosts.
 constexpr std::size_t kMostBytes = 64U << 20U;
 
-/// Files at a place of their own: all of `folder` whose names end so.
+/// Files at a place of their own: all of `folder` whose names end so, or are this.
 struct Place {
   const char* folder;
   const char* ending;
 };
 
-constexpr std::array<Place, 1> kPlaces = {{
-    {kVolcanoFolder, kHostFileEnding},  // volcano-sh/volcano, job plugin "svc"
-}};
+constexpr auto kPlaces = std::to_array<Place>({
+    // volcano-sh/volcano, job plugin "svc"
+    {kVolcanoFolder, kHostFileEnding},
+    // Amazon SageMaker, "How Amazon SageMaker Provides Training Information"
+    {"/opt/ml/input/config", "resourceconfig.json"},
+});
 
 /// Variables whose value is the path of a file.
 constexpr std::array<const char*, 0> kVariables = {};
@@ -45,7 +48,7 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
   std::map<std::string, std::string> files;
   for (const Place& place : kPlaces) {
     for_each_entry(place.folder, [&](std::string_view name) {
-      if (name.size() > std::string_view(place.ending).size() && name.ends_with(place.ending)) {
+      if (name.ends_with(place.ending)) {
         read_file(files, std::string(place.folder) + "/" + std::string(name));
       }
     });
