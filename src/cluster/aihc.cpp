@@ -3,12 +3,8 @@
 // Source: Baidu Cloud, AIHC, "List of common environment variables".
 #include "slots.hpp"
 
-#include <array>
-
 namespace muster {
 namespace {
-
-constexpr std::array<const char*, 1> kCounts = {"WORLD_SIZE"};
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   const bool is_torch = snapshot.has("WORLD_SIZE") || snapshot.has("RANK");
@@ -30,6 +26,6 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kAihc = {
-    "aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_sign, read_platform, kCounts};
+    "aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_sign, read_platform};
 
 }  // namespace muster

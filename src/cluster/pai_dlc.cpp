@@ -3,12 +3,8 @@
 // Source: Alibaba Cloud, PAI, "Built-in environment variables" of DLC.
 #include "slots.hpp"
 
-#include <array>
-
 namespace muster {
 namespace {
-
-constexpr std::array<const char*, 1> kCounts = {"WORLD_SIZE"};
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   if (!snapshot.has("NPROC_PER_NODE") || !snapshot.has("WORLD_SIZE")) {
@@ -37,7 +33,6 @@ const Platform kPaiDlc = {"pai-dlc",
                           "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a "
                           "MASTER_ADDR that begins with dlc",
                           find_sign,
-                          read_platform,
-                          kCounts};
+                          read_platform};
 
 }  // namespace muster

@@ -4,12 +4,8 @@
 #include "hosts.hpp"
 #include "slots.hpp"
 
-#include <array>
-
 namespace muster {
 namespace {
-
-constexpr std::array<const char*, 1> kCounts = {"NUM_NODES"};
 
 Result<> read_leader(Findings& findings, const Snapshot& snapshot) {
   constexpr const char* kWhy = "both say where the primary node is";
@@ -92,6 +88,6 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kRunpod = {
-    "runpod", "NUM_NODES beside RUNPOD_* or PRIMARY_ADDR", find_sign, read_platform, kCounts};
+    "runpod", "NUM_NODES beside RUNPOD_* or PRIMARY_ADDR", find_sign, read_platform};
 
 }  // namespace muster
