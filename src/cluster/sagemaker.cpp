@@ -1,0 +1,168 @@
+// Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its training images
+// and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders them: "algo-10" comes before
+// "algo-2", on all hosts alike, whatever order a list has. RANK and WORLD_SIZE are not read: SM_HOSTS says it. Where
+// SageMaker starts mpirun itself, the variables of mpirun describe the processes.
+// Source: Amazon SageMaker Developer Guide, "How Amazon SageMaker Provides Training Information", "StopTrainingJob"
+// (120 seconds after SIGTERM); aws/sagemaker-training-toolkit, ENVIRONMENT_VARIABLES.md; aws/sagemaker-python-sdk, the
+// driver of torchrun (SM_MASTER_*, SM_HOST_COUNT, SM_CURRENT_HOST_RANK).
+#include "hosts.hpp"
+#include "json_values.hpp"
+#include "slots.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr const char* kFile = "/opt/ml/input/config/resourceconfig.json";
+constexpr std::array<const char*, 3> kCounts = {"SM_HOSTS", "SM_HOST_COUNT", kFile};
+constexpr std::chrono::seconds kGrace{120};
+constexpr int kUsualPort = 7777;
+
+/// Who takes part, and which of them this is.
+struct Resources {
+  std::optional<HostList> hosts;
+  std::optional<Sourced<std::string>> own;
+};
+
+Result<HostList> read_hosts(const Source& place, const json::value* value) {
+  constexpr const char* kForm = R"(a list of host names such as ["algo-1","algo-2"])";
+  auto names = read_json_texts(place, value, kForm);
+  if (!names) {
+    return names.error();
+  }
+  std::sort(names->begin(), names->end());
+  const bool are_names = std::all_of(names->begin(), names->end(), [](const std::string& name) {
+    return read_address({name, {}}).has_value();
+  });
+  if (!are_names || std::adjacent_find(names->begin(), names->end()) != names->end()) {
+    return wrong_member(place, value, kForm);
+  }
+  return HostList{*names, place};
+}
+
+Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
+  boost::system::error_code error;
+  const json::value list = json::parse(listed.value, error);
+  const json::value torn(listed.value);
+  const auto hosts = read_hosts(listed.source, error ? &torn : &list);
+  if (!hosts) {
+    return hosts.error();
+  }
+  return Resources{*hosts, sourced_variable(snapshot, "SM_CURRENT_HOST")};
+}
+
+Result<Resources> read_file(const Sourced<std::string>& file) {
+  const auto members = read_json_object(file, "a JSON object with current_host and hosts");
+  if (!members) {
+    return members.error();
+  }
+  const auto hosts = read_hosts(part_of(file.source, " hosts"), members->if_contains("hosts"));
+  if (!hosts) {
+    return hosts.error();
+  }
+  const json::value* const own = members->if_contains("current_host");
+  return Resources{*hosts, Sourced<std::string>{shown(own), part_of(file.source, " current_host")}};
+}
+
+/// The file is read where nobody has made variables of it.
+Result<Resources> read_resources(const Snapshot& snapshot) {
+  if (const auto listed = sourced_variable(snapshot, "SM_HOSTS")) {
+    return read_variables(*listed, snapshot);
+  }
+  const auto file = snapshot.files.find(kFile);
+  return file == snapshot.files.end() ? Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST")}
+                                      : read_file({file->second, {SourceKind::File, kFile}});
+}
+
+/// The place of this host in the list, which SM_CURRENT_HOST_RANK repeats.
+Result<> read_rank(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
+  auto& rank = findings.node_rank;
+  if (auto read = read_into(rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank); !read) {
+    return read;
+  }
+  if (!resources.hosts || !resources.own) {
+    return {};
+  }
+  const auto& names = resources.hosts->value;
+  const auto at = std::find(names.begin(), names.end(), resources.own->value);
+  if (at == names.end()) {
+    return wrong_value(*resources.own, "one of the hosts of " + resources.hosts->source.name);
+  }
+  const Sourced<int> place{static_cast<int>(at - names.begin()), resources.own->source};
+  if (rank && rank->value != place.value) {
+    return contradiction(Sourced<std::string>{std::to_string(rank->value), rank->source},
+                         *resources.own,
+                         "that host has the rank " + std::to_string(place.value));
+  }
+  rank = rank ? rank : place;
+  return {};
+}
+
+Result<> read_leader(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
+  if (auto read = read_into(findings.master_address, snapshot, "SM_MASTER_ADDR", read_address);
+      !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.master_port, snapshot, "SM_MASTER_PORT", read_port); !read) {
+    return read;
+  }
+  if (resources.hosts) {
+    if (auto taken = take_hosts(findings, *resources.hosts); !taken) {
+      return taken;
+    }
+  }
+  const bool has_peers = findings.nodes && findings.nodes->value > 1;
+  if (!findings.master_port && has_peers) {
+    findings.master_port = Sourced<int>{kUsualPort, default_of("sagemaker")};
+  }
+  return {};
+}
+
+Result<> read_slots(Findings& findings, const Snapshot& snapshot) {
+  for (const char* const name : {"SM_NUM_NEURONS", "SM_NUM_GPUS"}) {  // those that are not 0
+    if (auto read = read_devices(findings, snapshot, name); !read) {
+      return read;
+    }
+  }
+  return {};
+}
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  if (snapshot.has("OMPI_COMM_WORLD_SIZE")) {
+    return std::nullopt;
+  }
+  const auto variable = first_set(snapshot, {"SM_HOSTS", "SM_CURRENT_HOST"});
+  return variable || !snapshot.files.contains(kFile) ? variable : std::optional<std::string>(kFile);
+}
+
+Result<Findings> read_platform(const Snapshot& snapshot) {
+  Findings findings;
+  const auto resources = read_resources(snapshot);
+  if (!resources) {
+    return resources.error();
+  }
+  if (auto read = read_into(findings.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_rank(findings, *resources, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_leader(findings, *resources, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_slots(findings, snapshot); !read) {
+    return read.error();
+  }
+  findings.job_id = sourced_variable(snapshot, "TRAINING_JOB_NAME");
+  findings.grace = {kGrace, default_of("sagemaker")};
+  return findings;
+}
+
+}  // namespace
+
+const Platform kSagemaker = {
+    "sagemaker", "SM_HOSTS or SM_CURRENT_HOST", find_sign, read_platform, kCounts};
+
+}  // namespace muster
