@@ -79,6 +79,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kPaiDlc)                \
   PLATFORM(kTencentTi)             \
   PLATFORM(kAihc)                  \
+  PLATFORM(kVertex)                \
   PLATFORM(kAwsBatch)              \
   PLATFORM(kSkypilot)              \
   PLATFORM(kDstack)                \
