@@ -84,6 +84,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kSkypilot)              \
   PLATFORM(kDstack)                \
   PLATFORM(kRunpod)                \
+  PLATFORM(kDetermined)            \
   PLATFORM(kPet)                   \
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
