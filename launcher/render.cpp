@@ -6,6 +6,9 @@
 namespace muster {
 
 Result<int> run_render(const CommandLine& line) {
+  if (line.settings.has("check-fit")) {
+    return check_fit(line.settings);
+  }
   const auto request = read_manifest_request(line);
   if (!request) {
     return request.error();

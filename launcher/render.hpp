@@ -18,6 +18,15 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 /// What the manifest is made of. Fails with `BadUsage`.
 [[nodiscard]] Result<render::ManifestRequest> read_manifest_request(const CommandLine& line);
 
+/// Prints whether so many pods fit; the value is the exit code.
+[[nodiscard]] Result<int> check_fit(const Settings& settings);
+
+/// What each pod asks for, and how many there are. Fails with `BadUsage`.
+[[nodiscard]] Result<> read_needs(render::PodNeeds& needs,
+                                  const Settings& settings,
+                                  bool is_of_kubernetes);
+[[nodiscard]] Result<> read_nodes(int& nodes, const Settings& settings);
+
 /// Answers the command line; the value is the exit code.
 [[nodiscard]] Result<int> run_render(const CommandLine& line);
 

@@ -92,6 +92,17 @@ constexpr auto kTable = std::to_array<Option>({
      "Scheduling",
      "Taints of nodes that may be used all the same, such as "
      "nvidia.com/gpu,pool=train:NoSchedule."},
+    {"check-fit",
+     '\0',
+     "FILE",
+     "Does it fit?",
+     "Print no manifest, but whether all pods fit into the cluster now: FILE is what 'kubectl get "
+     "nodes -o json' prints, - is standard input. Ends with 0 if they do, else with 75."},
+    {"pods",
+     '\0',
+     "FILE",
+     "Does it fit?",
+     "What 'kubectl get pods -A -o json' prints, unless the first FILE holds it too."},
     {"help", 'h', nullptr, "Help", "Print this text."},
 });
 
@@ -111,6 +122,7 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
 
 constexpr const char* kIntroduction =
     R"(Usage: muster render KIND --name NAME [options] -- program [arguments...]
+       muster render --check-fit FILE [--pods FILE] --nodes N [options]
 
 Prints a manifest that starts one agent of muster on each node, all of them or none, and that does
 with the job's exit code what docs/exit-codes.md advises. What stands behind '--' is what would stand
@@ -130,6 +142,7 @@ Examples:
   muster render indexed-job --name train --image train:1.0 --nodes 4 --queue team -- -m package.train
   muster render slurm --name train --nodes 4 -- train.py --epochs 3 > train.sbatch
   muster render dockerfile --image train:1.0 -- train.py > Dockerfile
+  kubectl get nodes,pods -A -o json | muster render --check-fit - --nodes 100 --devices 8
 )";
 
 std::string spelled(const Option& option) {

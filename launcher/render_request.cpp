@@ -169,29 +169,8 @@ Result<std::string> device_resource(const Settings& settings, bool is_of_kuberne
   return wrong_value(kind, "nvidia, ascend or amd");
 }
 
-Result<> read_needs(PodNeeds& needs, const Settings& settings, bool is_of_kubernetes) {
-  constexpr int kUsualDevices = 8;
-  needs.devices = kUsualDevices;
-  const auto resource = device_resource(settings, is_of_kubernetes);
-  if (!resource) {
-    return resource.error();
-  }
-  needs.device_resource = *resource;
-  return Reader(settings)
-      .number(needs.devices, "devices", {0, kMostDevices, "a number of accelerators"})
-      .text(needs.device_resource,
-            "device-resource",
-            is_of_kubernetes ? render::read_resource : render::read_gres)
-      .text(needs.cpus, "cpus", render::read_quantity)
-      .text(needs.memory, "memory", render::read_quantity)
-      .text(needs.node_selector, "node-selector", render::read_selector)
-      .text(needs.tolerations, "tolerations", render::read_tolerations)
-      .result();
-}
-
 Result<> read_numbers(ManifestRequest& request, const Settings& settings) {
   return Reader(settings)
-      .number(request.nodes, "nodes", {1, kMostNodes, "a number of nodes"})
       .number(request.grace, "grace", {0, kMostSeconds, "whole seconds"})
       .number(request.restarts, "restarts", {0, kMostRestarts, "a number of restarts"})
       .number(request.port, "port", {1, kMostPort, "a port"})
@@ -229,6 +208,9 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
   constexpr auto kOfPods = std::to_array<const char*>(
       {"namespace", "token-secret", "shared-memory", "scheduler", "node-selector", "tolerations"});
   constexpr auto kOfImages = std::to_array<const char*>({"name", "image"});
+  if (settings.has("pods")) {
+    return missing("--check-fit", "it names the nodes, and --pods what they run");
+  }
   for (const Option& option : render_options().options) {
     const std::string_view name = option.name;
     const auto is_name = [&](const char* one) { return name == one; };
@@ -248,6 +230,30 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
 
 }  // namespace
 
+Result<> read_needs(PodNeeds& needs, const Settings& settings, bool is_of_kubernetes) {
+  constexpr int kUsualDevices = 8;
+  needs.devices = kUsualDevices;
+  const auto resource = device_resource(settings, is_of_kubernetes);
+  if (!resource) {
+    return resource.error();
+  }
+  needs.device_resource = *resource;
+  return Reader(settings)
+      .number(needs.devices, "devices", {0, kMostDevices, "a number of accelerators"})
+      .text(needs.device_resource,
+            "device-resource",
+            is_of_kubernetes ? render::read_resource : render::read_gres)
+      .text(needs.cpus, "cpus", render::read_quantity)
+      .text(needs.memory, "memory", render::read_quantity)
+      .text(needs.node_selector, "node-selector", render::read_selector)
+      .text(needs.tolerations, "tolerations", render::read_tolerations)
+      .result();
+}
+
+Result<> read_nodes(int& nodes, const Settings& settings) {
+  return Reader(settings).number(nodes, "nodes", {1, kMostNodes, "a number of nodes"}).result();
+}
+
 Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   const Settings& settings = line.settings;
   const auto kind = read_kind(settings);
@@ -259,6 +265,7 @@ Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   request.arguments = line.program;
   for (const Result<>& read : {
            check_use(request, settings),
+           read_nodes(request.nodes, settings),
            read_numbers(request, settings),
            read_names(request, settings),
            read_token(request, settings),

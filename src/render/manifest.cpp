@@ -95,7 +95,9 @@ bool brings_token(std::string_view kind) {
 }
 
 bool is_of_kubernetes(std::string_view kind) {
-  return find_kind(kind).pod_prefix != nullptr;
+  return std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& one) {
+    return kind == one.name && one.pod_prefix != nullptr;
+  });
 }
 
 std::string last_suffix(std::string_view kind, int nodes) {

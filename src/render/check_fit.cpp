@@ -1,0 +1,227 @@
+// Answers whether all pods of a gang fit. They are alike, so each node takes as many as it can, and no order is
+// better than another.
+#include <muster/base/text.hpp>
+#include <muster/render/fit.hpp>
+#include <muster/render/quantity.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace muster::render {
+namespace {
+
+constexpr std::int64_t kOne = 1000;  // thousandths
+constexpr const char* kPods = "pods";
+
+std::int64_t amount_of(const Amounts& amounts, std::string_view resource) {
+  const auto at = amounts.find(resource);
+  return at == amounts.end() ? 0 : at->second;
+}
+
+Amounts amounts_of(const PodNeeds& needs) {
+  Amounts amounts = {{kPods, kOne}};
+  if (needs.devices > 0) {
+    amounts[needs.device_resource] = needs.devices * kOne;
+  }
+  for (const auto& [resource, quantity] :
+       {std::pair{"cpu", needs.cpus}, {"memory", needs.memory}}) {
+    if (!quantity.empty()) {
+      amounts[resource] = parse_quantity(quantity).value_or(0);
+    }
+  }
+  return amounts;
+}
+
+bool is_tolerated(const Taint& taint, const std::vector<Toleration>& tolerations) {
+  if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
+    return true;  // a wish
+  }
+  return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& one) {
+    return one.key == taint.key && (one.value.empty() || one.value == taint.value) &&
+           (one.effect.empty() || one.effect == taint.effect);
+  });
+}
+
+/// Why no pod of the gang may stand there; empty: it may.
+std::string obstacle_of(const Node& node, const PodNeeds& needs) {
+  if (!node.is_ready) {
+    return "not ready";
+  }
+  if (node.is_unschedulable) {
+    return "unschedulable";
+  }
+  for (const Taint& taint : node.taints) {
+    if (!is_tolerated(taint, needs.tolerations)) {
+      return "tainted with " + one_line(taint.key, 80) + ":" + one_line(taint.effect, 80);
+    }
+  }
+  const bool has_labels =
+      std::all_of(needs.node_selector.begin(), needs.node_selector.end(), [&](const auto& wanted) {
+        const auto at = node.labels.find(wanted.first);
+        return at != node.labels.end() && at->second == wanted.second;
+      });
+  return has_labels ? "" : "without the labels that were asked for";
+}
+
+/// How many times `need` goes into it, and what there is too little of for once more.
+struct Room {
+  std::int64_t times = std::numeric_limits<std::int64_t>::max();
+  std::string lacks;
+};
+
+Room room_in(const Amounts& free, const Amounts& need) {
+  Room room;
+  for (const auto& [resource, amount] : need) {
+    const std::int64_t times = amount > 0 ? amount_of(free, resource) / amount : room.times;
+    if (times < room.times) {
+      room = {times, resource};
+    }
+  }
+  return room;
+}
+
+/// What is left of a node, of what matters; below zero is nothing.
+Amounts free_of(const Node& node, const Taken* taken, const Amounts& need) {
+  Amounts free;
+  for (const auto& [resource, unused] : need) {
+    const std::int64_t all = amount_of(node.allocatable, resource);
+    const std::int64_t used = taken == nullptr    ? 0
+                              : resource == kPods ? taken->pods * kOne
+                                                  : amount_of(taken->amounts, resource);
+    free[resource] = std::max<std::int64_t>(all - used, 0);
+  }
+  return free;
+}
+
+/// What was seen on the way through the nodes.
+struct Survey {
+  std::int64_t room = 0;                 ///< pods that fit now
+  std::int64_t empty_room = 0;           ///< that would fit if nothing else ran
+  Amounts largest;                       ///< of each resource the most that is left on one node
+  std::map<std::string, int> obstacles;  ///< nodes, by what keeps pods away from them
+  std::map<std::string, int> lacking;    ///< nodes that take none, by what they have too little of
+};
+
+Survey survey(const ClusterState& state, const PodNeeds& needs, const Amounts& need) {
+  Survey result;
+  for (const Node& node : state.nodes) {
+    if (const std::string obstacle = obstacle_of(node, needs); !obstacle.empty()) {
+      ++result.obstacles[obstacle];
+      continue;
+    }
+    const auto taken = state.taken.find(node.name);
+    const Amounts free = free_of(node, taken == state.taken.end() ? nullptr : &taken->second, need);
+    const Room room = room_in(free, need);
+    result.room += room.times;
+    result.empty_room += room_in(free_of(node, nullptr, need), need).times;
+    if (room.times == 0) {
+      ++result.lacking[room.lacks];
+    }
+    for (const auto& [resource, amount] : free) {
+      std::int64_t& most = result.largest[resource];
+      most = std::max(most, amount - room.times * need.at(resource));
+    }
+  }
+  return result;
+}
+
+std::string in_units(std::int64_t thousandths) {
+  const std::string rest = std::to_string(kOne + thousandths % kOne).substr(1);
+  return std::to_string(thousandths / kOne) +
+         (thousandths % kOne == 0 ? "" : "." + rest.substr(0, rest.find_last_not_of('0') + 1));
+}
+
+/// "512Gi", or digits where that is not round.
+std::string in_words(std::string_view resource, std::int64_t thousandths) {
+  constexpr std::int64_t kGibi = kOne << 30U;
+  if (resource != "memory") {
+    return in_units(thousandths) + " " + std::string(resource);
+  }
+  return (thousandths >= kGibi ? std::to_string(thousandths / kGibi) + "Gi"
+                               : std::to_string(thousandths / (kOne << 20U)) + "Mi") +
+         " memory";
+}
+
+/// "8 nvidia.com/gpu, 16 cpu, 512Gi memory".
+std::string describe(const PodNeeds& needs) {
+  std::vector<std::string> words;
+  if (needs.devices > 0) {
+    words.push_back(std::to_string(needs.devices) + " " + needs.device_resource);
+  }
+  if (!needs.cpus.empty()) {
+    words.push_back(needs.cpus + " cpu");
+  }
+  if (!needs.memory.empty()) {
+    words.push_back(needs.memory + " memory");
+  }
+  return words.empty() ? "" : " with " + join(words, ", ");
+}
+
+/// What people look at first: the accelerators, else the CPUs, else the memory.
+std::string main_resource(const PodNeeds& needs) {
+  return needs.devices > 0       ? needs.device_resource
+         : !needs.cpus.empty()   ? "cpu"
+         : !needs.memory.empty() ? "memory"
+                                 : kPods;
+}
+
+std::string nodes_are(int count, const std::string& what) {
+  return count_of(static_cast<std::size_t>(count), "node") + (count == 1 ? " is " : " are ") + what;
+}
+
+std::string first_sentence(const Fit& fit, const PodNeeds& needs, const Survey& seen) {
+  const std::string share =
+      std::to_string(fit.fitting) + " of " + std::to_string(fit.wanted) + " fit";
+  if (fit.fitting == fit.wanted) {
+    return share + "; there is room for " + std::to_string(seen.room) + "\n";
+  }
+  const int missing = fit.wanted - fit.fitting;
+  const std::string resource = main_resource(needs);
+  return share + ": " + count_of(static_cast<std::size_t>(missing), "pod") + describe(needs) +
+         (missing == 1 ? " is" : " are") + " missing; largest free node has " +
+         in_words(resource, amount_of(seen.largest, resource)) + "\n";
+}
+
+/// Pods that wait for the same resource may be first.
+std::size_t count_rivals(const ClusterState& state, const PodNeeds& needs) {
+  const std::string resource = main_resource(needs);
+  return static_cast<std::size_t>(
+      std::count_if(state.waiting.begin(), state.waiting.end(), [&](const Amounts& one) {
+        return resource == kPods || amount_of(one, resource) > 0;
+      }));
+}
+
+std::string further_sentences(const Fit& fit, const ClusterState& state, const Survey& seen) {
+  std::string text;
+  for (const auto& [obstacle, count] : seen.obstacles) {
+    text += "  " + nodes_are(count, obstacle) + "\n";
+  }
+  for (const auto& [resource, count] : seen.lacking) {
+    text += "  " + nodes_are(count, "short of " + resource) + "\n";
+  }
+  if (fit.fitting < fit.wanted && seen.empty_room < fit.wanted) {
+    text += "  even if nothing else ran, " + std::to_string(seen.empty_room) + " would fit\n";
+  }
+  if (!state.has_pods) {
+    text += "  no pods were given: what others take is not subtracted\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Fit check_fit(const ClusterState& state, const PodNeeds& needs, int wanted) {
+  const Survey seen = survey(state, needs, amounts_of(needs));
+  Fit fit;
+  fit.wanted = wanted;
+  fit.fitting = static_cast<int>(std::min<std::int64_t>(seen.room, wanted));
+  fit.sentences = first_sentence(fit, needs, seen) + further_sentences(fit, state, seen);
+  if (const std::size_t rivals = count_rivals(state, needs); rivals > 0) {
+    fit.sentences += "  " + count_of(rivals, "other pod") + (rivals == 1 ? " waits" : " wait") +
+                     " for " + main_resource(needs) + ", too\n";
+  }
+  return fit;
+}
+
+}  // namespace muster::render

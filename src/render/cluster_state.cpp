@@ -1,0 +1,243 @@
+// Reads nodes and pods as kubectl prints them.
+// Source: kubernetes.io, "Resource Management for Pods and Containers", "Sidecar Containers", "Pod Overhead".
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+#include <muster/render/fit.hpp>
+#include <muster/render/quantity.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace muster::render {
+namespace {
+
+/// What stands at the end of these keys; nullptr if one of them is missing.
+const json::value* find(const json::value& from, std::initializer_list<std::string_view> keys) {
+  const json::value* at = &from;
+  for (const std::string_view key : keys) {
+    const json::object* const object = at->if_object();
+    at = object == nullptr ? nullptr
+                           : object->if_contains(json::string_view(key.data(), key.size()));
+    if (at == nullptr) {
+      return nullptr;
+    }
+  }
+  return at;
+}
+
+std::string text_at(const json::value& from, std::initializer_list<std::string_view> keys) {
+  const json::value* const found = find(from, keys);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
+}
+
+bool is_true_at(const json::value& from, std::initializer_list<std::string_view> keys) {
+  const json::value* const found = find(from, keys);
+  return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+/// The items of an array; none where it is missing.
+const json::array& items_at(const json::value& from, std::initializer_list<std::string_view> keys) {
+  static const json::array none;
+  const json::value* const found = find(from, keys);
+  return found != nullptr && found->is_array() ? found->get_array() : none;
+}
+
+std::int64_t sum(std::int64_t one, std::int64_t other) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return one > kMost - other ? kMost : one + other;
+}
+
+void add(Amounts& amounts, const Amounts& more) {
+  for (const auto& [resource, amount] : more) {
+    std::int64_t& total = amounts[resource];
+    total = sum(total, amount);
+  }
+}
+
+void raise(Amounts& amounts, const Amounts& least) {
+  for (const auto& [resource, amount] : least) {
+    std::int64_t& total = amounts[resource];
+    total = std::max(total, amount);
+  }
+}
+
+Result<> read_amounts(Amounts& amounts, const json::value* found) {
+  if (found == nullptr || !found->is_object()) {
+    return {};
+  }
+  for (const auto& [resource, value] : found->get_object()) {
+    const std::string text =
+        value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+    const auto amount = parse_quantity(text);
+    if (!amount) {
+      return Error{ErrorKind::BadData,
+                   std::string(resource) + " is '" + one_line(text, 80) + "', expected a quantity"};
+    }
+    amounts[std::string(resource)] = *amount;
+  }
+  return {};
+}
+
+/// What is limited is requested, unless something else is.
+Result<Amounts> requests_of_container(const json::value& container) {
+  Amounts amounts;
+  for (const char* const which : {"limits", "requests"}) {
+    if (auto read = read_amounts(amounts, find(container, {"resources", which})); !read) {
+      return read.error();
+    }
+  }
+  return amounts;
+}
+
+/// Those that run one after the other before the others, and beside them those that go on running.
+struct InitContainers {
+  Amounts most;      ///< at any moment
+  Amounts sidecars;  ///< that are still there afterwards
+};
+
+Result<InitContainers> read_init_containers(const json::value& pod) {
+  InitContainers init;
+  for (const json::value& container : items_at(pod, {"spec", "initContainers"})) {
+    auto amounts = requests_of_container(container);
+    if (!amounts) {
+      return amounts.error();
+    }
+    if (text_at(container, {"restartPolicy"}) == "Always") {
+      add(init.sidecars, *amounts);
+      raise(init.most, init.sidecars);
+    } else {
+      add(*amounts, init.sidecars);
+      raise(init.most, *amounts);
+    }
+  }
+  return init;
+}
+
+bool is_ready(const json::value& node) {
+  const auto& conditions = items_at(node, {"status", "conditions"});
+  return std::any_of(conditions.begin(), conditions.end(), [](const json::value& condition) {
+    return text_at(condition, {"type"}) == "Ready" && text_at(condition, {"status"}) == "True";
+  });
+}
+
+Result<> add_node(ClusterState& state, const json::value& document) {
+  Node node;
+  node.name = text_at(document, {"metadata", "name"});
+  if (!state.seen.insert("node " + node.name).second) {
+    return {};
+  }
+  node.is_ready = is_ready(document);
+  node.is_unschedulable = is_true_at(document, {"spec", "unschedulable"});
+  for (const json::value& taint : items_at(document, {"spec", "taints"})) {
+    node.taints.push_back(
+        {text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})});
+  }
+  const json::value* const labels = find(document, {"metadata", "labels"});
+  if (labels != nullptr && labels->is_object()) {
+    for (const auto& [key, value] : labels->get_object()) {
+      node.labels[std::string(key)] = value.is_string() ? std::string(value.get_string()) : "";
+    }
+  }
+  auto read = read_amounts(node.allocatable, find(document, {"status", "allocatable"}));
+  if (!read) {
+    return Error{ErrorKind::BadData, "of the node '" + node.name + "' " + read.error().message};
+  }
+  state.nodes.push_back(std::move(node));
+  return {};
+}
+
+Result<> add_pod(ClusterState& state, const json::value& document) {
+  state.has_pods = true;
+  const std::string name =
+      text_at(document, {"metadata", "namespace"}) + "/" + text_at(document, {"metadata", "name"});
+  const std::string phase = text_at(document, {"status", "phase"});
+  if (phase == "Succeeded" || phase == "Failed" || !state.seen.insert("pod " + name).second) {
+    return {};
+  }
+  auto amounts = requests_of(document);
+  if (!amounts) {
+    return Error{ErrorKind::BadData, "of the pod '" + name + "' " + amounts.error().message};
+  }
+  const std::string node = text_at(document, {"spec", "nodeName"});
+  if (node.empty()) {
+    state.waiting.push_back(std::move(*amounts));
+    return {};
+  }
+  Taken& taken = state.taken[node];
+  ++taken.pods;
+  add(taken.amounts, *amounts);
+  return {};
+}
+
+Result<> add_object(ClusterState& state, const json::value& document, const std::string& kind) {
+  if (kind == "Node") {
+    return add_node(state, document);
+  }
+  if (kind == "Pod") {
+    return add_pod(state, document);
+  }
+  return Error{
+      ErrorKind::BadData,
+      "it holds something of the kind '" + one_line(kind, 80) + "', expected nodes and pods"};
+}
+
+Result<> add_all(ClusterState& state, const json::value& document) {
+  const std::string kind = text_at(document, {"kind"});
+  if (!kind.ends_with("List")) {
+    return add_object(state, document, kind);
+  }
+  // The items of a NodeList need not say what they are.
+  const std::string kind_of_items = kind.substr(0, kind.size() - std::string("List").size());
+  for (const json::value& item : items_at(document, {"items"})) {
+    const std::string own = text_at(item, {"kind"});
+    if (auto added = add_object(state, item, own.empty() ? kind_of_items : own); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Amounts> requests_of(const json::value& pod) {
+  Amounts amounts;
+  const json::value* const spec = find(pod, {"spec"});
+  if (spec == nullptr) {
+    return amounts;
+  }
+  for (const json::value& container : items_at(pod, {"spec", "containers"})) {
+    const auto requests = requests_of_container(container);
+    if (!requests) {
+      return requests.error();
+    }
+    add(amounts, *requests);
+  }
+  const auto init = read_init_containers(pod);
+  if (!init) {
+    return init.error();
+  }
+  add(amounts, init->sidecars);
+  raise(amounts, init->most);
+  // What the pod as a whole asks for holds instead of the sums.
+  const auto whole = requests_of_container(*spec);
+  Amounts overhead;
+  if (auto read = read_amounts(overhead, find(pod, {"spec", "overhead"})); !read) {
+    return read.error();
+  }
+  if (!whole) {
+    return whole.error();
+  }
+  for (const auto& [resource, amount] : *whole) {
+    amounts[resource] = amount;
+  }
+  add(amounts, overhead);
+  return amounts;
+}
+
+Result<> add_objects(ClusterState& state, const json::value& document, std::string_view name) {
+  auto added = add_all(state, document);
+  return added ? added
+               : Error{ErrorKind::BadData, std::string(name) + ": " + added.error().message};
+}
+
+}  // namespace muster::render
