@@ -1,6 +1,7 @@
 // Reads names of hosts. Nothing is looked up.
 #include "hosts.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 
 #include <algorithm>
@@ -111,6 +112,34 @@ Result<> take_hosts(Findings& findings, const HostList& hosts) {
   findings.nodes = findings.nodes.value_or(Sourced<int>{count, hosts.source});
   findings.master_address = leader.value_or(first);
   findings.hosts = hosts;
+  return {};
+}
+
+Result<> read_meeting_point(Findings& findings, const Snapshot& snapshot, const std::string& name) {
+  const auto text = sourced_variable(snapshot, name);
+  if (!text || text->value.empty()) {
+    return {};
+  }
+  const Endpoint endpoint = split_endpoint(text->value);
+  const auto address = read_address({endpoint.host, text->source});
+  const auto port = read_port({endpoint.port.value_or("1"), text->source});
+  if (!address || !port) {
+    return wrong_value(*text, "host or host:port");
+  }
+  constexpr const char* kWhy = "both say where the leader is";
+  if (findings.master_address && findings.master_address->value != address->value) {
+    return contradiction(*findings.master_address, *text, kWhy);
+  }
+  if (endpoint.port && findings.master_port && findings.master_port->value != port->value) {
+    return contradiction(Sourced<std::string>{std::to_string(findings.master_port->value),
+                                              findings.master_port->source},
+                         *text,
+                         kWhy);
+  }
+  findings.master_address = *address;
+  if (endpoint.port) {
+    findings.master_port = *port;
+  }
   return {};
 }
 

@@ -38,6 +38,12 @@ using HostList = Sourced<std::vector<std::string>>;
 /// and a leader that are known already must agree; what is not known is taken from the list.
 [[nodiscard]] Result<> take_hosts(Findings& findings, const HostList& hosts);
 
+/// A variable that says where the leader is as "host" or "host:port". What says the same already must say
+/// the same place. An empty value says nothing.
+[[nodiscard]] Result<> read_meeting_point(Findings& findings,
+                                          const Snapshot& snapshot,
+                                          const std::string& name);
+
 /// A task's name as in VC_<TASK>_HOSTS.
 [[nodiscard]] std::string task_in_variable(std::string task);
 

@@ -4,39 +4,8 @@
 #include "hosts.hpp"
 #include "platform.hpp"
 
-#include <muster/base/endpoint.hpp>
-
 namespace muster {
 namespace {
-
-/// PET_RDZV_ENDPOINT is another way to say PET_MASTER_ADDR and PET_MASTER_PORT.
-Result<> read_endpoint(Findings& findings, const Snapshot& snapshot) {
-  const auto text = sourced_variable(snapshot, "PET_RDZV_ENDPOINT");
-  if (!text || text->value.empty()) {
-    return {};
-  }
-  const Endpoint endpoint = split_endpoint(text->value);
-  const auto address = read_address({endpoint.host, text->source});
-  const auto port = read_port({endpoint.port.value_or("1"), text->source});
-  if (!address || !port) {
-    return wrong_value(*text, "host or host:port");
-  }
-  constexpr const char* kWhy = "both say where the leader is";
-  if (findings.master_address && findings.master_address->value != address->value) {
-    return contradiction(*findings.master_address, *text, kWhy);
-  }
-  if (endpoint.port && findings.master_port && findings.master_port->value != port->value) {
-    return contradiction(Sourced<std::string>{std::to_string(findings.master_port->value),
-                                              findings.master_port->source},
-                         *text,
-                         kWhy);
-  }
-  findings.master_address = *address;
-  if (endpoint.port) {
-    findings.master_port = *port;
-  }
-  return {};
-}
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"PET_NNODES"});
@@ -61,7 +30,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (auto read = read_into(findings.master_port, snapshot, "PET_MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  if (auto read = read_endpoint(findings, snapshot); !read) {
+  if (auto read = read_meeting_point(findings, snapshot, "PET_RDZV_ENDPOINT"); !read) {
     return read.error();
   }
   findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
