@@ -88,6 +88,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kPet)                   \
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
+  PLATFORM(kLeaderWorkerSet)       \
   PLATFORM(kBare)                  \
   PLATFORM(kIndexedJob)
 
