@@ -86,6 +86,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kRunpod)                \
   PLATFORM(kDetermined)            \
   PLATFORM(kPet)                   \
+  PLATFORM(kPaddlejob)             \
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
   PLATFORM(kLeaderWorkerSet)       \
