@@ -87,6 +87,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kDetermined)            \
   PLATFORM(kPet)                   \
   PLATFORM(kPaddlejob)             \
+  PLATFORM(kJaxjob)                \
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
   PLATFORM(kLeaderWorkerSet)       \
