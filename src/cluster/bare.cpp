@@ -138,18 +138,7 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return sign || !count || !snapshot.has("NODE_RANK") ? sign : count;
 }
 
-/// The Ascend operator's: devices are counted, and LOCAL_RANK is a list of them.
-Result<> read_operator(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_world_size(findings, snapshot); !read) {
-    return read;
-  }
-  return read_into(findings.node_rank, snapshot, "RANK", read_node_rank);
-}
-
 Result<> read_any(Findings& findings, const Snapshot& snapshot) {
-  if (snapshot.has("LOCAL_WORLD_SIZE")) {
-    return read_operator(findings, snapshot);
-  }
   const auto bare = read_bare(snapshot);
   if (!bare) {
     return bare.error();

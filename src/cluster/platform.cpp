@@ -2,7 +2,6 @@
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
-#include <muster/cluster/cluster.hpp>
 
 #include <algorithm>
 #include <array>
@@ -59,28 +58,6 @@ Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text) {
 void set_nodes(Findings& findings, const Sourced<NodeRange>& range) {
   findings.nodes = {range.value.most, range.source};
   findings.least_nodes = range.value.least;
-}
-
-Result<> read_world_size(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
-    return read;
-  }
-  const auto local = sourced_variable(snapshot, "LOCAL_WORLD_SIZE");
-  if (!findings.nodes || !local || !snapshot.has("LOCAL_RANK") || is_already_worker(snapshot)) {
-    return {};
-  }
-  const auto devices = parse_integer(local->value, 1, kMostNodes);
-  if (!devices) {
-    return wrong_value(*local, "a number of devices of at least 1");
-  }
-  if (findings.nodes->value % *devices != 0) {
-    return contradiction(*findings.nodes,
-                         Sourced<int>{*devices, local->source},
-                         "all devices must be a multiple of those of one node");
-  }
-  findings.nodes->value /= *devices;
-  findings.slots = local;
-  return {};
 }
 
 Result<> read_torch_nodes(Findings& findings, const Snapshot& snapshot) {

@@ -74,6 +74,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
 #define MUSTER_PLATFORMS(PLATFORM) \
   PLATFORM(kHai)                   \
   PLATFORM(kModelarts)             \
+  PLATFORM(kAscendOperator)        \
   PLATFORM(kSagemaker)             \
   PLATFORM(kVolcengine)            \
   PLATFORM(kPaiDlc)                \
@@ -112,11 +113,6 @@ constexpr int kMostWorkers = 10'000'000;
 /// A variable with its name; empty when it is not set.
 [[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
                                                                    const std::string& name);
-
-/// WORLD_SIZE as a number of nodes. It counts nodes, but for the Ascend operator, which counts
-/// devices and gives itself away by LOCAL_WORLD_SIZE beside a LOCAL_RANK that is a list: there the
-/// slots are filled as well.
-[[nodiscard]] Result<> read_world_size(Findings& findings, const Snapshot& snapshot);
 
 /// WORLD_SIZE, RANK, MASTER_ADDR and MASTER_PORT on a platform whose document says that the first two count
 /// nodes.

@@ -217,7 +217,8 @@ Result<Sourced<int>> count_nodes(const Tasks& tasks) {
 }
 
 Result<> read_count(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
-  if (auto read = read_world_size(findings, snapshot); !read || tasks.empty()) {
+  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count);
+      !read || tasks.empty()) {
     return read;
   }
   const auto total = count_nodes(tasks);
