@@ -86,6 +86,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kDstack)                \
   PLATFORM(kRunpod)                \
   PLATFORM(kDetermined)            \
+  PLATFORM(kPytorchjob)            \
   PLATFORM(kPet)                   \
   PLATFORM(kPaddlejob)             \
   PLATFORM(kJaxjob)                \
