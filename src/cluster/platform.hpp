@@ -88,6 +88,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kDetermined)            \
   PLATFORM(kPytorchjob)            \
   PLATFORM(kPet)                   \
+  PLATFORM(kMpijob)                \
   PLATFORM(kPaddlejob)             \
   PLATFORM(kJaxjob)                \
   PLATFORM(kVolcano)               \

@@ -27,7 +27,11 @@ constexpr auto kPlaces = std::to_array<Place>({
 });
 
 /// Variables whose value is the path of a file.
-constexpr std::array<const char*, 0> kVariables = {};
+constexpr std::array<const char*, 3> kVariables = {{
+    "OMPI_MCA_orte_default_hostfile",  // kubeflow/mpi-operator: these three name one file
+    "I_MPI_HYDRA_HOST_FILE",
+    "HYDRA_HOST_FILE",
+}};
 
 void read_file(std::map<std::string, std::string>& files, const std::string& path) {
   std::ifstream file(path, std::ios::binary);

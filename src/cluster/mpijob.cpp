@@ -1,0 +1,80 @@
+// Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod is told who the workers
+// are, by a hostfile; on the workers runs sshd until somebody starts a program there. A muster in the pod
+// of the launcher would be alone, or wait for others that nobody starts: it is refused, with what does start
+// them. What mpirun has started is no part of this platform.
+// Source: kubeflow/mpi-operator, pkg/controller/mpi_job_controller.go; kubeflow/trainer, the plugin mpi.
+#include "host_lists.hpp"
+#include "platform.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr const char* kHostfile = "/etc/mpi/hostfile";
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  if (first_set(snapshot, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})) {
+    return std::nullopt;
+  }
+  if (snapshot.has("K_MPI_JOB_ROLE")) {
+    return "K_MPI_JOB_ROLE";
+  }
+  for (const char* const name :
+       {"OMPI_MCA_orte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"}) {
+    if (snapshot.variable(name) == kHostfile) {
+      return name;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The pod's host name is the first label of its entry.
+bool is_this_host(const std::string& entry, const Snapshot& snapshot) {
+  const auto first_label = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  return first_label(entry) == first_label(snapshot.host_name);
+}
+
+Error nobody_starts(const Sourced<std::string>& text, const std::string& what) {
+  return Error{ErrorKind::BadEnvironment,
+               text.source.name + " is '" + text.value + "', and " + what +
+                   "; in the pod of the launcher, 'muster --hostfile " + kHostfile +
+                   "' starts it on all hosts, 'mpirun muster' one process for each slot"};
+}
+
+Result<Findings> read_platform(const Snapshot& snapshot) {
+  Findings findings;
+  const Sourced<std::string> sign = *sourced_variable(snapshot, *find_sign(snapshot));
+  const auto file = snapshot.files.find(kHostfile);
+  if (file == snapshot.files.end()) {
+    findings.no_nodes = nobody_starts(sign, "nothing here says which hosts the job has");
+    return findings;
+  }
+  const auto list = read_hostfile({file->second, {SourceKind::File, kHostfile}});
+  if (!list) {
+    return list.error();
+  }
+  const auto own = std::find_if(list->value.begin(), list->value.end(), [&](const HostSlots& host) {
+    return is_this_host(host.host, snapshot);
+  });
+  if (own == list->value.end() || list->value.size() > 1) {
+    findings.no_nodes = nobody_starts(
+        sign,
+        "nothing starts muster on the hosts of the job, " + count_of(list->value.size(), "host"));
+    return findings;
+  }
+  findings.nodes = {1, list->source};
+  if (own->slots) {
+    findings.slots = {std::to_string(*own->slots), list->source};
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Platform kMpijob = {
+    "mpijob", "K_MPI_JOB_ROLE or a hostfile in /etc/mpi", find_sign, read_platform};
+
+}  // namespace muster
