@@ -94,6 +94,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kVolcano)               \
   PLATFORM(kTfjob)                 \
   PLATFORM(kLeaderWorkerSet)       \
+  PLATFORM(kJobset)                \
   PLATFORM(kBare)                  \
   PLATFORM(kIndexedJob)
 

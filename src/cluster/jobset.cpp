@@ -1,0 +1,133 @@
+// JobSet: a pod of an Indexed Job of the set is a node. A set tells its pods nothing by itself; these are its
+// labels, passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each
+// Job, as the manifest has them. In a set the Jobs are numbered, and in each Job its pods.
+// Source: jobset.sigs.k8s.io, "Labels and annotations"; kubernetes.io, "Indexed Job".
+#include "platform.hpp"
+#include "restarts.hpp"
+
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr std::array<const char*, 1> kCounts = {"JOBSET_GLOBAL_REPLICAS"};
+
+struct Numbers {
+  std::optional<Sourced<int>> jobs;  ///< in the set
+  std::optional<Sourced<int>> job;   ///< which of them this pod is of
+  std::optional<Sourced<int>> pods;  ///< in each Job
+  std::optional<Sourced<int>> pod;   ///< which of them this is
+};
+
+Result<Numbers> read_numbers(const Snapshot& snapshot) {
+  Numbers numbers;
+  if (auto read = read_into(numbers.jobs, snapshot, "JOBSET_GLOBAL_REPLICAS", read_node_count);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_into(numbers.job, snapshot, "JOBSET_JOB_GLOBAL_INDEX", read_node_rank);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_into(numbers.pods, snapshot, "JOBSET_PODS_PER_JOB", read_node_count);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_into(numbers.pod, snapshot, "JOB_COMPLETION_INDEX", read_node_rank); !read) {
+    return read.error();
+  }
+  return numbers;
+}
+
+Error unknown_pods(const Numbers& numbers) {
+  return contradiction(
+      *numbers.pod,
+      *numbers.job,
+      "with several pods in each Job of a set neither is a node's rank; say how many each has by "
+      "JOBSET_PODS_PER_JOB, or give --nnodes and --node-rank");
+}
+
+/// Each Job has that many pods.
+Result<> count_pods(Findings& findings, const Numbers& numbers) {
+  const int pods = numbers.pods->value;
+  const int pod = numbers.pod ? numbers.pod->value : 0;
+  if (pod >= pods) {
+    return contradiction(*numbers.pod, *numbers.pods, "an index must be below its count");
+  }
+  const std::string times = "*" + numbers.pods->source.name;
+  findings.node_rank = {numbers.job->value * pods + pod,
+                        part_of(numbers.job->source, times + "+JOB_COMPLETION_INDEX")};
+  if (numbers.jobs) {
+    const auto all = static_cast<long long>(numbers.jobs->value) * pods;
+    if (all > kMostNodes) {
+      return wrong_value({std::to_string(all), part_of(numbers.jobs->source, times)},
+                         "at most " + std::to_string(kMostNodes) + " nodes");
+    }
+    findings.nodes = {static_cast<int>(all), part_of(numbers.jobs->source, times)};
+  }
+  return {};
+}
+
+/// A single Job may have any number of pods; several are taken to have one each.
+Result<> read_nodes(Findings& findings, const Numbers& numbers) {
+  if (!numbers.job) {
+    if (numbers.jobs) {
+      findings.no_nodes =
+          Error{blame(numbers.jobs->source),
+                numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) +
+                    "', but JOBSET_JOB_GLOBAL_INDEX is not set, which says beside it "
+                    "which Job of the set this is; pass it on, or give --nnodes"};
+    }
+    findings.node_rank = numbers.pod;
+    return {};
+  }
+  if (numbers.pods) {
+    return count_pods(findings, numbers);
+  }
+  const bool is_only_job = numbers.jobs && numbers.jobs->value == 1;
+  if (is_only_job || !numbers.pod || numbers.pod->value == 0) {
+    findings.node_rank = is_only_job && numbers.pod ? numbers.pod : numbers.job;
+    findings.nodes = is_only_job ? std::nullopt : numbers.jobs;
+    return {};
+  }
+  findings.no_rank = unknown_pods(numbers);
+  return {};
+}
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  return first_set(
+      snapshot,
+      {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX", "JOBSET_COORDINATOR", "JOBSET_NAME"});
+}
+
+Result<Findings> read_platform(const Snapshot& snapshot) {
+  Findings findings;
+  const auto numbers = read_numbers(snapshot);
+  if (!numbers) {
+    return numbers.error();
+  }
+  if (auto read = read_nodes(findings, *numbers); !read) {
+    return read.error();
+  }
+  for (const char* const name : {"JOBSET_COORDINATOR", "MASTER_ADDR"}) {  // the latter wins
+    if (auto read = read_into(findings.master_address, snapshot, name, read_address); !read) {
+      return read.error();
+    }
+  }
+  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  if (auto read =
+          read_into(findings.restart_count, snapshot, "JOBSET_RESTART_ATTEMPT", read_restarts);
+      !read) {
+    return read.error();
+  }
+  findings.job_id = sourced_variable(snapshot, "JOBSET_NAME");
+  return findings;
+}
+
+}  // namespace
+
+const Platform kJobset = {"jobset", "JOBSET_*", find_sign, read_platform, kCounts};
+
+}  // namespace muster
