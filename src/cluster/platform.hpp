@@ -74,6 +74,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
 #define MUSTER_PLATFORMS(PLATFORM) \
   PLATFORM(kHai)                   \
   PLATFORM(kModelarts)             \
+  PLATFORM(kModelartsV1)           \
   PLATFORM(kAscendOperator)        \
   PLATFORM(kSagemaker)             \
   PLATFORM(kVolcengine)            \
