@@ -10,10 +10,13 @@
 #include <muster/cluster/run_method.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace muster {
 namespace {
+
+constexpr std::array<const char*, 1> kCounts = {"MA_NUM_HOSTS"};
 
 Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
   const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
@@ -41,6 +44,15 @@ Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
     return wrong_value(text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
   }
   return Sourced<int>{*count, text.source};
+}
+
+Result<Sourced<int>> read_start_count(const Sourced<std::string>& text) {
+  constexpr int kMost = 1'000'000;
+  const auto starts = parse_integer(text.value, 1, kMost);
+  if (!starts) {
+    return wrong_value(text, "a number of starts from 1 to " + std::to_string(kMost));
+  }
+  return Sourced<int>{*starts, text.source};
 }
 
 /// "modelarts-job-4711-worker-3" is the instance with index 3.
@@ -247,6 +259,26 @@ Result<> read_job(Findings& findings, const Names& names, const Snapshot& snapsh
   return {};
 }
 
+/// Both begin with 1: how often the instance was scheduled, and how often the program was started in this
+/// container.
+Result<> read_restart_count(Findings& findings, const Snapshot& snapshot) {
+  Sourced<int> restarts{0, from_variable("")};
+  for (const char* const name : {"MA_SCHEDULE_CNT", "MA_PROC_START_CNT"}) {
+    std::optional<Sourced<int>> starts;
+    if (auto read = read_into(starts, snapshot, name, read_start_count); !read) {
+      return read;
+    }
+    if (starts) {
+      restarts.value += starts->value - 1;
+      restarts.source.name += (restarts.source.name.empty() ? "" : "+") + starts->source.name;
+    }
+  }
+  if (!restarts.source.name.empty()) {
+    findings.restart_count = restarts;
+  }
+  return {};
+}
+
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
 }
@@ -275,12 +307,16 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (auto read = read_job(findings, *names, snapshot); !read) {
     return read.error();
   }
+  if (auto read = read_restart_count(findings, snapshot); !read) {
+    return read.error();
+  }
   findings.secret_file = snapshot.volcano_ssh_key;
   return findings;
 }
 
 }  // namespace
 
-const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_sign, read_platform};
+const Platform kModelarts = {
+    "modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_sign, read_platform, kCounts};
 
 }  // namespace muster
