@@ -1,5 +1,6 @@
-// HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no
-// contradiction: MASTER_IP is the address that others can reach, and it wins.
+// HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no contradiction:
+// MASTER_IP is the address that others can reach, and it wins. Old versions have no MARSV2_*; anybody may
+// use MASTER_IP, so it is a sign of theirs only beside all of the bare names.
 // Source: HFAiLab/hai-platform, the environment of a training task.
 #include "platform.hpp"
 
@@ -48,7 +49,9 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   if (first != snapshot.variables.end() && first->first.starts_with("MARSV2_")) {
     return snapshot.has("MARSV2_RANK") ? "MARSV2_RANK" : first->first;
   }
-  return first_set(snapshot, {"MASTER_IP"});
+  const bool has_bare_names =
+      snapshot.has("RANK") && snapshot.has("WORLD_SIZE") && snapshot.has("MASTER_PORT");
+  return has_bare_names ? first_set(snapshot, {"MASTER_IP"}) : std::nullopt;
 }
 
 Result<Findings> read_platform(const Snapshot& snapshot) {
@@ -68,6 +71,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
+  findings.job_id = sourced_variable(snapshot, "MARSV2_TASK_ID");
   const bool has_peers = findings.nodes && findings.nodes->value > 1;
   if (!findings.master_port && has_peers) {
     findings.master_port = Sourced<int>{kUsualPort, default_of("hai")};
@@ -77,6 +81,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kHai = {"hai", "MARSV2_* or MASTER_IP", find_sign, read_platform};
+const Platform kHai = {
+    "hai", "MARSV2_*, or MASTER_IP with the bare names", find_sign, read_platform};
 
 }  // namespace muster

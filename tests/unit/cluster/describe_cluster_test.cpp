@@ -52,7 +52,10 @@ TEST(DescribeCluster, NamesTheVariableThatGaveThePlatformAway) {
     return cluster ? source_of(*cluster, "platform") : cluster.error().message;
   };
   EXPECT_EQ(sign(kHai), "MARSV2_RANK");
-  EXPECT_EQ(sign({{"MASTER_IP", "10.0.0.1"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}), "MASTER_IP");
+  EXPECT_EQ(
+      sign(
+          {{"MASTER_IP", "10.0.0.1"}, {"MASTER_PORT", "2222"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}),
+      "MASTER_IP");
   EXPECT_EQ(sign({{"PET_NNODES", "1"}}), "PET_NNODES");
   EXPECT_EQ(sign({{"VK_TASK_INDEX", "0"}, {"VC_WORKER_NUM", "1"}}), "VK_TASK_INDEX");
   EXPECT_EQ(sign({{"WORLD_SIZE", "1"}}), "WORLD_SIZE");
@@ -72,7 +75,7 @@ TEST(DescribeCluster, ReadsThePlatformThatItIsToldToRead) {
 
 TEST(DescribeCluster, RefusesAPlatformThatIsNotThere) {
   EXPECT_EQ(described(node_with({}), flags({{"platform", "hai"}})),
-            "64: --platform is 'hai', but MARSV2_* or MASTER_IP is not set");
+            "64: --platform is 'hai', but MARSV2_*, or MASTER_IP with the bare names is not set");
   EXPECT_EQ(described(node_with(kHai), flags({{"platform", "volcano"}})),
             "64: --platform is 'volcano', but VC_TASK_INDEX or VK_TASK_INDEX is not set");
 }
@@ -274,7 +277,7 @@ TEST(DescribeCluster, WantsTheRankOfAPlatformThatGivesOne) {
       "64: --nnodes is '2', but nothing says which of the nodes this is; give --node-rank";
   const Settings two = flags({{"nnodes", "2"}, {"master-addr", "a"}});
 
-  EXPECT_EQ(described(node_with({{"MASTER_IP", "10.0.0.1"}}), two), kError);
+  EXPECT_EQ(described(node_with({{"MARSV2_TASK_ID", "7"}}), two), kError);
   EXPECT_EQ(described(node_with({{"WORLD_SIZE", "2"}}), two), kError);
 }
 
