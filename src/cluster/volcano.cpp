@@ -1,6 +1,8 @@
 // Volcano: the env plugin gives VC_TASK_INDEX (VK_TASK_INDEX in old versions), an index *within
-// the task*; the svc plugin gives VC_<TASK>_HOSTS, VC_<TASK>_NUM and /etc/volcano/<task>.host; the
-// pytorch plugin adds RANK, WORLD_SIZE (both count pods), MASTER_ADDR and MASTER_PORT.
+// the task*; the svc plugin gives VC_<TASK>_HOSTS, VC_<TASK>_NUM and /etc/volcano/<task>.host, the files
+// alone where the lists would be too long for variables; the pytorch plugin adds RANK, WORLD_SIZE (both count
+// the pods of its master and workers, whatever other tasks there are), MASTER_ADDR and MASTER_PORT; the mpi
+// plugin gives MPI_HOST, the workers on which only sshd runs, to the master alone.
 // Source: volcano-sh/volcano, pkg/controllers/job/plugins.
 #include "hosts.hpp"
 #include "platform.hpp"
@@ -13,6 +15,8 @@
 
 namespace muster {
 namespace {
+
+constexpr std::array<const char*, 3> kCounts = {"VC_*_NUM", "VC_*_HOSTS", "MPI_HOST"};
 
 /// One task of the job: its pods are nodes.
 struct Task {
@@ -146,6 +150,26 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
   return nullptr;
 }
 
+/// Which tasks are nodes: those of the pytorch plugin by the names that it looks for, where it counts
+/// fewer than there are.
+bool are_counted_by_plugin(const Tasks& tasks, const std::optional<Sourced<int>>& counted) {
+  int all = 0;
+  int of_plugin = 0;
+  for (const Task& task : tasks) {
+    all += task.count.value;
+    of_plugin += task.name == "MASTER" || task.name == "WORKER" ? task.count.value : 0;
+  }
+  return counted && all > counted->value && of_plugin == counted->value;
+}
+
+Error no_node(const Sourced<int>& counted) {
+  return Error{
+      ErrorKind::BadEnvironment,
+      counted.source.name + " is '" + std::to_string(counted.value) +
+          "', the pods of the tasks master and worker, and this pod is of another task, so it "
+          "is no node of their job; say --platform single to start its program alone"};
+}
+
 Error unknown_task(const Tasks& tasks, const Sourced<int>& index, const Snapshot& snapshot) {
   return Error{ErrorKind::BadEnvironment,
                index.source.name + " is '" + std::to_string(index.value) +
@@ -202,6 +226,16 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
   return {};
 }
 
+/// The master of an MPI job. What others might run on the workers nobody can know here.
+Error nobody_starts(const Sourced<std::string>& hosts) {
+  return Error{
+      ErrorKind::BadEnvironment,
+      hosts.source.name + " is '" + shortened(hosts.value) +
+          "', and on the workers of an MPI job runs only sshd; 'muster --hosts $MPI_HOST' "
+          "starts muster there, 'mpirun --host $MPI_HOST muster' does too; or leave the mpi "
+          "plugin out"};
+}
+
 /// All tasks together; the source names each of the counts.
 Result<Sourced<int>> count_nodes(const Tasks& tasks) {
   Sourced<int> total{0, from_variable("")};
@@ -216,10 +250,17 @@ Result<Sourced<int>> count_nodes(const Tasks& tasks) {
   return total;
 }
 
-Result<> read_count(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
+Result<> read_count(Findings& findings, Tasks& tasks, const Snapshot& snapshot) {
   if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count);
       !read || tasks.empty()) {
     return read;
+  }
+  if (are_counted_by_plugin(tasks, findings.nodes)) {
+    std::erase_if(tasks,
+                  [](const Task& task) { return task.name != "MASTER" && task.name != "WORKER"; });
+    if (!snapshot.has("RANK")) {
+      return no_node(*findings.nodes);
+    }
   }
   const auto total = count_nodes(tasks);
   if (!total) {
@@ -245,7 +286,12 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
 
 Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
-  const auto tasks = read_tasks(snapshot);
+  findings.secret_file = snapshot.volcano_ssh_key;
+  if (const auto hosts = sourced_variable(snapshot, "MPI_HOST")) {
+    findings.no_nodes = nobody_starts(*hosts);
+    return findings;
+  }
+  auto tasks = read_tasks(snapshot);
   if (!tasks) {
     return tasks.error();
   }
@@ -265,12 +311,12 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (!findings.master_address && findings.hosts) {
     findings.master_address = {findings.hosts->value.front(), findings.hosts->source};
   }
-  findings.secret_file = snapshot.volcano_ssh_key;
   return findings;
 }
 
 }  // namespace
 
-const Platform kVolcano = {"volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_sign, read_platform};
+const Platform kVolcano = {
+    "volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_sign, read_platform, kCounts};
 
 }  // namespace muster
