@@ -141,6 +141,11 @@ Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles
   if (!members) {
     return members.error();
   }
+  if (const json::value* const sparse = members->if_contains("sparseCluster")) {
+    return wrong_member(part_of(text.source, " sparseCluster"),
+                        sparse,
+                        "the cluster with all tasks, as without enableDynamicWorker");
+  }
   const auto lists = read_lists(text.source, members->if_contains("cluster"), roles);
   if (!lists) {
     return lists.error();
