@@ -56,8 +56,11 @@ bool names_as_counter(const Platform& platform, std::string_view name) {
   });
 }
 
-/// Who names this variable or file among those that count, most specific first.
+/// Who names this variable or file among those that count, most specific first. Bare names are nobody's.
 const Platform* find_owner(std::string_view name) {
+  if (names_as_counter(kBare, name)) {
+    return &kBare;
+  }
   const auto all = platforms();
   const auto at = std::find_if(all.begin(), all.end(), [&](const Platform* platform) {
     return names_as_counter(*platform, name);

@@ -165,16 +165,16 @@ def test_the_platforms_are_those_of_the_program(desk):
 
     for name in names:
         assert section(page("platforms.md"), name)
-    listed = [
-        re.search(
-            r'const Platform \w+ = \{\s*(?:\.name = )?"([\w-]+)",\s*(?:\.signs = )?"([^"]+)"',
-            platform_file(name),
-        ).groups()
-        for name in names
-        if name not in ("flags", "single")
-    ]
+    listed = [signs_of(name) for name in names if name not in ("flags", "single")]
     rows = [[plain(cell) for cell in row] for row in table(page("platforms.md"), "Platform")]
-    assert rows == [list(pair) for pair in listed], "names, signs and order"
+    assert rows == listed, "names, signs and order"
+
+
+def signs_of(name):
+    """The name and the signs, as the platform's own file has them; text may go on in the next line."""
+    pattern = r'const Platform \w+ = \{\s*(?:\.name = )?"([\w-]+)",\s*(?:\.signs =\s*)?("[^,]*(?:,[^.,]*)*?")(?=,\s*(?:\.|\w+,))'
+    name, signs = re.search(pattern, platform_file(name)).groups()
+    return [name, "".join(re.findall(r'"([^"]*)"', signs))]
 
 
 def platform_file(name):
@@ -183,16 +183,24 @@ def platform_file(name):
 
 @pytest.mark.parametrize("name", [plain(row[0]) for row in table(page("platforms.md"), "Platform")])
 def test_the_variables_of_a_platform_are_those_that_are_read(name):
-    """A list of some kind, such as VC_<TASK>_HOSTS, is read by its ending."""
-    (rows,) = tables(section(page("platforms.md"), name))
-    cells = " ".join(row[0] for row in rows)
-    named = {word.split(">")[-1].rstrip("*") for word in CODE.findall(cells) if word[0] != "/"}
-    text = platform_file(name)
-    read = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]*|_[A-Z]+|RANK|NNODES)"', text)) - {"VC_", "BATCH_CUSTOM"}
+    """A name with a part of its own, such as VC_<TASK>_HOSTS, is read by its other parts."""
+    sign = next(row[1] for row in table(page("platforms.md"), "Platform") if plain(row[0]) == name)
+    text = sign + section(page("platforms.md"), name)
+    cells = " ".join(row[0] for rows in tables(section(page("platforms.md"), name)) for row in rows)
+    named = {word for word in CODE.findall(cells) if re.fullmatch(r"[A-Z][A-Z0-9_<>*]*", word)}
+    own = platform_file(name)
+    shared = "".join(source(path) for path in SHARED_READERS)
+    read = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]*|RANK|NNODES)"', own)) - {"BATCH_CUSTOM"}
 
-    shared = source("src/cluster/platform.cpp") + source("src/cluster/run_method.cpp")
-    assert named - read <= set(re.findall(r'"([A-Z_]+)"', shared))
-    assert read - named == set()
+    for word in named:
+        for part in re.split(r"<\w+>|\*", word):
+            assert part.strip("_") in own + shared, word
+    assert {word for word in read if word.strip("_") not in text} == set()
+
+
+SHARED_READERS = [
+    f"src/cluster/{file}.cpp" for file in ("platform", "run_method", "hosts", "slots", "tfjob")
+]
 
 
 def test_every_variable_that_hides_devices_is_named():
