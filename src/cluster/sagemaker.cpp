@@ -27,7 +27,7 @@ struct Resources {
 };
 
 Result<HostList> read_hosts(const Source& place, const json::value* value) {
-  constexpr const char* kForm = R"(a list of host names such as ["algo-1","algo-2"])";
+  constexpr const char* kForm = "a list of host names in JSON, each once";
   auto names = read_json_texts(place, value, kForm);
   if (!names) {
     return names.error();

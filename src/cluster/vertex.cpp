@@ -20,7 +20,7 @@ struct Trainers {
 };
 
 Result<Trainers> read_trainers(const Source& source, const json::value* cluster) {
-  constexpr const char* kForm = "a list of host:port, such as [\"workerpool0-0:2222\"]";
+  constexpr const char* kForm = "a list of host:port in JSON";
   const Source place = part_of(source, " cluster");
   const json::object* const pools = cluster == nullptr ? nullptr : cluster->if_object();
   if (pools == nullptr) {
