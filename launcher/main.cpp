@@ -1,5 +1,7 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
+#include "agent_of_front.hpp"
 #include "explain.hpp"
+#include "fan_out.hpp"
 #include "options.hpp"
 #include "plan_job.hpp"
 #include "render.hpp"
@@ -13,7 +15,64 @@
 namespace muster {
 namespace {
 
+/// The front of a job on other hosts.
+Result<int> fan_out(const CommandLine& line,
+                    const Options& options,
+                    const Snapshot& snapshot,
+                    const Inherited& inherited) {
+  const auto planned = plan_fan_out(line, options, snapshot);
+  if (!planned) {
+    return planned.error();
+  }
+  if (line.command == Command::Run) {
+    return start_fan_out(*planned, options, inherited, snapshot);
+  }
+  const LaunchPlan plan = make_front_plan(*planned);
+  return line.command == Command::Explain ? explain(plan, options.is_json)
+                                          : show_plan(plan, options.is_json);
+}
+
+/// The part of a job that this host has.
+Result<int> run_here(const CommandLine& line,
+                     const Options& options,
+                     const Snapshot& snapshot,
+                     const Inherited& inherited) {
+  auto planned = plan_job(line, options, snapshot);
+  if (!planned) {
+    return planned.error();
+  }
+  if (line.command == Command::Explain) {
+    return explain(planned->plan, options.is_json);
+  }
+  if (auto checked = check_stdin_rank(options, planned->plan); !checked) {
+    return checked.error();
+  }
+  if (line.command == Command::Plan) {
+    return show_plan(planned->plan, options.is_json);
+  }
+  return start_job(std::move(*planned), options, inherited, snapshot);
+}
+
+/// An agent that the front of a job has started here.
+Result<int> serve_front(const Inherited& inherited) {
+  const auto commission = take_commission();
+  if (!commission) {
+    return commission.error();
+  }
+  const Order& order = commission->order;
+  const Snapshot snapshot = take_snapshot(order);
+  auto options = read_options(order.line, snapshot);
+  if (!options) {
+    return options.error();
+  }
+  options->run.front = FrontSeat{commission->front.get(), order.nonce, order.host, order.is_first};
+  return run_here(order.line, *options, snapshot, inherited);
+}
+
 Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
+  if (is_agent_of_front(argv)) {
+    return serve_front(inherited);
+  }
   const Snapshot snapshot = take_snapshot();
   const auto line = read_command_line(argv, snapshot);
   if (!line) {
@@ -34,20 +93,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (!options) {
     return options.error();
   }
-  auto planned = plan_job(*line, *options, snapshot);
-  if (!planned) {
-    return planned.error();
-  }
-  if (line->command == Command::Explain) {
-    return explain(planned->plan, options->is_json);
-  }
-  if (auto checked = check_stdin_rank(*options, planned->plan); !checked) {
-    return checked.error();
-  }
-  if (line->command == Command::Plan) {
-    return show_plan(planned->plan, options->is_json);
-  }
-  return start_job(std::move(*planned), *options, inherited, snapshot);
+  return lists_hosts(*line) && !options->is_worker_already
+             ? fan_out(*line, *options, snapshot, inherited)
+             : run_here(*line, *options, snapshot, inherited);
 }
 
 }  // namespace

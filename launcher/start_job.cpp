@@ -3,6 +3,8 @@
 
 #include "gang_setup.hpp"
 
+#include <muster/base/json.hpp>
+#include <muster/fan_out/words.hpp>
 #include <muster/inputs/input.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/report/report.hpp>
@@ -13,12 +15,26 @@
 namespace muster {
 namespace {
 
+/// What the front of the job is told at the end; empty: there is none.
+std::string words_for_front(const Outcome& outcome, const std::optional<FrontSeat>& front) {
+  if (!front) {
+    return {};
+  }
+  const std::string report =
+      front->is_first ? write_word(front->nonce, kReportWord, json::serialize(to_document(outcome)))
+                      : std::string();
+  return report + write_word(front->nonce, kByeWord, std::to_string(outcome.end.exit_code));
+}
+
 /// The last words of the job: on the console, and in the file that --report names.
 void conclude(const Outcome& outcome, const std::optional<Sourced<std::string>>& report) {
   if (report) {
     if (const auto written = write_report(outcome, report->value); !written) {
       say_warning(written.error().message);
     }
+  }
+  if (outcome.is_told_elsewhere) {
+    return;
   }
   for (const ReportLine& line : describe_outcome(outcome)) {
     say(line.level, line.text);
@@ -51,7 +67,11 @@ Result<int> start_job(Planned planned,
                       const Options& options,
                       const Inherited& inherited,
                       const Snapshot& snapshot) {
-  const auto level = options.is_verbose ? Level::Debug : Level::Info;
+  const auto& front = options.run.front;
+  const bool do_others_say_it = front && !front->is_first;  // what is the same on all nodes
+  const auto level = options.is_verbose ? Level::Debug
+                     : do_others_say_it ? Level::Warning
+                                        : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   const auto job = make_job_plan(std::move(planned), options);
   if (!job) {
@@ -64,6 +84,7 @@ Result<int> start_job(Planned planned,
   }
   return run(*job, options.run, inherited, snapshot.variables, [&](const Outcome& outcome) {
     conclude(outcome, options.report);
+    return words_for_front(outcome, options.run.front);
   });
 }
 

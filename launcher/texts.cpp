@@ -30,6 +30,7 @@ Examples:
   muster --nnodes 2:4 --master-addr 10.0.0.1 --max-restarts 3 train.py
                                            the same on each of two to four nodes; when one worker
                                            fails, all are started again, up to three times
+  muster --hosts a:8,b:8 train.py          start it on these hosts, through ssh
   muster train.py                          the same on every node under HAI, Volcano, Kubeflow ...
   muster plan -- train.py                  what would be started, and start nothing
   muster explain                           what was detected, and from which variable

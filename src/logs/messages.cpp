@@ -29,17 +29,18 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   MessageSink target;
   bool with_colour = false;
+  std::string start = "muster: ";
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     const std::string_view colour = with_colour ? colour_of(message.level) : std::string_view{};
     std::string line(colour);
-    line += "muster: ";
+    line += start;
     for (const char c : message.payload) {
       line += c;
       if (c ==
           '\n') {  // part of a value that is quoted: whose line it is must be seen all the same
-        line += "muster: ";
+        line += start;
       }
     }
     line += colour.empty() ? "\n" : "\x1b[0m\n";
@@ -86,6 +87,10 @@ spdlog::level::level_enum to_spdlog(Level level) {
 void set_up_messages(Level least, bool with_colour) {
   voice().logger.set_level(to_spdlog(least));
   voice().sink->with_colour = with_colour;
+}
+
+void name_speaker(const std::string& host) {
+  voice().sink->start = "[" + host + "] muster: ";
 }
 
 void send_messages_to(MessageSink sink) {

@@ -217,7 +217,11 @@ Result<> prepare_report(const Sourced<std::string>& file) {
 }
 
 Result<> write_report(const Outcome& outcome, const std::string& path) {
-  const int error_number = write_to(find_target(path), pretty_json(to_document(outcome)));
+  return write_report(json::serialize(to_document(outcome)), path);
+}
+
+Result<> write_report(const std::string& document, const std::string& path) {
+  const int error_number = write_to(find_target(path), pretty_json(json::parse(document)));
   return error_number == 0 ? Result<>()
                            : system_error("cannot write the report '" + path + "'", error_number);
 }

@@ -6,6 +6,7 @@
 
 #include <muster/base/rank_words.hpp>
 #include <muster/environment/own_address.hpp>
+#include <muster/fan_out/words.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/service/exchanged_ports.hpp>
 
@@ -19,8 +20,6 @@
 
 namespace muster {
 namespace {
-
-constexpr std::chrono::milliseconds kEchoOfAStop{100};
 
 /// An end that takes longer than this is worth a word to whoever wants to know.
 constexpr std::chrono::milliseconds kQuickEnd{300};
@@ -71,6 +70,7 @@ gang::GangCallbacks Agent::callbacks() {
 }
 
 int Agent::run() {
+  listen_to_front();
   for (const std::string& remark : input_.job.plan.remarks) {
     say_info(remark);
   }
@@ -143,14 +143,13 @@ void Agent::take_signal(int signal) {
   }
 }
 
-/// Whoever signals every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which
-/// passes it on, and us: that is one request, not a second one that means "now".
 void Agent::request_stop(int signal) {
-  const bool is_echo = Clock::now() - last_stop_request_ < kEchoOfAStop;
-  if (is_echo || input_.inherited.ignored_signals.contains(signal)) {
-    return;
+  if (!input_.inherited.ignored_signals.contains(signal) && stop_requests_.is_new()) {
+    stop(signal);
   }
-  last_stop_request_ = Clock::now();
+}
+
+void Agent::stop(int signal) {
   if (end_) {
     hurry();
     return;
@@ -161,6 +160,32 @@ void Agent::request_stop(int signal) {
   }
   first_look_.ask();
   gang_.notify(gang::StopSignal{signal});
+}
+
+/// Of a job whose agents were started by a front, which is here from now on.
+void Agent::listen_to_front() {
+  const auto& seat = input_.options.front;
+  if (!seat) {
+    return;
+  }
+  front_ = std::make_unique<FrontLink>(io_, seat->fd);
+  front_->on_signal = [this](int signal) { take_signal(signal); };
+  front_->on_end = [this] {
+    does_front_say_why_ = true;
+    if (!end_) {
+      stop(SIGTERM);
+    }
+  };
+  front_->on_gone = [this](const std::string& why) {
+    say_error(why + ": ending the job");
+    stop(SIGTERM);
+  };
+  front_->start();
+  // Whose lines follow is seen on each of the two streams.
+  for (Console* const console : {&consoles_.out(), &consoles_.error()}) {
+    console->write(write_word(seat->nonce, kHereWord, input_.job.gang.policy.version));
+  }
+  name_speaker(seat->host);
 }
 
 /// The gang meets meanwhile, and starts nothing before all of its nodes are ready.

@@ -4,10 +4,12 @@
 // happens from one to the other. Private to run/.
 
 #include "attempt.hpp"
+#include "front_link.hpp"
 #include "input_wait.hpp"
 #include "output/consoles.hpp"
 #include "process/guard.hpp"
 #include "reasons_to_stay.hpp"
+#include "stop_requests.hpp"
 #include "timers.hpp"
 
 #include <muster/gang/gang.hpp>
@@ -34,7 +36,7 @@ struct AgentInput {
   const RunOptions& options;
   const Inherited& inherited;
   const std::map<std::string, std::string>& variables;
-  const std::function<void(const Outcome&)>& conclude;
+  const std::function<std::string(const Outcome&)>& conclude;
   const std::string& marker;
   const std::string& log_folder;
   const std::string& run_folder;
@@ -59,6 +61,8 @@ class Agent {
   void on_guard_lost(const ErrorCode& error);
   void take_signal(int signal);
   void request_stop(int signal);
+  void stop(int signal);
+  void listen_to_front();
 
   // What the gang wants.
   [[nodiscard]] gang::GangCallbacks callbacks();
@@ -102,7 +106,9 @@ class Agent {
   std::set<int> told_attempts_;       ///< see `Outcome`
   std::optional<std::string> progress_before_;
   Clock::time_point started_ = Clock::now();
-  Clock::time_point last_stop_request_{};
+  StopRequests stop_requests_;
+  std::unique_ptr<FrontLink> front_;  ///< empty: nobody's
+  bool does_front_say_why_ = false;
   bool is_concluded_ = false;
   ReasonsToStay reasons_;
   std::string slow_console_;  ///< the reason that an attempt's console is

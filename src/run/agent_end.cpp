@@ -34,7 +34,7 @@ void Agent::conclude() {
     return;
   }
   is_concluded_ = true;
-  input_.conclude(make_outcome());
+  consoles_.out().write(input_.conclude(make_outcome()));
   settle();
 }
 
@@ -66,7 +66,7 @@ void Agent::hurry() {
   consoles_.abandon();
   if (!is_concluded_) {
     is_concluded_ = true;
-    input_.conclude(make_outcome());
+    consoles_.out().write(input_.conclude(make_outcome()));
   }
   reasons_.leave_now();
 }
@@ -88,6 +88,7 @@ Outcome Agent::make_outcome() {
   }
   outcome.remarks = remarks_;
   outcome.told_attempts = told_attempts_;
+  outcome.is_told_elsewhere = front_ && (does_front_say_why_ || !input_.options.front->is_first);
   for (std::string& loss : consoles_.describe_losses()) {
     outcome.remarks.push_back(std::move(loss));
   }

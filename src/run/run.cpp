@@ -110,7 +110,7 @@ Result<int> run(const JobPlan& job,
                 const RunOptions& options,
                 const Inherited& inherited,
                 const std::map<std::string, std::string>& variables,
-                const std::function<void(const Outcome&)>& conclude) {
+                const std::function<std::string(const Outcome&)>& conclude) {
   if (auto checked = check_descriptors(job, options); !checked) {
     return checked.error();
   }

@@ -48,6 +48,7 @@ OTHER_TEXTS = {
     "worker not started": "a reason in the report",
     "apply its policy": "advice in the report",
     "unchecked error:": "a bug",
+    "exec sh -c 'if test -x \\\"": "a command",
     "zlib: no memory": "a bug, or no memory",
     "the parts of all nodes end in the middle of one": "a bug",
 }

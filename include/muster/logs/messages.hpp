@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-// What muster itself says, on standard error, each line beginning "muster: ". The one door to
+// What muster itself says, on standard error, each line beginning "muster: ", or where a front gathers the
+// lines of several hosts, "[host] muster: ". The one door to
 // spdlog, which filters by level and formats.
 
 namespace muster {
@@ -22,6 +23,9 @@ using MessageSink = std::function<void(std::string_view line)>;
 /// Decides the least level that is said and whether levels are coloured. Until `send_messages_to`
 /// is called, lines are written to standard error at once.
 void set_up_messages(Level least, bool with_colour);
+
+/// From here on lines name this host.
+void name_speaker(const std::string& host);
 
 /// Hands every further line to `sink`; an empty function restores standard error.
 void send_messages_to(MessageSink sink);

@@ -30,6 +30,8 @@ struct ReportLine {
 
 /// Writes the document to a file, whole or not at all. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);
+/// The same for a document that another node has sent.
+[[nodiscard]] Result<> write_report(const std::string& document, const std::string& path);
 
 /// Short advice drawn from how the first worker failed; empty when there is none.
 [[nodiscard]] std::vector<std::string> hints(const Outcome& outcome);

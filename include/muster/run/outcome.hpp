@@ -36,6 +36,7 @@ struct Outcome {
   double run_time_seconds = 0;
   std::vector<std::string> remarks;  ///< sentences such as what a log file lacks
   std::set<int> told_attempts;       ///< why they ended was said here when they did
+  bool is_told_elsewhere = false;    ///< by the front of the job, or its first node
 };
 
 }  // namespace muster

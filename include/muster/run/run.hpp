@@ -25,6 +25,14 @@ enum class When {
   Never
 };
 
+/// The front that has started this agent on its host.
+struct FrontSeat {
+  int fd = -1;            ///< where it speaks to us
+  std::string nonce;      ///< by which it knows our words
+  std::string host;       ///< how it calls this one
+  bool is_first = false;  ///< who speaks for all nodes
+};
+
 /// How to run a plan; nothing here changes what the workers see.
 struct RunOptions {
   std::chrono::milliseconds grace{30'000};            ///< between asking to end and KILL
@@ -40,6 +48,7 @@ struct RunOptions {
   When colour = When::Auto;             ///< Auto: on a terminal, unless NO_COLOR is set
   std::optional<LocalRank> stdin_rank;  ///< who inherits standard input; by default a single worker
   std::string host_name;
+  std::optional<FrontSeat> front;  ///< empty: somebody else has started us
 
   /// True when something is written to files.
   [[nodiscard]] bool needs_files() const {
@@ -71,12 +80,12 @@ struct JobPlan {
 ///
 /// `variables` is the inherited environment. `conclude` is called once in the agent when every
 /// process has ended and all output has been read; what it says is written to the console as the
-/// last lines.
+/// last lines, and what it returns is written to standard output behind those of the workers.
 [[nodiscard]] Result<int> run(const JobPlan& job,
                               const RunOptions& options,
                               const Inherited& inherited,
                               const std::map<std::string, std::string>& variables,
-                              const std::function<void(const Outcome&)>& conclude);
+                              const std::function<std::string(const Outcome&)>& conclude);
 
 /// Whether a stream of this program may be coloured.
 [[nodiscard]] bool may_colour(int fd,

@@ -63,12 +63,11 @@ void Output::add(UniqueFd read_end, StreamRoute route) {
   wait_for(*streams_.back());
 }
 
-/// Those that were added last are those of a worker that has just been started.
 void Output::change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change) {
-  for (auto stream = streams_.rbegin();
-       stream != streams_.rend() && (*stream)->route.worker == worker;
-       ++stream) {
-    change((*stream)->route);
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker) {
+      change(stream->route);
+    }
   }
 }
 
@@ -121,6 +120,11 @@ Output::ReadResult Output::read_once(Stream& stream) {
 
 void Output::deliver(Stream& stream, std::string_view bytes) {
   StreamRoute& route = stream.route;
+  std::string sieved;
+  if (route.sieve) {
+    route.sieve->feed(bytes, sieved);
+    bytes = sieved;
+  }
   if (route.is_error) {
     stream.tail.feed(bytes);
   }
@@ -187,7 +191,14 @@ void Output::end(Stream& stream) {
   stream.progress_timer.cancel();
   boost::system::error_code ignored;  // nothing is written, so nothing can be lost in closing
   stream.pipe.close(ignored);
-  frame(stream, [this](LineFramer& framer) { framer.finish(shown_); });
+  std::string kept;
+  if (stream.route.sieve) {
+    stream.route.sieve->finish(kept);
+  }
+  frame(stream, [&](LineFramer& framer) {
+    framer.feed(kept, shown_);
+    framer.finish(shown_);
+  });
   if (on_end) {
     on_end(stream.route.worker);
   }

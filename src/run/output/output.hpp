@@ -6,6 +6,7 @@
 #include "log_file.hpp"
 
 #include <muster/base/unique_fd.hpp>
+#include <muster/fan_out/words.hpp>
 #include <muster/logs/line_framer.hpp>
 #include <muster/logs/tail.hpp>
 
@@ -27,10 +28,11 @@ struct LineRoute {
 /// Where one stream of one worker goes.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;        ///< standard error: its last lines are remembered
-  Console* console = nullptr;   ///< not owned; empty: not shown
-  LineFramer framer{""};        ///< for the console
-  std::optional<LogFile> file;  ///< of this stream alone: the exact bytes
+  bool is_error = false;             ///< standard error: its last lines are remembered
+  Console* console = nullptr;        ///< not owned; empty: not shown
+  LineFramer framer{""};             ///< for the console
+  std::unique_ptr<WordSieve> sieve;  ///< takes an agent's words out first; empty: there are none
+  std::optional<LogFile> file;       ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
 };
 
@@ -51,7 +53,7 @@ class Output {
   /// From here on reads `read_end`, a pipe that is not shared with anybody.
   void add(UniqueFd read_end, StreamRoute route);
 
-  /// Changes the routes of a worker, of which nothing has been read yet.
+  /// Changes the routes of a worker, between two lines of it.
   void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
 
   /// To be called when a console takes bytes again.

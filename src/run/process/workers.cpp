@@ -102,15 +102,20 @@ void Workers::note_end(std::size_t worker) {
 }
 
 void Workers::signal_all(int signal) const {
-  for (const State& state : states_) {
-    if (!state.is_alive) {
-      continue;
-    }
-    // Not buried yet, so pid and group are the worker's. It may have left its group for another.
-    (void)::kill(-state.pid, signal);
-    if (::getpgid(state.pid) != state.pid) {
-      (void)::kill(state.pid, signal);
-    }
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    this->signal(i, signal);
+  }
+}
+
+void Workers::signal(std::size_t worker, int signal) const {
+  const State& state = states_[worker];
+  if (!state.is_alive) {
+    return;
+  }
+  // Not buried yet, so pid and group are the worker's. It may have left its group for another.
+  (void)::kill(-state.pid, signal);
+  if (::getpgid(state.pid) != state.pid) {
+    (void)::kill(state.pid, signal);
   }
 }
 

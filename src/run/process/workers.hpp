@@ -38,8 +38,9 @@ class Workers {
   /// To be called when the reaper has buried a worker: from here on its pid is nobody's.
   void note_end(std::size_t worker);
 
-  /// Sends a signal to each worker that is alive and to its group.
+  /// Sends a signal to each worker that is alive and to its group, or to one.
   void signal_all(int signal) const;
+  void signal(std::size_t worker, int signal) const;
 
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool knows_order() const { return reaper_.knows_order(); }

@@ -1,0 +1,32 @@
+#pragma once
+
+// The hosts that a user lists for muster to start agents on.
+
+#include <muster/base/result.hpp>
+#include <muster/options/settings.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+struct GivenHost {
+  std::string login;         ///< for the remote shell: "user@host", or the host
+  std::string host;          ///< its name or address, without brackets
+  std::optional<int> slots;  ///< empty: the list does not say
+};
+
+/// From --hosts or --hostfile, in the order of the list; empty where neither is given. Reads the file.
+/// Fails for a list that is none, naming the line, and for a host that is listed twice.
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_given_hosts(const Settings& settings);
+
+/// The text of --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_option(
+    const Sourced<std::string>& text);
+
+/// The text of a hostfile as MPI, DeepSpeed and PBS write it.
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_of_file(
+    const Sourced<std::string>& text);
+
+}  // namespace muster

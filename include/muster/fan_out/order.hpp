@@ -1,0 +1,39 @@
+#pragma once
+
+// What an agent is told by the front that has started it: the whole job, so that nothing of it stands
+// on a command line.
+
+#include <muster/base/result.hpp>
+#include <muster/fan_out/frames.hpp>
+#include <muster/front_end/command_line.hpp>
+
+#include <map>
+#include <string>
+
+namespace muster {
+
+struct Order {
+  std::string version;                           ///< of the front's muster
+  std::string host;                              ///< how the front calls this node
+  bool is_first = false;                         ///< it speaks for all nodes
+  std::string nonce;                             ///< by which the front knows this agent's words
+  std::string working_directory;                 ///< where the job runs
+  std::map<std::string, std::string> variables;  ///< beside those that the host has
+  CommandLine line;                              ///< what to run and how, and who this node is
+};
+
+/// As frames, the last of which is "start".
+[[nodiscard]] std::string write_order(const Order& order);
+
+/// Puts an order together again.
+class OrderReader {
+ public:
+  /// True when the frame was the last one. Fails with `BadData` for a frame that an order has not.
+  [[nodiscard]] Result<bool> take(const Frame& frame);
+  [[nodiscard]] Order& order() { return order_; }
+
+ private:
+  Order order_;
+};
+
+}  // namespace muster

@@ -1,0 +1,43 @@
+#pragma once
+
+// Runs the front of a job: the remote shells that start its agents on other hosts.
+
+#include <muster/base/result.hpp>
+#include <muster/plan/launch_plan.hpp>
+#include <muster/run/inherited.hpp>
+#include <muster/run/run.hpp>
+#include <muster/supervise/job_end.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Everything that a front runs with, by node rank.
+struct FrontJob {
+  LaunchPlan plan;                  ///< a remote shell for each node
+  std::vector<std::string> hosts;   ///< how the nodes are called
+  std::vector<std::string> orders;  ///< what the agents get on standard input: secret
+  std::string nonce;                ///< by which their words are known
+};
+
+/// What became of it.
+struct FrontOutcome {
+  std::optional<JobEnd> end;  ///< why the front ended the job; empty: the agents have said it
+  std::string report;         ///< of node 0, as JSON; empty: it sent none
+  double run_time_seconds = 0;
+};
+
+/// Starts the agents, passes signals on to them, shows what they write, and returns the exit code of the
+/// job. Splits the process into guard and agent, as `run` does. `conclude` is called once, when nothing
+/// is left of the remote shells.
+[[nodiscard]] Result<int> run_front(const FrontJob& job,
+                                    const RunOptions& options,
+                                    const Inherited& inherited,
+                                    const std::map<std::string, std::string>& variables,
+                                    const std::function<void(const FrontOutcome&)>& conclude);
+
+}  // namespace muster

@@ -1,0 +1,245 @@
+// The front of a job, from its options to its last words.
+#include "fan_out.hpp"
+
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+#include <muster/fan_out/forwarding.hpp>
+#include <muster/gang/token.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/options/typed_settings.hpp>
+#include <muster/report/report.hpp>
+#include <muster/run/front.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+namespace muster {
+namespace {
+
+constexpr const char* kTokenVariable = "MUSTER_TOKEN";
+
+/// What only the front goes by.
+constexpr auto kOfFront = std::to_array<const char*>({"hosts",
+                                                      "hostfile",
+                                                      "remote-shell",
+                                                      "forward-env",
+                                                      "nnodes",
+                                                      "token-file",
+                                                      "report",
+                                                      "color",
+                                                      "json"});
+
+/// What says who a node is, where the list of hosts does.
+constexpr auto kSaidByList = std::to_array<const char*>({"node-rank", "total-workers", "platform"});
+
+std::string random_text(int words) {
+  std::random_device device;
+  std::string text;
+  for (int i = 0; i < words; ++i) {
+    std::array<char, 9> digits{};
+    std::snprintf(digits.data(), digits.size(), "%08x", device());
+    text += digits.data();
+  }
+  return text;
+}
+
+/// Empty where /proc does not say.
+std::string own_path() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+}
+
+Sourced<std::string> list_of(const Settings& settings) {
+  const auto hosts = settings.find("hosts");
+  return hosts ? *hosts : *settings.find("hostfile");
+}
+
+Error contradict(const Sourced<std::string>& one, const Sourced<std::string>& list) {
+  return Error{blame(one.source),
+               one.source.name + " is '" + one.value + "' but " + list.source.name + " is '" +
+                   list.value + "': the list of hosts says who the nodes are"};
+}
+
+/// Fewer nodes than are listed are the first ones.
+Result<> limit_nodes(Sourced<std::vector<GivenHost>>& hosts, const Settings& settings) {
+  const auto nodes = settings.find("nnodes");
+  if (!nodes) {
+    return {};
+  }
+  const auto listed = static_cast<int>(hosts.value.size());
+  const auto count = parse_integer(nodes->value, 1, listed);
+  if (!count) {
+    return wrong_value(*nodes,
+                       "a number up to " + std::to_string(listed) + ", as " + hosts.source.name +
+                           " lists so many hosts");
+  }
+  hosts.value.resize(static_cast<std::size_t>(*count));
+  return {};
+}
+
+Result<> check_slots(const std::vector<GivenHost>& hosts, const Settings& settings) {
+  const auto given = settings.find("nproc-per-node");
+  constexpr int kMost = 1'000'000;
+  const auto count = given ? parse_integer(given->value, 1, kMost) : std::nullopt;
+  for (const GivenHost& host : hosts) {
+    if (count && host.slots && *count > *host.slots) {
+      return wrong_value(
+          *given, "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host + "'");
+    }
+  }
+  return {};
+}
+
+Result<RemoteShell> choose_shell(const Settings& settings, const Snapshot& snapshot) {
+  const auto given = settings.find("remote-shell");
+  if (given) {
+    return read_remote_shell(*given);
+  }
+  return snapshot.has("SLURM_JOB_ID") ? slurms_srun() : plain_ssh();
+}
+
+/// The user's token, or a new one: the links of a job that a front starts are always secret.
+Result<std::string> choose_token(const gang::GangOptions& options) {
+  constexpr int kWords = 8;
+  if (!options.token.empty()) {
+    return options.token;
+  }
+  if (options.token_file.empty()) {
+    return random_text(kWords);
+  }
+  auto file = gang::read_token_file(options.token_file);
+  if (!file) {
+    return file.error();
+  }
+  if (!file->warning.empty()) {
+    say_warning(file->warning);
+  }
+  return std::move(file->token);
+}
+
+/// What the agents run and how, without what is the front's.
+CommandLine line_of_agents(const CommandLine& line,
+                           const Options& options,
+                           const Snapshot& snapshot) {
+  CommandLine result = line;
+  result.command = Command::Run;
+  result.notices.clear();
+  result.settings = Settings{};
+  line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {
+    if (std::find(kOfFront.begin(), kOfFront.end(), name) == kOfFront.end()) {
+      result.settings.set(name, setting);
+    }
+  });
+  const bool colours = may_colour(STDERR_FILENO, options.run.colour, snapshot.variables);
+  result.settings.set("color", {colours ? "always" : "never", {}});
+  return result;
+}
+
+Result<Order> make_order(const CommandLine& line,
+                         const Options& options,
+                         const Snapshot& snapshot) {
+  constexpr int kNonceWords = 4;
+  const auto names = read_forwarding(line.settings.find("forward-env"));
+  if (!names) {
+    return names.error();
+  }
+  auto token = choose_token(options.gang);
+  if (!token) {
+    return token.error();
+  }
+  Order order;
+  order.version = MUSTER_VERSION;
+  order.nonce = random_text(kNonceWords);
+  order.working_directory = snapshot.working_directory;
+  order.variables = choose_variables(snapshot.variables, *names);
+  order.variables.insert_or_assign(kTokenVariable, std::move(*token));
+  order.line = line_of_agents(line, options, snapshot);
+  return order;
+}
+
+/// The last words of the job, unless its agents have said them, and the report, which is the first node's.
+void conclude(const FrontOutcome& front, const Options& options) {
+  Outcome outcome;
+  if (front.end) {
+    outcome.end = *front.end;
+    outcome.host_name = options.run.host_name;
+    outcome.run_time_seconds = front.run_time_seconds;
+    for (const ReportLine& line : describe_outcome(outcome)) {
+      say(line.level, line.text);
+    }
+  }
+  if (!options.report || (!front.end && front.report.empty())) {
+    return;
+  }
+  const auto written = front.end ? write_report(outcome, options.report->value)
+                                 : write_report(front.report, options.report->value);
+  if (!written) {
+    say_warning(written.error().message);
+  }
+}
+
+}  // namespace
+
+bool lists_hosts(const CommandLine& line) {
+  return line.settings.has("hosts") || line.settings.has("hostfile");
+}
+
+Result<FanOut> plan_fan_out(const CommandLine& line,
+                            const Options& options,
+                            const Snapshot& snapshot) {
+  const Settings& settings = line.settings;
+  for (const char* const name : kSaidByList) {
+    if (const auto setting = settings.find(name)) {
+      return contradict(*setting, list_of(settings));
+    }
+  }
+  auto hosts = read_given_hosts(settings);
+  if (!hosts) {
+    return hosts.error();
+  }
+  if (auto limited = limit_nodes(*hosts, settings); !limited) {
+    return limited.error();
+  }
+  if (auto checked = check_slots(hosts->value, settings); !checked) {
+    return checked.error();
+  }
+  auto shell = choose_shell(settings, snapshot);
+  if (!shell) {
+    return shell.error();
+  }
+  auto order = make_order(line, options, snapshot);
+  if (!order) {
+    return order.error();
+  }
+  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path()), std::move(*order)};
+}
+
+Result<int> start_fan_out(const FanOut& fan_out,
+                          const Options& options,
+                          const Inherited& inherited,
+                          const Snapshot& snapshot) {
+  const auto level = options.is_verbose ? Level::Debug : Level::Info;
+  set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
+  if (options.report) {
+    if (auto prepared = prepare_report(*options.report); !prepared) {
+      return prepared.error();
+    }
+  }
+  FrontJob job;
+  job.plan = make_front_plan(fan_out);
+  job.nonce = fan_out.order.nonce;
+  for (std::size_t i = 0; i < fan_out.hosts.value.size(); ++i) {
+    job.hosts.push_back(fan_out.hosts.value[i].host);
+    job.orders.push_back(write_order(order_of(fan_out, i)));
+  }
+  return run_front(job, options.run, inherited, snapshot.variables, [&](const FrontOutcome& front) {
+    conclude(front, options);
+  });
+}
+
+}  // namespace muster

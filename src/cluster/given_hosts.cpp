@@ -1,0 +1,160 @@
+// Lists of hosts as users write them. What stands behind "user@" is read as in the lists of platforms.
+#include "host_lists.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/cluster/given_hosts.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace muster {
+namespace {
+
+using GivenHosts = Sourced<std::vector<GivenHost>>;
+
+constexpr std::string_view kForm = "hosts such as a:8,b:8";
+
+/// What commas and blanks separate, but for those within brackets.
+std::vector<std::string> words_outside_brackets(std::string_view text) {
+  std::vector<std::string> words(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    const bool is_end = depth <= 0 && (c == ',' || c == ' ' || c == '\t' || c == '\n');
+    if (!is_end) {
+      words.back() += c;
+    } else if (c == ',' || !words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty() && words.size() > 1 && !text.ends_with(',')) {
+    words.pop_back();
+  }
+  return words;
+}
+
+/// "HOST:N"; what is in brackets may have colons, and so may an address without brackets.
+struct HostWord {
+  std::string host;
+  std::optional<int> slots;
+};
+
+std::optional<HostWord> read_word(const std::string& word) {
+  const std::size_t bracket = word.rfind(']');
+  const std::size_t colon = word.find(':', bracket == std::string::npos ? 0 : bracket);
+  const bool is_bare_address =
+      bracket == std::string::npos && colon != word.rfind(':') && colon != std::string::npos;
+  if (colon == std::string::npos || is_bare_address) {
+    return HostWord{word, {}};
+  }
+  const auto slots = parse_integer(word.substr(colon + 1), 1, kMostWorkers);
+  return slots ? std::optional(HostWord{word.substr(0, colon), slots}) : std::nullopt;
+}
+
+/// A name that a remote shell would take for an option, or nobody for a name, is none.
+bool is_host(const std::string& host) {
+  return !host.empty() && host.front() != '-' &&
+         host.find_first_of(" \t\n'\"\\;&|$`<>(){}*?!#,=@") == std::string::npos;
+}
+
+/// One host, or all those of a compressed list; `login` ends with '@' or is empty.
+Result<> add(std::vector<GivenHost>& hosts,
+             const HostWord& word,
+             const Sourced<std::string>& shown) {
+  const std::size_t at = word.host.rfind('@');
+  const std::string login = at == std::string::npos ? "" : word.host.substr(0, at + 1);
+  std::string name = word.host.substr(login.size());
+  std::vector<std::string> names = {name};
+  if (name.starts_with('[') && name.ends_with(']') && name.find(':') != std::string::npos) {
+    names = {name.substr(1, name.size() - 2)};
+  } else if (name.find('[') != std::string::npos) {
+    const auto expanded = read_slurm_list({name, shown.source});
+    if (!expanded) {
+      return expanded.error();
+    }
+    names = expanded->value;
+  }
+  for (const std::string& host : names) {
+    if (!is_host(host) || login.find_first_of("-'\"\\; ") == 0) {
+      return wrong_value(shown, kForm);
+    }
+    hosts.push_back({login + host, host, word.slots});
+  }
+  return {};
+}
+
+Result<> check_each_once(const std::vector<GivenHost>& hosts, const Sourced<std::string>& shown) {
+  std::set<std::string> seen;
+  for (const GivenHost& host : hosts) {
+    if (!seen.insert(host.host).second) {
+      return wrong_value(shown, "each host once, and '" + host.host + "' is listed twice");
+    }
+  }
+  return {};
+}
+
+Result<std::string> read_file(const Sourced<std::string>& path) {
+  std::ifstream file(path.value, std::ios::binary);
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  if (!file || std::filesystem::is_directory(path.value, ignored)) {
+    return wrong_value(path, "a file that lists hosts and can be read");
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+Result<GivenHosts> read_hosts_option(const Sourced<std::string>& text) {
+  const Sourced<std::string> shown{shortened(text.value), text.source};
+  GivenHosts list{{}, text.source};
+  for (const std::string& word : words_outside_brackets(text.value)) {
+    const auto host = read_word(word);
+    if (!host) {
+      return wrong_value(shown, kForm);
+    }
+    if (auto added = add(list.value, *host, shown); !added) {
+      return added.error();
+    }
+  }
+  if (auto checked = check_each_once(list.value, shown); !checked) {
+    return checked.error();
+  }
+  return list;
+}
+
+Result<GivenHosts> read_hosts_of_file(const Sourced<std::string>& text) {
+  const auto read = read_hostfile(text);
+  if (!read) {
+    return read.error();
+  }
+  GivenHosts list{{}, text.source};
+  for (const HostSlots& host : read->value) {
+    if (auto added = add(list.value, {host.host, host.slots}, {host.host, text.source}); !added) {
+      return added.error();
+    }
+  }
+  return list;
+}
+
+Result<GivenHosts> read_given_hosts(const Settings& settings) {
+  const auto hosts = settings.find("hosts");
+  const auto file = settings.find("hostfile");
+  if (hosts && file) {
+    return contradiction(*hosts, *file, "one of them lists the hosts");
+  }
+  if (hosts) {
+    return read_hosts_option(*hosts);
+  }
+  if (!file) {
+    return GivenHosts{};
+  }
+  const auto text = read_file(*file);
+  return text ? read_hosts_of_file({*text, {file->source.kind, "'" + file->value + "'"}})
+              : text.error();
+}
+
+}  // namespace muster

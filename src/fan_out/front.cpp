@@ -1,0 +1,138 @@
+// The front's decisions. Pure.
+#include <muster/fan_out/front.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+/// How a job ends whose agent could not begin: by the code of muster or of the shell there; any other one
+/// is the remote shell's own.
+EndKind kind_of(const ExitStatus& status) {
+  constexpr std::array kOwn{EndKind::SystemRefused,
+                            EndKind::NodeRefused,
+                            EndKind::BadInput,
+                            EndKind::NotExecutable,
+                            EndKind::NotFound};
+  for (const EndKind kind : kOwn) {
+    if (status.code() == exit_code_of(kind)) {
+      return kind;
+    }
+  }
+  return EndKind::Incomplete;
+}
+
+}  // namespace
+
+Front::Front(std::vector<std::string> hosts) {
+  for (std::string& host : hosts) {
+    nodes_.push_back({.host = std::move(host)});
+  }
+}
+
+std::string Front::name_of(std::size_t node) const {
+  return "node " + std::to_string(node) + " (" + nodes_[node].host + ")";
+}
+
+std::vector<std::size_t> Front::nodes_that_have_not_come() const {
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].has_come && !nodes_[i].has_ended) {
+      missing.push_back(i);
+    }
+  }
+  return missing;
+}
+
+FrontActions Front::on_ended(std::size_t node,
+                             const ExitStatus& status,
+                             const std::string& last_words) {
+  Node& ended = nodes_[node];
+  ended.has_ended = true;
+  if (ended.bye) {  // the gang has ended, and so the others end too
+    FrontActions actions;
+    if (!is_ending_) {
+      is_ending_ = true;
+      actions.emplace_back(StartFrontGrace{});
+    }
+    return after_an_end(std::move(actions));
+  }
+  if (is_ending_) {
+    return after_an_end({});
+  }
+  const std::string words = last_words.empty() ? status.describe() : last_words;
+  return ended.has_come
+             ? fail(make_end(EndKind::Lost, name_of(node) + " was lost: " + words))
+             : fail(make_end(kind_of(status), name_of(node) + " did not come: " + words));
+}
+
+FrontActions Front::on_not_started(std::size_t node, const std::string& why) {
+  nodes_[node].has_ended = true;
+  if (is_ending_) {
+    return after_an_end({});
+  }
+  return fail(make_end(EndKind::NotFound, name_of(node) + " cannot be reached: " + why));
+}
+
+FrontActions Front::fail(JobEnd end) {
+  is_ending_ = true;
+  end_ = std::move(end);
+  return after_an_end(
+      {TellNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartFrontGrace{}});
+}
+
+FrontActions Front::after_an_end(FrontActions actions) {
+  const bool is_over =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_ended; });
+  if (!is_over) {
+    return actions;
+  }
+  const bool has_code = std::any_of(
+      nodes_.begin(), nodes_.end(), [](const Node& node) { return node.bye.has_value(); });
+  if (!end_ && !has_code && stop_signal_) {
+    end_ = end_by_signal(*stop_signal_);
+  }
+  actions.emplace_back(FinishFront{});
+  return actions;
+}
+
+FrontActions Front::on_stop(int signal) {
+  constexpr int kMostRequests = 2;
+  ++stop_requests_;
+  is_ending_ = true;
+  stop_signal_ = stop_signal_.value_or(signal);
+  if (stop_requests_ > kMostRequests) {
+    return {KillShells{}};
+  }
+  // A second one means "now", to the agents as well.
+  return {TellNodes{{kSignalFrame, signal_name(signal)}},
+          EndShells{nodes_that_have_not_come()},
+          StartFrontGrace{stop_requests_ == kMostRequests}};
+}
+
+FrontActions Front::on_grace_ended() {
+  return {KillShells{}};
+}
+
+FrontActions Front::on_guard_lost() {
+  stop_signal_ = stop_signal_.value_or(SIGKILL);
+  is_ending_ = true;
+  return {KillShells{}};
+}
+
+/// They all end with one code; the leader's is the last to be in doubt.
+int Front::exit_code() const {
+  if (end_) {
+    return end_->exit_code;
+  }
+  for (const Node& node : nodes_) {
+    if (node.bye) {
+      return *node.bye;
+    }
+  }
+  return exit_code_of(EndKind::Lost);
+}
+
+}  // namespace muster

@@ -1,0 +1,155 @@
+// An order as frames, and back. No text is quoted: each has a frame of its own.
+#include <muster/base/text.hpp>
+#include <muster/fan_out/order.hpp>
+#include <muster/front_end/front_end.hpp>
+
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr char kBetween = '\0';  // no option has it: they come from a command line
+
+/// A setting with its source, so that an agent names what the user has written.
+std::string write_setting(const std::string& name, const Sourced<std::string>& setting) {
+  const char kind = static_cast<char>('0' + static_cast<int>(setting.source.kind));
+  return name + kBetween + kind + setting.source.name + kBetween + setting.value;
+}
+
+bool read_setting(CommandLine& line, const std::string& bytes) {
+  const std::size_t first = bytes.find(kBetween);
+  const std::size_t second = first == std::string::npos ? first : bytes.find(kBetween, first + 1);
+  if (second == std::string::npos || second < first + 2) {
+    return false;
+  }
+  const int kind = bytes[first + 1] - '0';
+  if (kind < 0 || kind > static_cast<int>(SourceKind::Assumed)) {
+    return false;
+  }
+  line.settings.set(bytes.substr(0, first),
+                    {bytes.substr(second + 1),
+                     {static_cast<SourceKind>(kind), bytes.substr(first + 2, second - first - 2)}});
+  return true;
+}
+
+bool read_variable(std::map<std::string, std::string>& variables, const std::string& bytes) {
+  const std::size_t equals = bytes.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return false;
+  }
+  variables.insert_or_assign(bytes.substr(0, equals), bytes.substr(equals + 1));
+  return true;
+}
+
+/// A kind of frame, and what becomes of its bytes; false: they are not what they should be.
+struct Field {
+  const char* kind;
+  bool (*take)(Order& order, const std::string& bytes);
+};
+
+constexpr auto kFields = std::to_array<Field>({
+    {"muster",
+     [](Order& order, const std::string& bytes) {
+       order.version = bytes;
+       return true;
+     }},
+    {"host",
+     [](Order& order, const std::string& bytes) {
+       order.host = bytes;
+       return true;
+     }},
+    {"first",
+     [](Order& order, const std::string& /*bytes*/) {
+       order.is_first = true;
+       return true;
+     }},
+    {"nonce",
+     [](Order& order, const std::string& bytes) {
+       order.nonce = bytes;
+       return !bytes.empty();
+     }},
+    {"folder",
+     [](Order& order, const std::string& bytes) {
+       order.working_directory = bytes;
+       return !bytes.empty();
+     }},
+    {"variable",
+     [](Order& order, const std::string& bytes) { return read_variable(order.variables, bytes); }},
+    {"setting",
+     [](Order& order, const std::string& bytes) { return read_setting(order.line, bytes); }},
+    {"program",
+     [](Order& order, const std::string& bytes) {
+       order.line.program.push_back(bytes);
+       return true;
+     }},
+    {"argument",
+     [](Order& order, const std::string& bytes) {
+       order.line.worker_arguments.push_back(bytes);
+       return true;
+     }},
+    {"python",
+     [](Order& order, const std::string& /*bytes*/) {
+       order.line.is_python_script = true;
+       return true;
+     }},
+    {"command",
+     [](Order& order, const std::string& bytes) {
+       order.line.front_end = find_front_end(bytes);
+       return order.line.front_end != nullptr;
+     }},
+});
+
+constexpr const char* kStart = "start";
+
+}  // namespace
+
+std::string write_order(const Order& order) {
+  std::string text;
+  const auto add = [&](const char* kind, const std::string& bytes) {
+    text += write_frame({kind, bytes});
+  };
+  add("muster", order.version);
+  add("host", order.host);
+  add("nonce", order.nonce);
+  add("folder", order.working_directory);
+  for (const auto& [name, value] : order.variables) {
+    add("variable", name + "=" + value);
+  }
+  if (order.is_first) {
+    add("first", "");
+  }
+  const CommandLine& line = order.line;
+  line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {
+    add("setting", write_setting(name, setting));
+  });
+  for (const std::string& word : line.program) {
+    add("program", word);
+  }
+  for (const std::string& argument : line.worker_arguments) {
+    add("argument", argument);
+  }
+  if (line.is_python_script) {
+    add("python", "");
+  }
+  if (line.front_end != nullptr) {
+    add("command", line.front_end->name);
+  }
+  add(kStart, "");
+  return text;
+}
+
+Result<bool> OrderReader::take(const Frame& frame) {
+  if (frame.kind == kStart) {
+    return true;
+  }
+  for (const Field& field : kFields) {
+    if (frame.kind == field.kind && field.take(order_, frame.bytes)) {
+      return false;
+    }
+  }
+  return Error{ErrorKind::BadData,
+               "the front of the job, muster " + order_.version + ", sends '" +
+                   one_line(frame.kind, 40) + "', which this muster cannot read"};
+}
+
+}  // namespace muster

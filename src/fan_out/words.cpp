@@ -1,0 +1,64 @@
+// A word is a line that begins with a record separator and the nonce.
+#include <muster/fan_out/words.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr char kSeparator = '\x1e';
+
+}  // namespace
+
+std::string write_word(const std::string& nonce, const std::string& kind, const std::string& text) {
+  return kSeparator + nonce + " " + kind + " " + text + "\n";
+}
+
+WordSieve::WordSieve(std::string nonce) : start_(kSeparator + std::move(nonce) + " ") {}
+
+bool WordSieve::may_be_word() const {
+  const std::size_t length = std::min(kept_.size(), start_.size());
+  return std::string_view(kept_).substr(0, length) == std::string_view(start_).substr(0, length);
+}
+
+void WordSieve::feed(std::string_view bytes, std::string& out) {
+  while (!bytes.empty()) {
+    if (kept_.empty()) {
+      const std::size_t at = std::min(bytes.find(kSeparator), bytes.size());
+      out += bytes.substr(0, at);
+      bytes.remove_prefix(at);
+    }
+    if (bytes.empty()) {
+      return;
+    }
+    const bool is_known = kept_.size() >= start_.size();
+    const std::size_t end = bytes.find('\n');
+    const std::size_t count = !is_known                       ? 1
+                              : end == std::string_view::npos ? bytes.size()
+                                                              : end + 1;
+    kept_ += bytes.substr(0, count);
+    bytes.remove_prefix(count);
+    if (!may_be_word()) {
+      const char last = kept_.back();  // which may begin another one
+      kept_.pop_back();
+      finish(out);
+      (last == kSeparator ? kept_ : out) += last;
+    } else if (kept_.back() == '\n') {
+      tell();
+    }
+  }
+}
+
+void WordSieve::finish(std::string& out) {
+  out += std::exchange(kept_, {});
+}
+
+void WordSieve::tell() {
+  const std::string line = std::exchange(kept_, {});
+  const std::string said = line.substr(start_.size(), line.size() - start_.size() - 1);
+  const std::size_t blank = said.find(' ');
+  on_word(said.substr(0, blank), blank == std::string::npos ? "" : said.substr(blank + 1));
+}
+
+}  // namespace muster

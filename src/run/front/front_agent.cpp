@@ -1,0 +1,316 @@
+// Hands what happens to remote shells to `Front`, and carries out what it answers.
+#include "front_agent.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/fan_out/words.hpp>
+#include <muster/logs/messages.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Agents have their own grace, and what they have to kill takes them a moment more.
+constexpr std::chrono::seconds kMoreThanTheirGrace{10};
+/// For agents that were told to end at once.
+constexpr std::chrono::seconds kShortGrace{5};
+/// What a remote shell wrote last is here by then, unless something else holds its pipe.
+constexpr std::chrono::milliseconds kLastBytes{500};
+
+}  // namespace
+
+FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
+    : input_(input),
+      link_(std::move(link)),
+      consoles_(io_, input.options.console_stall),
+      output_(io_, input.job.hosts.size()),
+      front_(input.job.hosts),
+      shells_(input.job.plan, input.inherited, WorkerSurroundings{input.variables, input.marker}),
+      sweeper_(::getpid()),
+      signals_(io_),
+      lifeline_(io_),
+      deaths_(io_, ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
+      alive_(io_),
+      grace_(io_, input.options.grace + kMoreThanTheirGrace),
+      kill_rounds_(io_, shells_, sweeper_),
+      last_look_(io_, kLastBytes, [this] { tell_of_the_dead(/*is_last_look=*/true); }) {
+  output_.on_remark = [](const std::string& remark) { say_warning(remark); };
+  output_.on_end = [this](std::size_t /*node*/) {
+    boost::asio::post(io_, [this] { tell_of_the_dead(/*is_last_look=*/false); });
+  };
+  consoles_.on_relief = [this] { output_.resume(); };
+  grace_.on_end = [this] { carry_out(front_.on_grace_ended()); };
+  grace_.on_progress = [] {};
+  kill_rounds_.on_round = [this](const std::vector<Process>& found, bool is_too_late) {
+    collect_deaths();
+    if (is_too_late && !found.empty()) {
+      say_error("could not kill " + describe_processes(found) + "; leaving it behind");
+      finish();
+    }
+  };
+}
+
+int FrontAgent::run() {
+  for (const std::string& remark : input_.job.plan.remarks) {
+    say_info(remark);
+  }
+  const sigset_t signals = handled_signals(input_.options.stop_signals.all());
+  signals_.assign(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  lifeline_.assign(link_.lifeline.release());
+  wait_for(lifeline_, &FrontAgent::on_guard_lost);
+  wait_for(signals_, &FrontAgent::on_signals);
+  wait_for(deaths_, &FrontAgent::on_deaths);
+  boost::asio::post(io_, [this] { start_next(); });
+  say_alive();
+  while (!is_over_ && io_.run_one() > 0) {
+  }
+  return front_.exit_code();
+}
+
+// --- The start ----------------------------------------------------------------------------------
+
+/// One in each turn of the loop, as workers are.
+void FrontAgent::start_next() {
+  if (next_ == input_.job.hosts.size()) {
+    return;
+  }
+  const std::size_t node = next_++;
+  if (is_ending_) {
+    carry_out(front_.on_not_started(node, "the job ends"));
+  } else if (const auto started = start(node); !started) {
+    carry_out(front_.on_not_started(node, started.error().message));
+  }
+  boost::asio::post(io_, [this] { start_next(); });
+}
+
+Result<> FrontAgent::start(std::size_t node) {
+  inputs_.push_back(std::make_unique<NodeInput>(io_));
+  NodeInput& input = *inputs_.back();
+  auto read_end = input.open();
+  if (!read_end) {
+    return read_end.error();
+  }
+  auto started = shells_.start(node, read_end->get(), -1, [&](UniqueFd out, UniqueFd err) {
+    add_streams(node, std::move(out), std::move(err));
+    return Result<>();
+  });
+  if (started) {
+    input.write(input_.job.orders[node]);
+  }
+  return started;
+}
+
+void FrontAgent::add_streams(std::size_t node, UniqueFd out, UniqueFd err) {
+  output_.add(std::move(out), make_route(node, /*is_error=*/false));
+  output_.add(std::move(err), make_route(node, /*is_error=*/true));
+}
+
+/// Until the agent is here lines are those of the remote shell, and of what a login says. The agent's own
+/// name their node and their rank.
+StreamRoute FrontAgent::make_route(std::size_t node, bool is_error) {
+  StreamRoute route;
+  route.worker = node;
+  route.is_error = is_error;
+  route.console = is_error ? &consoles_.error() : &consoles_.out();
+  route.framer.set_prefix("[" + input_.job.hosts[node] + "] ");
+  route.sieve = std::make_unique<WordSieve>(input_.job.nonce);
+  route.sieve->on_word = [this, node, is_error](const std::string& kind, const std::string& text) {
+    if (kind == kHereWord) {
+      drop_prefix(node, is_error);
+    }
+    on_word(node, kind, text);
+  };
+  return route;
+}
+
+void FrontAgent::drop_prefix(std::size_t node, bool is_error) {
+  output_.change_routes(node, [&](StreamRoute& route) {
+    if (route.is_error == is_error) {
+      route.framer.set_prefix("");
+    }
+  });
+}
+
+void FrontAgent::on_word(std::size_t node, const std::string& kind, const std::string& text) {
+  if (kind == kHereWord) {
+    front_.on_here(node);
+  } else if (kind == kReportWord) {
+    report_ = text;
+  } else if (kind == kByeWord) {
+    constexpr int kMostCode = 255;
+    front_.on_bye(node, parse_integer(text, 0, kMostCode).value_or(1));
+  }
+}
+
+// --- What wakes the loop ------------------------------------------------------------------------
+
+void FrontAgent::wait_for(Descriptor& descriptor, void (FrontAgent::*handler)(const ErrorCode&)) {
+  descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
+}
+
+void FrontAgent::on_signals(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  signalfd_siginfo info{};
+  while (::read(signals_.native_handle(), &info, sizeof info) == sizeof info) {
+    take_signal(static_cast<int>(info.ssi_signo));
+  }
+  wait_for(signals_, &FrontAgent::on_signals);
+}
+
+void FrontAgent::take_signal(int signal) {
+  if (signal == SIGCHLD || signal == SIGWINCH) {
+    return;  // deaths are told by pidfds, and nobody has a window there
+  }
+  if (!input_.options.stop_signals.contains(signal)) {
+    carry_out({TellNodes{{kSignalFrame, signal_name(signal)}}});
+    return;
+  }
+  if (input_.inherited.ignored_signals.contains(signal) || !stop_requests_.is_new()) {
+    return;
+  }
+  if (!std::exchange(is_ending_, true)) {
+    say_info(signal_name(signal) + " received: passing it on to " +
+             count_of(input_.job.hosts.size(), "node"));
+  }
+  carry_out(front_.on_stop(signal));
+}
+
+void FrontAgent::on_guard_lost(const ErrorCode& error) {
+  if (error || is_over_) {
+    return;
+  }
+  say_error("the guard (pid " + std::to_string(link_.guard) +
+            ") was killed: killing the remote shells, which ends the job");
+  carry_out(front_.on_guard_lost());
+}
+
+void FrontAgent::on_deaths(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  collect_deaths();
+  if (deaths_.is_open()) {
+    wait_for(deaths_, &FrontAgent::on_deaths);
+  }
+}
+
+void FrontAgent::collect_deaths() {
+  for (const Death& death : shells_.reaper().collect()) {
+    shells_.note_end(death.worker);
+    inputs_[death.worker]->close();
+    dead_.emplace(death.worker, death.status);
+    last_look_.ask();
+  }
+  tell_of_the_dead(/*is_last_look=*/false);
+}
+
+/// What an agent said last may still be in a pipe when its remote shell has ended.
+void FrontAgent::tell_of_the_dead(bool is_last_look) {
+  for (auto at = dead_.begin(); at != dead_.end();) {
+    const auto [node, status] = *at;
+    if (!output_.has_ended(node) && (!is_last_look || output_.waits_for_console(node))) {
+      ++at;
+      continue;
+    }
+    at = dead_.erase(at);
+    carry_out(front_.on_ended(node, status, last_words_of(node)));
+  }
+  if (is_last_look && !dead_.empty()) {
+    last_look_.ask();
+  }
+}
+
+std::string FrontAgent::last_words_of(std::size_t node) const {
+  const std::vector<std::string> lines = output_.last_lines(node);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (const std::string_view words = trim(*line); !words.empty()) {
+      return std::string(words);
+    }
+  }
+  return {};
+}
+
+/// An agent that hears nothing takes the front for gone.
+void FrontAgent::say_alive() {
+  alive_.expires_after(kAliveInterval);
+  alive_.async_wait([this](const ErrorCode& error) {
+    if (!error) {
+      act(TellNodes{{kAliveFrame}});
+      say_alive();
+    }
+  });
+}
+
+// --- What is to be done -------------------------------------------------------------------------
+
+void FrontAgent::carry_out(const FrontActions& actions) {
+  for (const FrontAction& action : actions) {
+    std::visit([this](const auto& wanted) { act(wanted); }, action);
+  }
+}
+
+void FrontAgent::act(const TellNodes& action) {
+  const std::string bytes = write_frame(action.frame);
+  for (const auto& input : inputs_) {
+    input->write(bytes);
+  }
+}
+
+void FrontAgent::act(const EndShells& action) {
+  for (const std::size_t node : action.nodes) {
+    if (node < next_) {
+      shells_.signal(node, SIGTERM);
+    }
+  }
+}
+
+void FrontAgent::act(const StartFrontGrace& action) {
+  if (!std::exchange(is_ending_, true) && front_.end()) {
+    say_error(front_.end()->reason + "; ending the other nodes");
+  }
+  if (action.is_short) {
+    grace_.shorten(kShortGrace);
+  }
+  grace_.start();
+}
+
+void FrontAgent::act(const KillShells& /*action*/) {
+  is_ending_ = true;
+  grace_.cancel();
+  kill_rounds_.start();
+}
+
+void FrontAgent::act(const FinishFront& /*action*/) {
+  grace_.cancel();
+  kill_rounds_.cancel();
+  last_look_.cancel();
+  alive_.cancel();
+  output_.close();
+  boost::asio::post(io_, [this] { finish(); });
+}
+
+/// Once the consoles have taken everything, the last words are said; and once they have taken those, that
+/// is all.
+void FrontAgent::finish() {
+  if (!consoles_.are_settled([this] { finish(); })) {
+    return;
+  }
+  if (!std::exchange(is_concluded_, true)) {
+    const std::chrono::duration<double> time = Clock::now() - started_;
+    input_.conclude({front_.end(), report_, time.count()});
+    finish();
+    return;
+  }
+  is_over_ = true;
+}
+
+}  // namespace muster

@@ -1,0 +1,107 @@
+#pragma once
+
+// The front's half that works: owns the event loop and the remote shells. What to do about what
+// happens, `Front` decides. Private to run/.
+
+#include "../output/consoles.hpp"
+#include "../output/output.hpp"
+#include "../process/guard.hpp"
+#include "../process/sweeper.hpp"
+#include "../process/workers.hpp"
+#include "../stop_requests.hpp"
+#include "../timers.hpp"
+#include "node_input.hpp"
+
+#include <muster/fan_out/front.hpp>
+#include <muster/run/front.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// What it is given; everything outlives it.
+struct FrontInput {
+  const FrontJob& job;
+  const RunOptions& options;
+  const Inherited& inherited;
+  const std::map<std::string, std::string>& variables;
+  const std::function<void(const FrontOutcome&)>& conclude;
+  const std::string& marker;
+};
+
+class FrontAgent {
+ public:
+  FrontAgent(const FrontInput& input, GuardLink link);
+
+  /// Runs to the end of the job and returns its exit code.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Descriptor = boost::asio::posix::stream_descriptor;
+  using ErrorCode = boost::system::error_code;
+
+  // The start.
+  void start_next();
+  [[nodiscard]] Result<> start(std::size_t node);
+  void add_streams(std::size_t node, UniqueFd out, UniqueFd err);
+  void on_word(std::size_t node, const std::string& kind, const std::string& text);
+  [[nodiscard]] StreamRoute make_route(std::size_t node, bool is_error);
+  void drop_prefix(std::size_t node, bool is_error);
+
+  // What wakes the loop.
+  void wait_for(Descriptor& descriptor, void (FrontAgent::*handler)(const ErrorCode&));
+  void on_signals(const ErrorCode& error);
+  void on_guard_lost(const ErrorCode& error);
+  void on_deaths(const ErrorCode& error);
+  void take_signal(int signal);
+  void collect_deaths();
+  void tell_of_the_dead(bool is_last_look);
+  void say_alive();
+
+  // What is to be done.
+  void carry_out(const FrontActions& actions);
+  void act(const TellNodes& action);
+  void act(const EndShells& action);
+  void act(const StartFrontGrace& action);
+  void act(const KillShells& action);
+  void act(const FinishFront& action);
+  void finish();
+  [[nodiscard]] std::string last_words_of(std::size_t node) const;
+
+  FrontInput input_;
+  GuardLink link_;
+  boost::asio::io_context io_{1};
+  Consoles consoles_;
+  Output output_;
+  Front front_;
+  Workers shells_;
+  Sweeper sweeper_;
+  std::vector<std::unique_ptr<NodeInput>> inputs_;
+  std::map<std::size_t, ExitStatus> dead_;  ///< of which not everything has been read
+  std::string report_;
+  Descriptor signals_;
+  Descriptor lifeline_;
+  Descriptor deaths_;
+  boost::asio::steady_timer alive_;
+  Grace grace_;
+  KillRounds kill_rounds_;
+  LaterLook last_look_;
+  StopRequests stop_requests_;
+  Clock::time_point started_ = Clock::now();
+  std::size_t next_ = 0;  ///< the node that is started next
+  bool is_ending_ = false;
+  bool is_concluded_ = false;
+  bool is_over_ = false;
+};
+
+}  // namespace muster

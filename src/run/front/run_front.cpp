@@ -1,0 +1,21 @@
+// Splits the front in guard and agent, as every muster.
+#include "../process/marker.hpp"
+#include "front_agent.hpp"
+
+#include <muster/run/front.hpp>
+
+namespace muster {
+
+Result<int> run_front(const FrontJob& job,
+                      const RunOptions& options,
+                      const Inherited& inherited,
+                      const std::map<std::string, std::string>& variables,
+                      const std::function<void(const FrontOutcome&)>& conclude) {
+  const std::string marker = make_marker();
+  return run_guarded(marker, options.stop_signals.all(), [&](GuardLink link) {
+    const FrontInput input{job, options, inherited, variables, conclude, marker};
+    return FrontAgent(input, std::move(link)).run();
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,220 @@
+"""--hosts: the front starts an agent on each host. Here the remote shell is a script, and all hosts are
+this one; tests/cluster/test_ssh_hosts.py has real ones."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from support import processes
+
+LATER = 0.3  # seconds after which a second signal is a second request and not the same one
+TORTURE = ["two words", "it's", '"', "$HOME;`id`", "back\\slash", "line\nend", "né", "", "!x", "*"]
+
+TELL = """
+import json, os, sys
+with open(f"told.{os.environ['RANK']}", "w") as file:
+    json.dump({"argv": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd()}, file)
+"""
+FAIL = "import os, sys; sys.exit(7 if os.environ['RANK'] == '1' else 0)"
+# Its remote shell, but for hosts that have a fault of their own.
+REMOTE_SHELL = """#!/bin/sh
+case $1 in
+  refusing) echo "ssh: connect to host refusing port 22: Connection refused" >&2; exit 255 ;;
+  noisy) echo "welcome to noisy"; echo "mind the gap" >&2 ;;
+  bare) PATH=/nowhere; export PATH; exec /bin/sh -c "exec muster --agent-of-front" ;;
+  slow) exec sleep 100 ;;
+esac
+exec /bin/sh -c "$2"
+"""
+
+
+@pytest.fixture
+def front(muster, port, tmp_path):
+    """Starts a front whose remote shell is a script."""
+    script = tmp_path / "remote-shell"
+    script.write_text(REMOTE_SHELL)
+    script.chmod(0o755)
+
+    def start(hosts, *arguments, env=None, **options):
+        meeting = ["--master-addr=127.0.0.1", f"--master-port={port}"]
+        return muster.start(
+            *[f"--hosts={hosts}", f"--remote-shell={script}", *meeting, *arguments],
+            env=env,
+            **options,
+        )
+
+    return start
+
+
+def told_by(folder, rank):
+    return json.loads((folder / f"told.{rank}").read_text())
+
+
+def python(text, *arguments):
+    return ["--no-python", "--", "python3", "-c", text, *arguments]
+
+
+def test_each_host_runs_its_share_of_one_job(front, tmp_path):
+    job = front("a:1,b:2", *python(TELL))
+
+    assert job.end() == 0, job.words()
+    of = [told_by(tmp_path, rank)["environment"] for rank in range(3)]
+    assert [one["GROUP_RANK"] for one in of] == ["0", "1", "1"]
+    assert [one["WORLD_SIZE"] for one in of] == ["3", "3", "3"]
+    assert {told_by(tmp_path, rank)["folder"] for rank in range(3)} == {str(tmp_path)}
+
+
+def test_arguments_and_variables_arrive_byte_for_byte(front, tmp_path):
+    value = "a b'c\"d\\e$f`g;h\ni\x01é"
+
+    job = front("a:1,b:1", *python(TELL, *TORTURE), env={"NCCL_TORTURE": value, "OTHER": "x"})
+
+    assert job.end() == 0, job.words()
+    for rank in range(2):
+        assert told_by(tmp_path, rank)["argv"] == TORTURE
+        assert told_by(tmp_path, rank)["environment"]["NCCL_TORTURE"] == value
+
+
+def test_the_token_is_in_no_argument_no_environment_and_no_file(front, muster, tmp_path):
+    job = front("a:1,b:1", *python("import time; print('ready', flush=True); time.sleep(100)"))
+    job.out.wait_for("ready", times=2)
+
+    for process in processes.belonging_to(muster.tag):
+        for what in ("cmdline", "environ"):
+            text = Path(f"/proc/{process.pid}/{what}").read_bytes()
+            assert b"MUSTER_TOKEN" not in text, f"{what} of {process}"
+    assert not [path for path in tmp_path.rglob("*") if "token" in path.name]
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_the_front_ends_with_the_code_of_the_job_and_has_its_report(front):
+    job = front("a:1,b:2", *python(FAIL), report=True)
+
+    assert job.end() == 7, job.words()
+    assert job.report["first_failure"]["global_rank"] == 1
+    assert job.err.text.count("exit code 7, after") == 1
+    assert job.err.text.count("muster: exit code 7") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_reaches_the_workers_of_every_host(front, worker, number):
+    job = front("a:1,b:2", "--", worker("echo_signals"), 0)
+    job.out.wait_for("ready", times=3)
+
+    job.signal(number)
+
+    assert job.end() == 128 + number, job.words()
+    assert job.out.text.count(f"got {number.name.removeprefix('SIG')}") == 3
+
+
+def test_a_signal_that_asks_for_no_end_is_passed_on(front, worker):
+    job = front("a:1,b:1", "--", worker("echo_signals"), 0)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGUSR1)
+    job.out.wait_for("got USR1", times=2)
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+
+
+def test_a_second_signal_means_now(front, worker):
+    job = front("a:1,b:1", "--", worker("ignore_term"))
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
+    job.err.wait_for("asking 1 worker to end")
+    time.sleep(LATER)
+    job.signal(signal.SIGTERM)
+
+    assert job.end(10) == 143
+
+
+def test_a_host_that_refuses_is_named_at_once_and_the_others_end(front):
+    job = front("a:1,refusing:1,b:1", "--", "sleep", 100, report=True)
+
+    assert job.end(10) == 75
+    assert "ssh: connect to host refusing port 22: Connection refused" in job.said_about(
+        "node 1 (refusing) did not come", "ending the other nodes"
+    )
+    assert job.report["verdict"] == "incomplete"
+    assert job.said[-1] == "exit code 75"
+
+
+def test_a_host_without_muster_is_named(front):
+    job = front("a:1,bare:1", "--", "sleep", 100)
+
+    assert job.end(10) == 127
+    assert "not found" in job.said_about("node 1 (bare) did not come", "ending the other nodes")
+
+
+def test_what_a_login_says_has_its_host_in_front(front):
+    job = front("a:1,noisy:1", *python("print('mine')"))
+
+    assert job.end() == 0
+    assert "[noisy] welcome to noisy" in job.out.lines
+    assert "[noisy] mind the gap" in job.err.lines
+    assert "[1:1] mine" in job.out.lines
+
+
+def test_a_host_that_has_not_answered_does_not_keep_a_stop(front):
+    job = front("a:1,slow:1", "--", "sleep", 100)
+    job.err.wait_for("node 0 of 2")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(10) == 143
+
+
+@pytest.mark.parametrize("half", ["guard", "agent"])
+def test_a_killed_front_leaves_nothing_behind(front, worker, muster, half):
+    job = front("a:1,b:1", "--grace=2", "--", worker("echo_signals"), 0)
+    job.out.wait_for("ready", times=2)
+
+    os.kill(job.guard() if half == "guard" else job.agent(), signal.SIGKILL)
+
+    job.end(10)
+    muster.assert_no_survivors(seconds=10)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--hosts=a:0"], "--hosts is 'a:0', expected hosts such as a:8,b:8"),
+        (["--hosts=a,a"], "'a' is listed twice"),
+        (["--hosts=-oProxyCommand=x"], "expected hosts such as a:8,b:8"),
+        (["--hosts=a", "--node-rank=0"], "the list of hosts says who the nodes are"),
+        (["--hosts=a", "--hostfile=x"], "one of them lists the hosts"),
+        (["--hosts=a,b", "--nnodes=3"], "a number up to 2"),
+        (["--hosts=a:2", "--nproc-per-node=3"], "at most 2, the slots of 'a'"),
+        (["--hosts=a", "--remote-shell= "], "a command such as 'ssh -p 2222'"),
+        (["--hosts=a", "--forward-env=A B"], "names of variables such as MY_KEY,MY_APP_*"),
+        (["--hostfile=nowhere"], "a file that lists hosts and can be read"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_started(muster, options, complaint):
+    job = muster.run(*options, "--", "true")
+
+    assert job.code == 64
+    assert complaint in job.err.text
+
+
+def test_a_hostfile_names_the_line_that_is_wrong(muster, tmp_path):
+    (tmp_path / "hosts").write_text("a slots=2\nb slots=none\n")
+
+    job = muster.run("--hostfile=hosts", "--", "true")
+
+    assert job.code == 64
+    assert "line 2 of 'hosts'" in job.err.text
+
+
+def test_an_agent_without_a_front_says_what_it_waits_for(muster):
+    job = muster.run("--agent-of-front")
+
+    assert job.code == 71
+    assert "the front is gone" in job.err.text

@@ -1,0 +1,68 @@
+// The lists of hosts that a user gives to muster.
+#include <muster/cluster/given_hosts.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+std::string describe(const Result<Sourced<std::vector<GivenHost>>>& read) {
+  if (!read) {
+    return read.error().message;
+  }
+  std::string text;
+  for (const GivenHost& host : read->value) {
+    text += (text.empty() ? "" : " ") + host.login +
+            (host.login == host.host ? "" : "|" + host.host) +
+            (host.slots ? "=" + std::to_string(*host.slots) : "");
+  }
+  return text;
+}
+
+std::string option(const std::string& text) {
+  return describe(read_hosts_option({text, from_flag("--hosts")}));
+}
+
+std::string file(const std::string& text) {
+  return describe(read_hosts_of_file({text, from_flag("'hosts'")}));
+}
+
+TEST(HostsOption, TakesNamesWithAndWithoutSlots) {
+  EXPECT_EQ(option("a:8,b:8"), "a=8 b=8");
+  EXPECT_EQ(option("a, b:2"), "a b=2");
+  EXPECT_EQ(option("me@a:1,b"), "me@a|a=1 b");
+  EXPECT_EQ(option("10.0.0.1:4"), "10.0.0.1=4");
+}
+
+TEST(HostsOption, TakesAddressesOfVersionSix) {
+  EXPECT_EQ(option("[fd77::10]:2,[fd77::11]"), "fd77::10=2 fd77::11");
+  EXPECT_EQ(option("fd77::10,me@[fd77::11]:3"), "fd77::10 me@fd77::11|fd77::11=3");
+}
+
+TEST(HostsOption, TakesSlurmsLists) {
+  EXPECT_EQ(option("gpu[01-03]:8,x"), "gpu01=8 gpu02=8 gpu03=8 x");
+  EXPECT_EQ(option("gpu[1,3]"), "gpu1 gpu3");
+}
+
+TEST(HostsOption, NamesWhatIsWrong) {
+  for (const char* const bad :
+       {"", "a:0", "a:", "a,,b", "a:x", "-oProxyCommand=x", "a;b", "a b:-1", "@", "a@", "$a"}) {
+    EXPECT_NE(option(bad).find("expected"), std::string::npos) << bad << " gives " << option(bad);
+  }
+  EXPECT_NE(option("a:1,b,a:2").find("'a' is listed twice"), std::string::npos);
+}
+
+TEST(Hostfile, TakesTheFormsOfMpiDeepspeedAndPbs) {
+  EXPECT_EQ(file("# nodes\na slots=8\nb slots=4 # slow\n"), "a=8 b=4");
+  EXPECT_EQ(file("a:8\nb:4\n"), "a=8 b=4");
+  EXPECT_EQ(file("a\na\nb\nb\n"), "a=2 b=2");
+}
+
+TEST(Hostfile, NamesTheLine) {
+  EXPECT_NE(file("a slots=8\nb slots=0\n").find("line 2"), std::string::npos);
+  EXPECT_NE(file("a slots=8\na slots=8\n").find("line 2"), std::string::npos);
+  EXPECT_NE(file("# nothing\n").find("expected"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster
