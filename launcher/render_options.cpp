@@ -1,7 +1,5 @@
-// The options of `muster render`, and its --help. Nothing else of muster has them.
+// The options of `muster render`. Nothing else of muster has them.
 #include "render.hpp"
-
-#include <muster/options/texts.hpp>
 
 #include <array>
 
@@ -120,54 +118,10 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"shm-size", "shared-memory"},
 });
 
-constexpr const char* kIntroduction =
-    R"(Usage: muster render KIND --name NAME [options] -- program [arguments...]
-       muster render --check-fit FILE [--pods FILE] --nodes N [options]
-
-Prints a manifest that starts one agent of muster on each node, all of them or none, and that does
-with the job's exit code what docs/exit-codes.md advises. What stands behind '--' is what would stand
-behind 'muster': options of muster, a program, its arguments. They arrive as they are, byte for byte.
-
-Kinds:
-  volcano      a Job of Volcano
-  kubeflow     a PyTorchJob of Kubeflow's Training Operator (v1)
-  trainjob     a TrainJob of Kubeflow's Trainer (v2), with its runtime
-  indexed-job  an Indexed Job of Kubernetes, with its Service
-  jobset       a JobSet
-  slurm        a script for sbatch
-  dockerfile   an image with muster in it
-
-Examples:
-  muster render volcano --name train --image train:1.0 --nodes 4 -- train.py | kubectl create -f -
-  muster render indexed-job --name train --image train:1.0 --nodes 4 --queue team -- -m package.train
-  muster render slurm --name train --nodes 4 -- train.py --epochs 3 > train.sbatch
-  muster render dockerfile --image train:1.0 -- train.py > Dockerfile
-  kubectl get nodes,pods -A -o json | muster render --check-fit - --nodes 100 --devices 8
-)";
-
-std::string spelled(const Option& option) {
-  std::string text = option.letter != '\0' ? std::string("-") + option.letter + ", " : "    ";
-  text += "--" + std::string(option.name);
-  return option.argument == nullptr ? text : text + " " + option.argument;
-}
-
 }  // namespace
 
 OptionTable render_options() {
   return {kTable, {}, kOtherNames, "muster render"};
-}
-
-std::string render_help() {
-  std::string text = kIntroduction;
-  std::string_view section;
-  for (const Option& option : kTable) {
-    if (section != option.section) {
-      section = option.section;
-      text += "\n" + std::string(section) + ":\n";
-    }
-    text += help_entry(spelled(option), option.help);
-  }
-  return text;
 }
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 // --help, the manual page and the completions, from the table of options.
 #include "options.hpp"
+#include "render.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/front_end/front_end.hpp>
@@ -15,7 +16,7 @@ constexpr const char* kIntroduction =
        muster [options] train.py [arguments...]
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
-       muster render KIND ... -- program            a manifest for Kubernetes or Slurm (--help behind it)
+       muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
        muster torchrun|msrun ...            that launcher's own command line (--help behind it)
 
 Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
@@ -49,6 +50,31 @@ environment, 86 hang detected, 93 no progress over several attempts, 126 program
 127 program not found.
 )";
 
+constexpr const char* kRenderIntroduction =
+    R"(Usage: muster render KIND --name NAME [options] -- program [arguments...]
+       muster render --check-fit FILE [--pods FILE] --nodes N [options]
+
+Prints a manifest that starts one agent of muster on each node, all of them or none, and that does
+with the job's exit code what docs/exit-codes.md advises. What stands behind '--' is what would stand
+behind 'muster': options of muster, a program, its arguments. They arrive as they are, byte for byte.
+
+Kinds:
+  volcano      a Job of Volcano
+  kubeflow     a PyTorchJob of Kubeflow's Training Operator (v1)
+  trainjob     a TrainJob of Kubeflow's Trainer (v2), with its runtime
+  indexed-job  an Indexed Job of Kubernetes, with its Service
+  jobset       a JobSet
+  slurm        a script for sbatch
+  dockerfile   an image with muster in it
+
+Examples:
+  muster render volcano --name train --image train:1.0 --nodes 4 -- train.py | kubectl create -f -
+  muster render indexed-job --name train --image train:1.0 --nodes 4 --queue team -- -m train
+  muster render slurm --name train --nodes 4 -- train.py --epochs 3 > train.sbatch
+  muster render dockerfile --image train:1.0 -- train.py > Dockerfile
+  kubectl get nodes,pods -A -o json | muster render --check-fit - --nodes 100 --devices 8
+)";
+
 std::string spelled(const Option& option) {
   std::string text = option.letter != '\0' ? std::string("-") + option.letter + ", " : "    ";
   text += "--" + std::string(option.name);
@@ -58,9 +84,9 @@ std::string spelled(const Option& option) {
   return text;
 }
 
-std::vector<std::string> sections() {
+std::vector<std::string> sections(std::span<const Option> options) {
   std::vector<std::string> names;
-  for (const Option& option : own_options().options) {
+  for (const Option& option : options) {
     if (std::find(names.begin(), names.end(), option.section) == names.end()) {
       names.emplace_back(option.section);
     }
@@ -68,14 +94,28 @@ std::vector<std::string> sections() {
   return names;
 }
 
-std::vector<Option> options_of(const std::string& section) {
+std::vector<Option> options_of(std::span<const Option> table, const std::string& section) {
   std::vector<Option> options;
-  for (const Option& option : own_options().options) {
+  for (const Option& option : table) {
     if (section == option.section) {
       options.push_back(option);
     }
   }
   return options;
+}
+
+/// The options under their headings.
+std::string help_of(std::span<const Option> table) {
+  std::string text;
+  for (const std::string& section : sections(table)) {
+    text += '\n';
+    text += section;
+    text += ":\n";
+    for (const Option& option : options_of(table, section)) {
+      text += help_entry(spelled(option), option.help);
+    }
+  }
+  return text;
 }
 
 /// Text as roff wants it: "-" would become a hyphen, a leading "." or "'" a request.
@@ -96,19 +136,28 @@ std::string man_entry(const Option& option) {
   return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
 }
 
+/// The same on the manual page.
+std::string man_entries(std::span<const Option> table) {
+  std::string text;
+  for (const std::string& section : sections(table)) {
+    text += ".SS ";
+    text += section;
+    text += '\n';
+    for (const Option& option : options_of(table, section)) {
+      text += man_entry(option);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string help_text() {
-  std::string text = kIntroduction;
-  for (const std::string& section : sections()) {
-    text += '\n';
-    text += section;
-    text += ":\n";
-    for (const Option& option : options_of(section)) {
-      text += help_entry(spelled(option), option.help);
-    }
-  }
-  return text + kClosing;
+  return kIntroduction + help_of(own_options().options) + kClosing;
+}
+
+std::string render_help() {
+  return std::string(kRenderIntroduction) + help_of(render_options().options);
 }
 
 std::string man_page() {
@@ -118,19 +167,14 @@ std::string man_page() {
                      ".SH SYNOPSIS\n"
                      ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"
                      ".B muster plan\n[\\-\\-json] [options] \\-\\- program [arguments...]\n.br\n"
-                     ".B muster explain\n[options]\n"
+                     ".B muster explain\n[options]\n.br\n"
+                     ".B muster render\nKIND [options] \\-\\- program [arguments...]\n"
                      ".SH DESCRIPTION\n.nf\n";
   text +=
       roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
-  text += ".fi\n.SH OPTIONS\n";
-  for (const std::string& section : sections()) {
-    text += ".SS ";
-    text += section;
-    text += '\n';
-    for (const Option& option : options_of(section)) {
-      text += man_entry(option);
-    }
-  }
+  text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
+  text += ".SH RENDER\n.nf\n" + roff(std::string_view(kRenderIntroduction)) + ".fi\n";
+  text += man_entries(render_options().options);
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
 
@@ -139,7 +183,9 @@ Result<std::string> completion_script(const Sourced<std::string>& shell) {
   for (const FrontEnd& front_end : front_ends()) {
     words += std::string(" ") + front_end.name;
   }
-  return completion_script(shell, "muster", own_options().options, words);
+  const CompletedCommand rendering = {
+      "render", render_options().options, join(render::manifest_kinds(), " ")};
+  return completion_script(shell, {"muster", own_options().options, words}, &rendering);
 }
 
 }  // namespace muster

@@ -111,7 +111,8 @@ std::string front_end_table(const FrontEnd& front_end) {
 
 Result<std::string> front_end_completion(const FrontEnd& front_end,
                                          const Sourced<std::string>& shell) {
-  return completion_script(shell, front_end.name, as_options(front_end), "");
+  const std::vector<Option> options = as_options(front_end);
+  return completion_script(shell, CompletedCommand{front_end.name, options});
 }
 
 }  // namespace muster

@@ -22,25 +22,25 @@ std::string function_of(std::string command) {
   return "_" + command;
 }
 
-std::string bash_completion(const std::string& command,
-                            std::span<const Option> options,
-                            const std::string& first_words) {
-  const std::string function = function_of(command);
+/// What completes a command whose first word is the `position`-th of the line. `begin` comes before all else.
+std::string bash_function(const std::string& function,
+                          const CompletedCommand& command,
+                          int position,
+                          const std::string& begin) {
   std::string words;
   std::string with_choices;
   std::string with_value;
-  for (const Option& option : options) {
+  for (const Option& option : command.options) {
     words += " --" + std::string(option.name);
     with_choices += bash_choices(option);
     if (option.argument != nullptr) {
       with_value += (with_value.empty() ? "--" : "|--") + std::string(option.name);
     }
   }
-  return "# bash completion for " + command + "\n" + function +
+  return function +
          "() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  case $previous in\n" +
-         with_choices +
+         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n" +
+         begin + "  case $previous in\n" + with_choices +
          "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
          "    " +
          with_value +
@@ -50,17 +50,31 @@ std::string bash_completion(const std::string& command,
          "    COMPREPLY=($(compgen -W '" +
          words.substr(1) +
          "' -- \"$current\"))\n"
-         "  elif ((COMP_CWORD == 1)); then\n"
+         "  elif ((COMP_CWORD == " +
+         std::to_string(position) +
+         ")); then\n"
          "    COMPREPLY=($(compgen -W '" +
-         first_words +
+         command.words +
          "' -- \"$current\") $(compgen -f -- "
          "\"$current\"))\n"
          "  else\n"
          "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
          "  fi\n"
-         "}\n"
-         "complete -o filenames -F " +
-         function + " " + command + "\n";
+         "}\n";
+}
+
+std::string bash_completion(const CompletedCommand& command, const CompletedCommand* inner) {
+  const std::string function = function_of(command.name);
+  std::string text = "# bash completion for " + command.name + "\n";
+  std::string begin;
+  if (inner != nullptr) {
+    const std::string inner_function = function + function_of(inner->name);
+    text += bash_function(inner_function, *inner, 2, "");
+    begin = "  if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == " + inner->name + " ]]; then\n    " +
+            inner_function + "\n    return\n  fi\n";
+  }
+  return text + bash_function(function, command, 1, begin) + "complete -o filenames -F " +
+         function + " " + command.name + "\n";
 }
 
 /// How zsh completes the value of an option.
@@ -72,8 +86,9 @@ std::string zsh_action(const Option& option) {
   return argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
 }
 
-std::string zsh_completion(const std::string& command, std::span<const Option> options) {
-  std::string text = "#compdef " + command + "\n_arguments -s -S \\\n";
+/// The call that completes these options; `last` says what follows them.
+std::string zsh_arguments(std::span<const Option> options, const std::string& last) {
+  std::string text = "_arguments -s -S \\\n";
   for (const Option& option : options) {
     std::string help = option.help;
     help.erase(std::remove_if(help.begin(),
@@ -89,7 +104,17 @@ std::string zsh_completion(const std::string& command, std::span<const Option> o
     }
     text += "' \\\n";
   }
-  return text + "  '1:program:_files' '*::arguments:_normal'\n";
+  return text + "  " + last + " '*::arguments:_normal'\n";
+}
+
+std::string zsh_completion(const CompletedCommand& command, const CompletedCommand* inner) {
+  std::string text = "#compdef " + command.name + "\n";
+  if (inner != nullptr) {
+    const std::string words = "'1:command:(" + inner->name + ")' '2:kind:(" + inner->words + ")'";
+    text += "if ((CURRENT > 2)) && [[ $words[2] == " + inner->name + " ]]; then\n" +
+            zsh_arguments(inner->options, words) + "return\nfi\n";
+  }
+  return text + zsh_arguments(command.options, "'1:program:_files'");
 }
 
 }  // namespace
@@ -125,14 +150,13 @@ std::string help_entry(const std::string& spelled, std::string_view help) {
 }
 
 Result<std::string> completion_script(const Sourced<std::string>& shell,
-                                      const std::string& command,
-                                      std::span<const Option> options,
-                                      const std::string& words) {
+                                      const CompletedCommand& command,
+                                      const CompletedCommand* inner) {
   if (shell.value == "bash") {
-    return bash_completion(command, options, words);
+    return bash_completion(command, inner);
   }
   if (shell.value == "zsh") {
-    return zsh_completion(command, options);
+    return zsh_completion(command, inner);
   }
   return wrong_value(shell, "bash or zsh");
 }

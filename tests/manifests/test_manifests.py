@@ -397,3 +397,27 @@ def test_help_teaches_each_kind_and_option(muster):
     assert muster("render", "slurm", "-h").stdout == text
     assert "muster render" in muster("--help").stdout
     assert "--device-resource" not in muster("--help").stdout
+    assert max(map(len, text.splitlines())) <= 101
+
+
+def test_the_manual_page_and_the_completions_know_it(muster, tmp_path):
+    options = set(re.findall(r"^ +(?:-h, )?(--[a-z-]+)", muster("render", "--help").stdout, re.M))
+    page = muster("--print-man").stdout.replace("\\-", "-")
+    assert options <= set(re.findall(r"^\.B (?:-h, )?(--[a-z-]+)", page, re.M))
+
+    (tmp_path / "completion").write_text(muster("--print-completion", "bash").stdout)
+
+    def completed(*words):
+        line = f"COMP_WORDS=({' '.join(words)}) COMP_CWORD={len(words) - 1}"
+        script = f'. ./completion; {line}; _muster; echo "${{COMPREPLY[@]}}"'
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=20, check=True
+        )
+        return set(done.stdout.split())
+
+    assert "render" in completed("muster", "re")
+    assert completed("muster", "render", "vol") == {"volcano"}
+    assert completed("muster", "render", "volcano", "--device-kind", "a") == {"ascend", "amd"}
+    assert completed("muster", "render", "--device") == {"--devices", "--device-kind", "--device-resource"}
+    assert "--device-kind" not in completed("muster", "--device")
+    assert options <= set(re.findall(r"--[a-z-]+", muster("--print-completion", "zsh").stdout))

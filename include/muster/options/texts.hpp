@@ -15,10 +15,16 @@ namespace muster {
 /// An option in --help: its spelling on the left, its text wrapped on the right.
 [[nodiscard]] std::string help_entry(const std::string& spelled, std::string_view help);
 
-/// The completions of a command with these options; `words` are offered as its first word.
+/// A command that a shell completes.
+struct CompletedCommand {
+  std::string name;  ///< "muster"; of one behind it, "render"
+  std::span<const Option> options;
+  std::string words{};  ///< offered as its first word
+};
+
+/// The completions of a command, and of one that is its first word, which has options of its own.
 [[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell,
-                                                    const std::string& command,
-                                                    std::span<const Option> options,
-                                                    const std::string& words);
+                                                    const CompletedCommand& command,
+                                                    const CompletedCommand* inner = nullptr);
 
 }  // namespace muster
