@@ -68,7 +68,7 @@ Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snap
   if (all->value % local->value != 0) {
     return contradiction(*all, *local, "all devices must be a multiple of those of one node");
   }
-  findings.nodes = {all->value / local->value, part_of(all->source, "/" + local->source.name)};
+  findings.nodes = {all->value / local->value, part_of(all->source, " / " + local->source.name)};
   findings.slots = {std::to_string(local->value), local->source};
   return {};
 }

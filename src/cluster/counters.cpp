@@ -12,6 +12,7 @@
 #include <array>
 #include <cctype>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace muster {
@@ -26,6 +27,14 @@ constexpr std::array<const char*, 8> kShapes = {"*_NNODES",
                                                 "NNODES",
                                                 "NUM_NODES",
                                                 "NODE_COUNT"};
+
+/// Those of all counting names that may count processes, or devices.
+constexpr std::array<const char*, 6> kOfProcesses = {"WORLD_SIZE",
+                                                     "*_WORLD_SIZE",
+                                                     "NUM_PROCESSES",
+                                                     "*_NUM_PROCESSES",
+                                                     "MS_WORKER_NUM",
+                                                     "CM_WORKER_SIZE"};
 
 /// Besides those: what says where this process is, and where it meets others.
 constexpr std::array<const char*, 11> kBareNames = {"RANK",
@@ -50,10 +59,14 @@ bool matches(std::string_view name, std::string_view pattern) {
          name.ends_with(pattern.substr(star + 1));
 }
 
-bool names_as_counter(const Platform& platform, std::string_view name) {
-  return std::any_of(platform.counts.begin(), platform.counts.end(), [&](const char* pattern) {
+bool matches_any(std::string_view name, std::span<const char* const> patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
     return matches(name, pattern);
   });
+}
+
+bool names_as_counter(const Platform& platform, std::string_view name) {
+  return matches_any(name, platform.counts);
 }
 
 /// Who names this variable or file among those that count, most specific first. Bare names are nobody's.
@@ -70,9 +83,7 @@ const Platform* find_owner(std::string_view name) {
 
 bool has_shape(std::string_view name) {
   const bool is_local = name.starts_with("LOCAL_") || name.find("_LOCAL_") != name.npos;
-  return !is_local && std::any_of(kShapes.begin(), kShapes.end(), [&](const char* shape) {
-    return matches(name, shape);
-  });
+  return !is_local && matches_any(name, kShapes);
 }
 
 /// The texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
@@ -134,7 +145,7 @@ void add_counter(std::vector<Counter>& counters,
     return;
   }
   counter.count = number_said_by(content_of(value, snapshot));
-  counter.counts_processes = source.name.ends_with("WORLD_SIZE");
+  counter.counts_processes = matches_any(source.name, kOfProcesses);
   counters.push_back(std::move(counter));
 }
 

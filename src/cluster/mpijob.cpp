@@ -6,8 +6,6 @@
 #include "host_lists.hpp"
 #include "platform.hpp"
 
-#include <muster/base/text.hpp>
-
 #include <algorithm>
 
 namespace muster {
@@ -40,8 +38,8 @@ bool is_this_host(const std::string& entry, const Snapshot& snapshot) {
 Error nobody_starts(const Sourced<std::string>& text, const std::string& what) {
   return Error{ErrorKind::BadEnvironment,
                text.source.name + " is '" + text.value + "', and " + what +
-                   "; in the pod of the launcher, 'muster --hostfile " + kHostfile +
-                   "' starts it on all hosts, 'mpirun muster' one process for each slot"};
+                   "; in the pod of the launcher 'muster --hostfile " + kHostfile +
+                   "' starts it on all hosts of the job"};
 }
 
 Result<Findings> read_platform(const Snapshot& snapshot) {
@@ -60,9 +58,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
     return is_this_host(host.host, snapshot);
   });
   if (own == list->value.end() || list->value.size() > 1) {
-    findings.no_nodes = nobody_starts(
-        sign,
-        "nothing starts muster on the hosts of the job, " + count_of(list->value.size(), "host"));
+    findings.no_nodes = nobody_starts(sign, "nothing starts muster on the workers");
     return findings;
   }
   findings.nodes = {1, list->source};

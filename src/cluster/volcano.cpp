@@ -228,12 +228,10 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
 
 /// The master of an MPI job. What others might run on the workers nobody can know here.
 Error nobody_starts(const Sourced<std::string>& hosts) {
-  return Error{
-      ErrorKind::BadEnvironment,
-      hosts.source.name + " is '" + shortened(hosts.value) +
-          "', and on the workers of an MPI job runs only sshd; 'muster --hosts $MPI_HOST' "
-          "starts muster there, 'mpirun --host $MPI_HOST muster' does too; or leave the mpi "
-          "plugin out"};
+  return Error{ErrorKind::BadEnvironment,
+               hosts.source.name + " is '" + shortened(hosts.value) +
+                   "', and on the workers of an MPI job runs only sshd; 'muster --hosts $MPI_HOST' "
+                   "starts it on all of them; or leave the mpi plugin out"};
 }
 
 /// All tasks together; the source names each of the counts.
