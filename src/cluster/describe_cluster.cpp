@@ -165,6 +165,19 @@ void add_nodes(Cluster& cluster, const Findings& findings) {
   }
 }
 
+/// What the platform does by itself, for people.
+void add_platform_habits(Cluster& cluster, const Findings& findings) {
+  if (const auto& count = findings.restart_count) {
+    cluster.decisions.push_back(
+        {"platform.restarts", std::to_string(count->value), count->source.name});
+  }
+  if (const auto& grace = findings.grace) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace->value);
+    cluster.decisions.push_back(
+        {"platform.grace", std::to_string(seconds.count()) + " s", grace->source.name});
+  }
+}
+
 /// What torchrun's options say about the job and no platform does.
 Result<> add_job(Cluster& cluster,
                  const Findings& findings,
@@ -247,6 +260,7 @@ Result<Cluster> start_cluster(const Choice& choice,
   if (auto added = add_job(cluster, findings, snapshot, request.max_restarts); !added) {
     return added.error();
   }
+  add_platform_habits(cluster, findings);
   add_hosts(cluster, findings);
   return cluster;
 }

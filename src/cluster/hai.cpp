@@ -12,6 +12,9 @@ namespace {
 
 constexpr int kUsualPort = 2222;
 
+/// Its pods are deleted without a TERM.
+constexpr std::chrono::seconds kGrace{0};
+
 /// Good enough to tell an address from a name; nobody resolves anything here.
 bool is_address(const std::string& text) {
   return text.find(':') != std::string::npos ||
@@ -72,6 +75,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
     return read.error();
   }
   findings.job_id = sourced_variable(snapshot, "MARSV2_TASK_ID");
+  findings.grace = {kGrace, default_of("hai")};
   const bool has_peers = findings.nodes && findings.nodes->value > 1;
   if (!findings.master_port && has_peers) {
     findings.master_port = Sourced<int>{kUsualPort, default_of("hai")};
