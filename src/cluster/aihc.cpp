@@ -1,5 +1,5 @@
-// Baidu AIHC (Baige), PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. Jobs of other
-// kinds have AIHC_JOB_NAME, too, and are described by what they set: TF_CONFIG, or nothing.
+// Baidu AIHC (Baige), PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. Jobs
+// of other kinds have AIHC_JOB_NAME, too, and are described by what they set: TF_CONFIG, or nothing.
 // Source: Baidu Cloud, AIHC, "List of common environment variables".
 #include "slots.hpp"
 

@@ -1,8 +1,8 @@
-// AWS Batch, multi-node parallel jobs: AWS_BATCH_JOB_NODE_INDEX counts nodes; RANK and WORLD_SIZE are not set. The
-// main node leads, whichever index it has, and is the only one that is not told its address. The children of an
-// array job (AWS_BATCH_JOB_ARRAY_INDEX) are jobs of their own, not nodes of one.
-// Source: AWS Batch User Guide, "Environment variables" of multi-node parallel jobs, "Job environment variables" and
-// "Job timeouts" (30 seconds from SIGTERM to SIGKILL).
+// AWS Batch, multi-node parallel jobs: AWS_BATCH_JOB_NODE_INDEX counts nodes; RANK and WORLD_SIZE are not
+// set. The main node leads, whichever index it has, and is the only one that is not told its address. The
+// children of an array job (AWS_BATCH_JOB_ARRAY_INDEX) are jobs of their own, not nodes of one.
+// Source: AWS Batch User Guide, "Environment variables" of multi-node parallel jobs, "Job environment
+// variables" and "Job timeouts" (30 seconds from SIGTERM to SIGKILL).
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>

@@ -1,7 +1,7 @@
-// Determined AI: a task of several containers is told by an API of the master alone who they are; its own launch layers
-// ask it and hand DET_CHIEF_IP on. What the environment says is this container's slots, and for a trial how many slots all
-// containers have together. So the number of nodes can be known, ranks go by arrival, and where the leader is must be
-// said. RANK and WORLD_SIZE are not set.
+// Determined AI: a task of several containers is told by an API of the master alone who they are; its own
+// launch layers ask it and hand DET_CHIEF_IP on. What the environment says is this container's slots, and
+// for a trial how many slots all containers have together. So the number of nodes can be known, ranks go by
+// arrival, and where the leader is must be said. RANK and WORLD_SIZE are not set.
 // Source: determined-ai/determined, master/pkg/tasks (DET_*), harness/determined/_info.py.
 #include "json_values.hpp"
 #include "slots.hpp"

@@ -1,6 +1,6 @@
-// dstack: a distributed task runs its commands once on each node, and DSTACK_NODE_RANK counts nodes. RANK and
-// WORLD_SIZE are not set. On one node the addresses may be empty. The file of DSTACK_MPI_HOSTFILE repeats what
-// DSTACK_NODES_IPS and DSTACK_GPUS_PER_NODE say, and is not read.
+// dstack: a distributed task runs its commands once on each node, and DSTACK_NODE_RANK counts nodes. RANK
+// and WORLD_SIZE are not set. On one node the addresses may be empty. The file of DSTACK_MPI_HOSTFILE
+// repeats what DSTACK_NODES_IPS and DSTACK_GPUS_PER_NODE say, and is not read.
 // Source: dstack.ai, "Environment variables" of .dstack.yml, and "Distributed tasks".
 #include "hosts.hpp"
 #include "slots.hpp"

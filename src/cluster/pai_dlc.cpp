@@ -1,5 +1,5 @@
-// Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. No variable
-// of these is its own, so that another one must show it: the job's, or the name of the master.
+// Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. No
+// variable of these is its own, so that another one must show it: the job's, or the name of the master.
 // Source: Alibaba Cloud, PAI, "Built-in environment variables" of DLC.
 #include "slots.hpp"
 

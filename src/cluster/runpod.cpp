@@ -1,5 +1,5 @@
-// RunPod's Instant Clusters: NODE_RANK and NUM_NODES count nodes, but WORLD_SIZE counts the GPUs of all nodes. RANK is
-// not set. MASTER_* repeat PRIMARY_*, and HOST_NODE_ADDR both of them.
+// RunPod's Instant Clusters: NODE_RANK and NUM_NODES count nodes, but WORLD_SIZE counts the GPUs of all
+// nodes. RANK is not set. MASTER_* repeat PRIMARY_*, and HOST_NODE_ADDR both of them.
 // Source: docs.runpod.io, Instant Clusters, "Configuration reference".
 #include "hosts.hpp"
 #include "slots.hpp"

@@ -1,10 +1,11 @@
-// Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its training images
-// and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders them: "algo-10" comes before
-// "algo-2", on all hosts alike, whatever order a list has. RANK and WORLD_SIZE are not read: SM_HOSTS says it. Where
-// SageMaker starts mpirun itself, the variables of mpirun describe the processes.
-// Source: Amazon SageMaker Developer Guide, "How Amazon SageMaker Provides Training Information", "StopTrainingJob"
-// (120 seconds after SIGTERM); aws/sagemaker-training-toolkit, ENVIRONMENT_VARIABLES.md; aws/sagemaker-python-sdk, the
-// driver of torchrun (SM_MASTER_*, SM_HOST_COUNT, SM_CURRENT_HOST_RANK).
+// Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its
+// training images and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders
+// them: "algo-10" comes before "algo-2", on all hosts alike, whatever order a list has. RANK and WORLD_SIZE
+// are not read: SM_HOSTS says it. Where SageMaker starts mpirun itself, the variables of mpirun describe
+// the processes.
+// Source: Amazon SageMaker Developer Guide, "How Amazon SageMaker Provides Training Information",
+// "StopTrainingJob" (120 seconds after SIGTERM); aws/sagemaker-training-toolkit, ENVIRONMENT_VARIABLES.md;
+// aws/sagemaker-python-sdk, the driver of torchrun (SM_MASTER_*, SM_HOST_COUNT, SM_CURRENT_HOST_RANK).
 #include "hosts.hpp"
 #include "json_values.hpp"
 #include "slots.hpp"

@@ -1,5 +1,5 @@
-// SkyPilot: the `run` commands of a task run once on each node, and SKYPILOT_NODE_RANK counts nodes. RANK and
-// WORLD_SIZE are not set.
+// SkyPilot: the `run` commands of a task run once on each node, and SKYPILOT_NODE_RANK counts nodes. RANK
+// and WORLD_SIZE are not set.
 // Source: docs.skypilot.co, "Distributed Multi-Node Jobs" and "SkyPilot environment variables".
 #include "hosts.hpp"
 #include "slots.hpp"

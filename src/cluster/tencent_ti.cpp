@@ -1,6 +1,6 @@
-// Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In DDP jobs RANK
-// and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the address of the first node,
-// which NODE_LIST names.
+// Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
+// DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the
+// address of the first node, which NODE_LIST names.
 // Source: Tencent Cloud, TI-ONE, "Distributed training".
 #include "host_lists.hpp"
 #include "slots.hpp"

@@ -1,7 +1,8 @@
-// Google's Vertex AI: CLUSTER_SPEC lists the replicas of each worker pool. Pool 0 is the primary replica and has rank 0,
-// pool 1 are the workers behind it; the replicas of pool 2 (parameter or reduction servers) and 3 (evaluators) do not
-// train. RANK and WORLD_SIZE are not read, since only some images have them.
-// Source: Google Cloud, Vertex AI, "Distributed training": "Format of CLUSTER_SPEC"; CLOUD_ML_JOB_ID is the job's id.
+// Google's Vertex AI: CLUSTER_SPEC lists the replicas of each worker pool. Pool 0 is the primary replica
+// and has rank 0, pool 1 are the workers behind it; the replicas of pool 2 (parameter or reduction servers)
+// and 3 (evaluators) do not train. RANK and WORLD_SIZE are not read, since only some images have them.
+// Source: Google Cloud, Vertex AI, "Distributed training": "Format of CLUSTER_SPEC"; CLOUD_ML_JOB_ID is the
+// job's id.
 #include "hosts.hpp"
 #include "json_values.hpp"
 

@@ -1,6 +1,6 @@
-// Volcengine's machine learning platform, which is BytePlus' as well: MLP_ROLE_INDEX counts the nodes of a role from 0.
-// The nodes of the roles CHIEF and WORKER train, in this order; servers, schedulers and evaluators do not. RANK and
-// WORLD_SIZE are not set.
+// Volcengine's machine learning platform, which is BytePlus' as well: MLP_ROLE_INDEX counts the nodes of a
+// role from 0. The nodes of the roles CHIEF and WORKER train, in this order; servers, schedulers and
+// evaluators do not. RANK and WORLD_SIZE are not set.
 // Source: Volcengine, "List of common environment variables" of custom tasks; BytePlus, the same.
 #include "hosts.hpp"
 #include "slots.hpp"
