@@ -7,11 +7,13 @@
 #include "platform.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace muster {
 namespace {
 
 constexpr const char* kHostfile = "/etc/mpi/hostfile";
+constexpr std::array<const char*, 1> kCounts = {kHostfile};
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   if (first_set(snapshot, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})) {
@@ -71,6 +73,6 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kMpijob = {
-    "mpijob", "K_MPI_JOB_ROLE or a hostfile in /etc/mpi", find_sign, read_platform};
+    "mpijob", "K_MPI_JOB_ROLE or a hostfile in /etc/mpi", find_sign, read_platform, kCounts};
 
 }  // namespace muster

@@ -16,7 +16,8 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 3> kCounts = {"VC_*_NUM", "VC_*_HOSTS", "MPI_HOST"};
+constexpr std::array<const char*, 4> kCounts = {
+    "VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST"};
 
 /// One task of the job: its pods are nodes.
 struct Task {
