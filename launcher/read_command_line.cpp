@@ -5,6 +5,8 @@
 #include <muster/front_end/front_end.hpp>
 #include <muster/options/syntax.hpp>
 
+#include <map>
+
 namespace muster {
 namespace {
 
@@ -79,9 +81,18 @@ Result<> check_first_word(const std::vector<std::string>& tokens) {
                    tokens.front() + "', and put a program of that name behind '--'"};
 }
 
+/// What the first word asks for; nothing where it is no command.
+std::optional<Command> command_of(const std::vector<std::string>& tokens) {
+  static const std::map<std::string, Command> commands = {{"run", Command::Run},
+                                                          {"plan", Command::Plan},
+                                                          {"explain", Command::Explain},
+                                                          {"render", Command::Render}};
+  const auto found = tokens.empty() ? commands.end() : commands.find(tokens.front());
+  return found == commands.end() ? std::nullopt : std::optional(found->second);
+}
+
 /// `muster render KIND [options] -- what stands behind muster`: MUSTER_* variables are not for it.
 Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens) {
-  line.command = Command::Render;
   if (!tokens.empty() && !tokens.front().starts_with('-')) {
     line.settings.set(kRenderKind, {tokens.front(), from_flag(kRenderKind)});
     tokens = tokens.subspan(1);
@@ -99,16 +110,11 @@ Result<> read_own_command_line(CommandLine& line,
   if (auto checked = check_first_word(tokens); !checked) {
     return checked;
   }
-  std::span<const std::string> rest(tokens);
-  if (!tokens.empty() && tokens.front() == "render") {
-    return read_render_line(line, rest.subspan(1));
-  }
-  if (!tokens.empty()) {
-    const std::string& first = tokens.front();
-    line.command = first == "plan"      ? Command::Plan
-                   : first == "explain" ? Command::Explain
-                                        : Command::Run;
-    rest = rest.subspan(first == "plan" || first == "explain" || first == "run" ? 1 : 0);
+  const auto command = command_of(tokens);
+  const auto rest = std::span(tokens).subspan(command ? 1 : 0);
+  line.command = command.value_or(Command::Run);
+  if (line.command == Command::Render) {
+    return read_render_line(line, rest);
   }
   Cut parts = cut(rest, own_options());
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {

@@ -77,6 +77,7 @@ Values common_values(const ManifestRequest& request) {
 const std::vector<std::string>& manifest_kinds() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> result;
+    result.reserve(kKinds.size());
     for (const Kind& kind : kKinds) {
       result.emplace_back(kind.name);
     }

@@ -129,7 +129,7 @@ std::string environment_of(const ManifestRequest& request) {
   return block("env:", lines);
 }
 
-std::string without_end(std::string text) {
+std::string without_end(const std::string& text) {
   return std::string(trim(text));
 }
 

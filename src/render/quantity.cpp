@@ -2,8 +2,8 @@
 #include <muster/base/text.hpp>
 #include <muster/render/quantity.hpp>
 
+#include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 
 namespace muster::render {
@@ -97,32 +97,39 @@ std::int64_t in_thousandths(Scaled number, const Suffix& suffix) {
                                                   : static_cast<std::int64_t>(number.digits);
 }
 
+/// Takes the digits and the point from the front of the text. Nothing: there is no digit.
+std::optional<Scaled> take_number(std::string_view& text) {
+  const bool has_sign = text.starts_with('+');
+  const std::size_t end =
+      std::min(text.find_first_not_of("0123456789.", has_sign ? 1 : 0), text.size());
+  const std::string_view digits = text.substr(has_sign ? 1 : 0, end - (has_sign ? 1 : 0));
+  text.remove_prefix(end);
+  Scaled number;
+  bool is_behind_point = false;
+  for (const char c : digits) {
+    if (c == '.' && is_behind_point) {
+      return std::nullopt;
+    }
+    if (c == '.') {
+      is_behind_point = true;
+    } else if (number.multiply(10)) {
+      number.digits += static_cast<unsigned>(c - '0');
+      number.decimals += is_behind_point ? 1 : 0;
+    } else {
+      number.decimals -=
+          is_behind_point ? 0 : 1;  // what does not fit is too much, or too little to matter
+    }
+  }
+  return digits.find_first_not_of('.') == std::string_view::npos ? std::nullopt
+                                                                 : std::optional(number);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_quantity(std::string_view text) {
-  Scaled number;
-  bool has_digit = false;
-  bool is_behind_point = false;
-  std::size_t at = text.starts_with('+') ? 1 : 0;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '.' && !is_behind_point) {
-      is_behind_point = true;
-      continue;
-    }
-    if (c < '0' || c > '9') {
-      break;
-    }
-    has_digit = true;
-    if (number.multiply(10)) {
-      number.digits += static_cast<unsigned>(c - '0');
-      number.decimals += is_behind_point ? 1 : 0;
-    } else if (!is_behind_point) {
-      return kMost;  // so large that its unit does not matter
-    }
-  }
-  const auto suffix = has_digit ? read_suffix(text.substr(at)) : std::nullopt;
-  return suffix ? std::optional(in_thousandths(number, *suffix)) : std::nullopt;
+  const auto number = take_number(text);
+  const auto suffix = number ? read_suffix(text) : std::nullopt;
+  return suffix ? std::optional(in_thousandths(*number, *suffix)) : std::nullopt;
 }
 
 }  // namespace muster::render

@@ -34,11 +34,11 @@ std::string time_of(int seconds) {
 }
 
 std::string words_of(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words;
+  std::string words;
   for (const std::string& argument : arguments) {
-    words.push_back(shell_word(argument));
+    words += (words.empty() ? "" : " ") + shell_word(argument);
   }
-  return join(words, " ");
+  return words;
 }
 
 }  // namespace
