@@ -151,6 +151,21 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
   return nullptr;
 }
 
+/// Without the env plugin: where a list has this host.
+std::optional<Sourced<int>> find_own_index(const Tasks& tasks, const std::string& host_name) {
+  for (const Task& task : tasks) {
+    const auto& hosts = task.hosts.value;
+    const auto own = std::find_if(hosts.begin(), hosts.end(), [&](const std::string& entry) {
+      return is_entry_of(entry, host_name);
+    });
+    if (own != hosts.end()) {
+      return Sourced<int>{static_cast<int>(own - hosts.begin()),
+                          part_of(task.hosts.source, ", by the host name")};
+    }
+  }
+  return std::nullopt;
+}
+
 /// Which tasks are nodes: those of the pytorch plugin by the names that it looks for, where it counts
 /// fewer than there are.
 bool are_counted_by_plugin(const Tasks& tasks, const std::optional<Sourced<int>>& counted) {
@@ -171,9 +186,16 @@ Error no_node(const Sourced<int>& counted) {
           "is no node of their job; say --platform single to start its program alone"};
 }
 
-Error unknown_task(const Tasks& tasks, const Sourced<int>& index, const Snapshot& snapshot) {
+Error unknown_task(const Tasks& tasks,
+                   const std::optional<Sourced<int>>& index,
+                   const Snapshot& snapshot) {
+  if (!index) {
+    return Error{ErrorKind::BadEnvironment,
+                 "no task's host list has this host ('" + snapshot.host_name +
+                     "'), and VC_TASK_INDEX is not set; give --node-rank"};
+  }
   return Error{ErrorKind::BadEnvironment,
-               index.source.name + " is '" + std::to_string(index.value) +
+               index->source.name + " is '" + std::to_string(index->value) +
                    "', but no task's host list has this host ('" + snapshot.host_name +
                    "') at that place, so which of the " + std::to_string(tasks.size()) +
                    " tasks this pod belongs to is unknown; give --node-rank"};
@@ -199,27 +221,27 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
   if (!read_index) {
     return read_index.error();
   }
-  const Sourced<int> index = **read_index;  // one is set, or this is not Volcano
+  const auto index = *read_index ? *read_index : find_own_index(tasks, snapshot.host_name);
   std::optional<Sourced<int>> given;
   if (auto read = read_into(given, snapshot, "RANK", read_node_rank); !read) {
     return read;
   }
-  const Task* const own = find_own_task(tasks, index.value, snapshot.host_name);
+  const Task* const own = index ? find_own_task(tasks, index->value, snapshot.host_name) : nullptr;
   if (own == nullptr) {
     if (!given && !tasks.empty()) {
       findings.no_rank = unknown_task(tasks, index, snapshot);
       return {};
     }
-    findings.node_rank = given ? given : std::optional(index);
+    findings.node_rank = given ? given : index;
     return {};
   }
-  const auto listed = rank_from_index(tasks, own, index);
+  const auto listed = rank_from_index(tasks, own, *index);
   if (!listed) {
     return listed.error();
   }
   if (given && listed->value != given->value) {
     return contradiction(*given,
-                         index,
+                         *index,
                          "an index within the task " + own->name + ", which makes " + "this node " +
                              std::to_string(listed->value));
   }
@@ -280,7 +302,17 @@ Result<> read_count(Findings& findings, Tasks& tasks, const Snapshot& snapshot) 
 }
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"});
+  if (const auto index = first_set(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"})) {
+    return index;
+  }
+  for (const auto& [name, value] : snapshot.variables) {
+    if (!task_of(name, "_HOSTS").empty()) {
+      return name;
+    }
+  }
+  const auto tasks = volcano_tasks(snapshot);
+  return tasks.empty() ? std::nullopt
+                       : std::optional(kVolcanoFolder + ("/" + tasks.front()) + kHostFileEnding);
 }
 
 Result<Findings> read_platform(const Snapshot& snapshot) {
@@ -315,7 +347,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kVolcano = {
-    "volcano", "VC_TASK_INDEX or VK_TASK_INDEX", find_sign, read_platform, kCounts};
+const Platform kVolcano = {"volcano",
+                           "VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS",
+                           find_sign,
+                           read_platform,
+                           kCounts};
 
 }  // namespace muster
