@@ -67,6 +67,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   policy.options.token.clear();  // it is in the key
   policy.version = MUSTER_VERSION;
   policy.host = cluster.master_address;
+  policy.host_from = cluster.master_address_from;
   policy.port = cluster.gang_port;
   policy.hosts = cluster.hosts;
   policy.seed = random_number();

@@ -1,6 +1,7 @@
 // Joins what the platform says with what flags and MUSTER_* variables say into one description,
 // and refuses what cannot be true.
 #include "choose_platform.hpp"
+#include "leader_address.hpp"
 #include "counters.hpp"
 #include "platform.hpp"
 #include "ports.hpp"
@@ -90,30 +91,6 @@ Result<> complete(Findings& findings,
     findings.master_port = {kDefaultPort, {}};
   }
   avoid_listeners(findings, roles);
-  return {};
-}
-
-/// True when the platform lists this node under that very name.
-bool is_own_host(const Findings& findings, const std::string& name) {
-  if (!findings.hosts || !findings.node_rank) {
-    return false;
-  }
-  const auto rank = static_cast<std::size_t>(findings.node_rank->value);
-  return rank < findings.hosts->value.size() && findings.hosts->value[rank] == name;
-}
-
-/// On a node that is not the leader, "localhost" leads to itself. A user who gives that name tests
-/// several agents on one machine.
-Result<> check_leader_address(const Findings& findings) {
-  const std::string& address = findings.master_address->value;
-  const bool is_local = address == "localhost" && !is_given(findings.master_address->source) &&
-                        !is_own_host(findings, address);
-  if (findings.node_rank && findings.node_rank->value > 0 && is_local) {
-    return contradiction(
-        Sourced<std::string>{address, findings.master_address->source},
-        Sourced<std::string>{std::to_string(findings.node_rank->value), findings.node_rank->source},
-        "only the leader can reach itself by that name");
-  }
   return {};
 }
 
@@ -240,7 +217,7 @@ Result<> check(const Choice& choice, const Findings& findings) {
                          nodes_as_written(findings),
                          "a single node has no others");
   }
-  return check_leader_address(findings);
+  return {};
 }
 
 /// What does not depend on the roles and slots.
@@ -249,10 +226,18 @@ Result<Cluster> start_cluster(const Choice& choice,
                               const Ports& ports,
                               const Snapshot& snapshot,
                               const ClusterRequest& request) {
+  auto remark = check_leader_address(findings);
+  if (!remark) {
+    return remark.error();
+  }
   Cluster cluster;
+  if (!remark->empty()) {
+    cluster.remarks.push_back(std::move(*remark));
+  }
   cluster.decisions = {decide_platform(choice, findings)};
   cluster.platform = cluster.decisions.front().value;
   cluster.master_address = findings.master_address->value;
+  cluster.master_address_from = findings.master_address->source.name;
   add_nodes(cluster, findings);
   cluster.decisions.push_back(
       {"rendezvous.address", cluster.master_address, findings.master_address->source.name});

@@ -266,6 +266,8 @@ void Gang::Driver::act(const Dial& /*wanted*/) {
   if (setup_.lead == Lead::Always) {
     if (const auto failure = lead()) {
       add(ParticipantEvent(DialFailed{failure->error.message, !failure->is_in_use}));
+    } else if (setup_.policy.job.most_nodes > 1) {
+      to_leader_.ask_whether_elsewhere([](const std::string& text) { say(Level::Info, text); });
     }
   } else if (setup_.lead == Lead::IfItsOurs) {
     lead_or_connect();
@@ -299,6 +301,7 @@ void Gang::Driver::finish() {
     return;
   }
   is_done_ = true;
+  to_leader_.forget();
   leader_timer_.cancel();
   participant_timer_.cancel();
   boost::asio::post(io_, [this] { callbacks_.done(); });

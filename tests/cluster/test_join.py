@@ -139,6 +139,32 @@ def test_mindspores_workers_are_told_the_address_on_the_way_to_the_leader(gang, 
         assert f"MS_WORKER is at {hosts.address(node)}" in job.jobs[node].words()
 
 
+def test_a_leader_whose_address_is_another_hosts_says_so_at_once(gang, hosts):
+    """And waits: it might be a forwarder's."""
+    job = gang(2, on=hosts)
+    leader = job.start(0, host=1, address=hosts.name(0))
+
+    leader.err.wait_for(
+        f"--master-addr is '{hosts.name(0)}', which is {hosts.address(0)}: no address of this host"
+    )
+
+    leader.signal(15)
+    job.assert_codes(143)
+
+
+def test_behind_a_service_the_leader_says_that_the_address_must_lead_there(gang, hosts):
+    service = "10.77.1.1"
+    job = gang(2, on=hosts, command=["true"])
+    for node in (0, 1):
+        hosts.network.serve(node, service, hosts.address(0), job.port)
+        job.start(node, address=service)
+
+    job.assert_codes(0)
+
+    assert job.jobs[0].said_about(f"--master-addr is '{service}': no address of this host")
+    assert not any("no address of this host" in line for line in job.jobs[1].said)
+
+
 INTERFACES = 'echo "nccl <$NCCL_SOCKET_IFNAME> gloo <$GLOO_SOCKET_IFNAME>"'
 
 

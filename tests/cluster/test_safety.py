@@ -75,7 +75,7 @@ STRANGERS = {
         r"muster 9\.9\.9 speaks version 3 of the protocol, the leader version 2",
     ),
     "another job": ({"job_id": "somebody's"}, r"its job is 'somebody's', the leader's is 'none'"),
-    "the leader's own rank": ({"rank": 0}, r"node rank 0 is the leader's own"),
+    "the leader's own rank": ({"rank": 0}, r"node rank 0 is taken by \S+, the leader"),
     "a rank that is too high": ({"rank": 7}, r"its node rank is 7, and the job has 2 nodes"),
     "another number of nodes": ({"most_nodes": 3}, r"its number of nodes is '3', the leader's is '2'"),
     "another mode": ({"mode": "mpi"}, r"its mode is 'mpi', the leader's is 'torchrun'"),
@@ -167,6 +167,34 @@ def test_a_second_agent_with_a_taken_rank_is_refused(gang):
     job.wait_for_start(3)
     job.witnesses.end_all(3)
     assert [job.jobs[node].end() for node in (0, 1, 2)] == [0, 0, 0]
+
+
+def test_a_taken_rank_is_said_on_both_consoles_with_the_hosts(gang, hosts):
+    job = gang(3, "--heartbeat-timeout=1", on=hosts)
+    leader = job.start(0, "--verbose")
+    job.start(1)
+    leader.err.wait_for("is here: 2 of 3 nodes")
+    second = job.start(1, host=2, name="second")
+
+    assert second.end() == 78
+    holder = f"{hosts.name(1)} ({hosts.address(1)})"
+    newcomer = f"{hosts.name(2)} ({hosts.address(2)})"
+    assert second.said_about(f"refused this node: node rank 1 is taken by {holder}")
+    assert leader.said_about(f"refused {newcomer}: node rank 1 is taken by {holder}")
+    leader.signal(15)
+    assert [job.jobs[node].end() for node in (0, 1)] == [143, 143]
+
+
+def test_a_second_node_zero_on_another_host_says_that_it_is_not_meant(gang, hosts):
+    job = gang(2, on=hosts)
+    job.start(0)
+    second = job.start(0, host=1, name="second")
+
+    second.err.wait_for("no address of this host, which is node 0 and listens")
+
+    for one in (job.jobs[0], second):
+        one.signal(15)
+        assert one.end() == 143
 
 
 def test_a_second_leader_finds_the_port_taken_and_disturbs_nobody(waiting):

@@ -34,14 +34,16 @@ struct Cluster {
   JobFacts job;
   NodeFacts node;                                 ///< this one
   std::vector<std::optional<std::string>> hosts;  ///< one per node; empty where nobody names it
-  std::vector<int> slots;      ///< one per node: ours, and what the others should have
-  std::string master_address;  ///< where agents and workers meet
+  std::vector<int> slots;           ///< one per node: ours, and what the others should have
+  std::string master_address;       ///< where agents and workers meet
+  std::string master_address_from;  ///< who says so, for people
   std::optional<std::uint16_t> master_port;  ///< the rendezvous; empty: one node needs none
   std::optional<std::uint16_t> worker_port;  ///< empty: a fresh one is chosen at start
   std::uint16_t gang_port = 0;               ///< where the agents meet; 0 for one node
   std::string secret_file;                   ///< a secret that all nodes share; empty: none
   int max_restarts = 0;                      ///< how often all workers may be started again
   bool has_task_config = false;              ///< the tasks come from a TF_CONFIG: scripts read that
+  std::vector<std::string> remarks;          ///< what the user should read once at the start
   std::vector<Decision> decisions;           ///< how each of these was found, in this order
   std::vector<Lost> lost;                    ///< what else was seen
 

@@ -77,7 +77,9 @@ void Leader::place(LinkId link, Instant now) {
   const std::optional<int> wanted =
       member.join.node.rank ? std::optional(member.join.node.rank->value) : std::nullopt;
   if (wanted && roster_.holder(*wanted) == kOwnLink) {
-    refuse(link, "node rank " + std::to_string(*wanted) + " is the leader's own");
+    refuse(link,
+           "node rank " + std::to_string(*wanted) + " is taken by " +
+               describe(*roster_.find(kOwnLink)) + ", the leader");
   } else if (wanted && roster_.holder(*wanted)) {
     // It may be a node that came back before its loss was noticed. Who sits there has until its next
     // heartbeat to show that it is alive.

@@ -8,11 +8,26 @@ namespace muster::gang {
 
 using boost::asio::ip::tcp;
 
+namespace {
+
+/// ", which is 10.0.0.9": what a name stands for, the first few of it.
+std::string which_is(const Resolver::Addresses& addresses, const std::string& name) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(addresses.size(), kMost); ++i) {
+    text += (i == 0 ? "" : ", ") + addresses[i].to_string();
+  }
+  return text == name ? "" : ", which is " + text;
+}
+
+}  // namespace
+
 LinkToLeader::LinkToLeader(boost::asio::io_context& io,
                            const Policy& policy,
                            const GangKey* key,
                            std::function<void(ParticipantEvent)> tell)
     : host_(policy.host),
+      host_from_(policy.host_from),
       port_(policy.port),
       key_(key),
       tell_(std::move(tell)),
@@ -25,6 +40,21 @@ void LinkToLeader::ask_whether_ours(std::function<void(bool)> answer) {
              return is_own(address);
            }));
   });
+}
+
+void LinkToLeader::ask_whether_elsewhere(std::function<void(const std::string&)> answer) {
+  resolver_.resolve_aside(host_, [this, answer = std::move(answer)](const auto& addresses) {
+    if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
+      answer(
+          host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
+          ": no address of this host, which is node 0 and listens; the other nodes find it only if "
+          "that leads here, as the address of a Service does");
+    }
+  });
+}
+
+void LinkToLeader::forget() {
+  resolver_.cancel();
 }
 
 void LinkToLeader::connect() {

@@ -26,6 +26,10 @@ class LinkToLeader {
 
   /// Whether the leader's address is one of this machine. Calls back once, later.
   void ask_whether_ours(std::function<void(bool)> answer);
+  /// For a leader by its rank: calls back with a sentence if that address is not one of this machine. A name
+  /// is looked up aside: where that is not possible, or until `forget`, nobody hears of it.
+  void ask_whether_elsewhere(std::function<void(const std::string&)> answer);
+  void forget();
   void connect();
 
   /// Without a link nothing is sent.
@@ -37,6 +41,7 @@ class LinkToLeader {
   void on_connected(boost::asio::ip::tcp::socket socket);
 
   std::string host_;
+  std::string host_from_;  ///< who says so
   std::uint16_t port_;
   const GangKey* key_;
   std::function<void(ParticipantEvent)> tell_;

@@ -2,6 +2,8 @@
 // platform says is in tests/golden; wrong numbers are in bad_values_test.cpp.
 #include "cluster/snapshots.hpp"
 
+#include <muster/base/text.hpp>
+
 #include <tuple>
 
 namespace muster {
@@ -357,6 +359,39 @@ TEST(DescribeCluster, RefusesLocalhostForAnotherNodesLeader) {
       described(node_with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "localhost"}})),
       "78: MASTER_ADDR is 'localhost' but RANK is '1': only the leader can reach itself by "
       "that name");
+}
+
+/// What is said about the leader's address, which the platform gives, on a node of two.
+std::string said_of(const std::string& address, const std::string& rank) {
+  const auto cluster = describe_cluster(
+      node_with({{"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}}), Settings());
+  return !cluster ? cluster.error().message : join(cluster->remarks, "\n");
+}
+
+TEST(DescribeCluster, SaysThatALoopbackAddressIsForOneMachine) {
+  for (const std::string address : {"127.0.0.1", "127.1.2.3", "::1"}) {
+    EXPECT_EQ(said_of(address, "1"),
+              "MASTER_ADDR is '" + address +
+                  "' in a job of 2 nodes: a machine reaches only itself there, so all of them must "
+                  "be on this one");
+    EXPECT_EQ(said_of(address, "0"), "") << "the leader may be told so";
+  }
+  EXPECT_EQ(said_of("127.example.org", "1"), "");
+  EXPECT_EQ(said_of("10.0.0.1", "1"), "");
+}
+
+TEST(DescribeCluster, RefusesAnAddressThatIsNobodys) {
+  for (const std::string address : {"0.0.0.0", "::"}) {
+    EXPECT_EQ(said_of(address, "1"),
+              "MASTER_ADDR is '" + address +
+                  "', expected an address at which the other nodes reach the leader");
+    EXPECT_EQ(said_of(address, "0"), "");
+  }
+  for (const std::string name : {"localhost.localdomain", "ip6-localhost", "a.localhost"}) {
+    EXPECT_EQ(said_of(name, "1"),
+              "MASTER_ADDR is '" + name +
+                  "' but RANK is '1': only the leader can reach itself by that name");
+  }
 }
 
 TEST(DescribeCluster, TakesLocalhostFromAUserWhoTestsOnOneMachine) {

@@ -100,7 +100,7 @@ TEST(Admission, RefusesWhoComesAfterTheEnd) {
 
 TEST(Admission, RefusesTheLeadersOwnRank) {
   LeaderStory story(job_of(3));
-  EXPECT_EQ(story.arrive(9, 0), "9: refused: node rank 0 is the leader's own | drop 9");
+  EXPECT_EQ(story.arrive(9, 0), "9: refused: node rank 0 is taken by host-a, the leader | drop 9");
 }
 
 TEST(Admission, GoesOnAfterEveryRefusal) {
