@@ -28,6 +28,7 @@ OTHER_TEXTS = {
     "goodbye of the gang": "a reason to stay, for which those who are waited for are named",
     "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",
     "a free port, at start": "a source",
+    ", by the host name": "a source",
     "the gang, at start": "a source",
     "assumed equal to ours": "a source",
     "default of torchrun": "a source",
