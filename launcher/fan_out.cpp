@@ -26,6 +26,8 @@ constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 /// What only the front goes by.
 constexpr auto kOfFront = std::to_array<const char*>({"hosts",
                                                       "hostfile",
+                                                      kIncludedHosts,
+                                                      kExcludedHosts,
                                                       "remote-shell",
                                                       "forward-env",
                                                       "nnodes",
@@ -35,7 +37,7 @@ constexpr auto kOfFront = std::to_array<const char*>({"hosts",
                                                       "json"});
 
 /// What says who a node is, where the list of hosts does.
-constexpr auto kSaidByList = std::to_array<const char*>({"node-rank", "total-workers", "platform"});
+constexpr auto kSaidByList = std::to_array<const char*>({"node-rank", "total-workers"});
 
 std::string random_text(int words) {
   std::random_device device;
@@ -95,12 +97,35 @@ Result<> check_slots(const std::vector<GivenHost>& hosts, const Settings& settin
   return {};
 }
 
+bool is_in_path(const std::string& program, const Snapshot& snapshot) {
+  const std::vector<std::string> folders = split(snapshot.variable("PATH").value_or(""), ':');
+  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+    return ::access((folder + "/" + program).c_str(), X_OK) == 0;
+  });
+}
+
 Result<RemoteShell> choose_shell(const Settings& settings, const Snapshot& snapshot) {
   const auto given = settings.find("remote-shell");
   if (given) {
     return read_remote_shell(*given);
   }
-  return snapshot.has("SLURM_JOB_ID") ? slurms_srun() : plain_ssh();
+  return snapshot.has("SLURM_JOB_ID") && is_in_path("srun", snapshot) ? slurms_srun() : plain_ssh();
+}
+
+/// Where each node has its muster already, each of them would start the whole job again.
+Result<> check_starter(const Settings& settings, const Snapshot& snapshot) {
+  const Sourced<std::string> list = list_of(settings);
+  const auto platform = settings.find("platform");
+  if (platform && platform->value != "flags") {
+    return contradict(*platform, list);
+  }
+  const auto starter = platform ? std::nullopt : find_starter(snapshot);
+  return starter ? Error{blame(list.source),
+                         list.source.name + " is '" + list.value + "' but " + starter->sign +
+                             " says that this is " + starter->platform +
+                             ", which starts muster on each node; leave the list of hosts out, or "
+                             "if it is right, add --platform flags"}
+                 : Result<>();
 }
 
 /// The user's token, or a new one: the links of a job that a front starts are always secret.
@@ -198,6 +223,9 @@ Result<FanOut> plan_fan_out(const CommandLine& line,
       return contradict(*setting, list_of(settings));
     }
   }
+  if (auto checked = check_starter(settings, snapshot); !checked) {
+    return checked.error();
+  }
   auto hosts = read_given_hosts(settings);
   if (!hosts) {
     return hosts.error();
@@ -216,7 +244,11 @@ Result<FanOut> plan_fan_out(const CommandLine& line,
   if (!order) {
     return order.error();
   }
-  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path()), std::move(*order)};
+  return FanOut{std::move(*hosts),
+                std::move(*shell),
+                agent_command(own_path()),
+                snapshot.host_name,
+                std::move(*order)};
 }
 
 Result<int> start_fan_out(const FanOut& fan_out,

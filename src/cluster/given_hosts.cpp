@@ -1,4 +1,6 @@
 // Lists of hosts as users write them. What stands behind "user@" is read as in the lists of platforms.
+#include "choose_platform.hpp"
+#include "host_choice.hpp"
 #include "host_lists.hpp"
 
 #include <muster/base/text.hpp>
@@ -153,8 +155,24 @@ Result<GivenHosts> read_given_hosts(const Settings& settings) {
     return GivenHosts{};
   }
   const auto text = read_file(*file);
-  return text ? read_hosts_of_file({*text, {file->source.kind, "'" + file->value + "'"}})
-              : text.error();
+  if (!text) {
+    return text.error();
+  }
+  auto listed = read_hosts_of_file({*text, {file->source.kind, "'" + file->value + "'"}});
+  return listed ? choose_hosts(std::move(*listed), settings) : listed;
+}
+
+/// A scheduler that starts one process, from which the other hosts have to be reached, gives that no rank.
+std::optional<Starter> find_starter(const Snapshot& snapshot) {
+  const auto choice = choose_platform(snapshot, {}, {});
+  if (!choice || choice->platform == nullptr) {
+    return std::nullopt;
+  }
+  const Platform& platform = *choice->platform;
+  const auto findings = platform.read(snapshot);
+  const bool has_others = findings && findings->nodes && findings->nodes->value > 1;
+  const bool is_one_of_them = has_others && (findings->node_rank || platform.may_lack_rank);
+  return is_one_of_them ? std::optional(Starter{platform.name, choice->source.name}) : std::nullopt;
 }
 
 }  // namespace muster

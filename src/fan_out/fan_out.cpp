@@ -7,9 +7,23 @@
 namespace muster {
 namespace {
 
+/// The user's own remote shell is always asked.
+bool is_here(const FanOut& fan_out, const GivenHost& host) {
+  const bool is_own_name = host.login == fan_out.own_host || host.login == "localhost";
+  return is_own_name && fan_out.shell.source.kind == SourceKind::Default;
+}
+
+/// On other hosts "localhost" would lead to themselves.
 std::string leader_of(const FanOut& fan_out) {
+  const GivenHost& first = fan_out.hosts.value.front();
   const auto given = fan_out.order.line.settings.find("master-addr");
-  return given ? given->value : fan_out.hosts.value.front().host;
+  return given ? given->value : first.host == "localhost" ? fan_out.own_host : first.host;
+}
+
+/// What the list says of a host, unless the user counts the workers himself.
+bool are_slots_of_list(const Order& order, const GivenHost& host) {
+  const auto given = order.line.settings.find("nproc-per-node");
+  return host.slots && (!given || given->value == "auto");
 }
 
 WorkerPlan plan_shell(const FanOut& fan_out, std::size_t node) {
@@ -20,7 +34,8 @@ WorkerPlan plan_shell(const FanOut& fan_out, std::size_t node) {
   shell.local_rank = LocalRank{static_cast<int>(node)};
   shell.role_rank = static_cast<int>(node);
   shell.label = host.host;
-  shell.argv = command_line_of(fan_out.shell, host.login, fan_out.command);
+  shell.argv = is_here(fan_out, host) ? std::vector<std::string>{"/bin/sh", "-c", fan_out.command}
+                                      : command_line_of(fan_out.shell, host.login, fan_out.command);
   shell.working_directory = fan_out.order.working_directory;
   return shell;
 }
@@ -39,10 +54,18 @@ Order order_of(const FanOut& fan_out, std::size_t node) {
   set("nnodes", std::to_string(hosts.size()));
   set("node-rank", std::to_string(node));
   if (!order.line.settings.has("master-addr") && hosts.size() > 1) {
-    set("master-addr", hosts.front().host);
+    set("master-addr", leader_of(fan_out));
   }
-  if (hosts[node].slots && !order.line.settings.has("nproc-per-node")) {
+  if (are_slots_of_list(order, hosts[node])) {
     set("nproc-per-node", std::to_string(*hosts[node].slots));
+  }
+  if (!hosts[node].devices.empty()) {
+    std::string devices;
+    for (const int device : hosts[node].devices) {
+      devices += (devices.empty() ? "" : ",") + std::to_string(device);
+    }
+    order.line.settings.set("devices",
+                            {devices, part_of(fan_out.hosts.source, ", devices of " + order.host)});
   }
   return order;
 }

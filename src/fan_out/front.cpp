@@ -1,4 +1,5 @@
 // The front's decisions. Pure.
+#include <muster/base/result.hpp>
 #include <muster/fan_out/front.hpp>
 
 #include <algorithm>
@@ -8,9 +9,9 @@
 namespace muster {
 namespace {
 
-/// How a job ends whose agent could not begin: by the code of muster or of the shell there; any other one
+/// The end of a job whose agent could not begin, by the code of muster or of the shell there; any other code
 /// is the remote shell's own.
-EndKind kind_of(const ExitStatus& status) {
+JobEnd end_without(const ExitStatus& status, std::string reason) {
   constexpr std::array kOwn{EndKind::SystemRefused,
                             EndKind::NodeRefused,
                             EndKind::BadInput,
@@ -18,10 +19,15 @@ EndKind kind_of(const ExitStatus& status) {
                             EndKind::NotFound};
   for (const EndKind kind : kOwn) {
     if (status.code() == exit_code_of(kind)) {
-      return kind;
+      return make_end(kind, std::move(reason));
     }
   }
-  return EndKind::Incomplete;
+  constexpr int kBadUsage = static_cast<int>(ErrorKind::BadUsage);
+  const bool is_option_wrong = status.code() == kBadUsage;  // as is seen where the devices are
+  JobEnd end =
+      make_end(is_option_wrong ? EndKind::NodeRefused : EndKind::Incomplete, std::move(reason));
+  end.exit_code = is_option_wrong ? kBadUsage : end.exit_code;
+  return end;
 }
 
 }  // namespace
@@ -63,9 +69,8 @@ FrontActions Front::on_ended(std::size_t node,
     return after_an_end({});
   }
   const std::string words = last_words.empty() ? status.describe() : last_words;
-  return ended.has_come
-             ? fail(make_end(EndKind::Lost, name_of(node) + " was lost: " + words))
-             : fail(make_end(kind_of(status), name_of(node) + " did not come: " + words));
+  return ended.has_come ? fail(make_end(EndKind::Lost, name_of(node) + " was lost: " + words))
+                        : fail(end_without(status, name_of(node) + " did not come: " + words));
 }
 
 FrontActions Front::on_not_started(std::size_t node, const std::string& why) {

@@ -44,9 +44,9 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
     {"deepspeed",
      "deepspeed",
      "script.py [arguments...]",
-     "Started on each node, by a scheduler or by hand: no ssh, no pdsh, no hostfile. The first "
-     "failure "
-     "is named, and its exit code is the job's.",
+     "Hosts of a hostfile are reached without pdsh, by ssh alone. The first failure is named, its "
+     "exit "
+     "code is the job's, and nothing is left behind on any host.",
      nullptr,
      deepspeed_options,
      translate_deepspeed},

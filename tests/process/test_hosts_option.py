@@ -26,6 +26,8 @@ case $1 in
   refusing) echo "ssh: connect to host refusing port 22: Connection refused" >&2; exit 255 ;;
   noisy) echo "welcome to noisy"; echo "mind the gap" >&2 ;;
   bare) PATH=/nowhere; export PATH; exec /bin/sh -c "exec muster --agent-of-front" ;;
+  away) exec unshare --mount sh -c 'mount -t tmpfs none "$0"; exec sh -c "$1"' "${PWD%/*}" "$2" ;;
+  *sh) exec ${1#in-} -c "$2" ;;
   slow) exec sleep 100 ;;
 esac
 exec /bin/sh -c "$2"
@@ -160,6 +162,61 @@ def test_what_a_login_says_has_its_host_in_front(front):
     assert "[noisy] welcome to noisy" in job.out.lines
     assert "[noisy] mind the gap" in job.err.lines
     assert "[1:1] mine" in job.out.lines
+
+
+def test_a_host_without_the_folder_is_named(front, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    job = front("a:1,away:1", "--", "sleep", 100, cwd=tmp_path)
+
+    assert job.end(10) == 78
+    assert f"cannot run the job in '{tmp_path}' on 'away'" in job.said_about(
+        "node 1 (away) did not come", "ending the other"
+    )
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "tcsh", "fish"])
+def test_the_login_shell_may_be_any(front, tmp_path, shell):
+    job = front(f"in-{shell}:1", *python(TELL, *TORTURE))
+
+    assert job.end() == 0, job.words()
+    assert told_by(tmp_path, 0)["argv"] == TORTURE
+
+
+def test_the_own_host_needs_no_remote_shell(muster, tmp_path):
+    job = muster.run("--hosts=localhost:2", *python(TELL), env={"PATH": "/usr/bin:/bin"})
+
+    assert job.code == 0, job.words()
+    assert told_by(tmp_path, 1)["environment"]["WORLD_SIZE"] == "2"
+
+
+def test_where_a_platform_starts_each_node_it_is_refused(front):
+    bare = {"WORLD_SIZE": 2, "RANK": 0, "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": 29500}
+
+    refused = front("a:1,b:1", "--", "true", env=bare)
+    insisted = front("a:1,b:1", "--platform=flags", "--", "true", env=bare)
+
+    assert refused.end() == 64
+    assert "which starts muster on each node" in refused.err.text
+    assert insisted.end() == 0, insisted.words()
+
+
+def test_a_hostfile_of_deepspeed_starts_its_hosts(muster, front, tmp_path, port):
+    (tmp_path / "hosts").write_text("a slots=2\nb slots=4\nc slots=2\n")
+    (tmp_path / "train.py").write_text(TELL)
+    (tmp_path / "remote-shell").chmod(0o755)
+
+    job = muster.run(
+        *["deepspeed", "--hostfile=hosts", "--include=a@b", "--master_addr=127.0.0.1"],
+        *[f"--master_port={port}", "train.py", *TORTURE],
+        env={"MUSTER_REMOTE_SHELL": tmp_path / "remote-shell"},
+    )
+
+    assert job.code == 0, job.words()
+    told = [told_by(tmp_path, rank) for rank in range(6)]
+    assert [one["environment"]["WORLD_SIZE"] for one in told] == ["6"] * 6
+    assert [one["environment"]["CROSS_RANK"] for one in told] == ["0", "0", "1", "1", "1", "1"]
+    assert told[3]["argv"] == [*TORTURE, "--local_rank=1"]
 
 
 def test_a_host_that_has_not_answered_does_not_keep_a_stop(front):

@@ -3,6 +3,7 @@
 // The hosts that a user lists for muster to start agents on.
 
 #include <muster/base/result.hpp>
+#include <muster/environment/snapshot.hpp>
 #include <muster/options/settings.hpp>
 
 #include <optional>
@@ -12,14 +13,28 @@
 namespace muster {
 
 struct GivenHost {
-  std::string login;         ///< for the remote shell: "user@host", or the host
-  std::string host;          ///< its name or address, without brackets
-  std::optional<int> slots;  ///< empty: the list does not say
+  std::string login;           ///< for the remote shell: "user@host", or the host
+  std::string host;            ///< its name or address, without brackets
+  std::optional<int> slots;    ///< empty: the list does not say
+  std::vector<int> devices{};  ///< only these are used; empty: all
 };
 
 /// From --hosts or --hostfile, in the order of the list; empty where neither is given. Reads the file.
 /// Fails for a list that is none, naming the line, and for a host that is listed twice.
 [[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_given_hosts(const Settings& settings);
+
+/// The settings by which DeepSpeed's launcher chooses among the hosts of its hostfile.
+inline constexpr const char* kIncludedHosts = "include-hosts";
+inline constexpr const char* kExcludedHosts = "exclude-hosts";
+
+/// A platform that starts muster on each node of a job by itself.
+struct Starter {
+  std::string platform;
+  std::string sign;  ///< the variable that gives it away
+};
+
+/// Empty: nobody does.
+[[nodiscard]] std::optional<Starter> find_starter(const Snapshot& snapshot);
 
 /// The text of --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".
 [[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_option(

@@ -16,8 +16,9 @@ namespace muster {
 struct FanOut {
   Sourced<std::vector<GivenHost>> hosts;  ///< by node rank
   RemoteShell shell;
-  std::string command;  ///< for the remote shell: starts an agent there
-  Order order;          ///< but for what is a node's own
+  std::string command;   ///< for the remote shell: starts an agent there
+  std::string own_host;  ///< where the front runs: ssh is not needed there
+  Order order;           ///< but for what is a node's own
 };
 
 /// The order of one node: who it is, and how many workers it has.

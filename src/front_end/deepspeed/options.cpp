@@ -7,7 +7,8 @@
 namespace muster {
 namespace {
 
-constexpr const char* kNoSsh = "nobody logs in anywhere: each node starts muster itself";
+constexpr const char* kOwnWay =
+    "muster goes to other hosts by itself, through ssh or --remote-shell";
 
 constexpr const char* kElastic =
     "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not "
@@ -17,10 +18,17 @@ constexpr auto kTable = std::to_array<FrontOption>({
     {"hostfile",
      'H',
      "FILE",
-     Fate::Ignored,
-     "each node starts muster itself; the platform or --num_nodes and --master_addr describe them"},
-    {"include", 'i', "NODES", Fate::Refused, "--devices on each node says which devices are used"},
-    {"exclude", 'e', "NODES", Fate::Refused, "--devices on each node says which devices are used"},
+     Fate::Better,
+     "Its hosts are started, through ssh; with --no_ssh, and where the platform starts each node, "
+     "it "
+     "is ignored. There is no default file."},
+    {"include",
+     'i',
+     "NODES",
+     Fate::Same,
+     "Hosts of the hostfile and their devices; without one, localhost:0,1 are devices of this "
+     "node."},
+    {"exclude", 'e', "NODES", Fate::Same, "The same, of a hostfile only."},
     {"num_nodes",
      '\0',
      "N",
@@ -40,8 +48,8 @@ constexpr auto kTable = std::to_array<FrontOption>({
     {"master_port", '\0', "PORT", Fate::Same, "Where the nodes meet.", "master-port"},
     {"master_addr", '\0', "HOST", Fate::Same, "Where the nodes meet.", "master-addr"},
     {"node_rank", '\0', "R", Fate::Better, "-1 or not given: by the platform, else by arrival."},
-    {"launcher", '\0', "NAME", Fate::Ignored, kNoSsh},
-    {"launcher_args", '\0', "TEXT", Fate::Ignored, kNoSsh},
+    {"launcher", '\0', "NAME", Fate::Ignored, kOwnWay},
+    {"launcher_args", '\0', "TEXT", Fate::Ignored, kOwnWay},
     {"module", '\0', nullptr, Fate::Same, "The script is the name of a Python module."},
     {"no_python", '\0', nullptr, Fate::Same, "The script is executed itself.", "no-python"},
     {"no_local_rank",
@@ -50,8 +58,8 @@ constexpr auto kTable = std::to_array<FrontOption>({
      Fate::Same,
      "No --local_rank is given to the script. Without it, it stands behind the script's own "
      "arguments."},
-    {"no_ssh", '\0', nullptr, Fate::Same, "That is how muster works."},
-    {"no_ssh_check", '\0', nullptr, Fate::Ignored, kNoSsh},
+    {"no_ssh", '\0', nullptr, Fate::Same, "Each node is started by itself."},
+    {"no_ssh_check", '\0', nullptr, Fate::Ignored, "who cannot be reached is named at once"},
     {"force_multi", '\0', nullptr, Fate::Ignored, "one node is a gang of one"},
     {"save_pid",
      '\0',
@@ -74,8 +82,8 @@ constexpr auto kTable = std::to_array<FrontOption>({
      true},
     {"bind_cores_to_rank", '\0', nullptr, Fate::Ignored, "--bind-core binds workers to cores here"},
     {"bind_core_list", '\0', "CORES", Fate::Ignored, "--bind-core binds workers to cores here"},
-    {"ssh_port", '\0', "PORT", Fate::Ignored, kNoSsh},
-    {"venv_script", '\0', "FILE", Fate::Ignored, kNoSsh},
+    {"ssh_port", '\0', "PORT", Fate::Same, "As --remote-shell 'ssh -p PORT'."},
+    {"venv_script", '\0', "FILE", Fate::Ignored, "PATH and VIRTUAL_ENV go along to other hosts"},
     {"log_level", '\0', "LEVEL", Fate::Ignored, "--verbose says more"},
     {"quiet", 'q', nullptr, Fate::Ignored, "muster says little as it is"},
 });

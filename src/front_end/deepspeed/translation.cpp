@@ -1,4 +1,5 @@
 // What the options of DeepSpeed's launcher mean together.
+#include <muster/cluster/given_hosts.hpp>
 #include <muster/front_end/front_end.hpp>
 
 namespace muster {
@@ -9,6 +10,52 @@ void drop_unset(Translation& t, const char* name, const char* setting) {
   if (const auto value = t.find(name); value && value->value == "-1") {
     t.settings.erase(setting);
   }
+}
+
+/// The hostfile, where it is for us to start its hosts.
+void translate_hostfile(Translation& t, const Sourced<std::string>& file) {
+  if (t.is_on("no-ssh")) {
+    t.ignore("hostfile", "hostfile", "with --no_ssh each node is started by itself");
+  } else if (const auto starter = find_starter(t.snapshot)) {
+    t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
+  } else {
+    t.set("hostfile", file);
+  }
+}
+
+/// Which hosts and devices are used.
+Result<> translate_choice(Translation& t) {
+  const auto included = t.find("include");
+  const auto excluded = t.find("exclude");
+  if (t.settings.contains("hostfile")) {
+    if (included) {
+      t.set(kIncludedHosts, *included);
+    }
+    if (excluded) {
+      t.set(kExcludedHosts, *excluded);
+    }
+    return {};
+  }
+  constexpr std::string_view kHere = "localhost:";
+  const auto& given = excluded ? excluded : included;
+  if (given && (excluded || !given->value.starts_with(kHere))) {
+    return wrong_value(*given,
+                       "devices of this node such as --include localhost:0,1, or a --hostfile");
+  }
+  if (included) {
+    t.set("devices", {included->value.substr(kHere.size()), included->source});
+  }
+  return {};
+}
+
+Result<> translate_hosts(Translation& t) {
+  if (const auto file = t.find("hostfile")) {
+    translate_hostfile(t, *file);
+  }
+  if (const auto port = t.find("ssh-port"); port && !t.line.settings.has("remote-shell")) {
+    t.set("remote-shell", {"ssh -p " + port->value, port->source});
+  }
+  return translate_choice(t);
 }
 
 Result<> translate_script(Translation& t) {
@@ -44,6 +91,9 @@ Result<> translate_deepspeed(Translation& t) {
   }
   if (const auto folder = t.find("enable-each-rank-log"); folder && folder->value == "None") {
     t.settings.erase("log-dir");
+  }
+  if (auto translated = translate_hosts(t); !translated) {
+    return translated;
   }
   return translate_script(t);
 }

@@ -62,7 +62,7 @@ TEST(Front, NamesANodeThatDoesNotCome) {
 }
 
 TEST(Front, TakesTheCodeOfAnAgentThatCouldNotBegin) {
-  for (const int code : {65, 71, 78, 126, 127}) {
+  for (const int code : {64, 65, 71, 78, 126, 127}) {
     Front front({"a"});
     EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(code), "")),
               "end shells:0 grace finish");
