@@ -95,6 +95,7 @@ Variables variables_of(const ManifestRequest& request) {
     variables.emplace_back("MASTER_ADDR", request.name + "-0." + request.name);
   }
   if (request.kind == "jobset") {
+    variables.emplace_back("JOBSET_PODS_PER_JOB", "1");
     variables.emplace_back("MASTER_ADDR", request.name + "-node-0-0." + request.name);
   }
   if (request.port &&

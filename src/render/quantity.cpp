@@ -97,31 +97,29 @@ std::int64_t in_thousandths(Scaled number, const Suffix& suffix) {
                                                   : static_cast<std::int64_t>(number.digits);
 }
 
-/// Takes the digits and the point from the front of the text. Nothing: there is no digit.
-std::optional<Scaled> take_number(std::string_view& text) {
-  const bool has_sign = text.starts_with('+');
-  const std::size_t end =
-      std::min(text.find_first_not_of("0123456789.", has_sign ? 1 : 0), text.size());
-  const std::string_view digits = text.substr(has_sign ? 1 : 0, end - (has_sign ? 1 : 0));
-  text.remove_prefix(end);
-  Scaled number;
-  bool is_behind_point = false;
+/// What does not fit any more is too much, or too little to matter.
+void append(Scaled& number, std::string_view digits, bool are_decimals) {
   for (const char c : digits) {
-    if (c == '.' && is_behind_point) {
-      return std::nullopt;
-    }
-    if (c == '.') {
-      is_behind_point = true;
-    } else if (number.multiply(10)) {
-      number.digits += static_cast<unsigned>(c - '0');
-      number.decimals += is_behind_point ? 1 : 0;
-    } else {
-      number.decimals -=
-          is_behind_point ? 0 : 1;  // what does not fit is too much, or too little to matter
-    }
+    const bool fits = number.multiply(10);
+    number.digits += fits ? static_cast<unsigned>(c - '0') : 0U;
+    number.decimals += (fits && are_decimals ? 1 : 0) - (!fits && !are_decimals ? 1 : 0);
   }
-  return digits.find_first_not_of('.') == std::string_view::npos ? std::nullopt
-                                                                 : std::optional(number);
+}
+
+/// Takes digits, with at most one point among them, from the front of the text.
+std::optional<Scaled> take_number(std::string_view& text) {
+  text.remove_prefix(text.starts_with('+') ? 1 : 0);
+  const std::string_view all = text.substr(0, text.find_first_not_of("0123456789."));
+  text.remove_prefix(all.size());
+  const std::size_t point = std::min(all.find('.'), all.size());
+  const std::string_view decimals = all.substr(std::min(point + 1, all.size()));
+  if (decimals.find('.') != std::string_view::npos || point + decimals.size() == 0) {
+    return std::nullopt;
+  }
+  Scaled number;
+  append(number, all.substr(0, point), false);
+  append(number, decimals, true);
+  return number;
 }
 
 }  // namespace
