@@ -20,10 +20,12 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
   if (!topology) {
     return topology.error();
   }
-  auto binding = decide_binding(binding_request(*options, input.mode.mode.name),
-                                *topology,
-                                input.snapshot,
-                                input.cluster.node.slots);
+  const Cluster& cluster = input.cluster;
+  auto binding =
+      decide_binding(binding_request(*options, input.mode.mode.name),
+                     *topology,
+                     input.snapshot,
+                     cluster.share ? cluster.share->local_size.value : cluster.node.slots);
   if (!binding) {
     return binding.error();
   }

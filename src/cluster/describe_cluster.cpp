@@ -7,6 +7,7 @@
 #include "ports.hpp"
 #include "restarts.hpp"
 #include "roles.hpp"
+#include "share.hpp"
 #include "slots.hpp"
 
 #include <muster/base/text.hpp>
@@ -83,6 +84,9 @@ Result<> complete(Findings& findings,
   if (is_single &&
       (!findings.master_address || (is_own_port && !is_given(findings.master_address->source)))) {
     findings.master_address = {"127.0.0.1", {}};
+  }
+  if (!findings.master_address && findings.no_leader) {
+    return *findings.no_leader;
   }
   if (!findings.master_address) {
     return missing(nodes_as_written(findings), "where the leader is", names.master_address);
@@ -204,6 +208,9 @@ Result<Findings> gather(const Choice& choice,
   if (findings.torn_nodes) {
     return *findings.torn_nodes;
   }
+  if (auto applied = apply_share(findings, request); !applied) {
+    return applied.error();
+  }
   apply_request(findings, request);
   if (auto checked = check_against_tasks(findings, roles); !checked) {
     return checked.error();
@@ -274,6 +281,7 @@ Result<Cluster> join(const Choice& choice,
   if (auto added = add_slots(*cluster, findings, slots); !added) {
     return added.error();
   }
+  add_share(*cluster, findings);
   if (auto checked = check_ports(*ports, roles); !checked) {
     return checked.error();
   }

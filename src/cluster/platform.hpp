@@ -17,15 +17,6 @@
 
 namespace muster {
 
-/// What the platform says of the one task that it started this process as, where it starts one process for
-/// each worker: `srun` with a task a GPU, `mpirun -np 16`. Then a "node" of the job is such a task.
-struct HostShare {
-  Sourced<int> local_rank;  ///< among the tasks on this host
-  Sourced<int> local_size;  ///< their number, 1 at least
-  std::optional<int> host_rank;
-  std::optional<int> hosts;
-};
-
 /// What one platform says. Each field is empty where it says nothing.
 struct Findings {
   std::optional<Sourced<int>> nodes;  ///< the most that take part
@@ -34,7 +25,9 @@ struct Findings {
   /// Why `nodes` and `hosts` cannot be believed; no error where lists of all tasks replace them.
   std::optional<Error> torn_nodes;
   std::optional<Error> no_nodes;  ///< why they are not known, though something counts them
-  std::optional<Error> no_rank;   ///< why it is not known, where the platform should have said it
+  /// Why it is not known where the leader is, though the platform has one, and what to do about it.
+  std::optional<Error> no_leader;
+  std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
   std::string mode_of_workers;                ///< the mode in which the platform counts them
@@ -96,6 +89,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kTfjob)                 \
   PLATFORM(kLeaderWorkerSet)       \
   PLATFORM(kJobset)                \
+  PLATFORM(kMpirun)                \
   PLATFORM(kBare)                  \
   PLATFORM(kIndexedJob)
 

@@ -2,6 +2,7 @@
 // and the one where the agents meet, which is the rendezvous unless the workers have that.
 #include "ports.hpp"
 
+#include <cstdint>
 #include <limits>
 
 namespace muster {
@@ -45,6 +46,16 @@ std::optional<std::uint16_t> number_of(const Port& port) {
 }
 
 }  // namespace
+
+int port_of_job(std::string_view id) {
+  constexpr std::uint32_t kFirst = 61'440;
+  constexpr std::uint32_t kCount = 4'096;
+  std::uint32_t hash = 2'166'136'261;  // FNV-1a: the same in every build
+  for (const char c : id) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
+  }
+  return static_cast<int>(kFirst + hash % kCount);
+}
 
 Result<Ports> choose_ports(const Findings& findings,
                            const ClusterRequest& request,

@@ -6,6 +6,8 @@
 
 #include <muster/cluster/cluster.hpp>
 
+#include <string_view>
+
 namespace muster {
 
 using Port = std::optional<Sourced<int>>;
@@ -16,6 +18,10 @@ struct Ports {
   Port agents;                      ///< empty: one node meets nobody
   bool is_worker_port_told = true;  ///< it is not merely the rendezvous again
 };
+
+/// A port that all nodes of a job choose alike, by what they share and no other job has: one of the 4,096
+/// highest, from which Linux takes none for outgoing links.
+[[nodiscard]] int port_of_job(std::string_view id);
 
 /// Decides them from what was found, what the user says and what the mode wants. Fails when workers
 /// and agents would share one.

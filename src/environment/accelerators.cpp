@@ -163,6 +163,11 @@ Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snaps
   return slots;
 }
 
+int count_visible_devices(const Snapshot& snapshot) {
+  const Sourced<int> counted = count_auto({"auto", {}}, snapshot);
+  return counted.source.kind == SourceKind::Default ? 0 : counted.value;
+}
+
 DeviceMask find_device_mask(const Snapshot& snapshot) {
   if (count_of(nvidia(), snapshot).value > 0) {
     return mask_by(snapshot, "CUDA_VISIBLE_DEVICES");

@@ -23,12 +23,12 @@ struct CpuHierarchy {
   std::string group;  ///< our group, as /proc/self/cgroup names it
 };
 
-int cores_by_affinity() {
+int cores_by_affinity(pid_t process) {
   // The kernel's mask may be larger than cpu_set_t: grow until it fits.
   for (int cores = 1024; cores <= 1024 * 64; cores *= 2) {
     cpu_set_t* const set = CPU_ALLOC(static_cast<std::size_t>(cores));
     const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(cores));
-    const bool is_read = sched_getaffinity(0, size, set) == 0;
+    const bool is_read = sched_getaffinity(process, size, set) == 0;
     const int count = is_read ? CPU_COUNT_S(size, set) : 0;
     CPU_FREE(set);
     if (is_read) {
@@ -147,7 +147,8 @@ void lower_by_quotas(AllowedCores& cores, const CpuHierarchy& hierarchy) {
     const double quota = quota_of(hierarchy, folder);
     const int allowed = std::max(1, static_cast<int>(std::ceil(quota)));
     if (quota > 0 && allowed < cores.count) {
-      cores = {.count = allowed, .source = folder + file};
+      cores.count = allowed;
+      cores.source = folder + file;
     }
   }
 }
@@ -155,13 +156,17 @@ void lower_by_quotas(AllowedCores& cores, const CpuHierarchy& hierarchy) {
 }  // namespace
 
 AllowedCores count_allowed_cores() {
-  AllowedCores cores{.count = cores_by_affinity(), .source = "affinity"};
+  AllowedCores cores{.count = cores_by_affinity(0), .source = "affinity", .of_parent = 0};
+  AllowedCores of_parent{
+      .count = cores_by_affinity(::getppid()), .source = "affinity", .of_parent = 0};
   std::vector<CpuHierarchy> hierarchies;
   read_groups(hierarchies);
   read_mounts(hierarchies);
   for (const CpuHierarchy& hierarchy : hierarchies) {
     lower_by_quotas(cores, hierarchy);
+    lower_by_quotas(of_parent, hierarchy);
   }
+  cores.of_parent = of_parent.count;
   return cores;
 }
 

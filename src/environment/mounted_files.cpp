@@ -5,7 +5,9 @@
 #include <muster/environment/snapshot.hpp>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace muster {
 namespace {
@@ -33,6 +35,10 @@ constexpr std::array<const char*, 3> kVariables = {{
     "HYDRA_HOST_FILE",
 }};
 
+/// Variables whose value is a descriptor. Its "text" is what it leads to, such as "socket:[4711]": the same
+/// in all processes that have inherited it from one.
+constexpr std::array<const char*, 1> kDescriptors = {"HYDI_CONTROL_FD"};  // of Hydra's proxy
+
 void read_file(std::map<std::string, std::string>& files, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
@@ -43,6 +49,15 @@ void read_file(std::map<std::string, std::string>& files, const std::string& pat
   }
   if (file.eof()) {  // else it is a folder, cannot be read, or never ends
     files.insert_or_assign(path, std::move(text));
+  }
+}
+
+void read_descriptor(std::map<std::string, std::string>& files, const std::string& number) {
+  const std::string path = "/proc/self/fd/" + number;
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  if (!error) {
+    files.insert_or_assign(path, target.string());
   }
 }
 
@@ -61,6 +76,11 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
     const std::string path = snapshot.variable(variable).value_or("");
     if (path.starts_with('/')) {
       read_file(files, path);
+    }
+  }
+  for (const char* const variable : kDescriptors) {
+    if (const auto number = snapshot.variable(variable)) {
+      read_descriptor(files, *number);
     }
   }
   return files;

@@ -145,7 +145,8 @@ Result<> check_filled_arguments(const JobRequest& job, const ModeTemplate& mode)
 Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
   const DeviceMask mask = find_device_mask(snapshot);
   const auto workers = static_cast<std::size_t>(cluster.node.slots);
-  if (!mask.is_inherited || mask.devices.size() >= workers) {
+  const bool sees_one_at_least = cluster.share && !mask.devices.empty();
+  if (sees_one_at_least || !mask.is_inherited || mask.devices.size() >= workers) {
     return {};
   }
   return wrong_value({*snapshot.variable(mask.variable), from_variable(mask.variable)},

@@ -1,6 +1,7 @@
 // Joins the cluster, the job and a template into the plan. Pure.
 #include "plan_role.hpp"
 #include "remarks.hpp"
+#include "share.hpp"
 
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
@@ -33,6 +34,17 @@ bool is_numeric(const std::string& address) {
   return is_version_6 || address.find_first_not_of("0123456789.") == std::string::npos;
 }
 
+/// Which of how many hosts this is. Where tasks are placed and nobody says it, each counts as a host.
+int host_rank(const Cluster& cluster, const Placement& placement) {
+  const bool is_known = cluster.share && cluster.share->host_rank && cluster.share->hosts;
+  return is_known ? *cluster.share->host_rank : placement.node_rank.value;
+}
+
+int hosts(const Cluster& cluster, const Placement& placement) {
+  const bool is_known = cluster.share && cluster.share->host_rank && cluster.share->hosts;
+  return is_known ? *cluster.share->hosts : placement.nodes;
+}
+
 /// What is the same for all workers of this node.
 Values common_values(const Cluster& cluster,
                      const Placement& placement,
@@ -59,6 +71,8 @@ Values common_values(const Cluster& cluster,
   }
   values["master_endpoint"] =
       join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
+  values["host_rank"] = std::to_string(host_rank(cluster, placement));
+  values["hosts"] = std::to_string(hosts(cluster, placement));
   for (const auto& [name, value] : chosen.parameters) {
     values[name] = value.value;
   }
@@ -68,7 +82,7 @@ Values common_values(const Cluster& cluster,
 void add_sizes(Values& values,
                const ModeTemplate& mode,
                const std::vector<RolePlace>& places,
-               int cores) {
+               const HostPart& part) {
   int world_size = 0;
   std::size_t local_world_size = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -78,8 +92,8 @@ void add_sizes(Values& values,
   }
   const int local = std::max(1, static_cast<int>(local_world_size));
   values["world_size"] = std::to_string(world_size);
-  values["local_world_size"] = std::to_string(local);
-  values["cores_per_worker"] = std::to_string(std::max(1, cores / local));
+  values["local_world_size"] = std::to_string(local * part.share.local_size.value);
+  values["cores_per_worker"] = std::to_string(std::max(1, part.cores / local));
 }
 
 /// Where the processes of each role listen. Until the nodes have met, a mark stands for it; a role
@@ -143,6 +157,7 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   plan.least_nodes = cluster.job.least_nodes;
   plan.node_rank = placement.node_rank;
   plan.has_node_rank = cluster.node.rank.has_value();
+  plan.share = cluster.share;
   plan.hosts = cluster.hosts;
   plan.slots = cluster.slots;
   plan.master_address = placement.master_address;
@@ -249,7 +264,8 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);
   const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
   Values values = common_values(cluster, placement, chosen, snapshot);
-  add_sizes(values, chosen.mode, places, snapshot.cores.count);
+  const HostPart part = find_host_part(input);
+  add_sizes(values, chosen.mode, places, part);
   add_endpoints(values, chosen.mode, endpoints, placement.is_decided);
   const std::vector<std::string> texts = all_texts(chosen.mode, job);
   plan.services = find_services(chosen.mode, texts);
@@ -259,7 +275,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const std::vector<std::string> own = own_variables(snapshot);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
-    RolePlan shared{role, chosen, job, snapshot, endpoints, placement.attempt};
+    RolePlan shared{role, chosen, job, snapshot, endpoints, part, placement.attempt};
     shared.is_decided = placement.is_decided;
     shared.keeps_task_config = cluster.has_task_config;
     shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
@@ -274,7 +290,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   }
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
   plan.files = plan_files(chosen.mode, values);
-  remark_start(plan, snapshot);
+  remark_start(plan, snapshot, part.cores_text);
   plan.remarks.insert(plan.remarks.end(), cluster.remarks.begin(), cluster.remarks.end());
   remark_binding(plan, job);
   return plan;

@@ -92,7 +92,7 @@ std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& va
   return argv;
 }
 
-/// How the process is bound that is number `place` of its role on this node.
+/// How the process is bound that is number `place` of its role on this host.
 std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) {
   if (!shared.job.binding) {
     return std::nullopt;
@@ -183,12 +183,13 @@ void show_devices(WorkerPlan& worker,
   worker.unset.insert(worker.unset.end(), unset.begin(), unset.end());
 }
 
-/// Shows the worker that is number `place` of its role on this node its own device alone, if that is asked
+/// Shows the worker that is number `place` of its role on this host its own device alone, if that is asked
 /// for and it has one, else those that were chosen.
 void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place) {
   if (shared.job.masks_devices && shared.role.count == RoleCount::PerDevice) {
     const DeviceMask mask = find_device_mask(shared.snapshot);
-    show_devices(worker, mask.variable, mask.device(place), mask.unset);
+    const auto device = static_cast<std::size_t>(shared.part.device(static_cast<int>(place)));
+    show_devices(worker, mask.variable, mask.device(device), mask.unset);
   }
   if (const auto& chosen = shared.job.devices) {
     show_devices(worker, chosen->variable, chosen->list, chosen->unset);
@@ -207,17 +208,20 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
   for (std::size_t i = 0; i < place.here.size(); ++i) {
     const int role_rank = place.here[i];
     const int global_rank = plan.world_size + role_rank;
-    const int local_rank = static_cast<int>(plan.workers.size());
+    const int local_rank = shared.part.local_rank(static_cast<int>(plan.workers.size()));
+    const auto place_on_host =
+        static_cast<std::size_t>(shared.part.local_rank(static_cast<int>(i)));
     values["role_rank"] = std::to_string(role_rank);
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
-    values["visible_local_rank"] = shared.job.masks_devices ? "0" : values["local_rank"];
+    values["visible_local_rank"] =
+        std::to_string(shared.job.masks_devices ? 0 : shared.part.device(local_rank));
     add_own_values(values, shared, role_rank);
-    std::optional<CpuBinding> binding = binding_of(shared, i);
+    std::optional<CpuBinding> binding = binding_of(shared, place_on_host);
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);
     bind(worker, shared, std::move(binding));
-    show_devices(worker, shared, i);
+    show_devices(worker, shared, place_on_host);
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
     worker.role_rank = role_rank;

@@ -3,6 +3,7 @@
 // The processes of one role on this node. Private to plan/.
 
 #include "places.hpp"
+#include "share.hpp"
 
 #include <map>
 #include <string>
@@ -20,6 +21,7 @@ struct RolePlan {
   const JobRequest& job;
   const Snapshot& snapshot;
   const std::vector<RoleEndpoints>& endpoints;
+  const HostPart& part;
   int attempt = 0;
   int cores_per_worker = 1;
   bool is_decided = false;         ///< by the gang: endpoints that are not known do not exist

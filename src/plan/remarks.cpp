@@ -11,7 +11,7 @@ namespace {
 
 /// The thread count that muster chose for the workers; it decides how fast they compute, so it is
 /// said. Nothing when it was inherited.
-std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot) {
+std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot, const std::string& cores) {
   if (plan.workers.empty()) {
     return {};
   }
@@ -25,29 +25,34 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot) {
   if (binding && std::to_string(binding->cpus.size()) == count) {
     return ", OMP_NUM_THREADS=" + count + " (the CPUs that each is bound to)";
   }
-  return ", OMP_NUM_THREADS=" + count + " (" +
-         count_of(static_cast<std::size_t>(snapshot.cores.count), "allowed core") + " / " +
+  return ", OMP_NUM_THREADS=" + count + " (" + cores + " / " +
          count_of(plan.workers.size(), noun_of(plan.workers)) + ")";
 }
 
-/// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes".
+/// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes"; of a process that the
+/// platform has placed "task 9 of 16 (1 of 8 on this host)".
 std::string describe_node(const LaunchPlan& plan) {
   const std::string nodes =
       (plan.least_nodes < plan.nodes ? std::to_string(plan.least_nodes) + " to " : "") +
       std::to_string(plan.nodes);
+  if (plan.share) {
+    return "task " + to_string(plan.node_rank) + " of " + nodes + " (" +
+           std::to_string(plan.share->local_rank.value) + " of " +
+           std::to_string(plan.share->local_size.value) + " on this host)";
+  }
   return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes
                             : "one of " + nodes + " nodes";
 }
 
 }  // namespace
 
-void remark_start(LaunchPlan& plan, const Snapshot& snapshot) {
+void remark_start(LaunchPlan& plan, const Snapshot& snapshot, const std::string& cores) {
   const std::string others =
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
                      : ", " + std::to_string(plan.world_size) + " in the job";
   plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
                          count_of(plan.workers.size(), noun_of(plan.workers)) + " here" + others +
-                         describe_threads(plan, snapshot));
+                         describe_threads(plan, snapshot, cores));
 }
 
 void remark_binding(LaunchPlan& plan, const JobRequest& job) {

@@ -33,6 +33,7 @@ struct Cluster {
   std::string platform;  ///< one of platform_names()
   JobFacts job;
   NodeFacts node;                                 ///< this one
+  std::optional<HostShare> share;                 ///< of its host; empty: it has that to itself
   std::vector<std::optional<std::string>> hosts;  ///< one per node; empty where nobody names it
   std::vector<int> slots;           ///< one per node: ours, and what the others should have
   std::string master_address;       ///< where agents and workers meet

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/base/ranks.hpp>
+#include <muster/base/source.hpp>
 
 #include <chrono>
 #include <optional>
@@ -28,11 +29,23 @@ struct RoleEndpoints {
   bool operator==(const RoleEndpoints&) const = default;
 };
 
+/// What the platform says of the one task that it started this process as, where it starts one process for
+/// each worker: `srun` with a task a GPU, `mpirun -np 16`. Then a "node" of the job is such a task, with
+/// one slot.
+struct HostShare {
+  Sourced<int> local_rank;       ///< among the tasks on this host
+  Sourced<int> local_size;       ///< their number, 1 at least
+  std::optional<int> host_rank;  ///< which of the hosts this is, where somebody says it
+  std::optional<int> hosts;      ///< of the job, likewise
+  std::optional<int> cores;      ///< that each task has, likewise
+};
+
 /// What all nodes of a job must agree on.
 struct JobFacts {
   std::string job_id = "none";     ///< torchrun's default where no source names one
   std::string mode;                ///< its name
   std::string template_digest;     ///< of the template's content
+  bool are_tasks = false;          ///< each node is one process that the platform has placed
   int least_nodes = 1;             ///< with fewer the job does not start
   int most_nodes = 1;              ///< the most that take part
   std::optional<int> total_slots;  ///< complete with so many workers, on however many nodes

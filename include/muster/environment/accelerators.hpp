@@ -19,6 +19,9 @@ namespace muster {
 [[nodiscard]] Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted,
                                                const Snapshot& snapshot);
 
+/// Accelerators that a process of this node may use: those that "auto" means; 0 where there are none.
+[[nodiscard]] int count_visible_devices(const Snapshot& snapshot);
+
 /// How one worker is shown one device alone.
 struct DeviceMask {
   std::string variable;              ///< such as CUDA_VISIBLE_DEVICES

@@ -18,6 +18,7 @@ struct HostDevices {
 struct AllowedCores {
   int count = 1;       ///< at least 1
   std::string source;  ///< "affinity" or the control group file that limits it
+  int of_parent = 0;   ///< those of the process that started this one; 0: not known
 };
 
 /// Everything about the surroundings that decisions depend on, read once at the start. A plain

@@ -82,6 +82,7 @@ struct LaunchPlan {
   int least_nodes = 1;
   NodeRank node_rank;
   bool has_node_rank = true;                      ///< false: nobody gave it, it goes by arrival
+  std::optional<HostShare> share;                 ///< the node is one process of this host
   std::vector<std::optional<std::string>> hosts;  ///< one for each node that may take part
   std::vector<int> slots;                         ///< likewise, as far as they are known or assumed
   std::string master_address;

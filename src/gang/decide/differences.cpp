@@ -56,6 +56,15 @@ bool is_same_template(const JobFacts& one, const JobFacts& other) {
          one.template_digest == other.template_digest;
 }
 
+constexpr Fact kShare = {
+    "part of a host",
+    [](const JobFacts& one, const JobFacts& other) { return one.are_tasks == other.are_tasks; },
+    [](const JobFacts& facts) {
+      return std::string(facts.are_tasks ? "one process of several" : "the whole host");
+    },
+    ": start one process for each accelerator on every host, or one for each host; give all "
+    "--nproc-per-node 1 where one host is to have a single process"};
+
 /// Only the mode that it describes has a name that all know.
 std::string describe_template(const JobFacts& facts) {
   return facts.mode + ", digest " + facts.template_digest;
@@ -63,6 +72,7 @@ std::string describe_template(const JobFacts& facts) {
 
 constexpr auto kFacts = std::to_array<Fact>(
     {fact<&JobFacts::job_id>("job"),
+     kShare,
      fact<&JobFacts::total_slots>("number of workers in all"),
      fact<&JobFacts::most_nodes>("number of nodes"),
      fact<&JobFacts::least_nodes>("least number of nodes"),

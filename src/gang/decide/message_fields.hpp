@@ -156,6 +156,7 @@ void describe(Io& io, JobFacts& job) {
   io("job_id", job.job_id, kName);
   io("mode", job.mode, kName);
   io("template_digest", job.template_digest, kRareName);
+  io("are_tasks", job.are_tasks, Rare<Flag>{});
   io("least_nodes", job.least_nodes, kCount);
   io("most_nodes", job.most_nodes, kCount);
   io("total_slots", job.total_slots, kCount);

@@ -20,6 +20,12 @@ TEST(Differences, AreNamedWithBothValues) {
   EXPECT_EQ(difference([](JobFacts& /*same*/) {}), "");
   EXPECT_EQ(difference([](JobFacts& its) { its.job_id = "bert"; }),
             "its job is 'bert', the leader's is 'none'");
+  EXPECT_TRUE(difference([](JobFacts& its) {
+                its.are_tasks = true;
+                its.most_nodes = 2;
+              })
+                  .starts_with("its part of a host is 'one process of several', the leader's is "
+                               "'the whole host': start one process for each accelerator"));
   EXPECT_EQ(difference([](JobFacts& its) { its.mode = "ps"; }),
             "its mode is 'ps', the leader's is 'torchrun'");
   EXPECT_EQ(

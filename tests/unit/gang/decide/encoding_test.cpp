@@ -84,6 +84,7 @@ Start some_start() {
 Join full_join() {
   Join join = some_join();
   join.job.template_digest = "0123456789abcdef";
+  join.job.are_tasks = true;
   join.job.total_slots = 32;
   join.job.roles = {{"ps", 1}, {"worker", 3}};
   join.job.endpoints = {{"ps", {"a:2222"}}, {"worker", {"b:2222", "c:2222"}}};

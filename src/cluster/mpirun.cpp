@@ -1,0 +1,84 @@
+// Started by mpirun, one process for each rank: Open MPI 4 and 5 (PMIx), Hydra as of MPICH and Intel MPI.
+// All of them count processes. OMPI_COMM_WORLD_NODE_RANK is a rank among the processes of this host, over all
+// jobs: nothing is read from it.
+// Under srun the same PMI_* and PMIX_* variables come from Slurm's own plugins: only OMPI_COMM_WORLD_SIZE
+// and MPI_LOCALNRANKS are mpirun's.
+// Where several hosts take part nothing says where rank 0 is: OMPI_MCA_orte_hnp_uri is mpirun's own host.
+// Source: Open MPI, "Environment variables set by mpirun" (docs.open-mpi.org); MPICH, src/pm/hydra,
+// "Using the Hydra Process Manager".
+#include "share.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+struct Launcher {
+  const char* sign;
+  TaskVariables names;
+  const char* advice;  ///< how it is told where rank 0 is
+};
+
+constexpr std::array<Launcher, 2> kLaunchers = {{
+    {"OMPI_COMM_WORLD_SIZE",
+     {"OMPI_COMM_WORLD_RANK",
+      "OMPI_COMM_WORLD_SIZE",
+      "OMPI_COMM_WORLD_LOCAL_RANK",
+      "OMPI_COMM_WORLD_LOCAL_SIZE"},
+     "name that host, by mpirun -x MASTER_ADDR=HOST or --master-addr"},
+    {"MPI_LOCALNRANKS",
+     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+     "name that host, by mpirun -genv MASTER_ADDR HOST or --master-addr"},
+}};
+
+constexpr std::array<const char*, 3> kCounts = {
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
+
+const Launcher* find_launcher(const Snapshot& snapshot) {
+  const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
+    return snapshot.has(launcher.sign);
+  });
+  return at == kLaunchers.end() ? nullptr : &*at;
+}
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  const Launcher* const launcher = find_launcher(snapshot);
+  return launcher == nullptr ? std::nullopt : std::optional<std::string>(launcher->sign);
+}
+
+/// What all ranks of this start share. Of Hydra's it is the socket to the proxy that has started those of
+/// this host.
+Sourced<std::string> find_id(const Snapshot& snapshot, const Findings& findings) {
+  if (const auto name_space = sourced_variable(snapshot, "PMIX_NAMESPACE")) {
+    return *name_space;
+  }
+  const auto descriptor = sourced_variable(snapshot, "HYDI_CONTROL_FD");
+  const auto socket = snapshot.files.find("/proc/self/fd/" + (descriptor ? descriptor->value : ""));
+  const bool is_known = descriptor && socket != snapshot.files.end() && are_all_here(findings);
+  return is_known ? Sourced<std::string>{std::string(trim(socket->second)), descriptor->source}
+                  : Sourced<std::string>{};
+}
+
+Result<Findings> read_platform(const Snapshot& snapshot) {
+  const Launcher& launcher = *find_launcher(snapshot);
+  Findings findings;
+  if (auto read = read_tasks(findings, snapshot, launcher.names); !read) {
+    return read.error();
+  }
+  if (auto read =
+          read_meeting_point(findings, snapshot, find_id(snapshot, findings), launcher.advice);
+      !read) {
+    return read.error();
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Platform kMpirun = {
+    "mpirun", "OMPI_COMM_WORLD_SIZE or MPI_LOCALNRANKS", find_sign, read_platform, kCounts};
+
+}  // namespace muster
