@@ -41,6 +41,8 @@ struct Findings {
   /// What the platform itself leaves a job between TERM and KILL, by its document.
   std::optional<Sourced<std::chrono::milliseconds>> grace;
   std::optional<HostShare> share;  ///< empty: all of this host is ours
+  /// It may also be a node that has its host to itself: nothing says that others share theirs.
+  bool is_share_doubtful = false;
   std::vector<Lost> lost;  ///< what else this platform or the user says, and why it is not believed
   std::string secret_file;  ///< holds what all nodes of the job share and nobody else has
 };
@@ -90,6 +92,9 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kLeaderWorkerSet)       \
   PLATFORM(kJobset)                \
   PLATFORM(kMpirun)                \
+  PLATFORM(kPbs)                   \
+  PLATFORM(kLsf)                   \
+  PLATFORM(kFlux)                  \
   PLATFORM(kBare)                  \
   PLATFORM(kIndexedJob)
 

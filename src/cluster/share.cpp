@@ -73,7 +73,8 @@ Result<> read_tasks(Findings& findings, const Snapshot& snapshot, const TaskVari
                        " is not: each process must know its rank in the job and on its host"};
     }
   }
-  findings.share = HostShare{*local_rank, *local_size, {}, {}, {}};
+  findings.share = HostShare{*local_rank, *local_size};
+  findings.is_share_doubtful = local_size->value == 1;
   if (are_all_here(findings)) {
     findings.share->host_rank = 0;
     findings.share->hosts = 1;
@@ -123,10 +124,9 @@ Result<> apply_share(Findings& findings, const ClusterRequest& request) {
     return {};
   }
   const bool is_wanted_alone = request.nodes && request.nodes->value.most == 1;
-  const bool is_one_of_several = findings.share->local_size.value > 1;
   const bool is_one_wanted = request.slots && request.slots->value == "1";
   const bool is_only_one = findings.nodes && findings.nodes->value == 1;
-  if (is_wanted_alone || is_only_one || !(is_one_of_several || is_one_wanted)) {
+  if (is_wanted_alone || is_only_one || (findings.is_share_doubtful && !is_one_wanted)) {
     findings.share.reset();
     return {};
   }

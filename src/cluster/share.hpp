@@ -35,8 +35,8 @@ struct TaskVariables {
 /// True when all processes of the job are on this host.
 [[nodiscard]] bool are_all_here(const Findings& findings);
 
-/// One of several on a host has one slot. A process that has its host to itself is a node like any other,
-/// with all its devices, unless the user gives it one slot. Fails where the user says something else.
+/// One of several on a host has one slot. Where it is doubtful that there are several, it is a node like any
+/// other, with all its devices, unless the user gives it one slot. Fails where the user says something else.
 [[nodiscard]] Result<> apply_share(Findings& findings, const ClusterRequest& request);
 
 void add_share(Cluster& cluster, const Findings& findings);

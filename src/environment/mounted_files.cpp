@@ -29,7 +29,9 @@ constexpr auto kPlaces = std::to_array<Place>({
 });
 
 /// Variables whose value is the path of a file.
-constexpr std::array<const char*, 3> kVariables = {{
+constexpr std::array<const char*, 5> kVariables = {{
+    "PBS_NODEFILE",
+    "LSB_DJOB_HOSTFILE",
     "OMPI_MCA_orte_default_hostfile",  // kubeflow/mpi-operator: these three name one file
     "I_MPI_HYDRA_HOST_FILE",
     "HYDRA_HOST_FILE",

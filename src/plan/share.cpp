@@ -24,7 +24,7 @@ HostPart find_host_part(const PlanInput& input) {
   const auto& [cluster, chosen, job, snapshot] = input;
   HostPart part;
   part.is_shared = cluster.share.has_value();
-  part.share = cluster.share.value_or(HostShare{{0, {}}, {1, {}}, {}, {}, {}});
+  part.share = cluster.share.value_or(HostShare{{0, {}}, {1, {}}});
   part.visible_devices = job.devices ? job.devices->count : count_visible_devices(snapshot);
   const int allowed = snapshot.cores.count;
   part.cores = part.is_shared ? cores_of(part.share, snapshot.cores) : allowed;

@@ -33,11 +33,11 @@ struct RoleEndpoints {
 /// each worker: `srun` with a task a GPU, `mpirun -np 16`. Then a "node" of the job is such a task, with
 /// one slot.
 struct HostShare {
-  Sourced<int> local_rank;       ///< among the tasks on this host
-  Sourced<int> local_size;       ///< their number, 1 at least
-  std::optional<int> host_rank;  ///< which of the hosts this is, where somebody says it
-  std::optional<int> hosts;      ///< of the job, likewise
-  std::optional<int> cores;      ///< that each task has, likewise
+  Sourced<int> local_rank;            ///< among the tasks on this host
+  Sourced<int> local_size;            ///< their number, 1 at least
+  std::optional<int> host_rank = {};  ///< which of the hosts this is, where somebody says it
+  std::optional<int> hosts = {};      ///< of the job, likewise
+  std::optional<int> cores = {};      ///< that each task has, likewise
 };
 
 /// What all nodes of a job must agree on.

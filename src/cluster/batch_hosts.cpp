@@ -1,0 +1,105 @@
+// Makes nodes of the hosts of a batch job.
+#include "batch_hosts.hpp"
+
+#include "ports.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+std::string short_name(const std::string& host) {
+  return host.substr(0, host.find('.'));
+}
+
+template <typename Same>
+std::optional<int> only_position(const SlotList& list, const Same& is_same) {
+  const auto& hosts = list.value;
+  const auto first = std::find_if(hosts.begin(), hosts.end(), is_same);
+  const bool is_only =
+      first != hosts.end() && std::find_if(first + 1, hosts.end(), is_same) == hosts.end();
+  return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
+}
+
+/// "PBS_NODEFILE lists 4 hosts, and this is ...".
+Error runs_alone(const BatchHosts& hosts, const std::string& where) {
+  return Error{ErrorKind::BadEnvironment,
+               hosts.list.source.name + " lists " + std::to_string(hosts.list.value.size()) +
+                   " hosts, and " + where + "; start muster on all of them by " + hosts.advice +
+                   ", or give --nnodes 1 for this host alone"};
+}
+
+Result<> find_rank(Findings& findings, const BatchHosts& hosts, const Snapshot& snapshot) {
+  const auto own = position_of(hosts.list, snapshot.host_name);
+  const Sourced<int> by_name{own.value_or(0), part_of(hosts.list.source, " by the host's name")};
+  if (hosts.started_on) {
+    if (own && *own != hosts.started_on->value) {
+      return contradiction(*hosts.started_on, by_name, "both say which of the hosts this is");
+    }
+    findings.node_rank = hosts.started_on;
+  } else if (own && *own > 0) {
+    findings.node_rank = by_name;
+  } else {
+    findings.no_rank =
+        runs_alone(hosts,
+                   own ? "this is the first, where the job's script runs alone"
+                       : "this one, '" + snapshot.host_name + "', is none of them by its name");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<int> position_of(const SlotList& list, const std::string& host) {
+  const auto exactly =
+      only_position(list, [&](const HostSlots& entry) { return entry.host == host; });
+  return exactly ? exactly : only_position(list, [&](const HostSlots& entry) {
+    return short_name(entry.host) == short_name(host);
+  });
+}
+
+Result<> apply_batch_hosts(Findings& findings, const BatchHosts& hosts, const Snapshot& snapshot) {
+  const auto& entries = hosts.list.value;
+  findings.nodes = {static_cast<int>(entries.size()), hosts.list.source};
+  if (entries.size() > 1) {
+    if (auto found = find_rank(findings, hosts, snapshot); !found) {
+      return found;
+    }
+    findings.hosts = hosts_of(hosts.list);
+  }
+  const int rank =
+      entries.size() == 1 ? 0 : findings.node_rank.value_or(Sourced<int>{-1, {}}).value;
+  const bool is_known = rank >= 0 && static_cast<std::size_t>(rank) < entries.size();
+  const auto slots = is_known ? entries[static_cast<std::size_t>(rank)].slots : std::nullopt;
+  const Sourced<std::string> listed{std::to_string(slots.value_or(1)), hosts.list.source};
+  if (slots && count_visible_devices(snapshot) == 0) {
+    findings.slots = listed;
+  } else if (slots && *slots != count_visible_devices(snapshot)) {
+    findings.lost.push_back({"nodes.slots", listed, "accelerators that are there count more"});
+  }
+  return read_batch_leader(findings, {entries.front().host, hosts.list.source}, snapshot);
+}
+
+Result<> read_batch_leader(Findings& findings,
+                           const Sourced<std::string>& leader,
+                           const Snapshot& snapshot) {
+  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
+      !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read;
+  }
+  if (!findings.master_address) {
+    findings.master_address = leader;
+  }
+  if (!findings.master_port && findings.job_id && findings.nodes->value > 1) {
+    findings.master_port = {port_of_job(findings.job_id->value), findings.job_id->source};
+  }
+  return {};
+}
+
+}  // namespace muster
