@@ -4,6 +4,7 @@
 #include "gang_setup.hpp"
 
 #include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
 #include <muster/fan_out/words.hpp>
 #include <muster/inputs/input.hpp>
 #include <muster/logs/messages.hpp>
@@ -14,6 +15,8 @@
 
 namespace muster {
 namespace {
+
+constexpr int kMostDescriptors = 1'048'576;
 
 /// What the front of the job is told at the end; empty: there is none.
 std::string words_for_front(const Outcome& outcome, const std::optional<FrontSeat>& front) {
@@ -38,6 +41,16 @@ void conclude(const Outcome& outcome, const std::optional<Sourced<std::string>>&
   }
   for (const ReportLine& line : describe_outcome(outcome)) {
     say(line.level, line.text);
+  }
+}
+
+/// The socket by which an MPI process talks to what has started it: Hydra, srun --mpi=pmi2, Flux. It is for
+/// one process, so several workers are not given it.
+void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
+  const auto descriptor =
+      parse_integer(snapshot.variable("PMI_FD").value_or(""), 3, kMostDescriptors);
+  if (descriptor && plan.workers.size() == 1) {
+    pass_to_worker(*descriptor);
   }
 }
 
@@ -68,11 +81,14 @@ Result<int> start_job(Planned planned,
                       const Inherited& inherited,
                       const Snapshot& snapshot) {
   const auto& front = options.run.front;
-  const bool do_others_say_it = front && !front->is_first;  // what is the same on all nodes
+  const bool is_later_task = planned.plan.share && planned.plan.node_rank.value > 0;
+  const bool do_others_say_it =  // what is the same on all nodes, and ends up on one console
+      is_later_task || (front && !front->is_first);
   const auto level = options.is_verbose ? Level::Debug
                      : do_others_say_it ? Level::Warning
                                         : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
+  pass_mpi_socket(planned.plan, snapshot);
   const auto job = make_job_plan(std::move(planned), options);
   if (!job) {
     return job.error();

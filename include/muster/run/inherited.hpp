@@ -23,6 +23,9 @@ struct Inherited {
 /// open and that no other inherited one reaches a worker; raises the limit of descriptors.
 [[nodiscard]] Inherited take_over_process();
 
+/// The exception: an inherited socket that the worker is to have, too. Does nothing for anything else.
+void pass_to_worker(int descriptor);
+
 /// Gives the inherited signal mask back, for a command that starts nothing: signals end it.
 void release_signals(const Inherited& inherited);
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -110,6 +111,13 @@ Inherited take_over_process() {
   keep_descriptors_from_workers();
   inherited.descriptors = raise_descriptor_limit();
   return inherited;
+}
+
+void pass_to_worker(int descriptor) {
+  struct stat status {};
+  if (descriptor > 2 && ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) {
+    (void)::fcntl(descriptor, F_SETFD, 0);
+  }
 }
 
 void release_signals(const Inherited& inherited) {

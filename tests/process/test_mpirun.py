@@ -1,0 +1,174 @@
+"""Under mpirun, one muster for each rank: Open MPI's and Hydra's, both from Debian."""
+
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from support.gang import free_port
+from support.muster import ROOT
+
+OPEN_MPI = {
+    "mpirun": "mpirun.openmpi",
+    "mpicc": "mpicc.openmpi",
+    "options": ["--allow-run-as-root", "--oversubscribe"],
+}
+HYDRA = {"mpirun": "mpirun.mpich", "mpicc": "mpicc.mpich", "options": []}
+
+each_mpi = pytest.mark.parametrize("mpi", [OPEN_MPI, HYDRA], ids=["open-mpi", "hydra"])
+
+
+def ranks(mpi, number):
+    assert shutil.which(mpi["mpirun"]), f"{mpi['mpirun']} is not installed"
+    return [mpi["mpirun"], *mpi["options"], "-np", str(number)]
+
+
+def lines_of(job):
+    return sorted(line.split(" ", 1)[1] for line in job.out.lines)
+
+
+@each_mpi
+def test_each_rank_is_one_worker_of_one_job(muster, mpi):
+    words = 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $GROUP_RANK/$GROUP_WORLD_SIZE"'
+
+    job = muster.run("--color=never", "--", "sh", "-c", words, through=ranks(mpi, 4))
+
+    assert job.code == 0, job.words()
+    assert lines_of(job) == [f"{rank}/4 {rank}/4 0/1" for rank in range(4)]
+    assert job.said_about("task 0 of 4 (0 of 4 on this host)").startswith("mpirun: ")
+
+
+@each_mpi
+def test_the_workers_meet(muster, worker, mpi):
+    job = muster.run("--color=never", "--", worker("meet_at_master"), through=ranks(mpi, 4))
+
+    assert job.code == 0, job.words()
+    assert lines_of(job) == [f"rank {rank}: sum 6" for rank in range(4)]
+
+
+@each_mpi
+def test_two_jobs_of_one_host_do_not_meet(muster, worker, mpi):
+    jobs = [
+        muster.start("--color=never", "--", worker("meet_at_master"), through=ranks(mpi, 2))
+        for _ in range(2)
+    ]
+
+    for job in jobs:
+        assert job.end() == 0, job.words()
+        assert lines_of(job) == ["rank 0: sum 1", "rank 1: sum 1"]
+
+
+@each_mpi
+def test_one_failure_ends_all_and_is_mpiruns_code(muster, mpi):
+    script = "test $RANK != 2 || exit 7; exec sleep 60"
+
+    job = muster.run("--", "sh", "-c", script, through=ranks(mpi, 4))
+
+    assert job.code == 7, job.words()
+    muster.assert_no_survivors(seconds=1.0)
+
+
+@each_mpi
+def test_a_stop_of_mpirun_leaves_nothing(muster, mpi):
+    # A shell that ignores it, so that it is muster that must end it.
+    script = 'trap "" TERM; echo here; while :; do sleep 60; done'
+    job = muster.start("--grace=1", "--", "sh", "-c", script, through=ranks(mpi, 2))
+    job.out.wait_for("here")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end() != 0
+    muster.assert_no_survivors(seconds=10.0)
+
+
+@each_mpi
+def test_a_program_that_uses_no_mpi_is_started_again(muster, mpi):
+    script = 'test $RANK$TORCHELASTIC_RESTART_COUNT != 10 || exit 3; echo "run $TORCHELASTIC_RESTART_COUNT"'
+
+    job = muster.run(
+        "--color=never", "--max-restarts=1", "--", "sh", "-c", script, through=ranks(mpi, 2)
+    )
+
+    assert job.code == 0, job.words()
+    assert lines_of(job).count("run 1") == 2
+
+
+@each_mpi
+def test_each_rank_has_a_log_file(muster, tmp_path, mpi):
+    options = ["--log-dir=logs", "--redirects=3"]
+
+    job = muster.run(*options, "--", "sh", "-c", "echo out of $RANK", through=ranks(mpi, 3))
+
+    assert job.code == 0, job.words()
+    for rank in range(3):
+        file = tmp_path / "logs" / "attempt_0" / f"worker_{rank}.out"
+        assert file.read_text() == f"out of {rank}\n"
+
+
+@each_mpi
+def test_a_worker_may_be_a_program_of_mpis(muster, tmp_path, mpi):
+    program = tmp_path / "sum_of_ranks"
+    source = ROOT / "tests" / "workers" / "mpi" / "sum_of_ranks.c"
+    subprocess.run([mpi["mpicc"], "-o", program, source], check=True)
+
+    job = muster.run("--color=never", "--", program, through=ranks(mpi, 3))
+
+    assert job.code == 0, job.words()
+    assert lines_of(job) == [f"rank {rank} of 3: sum 3" for rank in range(3)]
+
+
+def of_open_mpi(rank, size, local_rank, local_size, port):
+    """As on several hosts, of which this machine plays all."""
+    return {
+        "OMPI_COMM_WORLD_RANK": rank,
+        "OMPI_COMM_WORLD_SIZE": size,
+        "OMPI_COMM_WORLD_LOCAL_RANK": local_rank,
+        "OMPI_COMM_WORLD_LOCAL_SIZE": local_size,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+    }
+
+
+def start_tasks(muster, places, *words):
+    """`places`: local rank and local size of each task, in the order of ranks."""
+    port = free_port()
+    return [
+        muster.start(*words, env=of_open_mpi(rank, len(places), *place, port))
+        for rank, place in enumerate(places)
+    ]
+
+
+def test_tasks_of_two_hosts_know_their_places(muster):
+    places = [(0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
+    words = 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE"'
+
+    tasks = start_tasks(muster, places, "--prefix=never", "--", "sh", "-c", words)
+
+    assert [task.end() for task in tasks] == [0] * 5, "\n".join(task.words() for task in tasks)
+    said = [line for task in tasks for line in task.out.lines]
+    assert said == [f"{rank}/5 {local}/{size}" for rank, (local, size) in enumerate(places)]
+
+
+def test_a_task_that_takes_its_host_for_its_own_is_refused(muster):
+    tasks = start_tasks(
+        muster, [(0, 2), (1, 2), (0, 1)], "--gang-timeout=5", "--", "sh", "-c", "echo started"
+    )
+
+    codes = [task.end() for task in tasks]
+
+    assert codes[2] == 78, tasks[2].words()
+    assert tasks[2].said_about("its part of a host is 'the whole host'")
+    assert 0 not in codes
+    assert not any(task.out.lines for task in tasks)
+
+
+def test_a_task_alone_on_its_host_fits_where_all_are_to_have_one_worker(muster):
+    tasks = start_tasks(
+        muster,
+        [(0, 2), (1, 2), (0, 1)],
+        *("--prefix=never", "--nproc-per-node=1", "--", "sh", "-c", "echo $RANK of $WORLD_SIZE"),
+    )
+
+    assert [task.end() for task in tasks] == [0] * 3, "\n".join(task.words() for task in tasks)
+    assert [task.out.text for task in tasks] == ["0 of 3\n", "1 of 3\n", "2 of 3\n"]
