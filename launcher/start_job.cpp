@@ -89,6 +89,10 @@ Result<int> start_job(Planned planned,
                                         : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   pass_mpi_socket(planned.plan, snapshot);
+  RunOptions run_options = options.run;
+  if (planned.input) {
+    run_options.grace = planned.input->cluster.node.grace;
+  }
   const auto job = make_job_plan(std::move(planned), options);
   if (!job) {
     return job.error();
@@ -98,7 +102,7 @@ Result<int> start_job(Planned planned,
       return prepared.error();
     }
   }
-  return run(*job, options.run, inherited, snapshot.variables, [&](const Outcome& outcome) {
+  return run(*job, run_options, inherited, snapshot.variables, [&](const Outcome& outcome) {
     conclude(outcome, options.report);
     return words_for_front(outcome, options.run.front);
   });

@@ -170,6 +170,22 @@ Error too_few(const Counter& counter, const Findings& findings, const Choice& ch
                    " if that is right"};
 }
 
+/// What a platform that was left out would say, in numbers that no one variable has.
+std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& snapshot) {
+  std::vector<Counter> counters;
+  for (const Platform* const platform : platforms()) {
+    const bool is_left_out = choice.platform == nullptr && platform->find_sign(snapshot);
+    const auto read = is_left_out ? platform->read(snapshot) : Result<Findings>(Findings());
+    if (read && read->nodes) {
+      counters.push_back({{std::to_string(read->nodes->value), read->nodes->source},
+                          read->nodes->value,
+                          false,
+                          platform});
+    }
+  }
+  return counters;
+}
+
 /// Why a platform that names such a variable was not asked.
 std::string why_not(const Platform& owner, const Choice& choice, const Snapshot& snapshot) {
   const std::string whose = std::string(owner.name) + "'s";
@@ -240,7 +256,10 @@ Result<> check_not_alone(const Findings& findings,
     return {};
   }
   const int nodes = findings.nodes->value;
-  for (const Counter& counter : find_counters(snapshot)) {
+  std::vector<Counter> counters = find_counters(snapshot);
+  const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
+  counters.insert(counters.end(), left_out.begin(), left_out.end());
+  for (const Counter& counter : counters) {
     const bool has_workers = counter.counts_processes && choice.platform != nullptr;
     const long long ours = has_workers ? static_cast<long long>(nodes) * slots : nodes;
     const bool is_read =

@@ -257,6 +257,21 @@ Result<Cluster> start_cluster(const Choice& choice,
   return cluster;
 }
 
+/// Ours must be over before the platform kills what is left: a fifth earlier. 0: it kills without asking.
+void add_grace(Cluster& cluster, const Findings& findings, const ClusterRequest& request) {
+  std::chrono::milliseconds& grace = cluster.node.grace;
+  const bool is_asked = findings.grace && findings.grace->value.count() > 0;
+  const auto most = is_asked ? findings.grace->value * 4 / 5 : grace;
+  if (request.grace) {
+    grace = *request.grace;
+  } else if (most < grace) {
+    grace = most;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace);
+    cluster.decisions.push_back(
+        {"grace", std::to_string(seconds.count()) + " s", findings.grace->source.name});
+  }
+}
+
 /// What was asked, and where.
 struct Asked {
   const Snapshot& snapshot;
@@ -294,7 +309,7 @@ Result<Cluster> join(const Choice& choice,
   cluster->job.template_digest = asked.mode.digest;
   cluster->job.success_roles = as_set(asked.mode.success_roles);
   cluster->node.host = asked.snapshot.host_name;
-  cluster->node.grace = asked.request.grace;
+  add_grace(*cluster, findings, asked.request);
   return cluster;
 }
 

@@ -115,6 +115,8 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
   return {};
 }
 
+constexpr std::array<const char*, 3> kCounts = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"};
+
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
 }
@@ -129,6 +131,7 @@ const Platform kTfjob = {.name = "tfjob",
                          .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
                          .find_sign = find_sign,
                          .read = read_platform,
+                         .counts = kCounts,
                          .is_list_of_tasks = true};
 
 Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles) {

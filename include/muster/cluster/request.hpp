@@ -37,7 +37,7 @@ struct ClusterRequest {
   std::optional<Sourced<std::string>> job_id;
   std::optional<Sourced<std::string>> roles;  ///< "chief=1,worker=2"; the mode says which there are
   std::optional<Sourced<int>> max_restarts;
-  std::chrono::milliseconds grace{30'000};
+  std::optional<std::chrono::milliseconds> grace;
   OptionNames names;
 };
 
