@@ -70,6 +70,13 @@ std::string line_of_mode(std::string_view mode, Strings arguments) {
 }
 
 std::string line_inside(std::string_view name, Strings arguments) {
+  const bool is_inside =
+      std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
+        return base_name(word) == "muster";
+      });
+  if (is_inside) {
+    return behind(std::string(name), arguments);
+  }
   const std::size_t script = find_script(arguments);
   if (script == arguments.size()) {
     return std::string(name) + " ... muster PROGRAM";

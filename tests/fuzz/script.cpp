@@ -1,6 +1,7 @@
-// Any text that is taken for a Python script.
+// Any text that is taken for a script, of Python or of a shell.
 #include "fuzz.hpp"
 #include "program/python_lines.hpp"
+#include "program/shell_commands.hpp"
 #include "program/spawn_calls.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -18,5 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto call = find_spawn(text);
   fuzz::require(!call || (call->line >= 1 && call->count.size() < 100), "a call is in a line");
+  last = 0;
+  for (const ShellCommand& command : read_shell(text)) {
+    fuzz::require(command.line >= last && !command.words.empty(), "commands come in their order");
+    last = command.line;
+  }
   return 0;
 }

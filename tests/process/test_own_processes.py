@@ -75,6 +75,16 @@ def test_a_launcher_is_not_started_by_each_worker(muster):
     assert job.said_about("'torchrun' starts processes itself", "'muster torchrun --nproc-per-node=4 train.py'")
 
 
+def test_a_launcher_in_a_shell_script_is_found(muster, tmp_path):
+    script = tmp_path / "run.sh"
+    script.write_text("set -e\ntorchrun --nproc-per-node 4 train.py\n")
+
+    job = muster.run("--nproc-per-node=4", "--", "bash", script)
+
+    assert job.code == 64
+    assert job.said_about("'run.sh' starts processes itself", "line 2 runs torchrun", "'muster torchrun")
+
+
 def test_only_the_begin_of_a_script_is_read_and_no_pipe(muster, tmp_path):
     long = tmp_path / "long.py"
     long.write_text("#" * (1 << 20) + "\n" + SPAWNING.replace("mp.spawn(", "str("))

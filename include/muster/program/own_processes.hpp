@@ -14,15 +14,16 @@ struct OwnProcesses {
   std::string program;  ///< what people call it: "torchrun", "train.py"
   std::string
       how;  ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty: it is a launcher
-  bool is_certain = true;  ///< false: under a condition that only it knows
-  std::string instead;     ///< the command line that was probably meant
+  bool is_certain = true;     ///< false: under a condition that only it knows
+  std::string instead;        ///< the command line that was probably meant
+  bool is_in_script = false;  ///< that is a line of the shell script that is started
 };
 
 /// The text of a file; empty if there is none that can be read.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// What is known of the program by its name and, if Python is to run a script, by its text. Shell scripts
-/// and what a script imports are not looked into.
+/// What is known of the program by its name and, if Python or a shell is to run a script, by its text. What a
+/// script imports is not looked into.
 /// `is_python_added`: the first word is an interpreter that the user has not written.
 [[nodiscard]] std::optional<OwnProcesses> find_own_processes(
     const std::vector<std::string>& program, bool is_python_added, const ReadText& read_text);

@@ -17,6 +17,12 @@ std::string instead_of(const std::vector<std::string>& program, bool is_python_a
       {"jobs/train.py", kSpawning},
       {"jobs/pre/__main__.py", kSpawning},
       {"preset.py", std::string(kSpawning) + "parser.add_argument('--init_method')\n"},
+      {"run.sh", "cd jobs\npython train.py --lr 1\n"},
+      {"./run", "#!/usr/bin/env bash\nexec torchrun train.py \"$@\"\n"},
+      {"./binary",
+       "\x7f"
+       "ELF torchrun"},
+      {"outer.sh", "sh run.sh\n"},
       {"calm.py", "print()\n"}};
   const auto own = find_own_processes(
       program, is_python_added, [&](const std::string& path) -> std::optional<std::string> {
@@ -52,6 +58,7 @@ TEST(OwnProcesses, OfOtherLaunchers) {
             "muster --mode once --template-arguments never -- horovodrun -np 8 python train.py");
   EXPECT_EQ(instead_of({"mpirun", "-np", "8", "python", "train.py"}),
             "mpirun -np 8 muster python train.py");
+  EXPECT_EQ(instead_of({"mpirun", "-np", "8", "muster", "./train"}), "mpirun -np 8 muster ./train");
   EXPECT_EQ(instead_of({"srun", "-n8", "./train"}), "srun ... muster PROGRAM");
 }
 
@@ -81,6 +88,20 @@ TEST(OwnProcesses, OfAScript) {
   EXPECT_EQ(instead_of({"python3", "missing.py"}, true), "");
   EXPECT_EQ(instead_of({"python3", "-", "train.py"}), "");
   EXPECT_EQ(instead_of({"bash", "train.py"}), "") << "no Python";
+}
+
+TEST(OwnProcesses, OfAShellScript) {
+  const std::string meant = "muster --mode once --template-arguments never python train.py --lr 1";
+  EXPECT_EQ(instead_of({"bash", "run.sh"}), meant);
+  EXPECT_EQ(instead_of({"/bin/bash", "-euo", "pipefail", "run.sh", "x"}), meant);
+  EXPECT_EQ(instead_of({"sh", "outer.sh"}), meant);
+  EXPECT_EQ(instead_of({"./run"}), "muster torchrun train.py \"$@\"");
+  EXPECT_EQ(instead_of({"bash", "-lc", "cd /job && torchrun train.py"}),
+            "muster torchrun train.py");
+  EXPECT_EQ(instead_of({"./binary"}), "");
+  EXPECT_EQ(instead_of({"bash"}), "");
+  EXPECT_EQ(instead_of({"sh", "-c"}), "");
+  EXPECT_EQ(instead_of({"sh", "-c", "echo torchrun train.py"}), "");
 }
 
 const OwnProcesses kLauncher = {"torchrun", "", true, "muster torchrun train.py"};
@@ -118,16 +139,27 @@ TEST(OwnProcesses, AreStartedSeveralTimesForThoseWhoSaySo) {
             "'torchrun' was asked for");
 }
 
+TEST(OwnProcesses, OfAShellScriptAreWrittenThere) {
+  const auto own = find_own_processes(
+      {"bash", "run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
+  ASSERT_TRUE(own);
+  EXPECT_EQ(
+      judge_own_processes(*own, {8, "torchrun", false}).error().message,
+      "'run.sh' starts processes itself: line 2 runs torchrun, and 8 of it on this node would "
+      "each do so; write 'muster torchrun a.py' there and start that without muster, or "
+      "--mode torchrun if it is meant so");
+}
+
 TEST(OwnProcesses, ThatArePossibleAreSaid) {
   OwnProcesses possible = kScript;
   possible.is_certain = false;
   const auto judged = judge_own_processes(possible, {4, "torchrun", false});
   ASSERT_TRUE(judged);
-  EXPECT_EQ(
-      *judged,
-      "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with "
-      "nprocs=8 under a condition; if that is true here, 4 of it on this node each do so, and "
-      "'muster --mode once train.py' starts it once");
+  EXPECT_EQ(*judged,
+            "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with "
+            "nprocs=8 under a condition; if that is true here, 4 of it on this node each do so: "
+            "then write "
+            "'muster --mode once train.py'");
   const auto insisted = judge_own_processes(possible, {4, "torchrun", true});
   ASSERT_TRUE(insisted);
   EXPECT_EQ(*insisted, "");
