@@ -160,11 +160,16 @@ void add_policies(Values& values, const ManifestRequest& request) {
   values["restart_values"] = join(codes, ", ");
   std::string policies;
   for (const std::string& code : codes) {
-    add_line(policies, "- exitCode: " + code);
-    add_line(policies, "  action: RestartJob");
+    add_line(policies, "- exitCode: " + code + "\n  action: RestartJob");
   }
-  values["restart_policies"] = policies;
-  values["backoff_limit"] = std::to_string(request.nodes * request.restarts);
+  add_line(policies, "- event: PodEvicted\n  action: RestartJob");
+  // Volcano takes a maxRetry of 0 for none that was given, and Kubeflow counts a restart when it has happened.
+  const bool may_restart = request.restarts > 0;
+  values["restart_policies"] = may_restart ? policies : "";
+  values["max_retry"] = may_restart ? std::to_string(request.restarts) : "";
+  values["replica_restarts"] = may_restart ? "OnFailure" : "Never";
+  const int least_of_too_many = request.kind == "kubeflow" && may_restart ? 1 : 0;
+  values["backoff_limit"] = std::to_string(request.nodes * request.restarts + least_of_too_many);
 }
 
 /// Names that the controllers of Kubeflow look for.

@@ -166,7 +166,27 @@ def test_so_many_restarts_of_all_are_counted_as_the_controller_counts(render):
     assert spec("jobset")["failurePolicy"]["maxRestarts"] == 2
     assert spec("trainjob")["template"]["spec"]["failurePolicy"]["maxRestarts"] == 2
     assert spec("indexed-job")["backoffLimit"] == 8
-    assert spec("kubeflow")["runPolicy"]["backoffLimit"] == 8
+    assert spec("kubeflow")["runPolicy"]["backoffLimit"] == 9  # fails when it has counted so many
+
+
+def test_no_restarts_are_none(render):
+    """To Volcano a maxRetry of 0 is none that was given, and it takes 3."""
+
+    def spec(kind):
+        text = render(kind, *NAMED, "--nodes", "2", "--restarts", "0", "--", "true")
+        return job_of(kind, documents_of(text))[0]["spec"]
+
+    assert "maxRetry" not in spec("volcano")
+    assert {one["action"] for one in spec("volcano")["policies"]} == {"TerminateJob", "CompleteJob"}
+    replicas = spec("kubeflow")["pytorchReplicaSpecs"].values()
+    assert {one["restartPolicy"] for one in replicas} == {"Never"}
+    assert spec("indexed-job")["backoffLimit"] == 0
+    assert spec("jobset")["failurePolicy"]["maxRestarts"] == 0
+
+
+def test_no_placeholder_is_left(render):
+    for kind in [*KINDS, "slurm", "dockerfile"]:
+        assert re.findall(r"(?<!\$)\{[a-z_]+\}", render(kind, *NAMED, "--", "true")) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
