@@ -76,6 +76,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kPaiDlc)                \
   PLATFORM(kTencentTi)             \
   PLATFORM(kAihc)                  \
+  PLATFORM(kAzureml)               \
   PLATFORM(kVertex)                \
   PLATFORM(kAwsBatch)              \
   PLATFORM(kSkypilot)              \
