@@ -4,6 +4,7 @@
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
 #include "hosts.hpp"
 #include "platform.hpp"
+#include "share.hpp"
 #include "slots.hpp"
 
 #include <muster/base/text.hpp>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -259,6 +261,39 @@ Result<> read_job(Findings& findings, const Names& names, const Snapshot& snapsh
   return {};
 }
 
+/// The engines that start the program once for each device: by mpirun, and by a rank table.
+constexpr std::array<TaskVariables, 2> kTasks = {{
+    {"OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID", "MA_NUM_GPUS"},
+}};
+
+const TaskVariables* find_tasks(const Snapshot& snapshot) {
+  const auto found = std::find_if(kTasks.begin(), kTasks.end(), [&](const TaskVariables& names) {
+    const auto size = parse_integer(snapshot.variable(names.size).value_or(""), 2, kMostNodes);
+    return size && snapshot.has(names.rank) && snapshot.has(names.local_rank);
+  });
+  return found == kTasks.end() ? nullptr : &*found;
+}
+
+/// Each process is a node, and rank 0 is on the first instance. mpirun gives all of them the names of that
+/// instance, so nothing else is read.
+Result<> read_engine_tasks(Findings& findings,
+                           const TaskVariables& names,
+                           const Snapshot& snapshot) {
+  const auto hosts = std::exchange(findings.hosts, std::nullopt);
+  const bool is_only_one = findings.nodes->value == 1;
+  if (auto read = read_tasks(findings, snapshot, names); !read) {
+    return read;
+  }
+  findings.master_address = is_only_one || !hosts
+                                ? Sourced<std::string>{"127.0.0.1", default_of("modelarts")}
+                                : Sourced<std::string>{hosts->value.front(), hosts->source};
+  return {};
+}
+
 /// Both begin with 1: how often the instance was scheduled, and how often the program was started in this
 /// container.
 Result<> read_restart_count(Findings& findings, const Snapshot& snapshot) {
@@ -283,6 +318,20 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
 }
 
+/// This instance is a node, and muster is started once in it.
+Result<> read_instance(Findings& findings, const Snapshot& snapshot) {
+  if (auto read = read_rank(findings, snapshot); !read) {
+    return read;
+  }
+  if (auto read = read_devices(findings, snapshot, "MA_NUM_GPUS"); !read) {
+    return read;
+  }
+  if (auto read = read_method(findings, snapshot); !read) {
+    return read;
+  }
+  return check_leader(findings, snapshot);
+}
+
 Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   const auto names = read_names(snapshot);
@@ -292,16 +341,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (auto read = read_nodes(findings, *names, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_rank(findings, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_devices(findings, snapshot, "MA_NUM_GPUS"); !read) {
-    return read.error();
-  }
-  if (auto read = read_method(findings, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = check_leader(findings, snapshot); !read) {
+  const TaskVariables* const tasks = find_tasks(snapshot);
+  if (auto read = tasks != nullptr ? read_engine_tasks(findings, *tasks, snapshot)
+                                   : read_instance(findings, snapshot);
+      !read) {
     return read.error();
   }
   if (auto read = read_job(findings, *names, snapshot); !read) {
