@@ -51,6 +51,8 @@ std::vector<Source> placed_by(const Settings& settings) {
                                  "master-port",
                                  "devices",
                                  "platform",
+                                 "hosts",
+                                 "hostfile",
                                  "mode",
                                  "template",
                                  "numa-binding",

@@ -1,5 +1,4 @@
 // The front's decisions. Pure.
-#include <muster/base/result.hpp>
 #include <muster/fan_out/front.hpp>
 
 #include <algorithm>
@@ -73,12 +72,13 @@ FrontActions Front::on_ended(std::size_t node,
                         : fail(end_without(status, name_of(node) + " did not come: " + words));
 }
 
-FrontActions Front::on_not_started(std::size_t node, const std::string& why) {
+FrontActions Front::on_not_started(std::size_t node, const Error& why) {
   nodes_[node].has_ended = true;
   if (is_ending_) {
     return after_an_end({});
   }
-  return fail(make_end(EndKind::NotFound, name_of(node) + " cannot be reached: " + why));
+  return fail(end_without(ExitStatus::exited(why.exit_code()),
+                          name_of(node) + " cannot be reached: " + why.message));
 }
 
 FrontActions Front::fail(JobEnd end) {

@@ -70,6 +70,24 @@ def test_a_job_runs_on_three_hosts_and_nothing_is_changed_on_its_way(front, host
     ssh.assert_nothing_is_left(*NODES, FRONT)
 
 
+def test_addresses_of_version_six_stand_in_brackets(muster, hosts, ssh):
+    addresses = [hosts.network.add_version_six(index) for index in (0, 1, FRONT)]
+    ssh.serve(0, 1)
+
+    job = muster.run(
+        f"--hosts=[{addresses[0]}]:1,[{addresses[1]}]:2",
+        *[f"--remote-shell={ssh.shell()}", f"--master-port={PORT}", "--", "sh", "-c", "hostname"],
+        through=hosts.command("exec", str(FRONT)),
+    )
+
+    assert job.code == 0, job.words()
+    assert sorted(job.out.lines) == [
+        f"[0:0] {hosts.name(0)}",
+        f"[1:1] {hosts.name(1)}",
+        f"[1:2] {hosts.name(1)}",
+    ]
+
+
 def test_the_code_and_the_report_are_those_of_the_job(front, ssh):
     ssh.serve(*NODES)
 

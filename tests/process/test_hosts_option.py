@@ -164,6 +164,7 @@ def test_what_a_login_says_has_its_host_in_front(front):
     assert "[1:1] mine" in job.out.lines
 
 
+@pytest.mark.needs("namespaces")
 def test_a_host_without_the_folder_is_named(front, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("needs root")

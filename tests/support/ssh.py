@@ -1,5 +1,7 @@
 """Real sshd on test hosts, with keys and settings of their own: the user's are neither read nor changed."""
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -37,6 +39,7 @@ class Ssh:
         self.hosts = hosts
         self.folder = Path(folder)
         self._servers = []
+        self._served = []
         for key in ("host_key", "user_key", "other_key"):
             self._make_key(key)
         (self.folder / "authorized_keys").write_text(self._public("user_key"))
@@ -64,18 +67,21 @@ class Ssh:
             words = Stream(f"sshd on host {index}", process.stderr.fileno())
             words.wait_for("Server listening on")
             self._servers.append((process, words))
+            self._served.append(index)
 
     def shell(self, key="user_key"):
         """For --remote-shell."""
         return f"ssh -F {self.folder}/config_{key}"
 
     def stop(self):
+        """A session outlives its server where the network was cut."""
+        for index in self._served:
+            for process in self._processes_on(index):
+                os.kill(process.pid, signal.SIGKILL)
         for process, _ in self._servers:
-            process.kill()
             process.wait()
 
-    def leavings(self, index):
-        """What runs on a host beside what serves logins."""
+    def _processes_on(self, index):
         pids = subprocess.run(
             ["ip", "netns", "pids", self.hosts.name(index)],
             capture_output=True,
@@ -84,7 +90,11 @@ class Ssh:
             timeout=10,
         ).stdout.split()
         found = [processes.look_at(pid) for pid in pids]
-        return [one for one in found if one and one.state not in "ZX" and one.name != "sshd"]
+        return [one for one in found if one and one.state not in "ZX"]
+
+    def leavings(self, index):
+        """What runs on a host beside what serves logins."""
+        return [one for one in self._processes_on(index) if one.name != "sshd"]
 
     def assert_nothing_is_left(self, *indexes, seconds=5.0):
         wait_until(

@@ -3,6 +3,7 @@
 // Decides what the front of a job does when something happens to the agents that it has started. Like
 // the supervisor it holds no pid, opens nothing and never looks at a clock.
 
+#include <muster/base/result.hpp>
 #include <muster/fan_out/frames.hpp>
 #include <muster/supervise/exit_status.hpp>
 #include <muster/supervise/job_end.hpp>
@@ -47,7 +48,7 @@ class Front {
                                       const ExitStatus& status,
                                       const std::string& last_words);
   /// Its remote shell could not be started.
-  [[nodiscard]] FrontActions on_not_started(std::size_t node, const std::string& why);
+  [[nodiscard]] FrontActions on_not_started(std::size_t node, const Error& why);
   /// Somebody asks for the end.
   [[nodiscard]] FrontActions on_stop(int signal);
   [[nodiscard]] FrontActions on_grace_ended();

@@ -82,10 +82,10 @@ void FrontAgent::start_next() {
     return;
   }
   const std::size_t node = next_++;
-  if (is_ending_) {
-    carry_out(front_.on_not_started(node, "the job ends"));
-  } else if (const auto started = start(node); !started) {
-    carry_out(front_.on_not_started(node, started.error().message));
+  const auto started =
+      is_ending_ ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
+  if (!started) {
+    carry_out(front_.on_not_started(node, started.error()));
   }
   boost::asio::post(io_, [this] { start_next(); });
 }

@@ -1,0 +1,65 @@
+// What a front reads from its agents and an agent from its front, torn anywhere.
+//
+// The first byte says how long the pieces are.
+#include "fuzz.hpp"
+
+#include <muster/fan_out/order.hpp>
+#include <muster/fan_out/words.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace muster::fuzz {
+namespace {
+
+/// Every frame that is read, written again: what was read is the beginning of what was sent.
+void check_frames(std::string_view bytes, std::size_t step) {
+  FrameReader reader;
+  OrderReader orders;
+  std::size_t frames = 0;
+  for (std::size_t i = 0; i < bytes.size(); i += step) {
+    reader.feed(bytes.substr(i, step));
+    auto frame = reader.next();
+    for (; frame && *frame; frame = reader.next()) {
+      ++frames;
+      (void)orders.take(**frame);
+    }
+    require(reader.wanted() > 0, "something can be read");
+    if (!frame) {
+      break;
+    }
+  }
+  require(frames <= bytes.size(), "a frame has a byte at least");
+  (void)write_order(orders.order());
+}
+
+void check_words(std::string_view bytes, std::size_t step) {
+  std::string whole;
+  std::string torn;
+  for (auto& [out, length] : {std::pair{&whole, bytes.size() + 1}, std::pair{&torn, step}}) {
+    WordSieve sieve("n");
+    sieve.on_word = [out = out](const std::string& kind, const std::string& text) {
+      *out += "<" + kind + "|" + text + ">";
+    };
+    for (std::size_t i = 0; i < bytes.size(); i += length) {
+      sieve.feed(bytes.substr(i, length), *out);
+    }
+    sieve.finish(*out);
+  }
+  require(whole == torn, "tearing changes nothing");
+}
+
+}  // namespace
+}  // namespace muster::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  const std::string_view text = fuzz::text_of(data, size);
+  if (text.empty()) {
+    return 0;
+  }
+  const std::size_t step = std::max<std::size_t>(data[0], 1);
+  fuzz::check_frames(text.substr(1), step);
+  fuzz::check_words(text.substr(1), step);
+  return 0;
+}
