@@ -46,3 +46,22 @@ def test_the_sample_of_hai_runs_unchanged(muster, python, two_hosts, tmp_path):
     ], "the program keeps the platform's port, and numbers its own processes"
     assert "leader 10.77.0.10:2223" in ended[0].err, "the agents meet beside it"
 
+
+
+def test_plain_muster_refuses_to_start_it_for_each_device(muster, python, two_hosts, tmp_path):
+    ended = run_sample(muster, python, two_hosts, tmp_path, "--nproc-per-node=8")
+
+    assert [one.code for one in ended] == [64, 64]
+    assert "".join(one.out for one in ended) == ""
+    for one in ended:
+        assert "8 of it on this node would each do so; write 'muster --mode once" in one.err
+
+
+def test_plain_muster_with_one_slot_a_node_gives_it_what_it_needs(
+    muster, python, two_hosts, tmp_path
+):
+    ended = run_sample(muster, python, two_hosts, tmp_path)
+
+    assert [one.code for one in ended] == [0, 0], [one.err for one in ended]
+    lines = LINE.findall("".join(one.out for one in ended))
+    assert sorted(line[:2] for line in lines) == [("0", "0"), ("1", "0"), ("2", "1"), ("3", "1")]
