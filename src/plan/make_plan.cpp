@@ -225,6 +225,16 @@ void add_parameters(LaunchPlan& plan, const ChosenMode& chosen) {
   }
 }
 
+/// How the processes are started, and what they see.
+void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job) {
+  plan.mode = chosen.mode.name;
+  if (const auto& devices = job.devices) {
+    plan.decisions.push_back({devices->variable, devices->list, devices->source.name});
+  }
+  plan.decisions.push_back({"mode", plan.mode, chosen.source.name});
+  add_parameters(plan, chosen);
+}
+
 }  // namespace
 
 Placement assume_placement(const Cluster& cluster) {
@@ -255,12 +265,7 @@ Placement assume_placement(const Cluster& cluster) {
 LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const auto& [cluster, chosen, job, snapshot] = input;
   LaunchPlan plan = start_plan(cluster, placement);
-  plan.mode = chosen.mode.name;
-  if (job.devices) {
-    plan.decisions.push_back({job.devices->variable, job.devices->list, job.devices->source.name});
-  }
-  plan.decisions.push_back({"mode", plan.mode, chosen.source.name});
-  add_parameters(plan, chosen);
+  add_mode(plan, chosen, job);
   const std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);
   const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
   Values values = common_values(cluster, placement, chosen, snapshot);

@@ -90,6 +90,46 @@ def test_two_nodes_of_hai_run_end_to_end(muster, worker, port):
     assert_sum(start_by_variables(muster, environments, worker("meet_at_master")))
 
 
+# The server closes first, so that its port is left in TIME_WAIT. In the first attempt node 1 fails.
+MEET_AS_ON_HAI = """
+import os, pathlib, socket, sys, time
+where = (os.environ["MASTER_IP"], int(os.environ["MASTER_PORT"]))
+node, nodes = os.environ["RANK"], os.environ["WORLD_SIZE"]
+if node == "0":
+    with socket.create_server(where) as server:
+        server.settimeout(30)
+        server.accept()[0].sendall(b"met")
+else:
+    for _ in range(600):
+        try:
+            link = socket.create_connection(where, 30)
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    assert link.recv(3) == b"met"
+    mark = pathlib.Path("has-failed")
+    if not mark.exists():
+        mark.touch()
+        sys.exit(3)
+print("node", node, "of", nodes, "met at", where[1], flush=True)
+"""
+
+
+def test_programs_that_start_their_own_processes_have_the_port_of_hai_again_after_a_restart(
+    muster, port
+):
+    options = ["--mode=once", "--max-restarts=1", "--restart-backoff=0.1"]
+    jobs = [
+        muster.start(*options, "--", "python3", "-c", MEET_AS_ON_HAI, env=hai(node, port))
+        for node in (0, 1)
+    ]
+
+    assert [job.end() for job in jobs] == [0, 0], "\n".join(job.words() for job in jobs)
+    assert jobs[0].out.lines == [f"[0:0] node 0 of 2 met at {port}"] * 2
+    assert jobs[1].out.lines == [f"[1:1] node 1 of 2 met at {port}"]
+    assert f"leader 127.0.0.1:{port + 1}" in jobs[1].err.text
+
+
 def volcano(node, port):
     return {
         "VC_TASK_INDEX": node,
