@@ -1,7 +1,7 @@
 // Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod is told who the workers
 // are, by a hostfile; on the workers runs sshd until somebody starts a program there. A muster in the pod
 // of the launcher would be alone, or wait for others that nobody starts: it is refused, with what does start
-// them. What mpirun has started is no part of this platform.
+// them. What mpirun has started is mpirun's.
 // Source: kubeflow/mpi-operator, pkg/controller/mpi_job_controller.go; kubeflow/trainer, the plugin mpi.
 #include "host_lists.hpp"
 #include "platform.hpp"
@@ -16,9 +16,6 @@ constexpr const char* kHostfile = "/etc/mpi/hostfile";
 constexpr std::array<const char*, 1> kCounts = {kHostfile};
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
-  if (first_set(snapshot, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})) {
-    return std::nullopt;
-  }
   if (snapshot.has("K_MPI_JOB_ROLE")) {
     return "K_MPI_JOB_ROLE";
   }

@@ -37,9 +37,10 @@ constexpr std::array<Launcher, 2> kLaunchers = {{
 constexpr std::array<const char*, 3> kCounts = {
     "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
 
+/// One rank alone is no reason to leave the platform around it unasked.
 const Launcher* find_launcher(const Snapshot& snapshot) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
-    return snapshot.has(launcher.sign);
+    return snapshot.has(launcher.sign) && snapshot.variable(launcher.names.size) != "1";
   });
   return at == kLaunchers.end() ? nullptr : &*at;
 }

@@ -83,6 +83,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kDstack)                \
   PLATFORM(kRunpod)                \
   PLATFORM(kDetermined)            \
+  PLATFORM(kMpirun)                \
   PLATFORM(kPytorchjob)            \
   PLATFORM(kPet)                   \
   PLATFORM(kMpijob)                \
@@ -92,7 +93,6 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kTfjob)                 \
   PLATFORM(kLeaderWorkerSet)       \
   PLATFORM(kJobset)                \
-  PLATFORM(kMpirun)                \
   PLATFORM(kPbs)                   \
   PLATFORM(kLsf)                   \
   PLATFORM(kFlux)                  \
