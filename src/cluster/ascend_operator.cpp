@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 2> kCounts = {"MS_WORKER_NUM", "CM_WORKER_SIZE"};
+constexpr std::array<const char*, 3> kCounts = {"MS_WORKER_NUM", "CM_WORKER_SIZE", "WORLD_SIZE"};
 
 /// What a framework calls the fields.
 struct Names {

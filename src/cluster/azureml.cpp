@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 1> kCounts = {"AZUREML_NODE_COUNT"};
+constexpr std::array<const char*, 2> kCounts = {"AZUREML_NODE_COUNT", "WORLD_SIZE"};
 
 /// What counts the processes.
 struct Names {

@@ -4,6 +4,7 @@
 
 #include "host_lists.hpp"
 #include "hosts.hpp"
+#include "tfjob.hpp"
 
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
@@ -144,7 +145,9 @@ void add_counter(std::vector<Counter>& counters,
   if (counter.owner == nullptr && !has_shape(source.name)) {
     return;
   }
-  counter.count = number_said_by(content_of(value, snapshot));
+  // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
+  const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
+  counter.count = is_alone ? 1 : number_said_by(content_of(value, snapshot));
   counter.counts_processes = matches_any(source.name, kOfProcesses);
   counters.push_back(std::move(counter));
 }
@@ -260,11 +263,12 @@ Result<> check_not_alone(const Findings& findings,
   const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
   counters.insert(counters.end(), left_out.begin(), left_out.end());
   for (const Counter& counter : counters) {
-    const bool has_workers = counter.counts_processes && choice.platform != nullptr;
-    const long long ours = has_workers ? static_cast<long long>(nodes) * slots : nodes;
     const bool is_read =
         choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
-    if (counter.count > ours && !is_read) {
+    const bool counts_our_workers =  // all of them: another number may as well be one of nodes
+        counter.counts_processes && nodes > 1 &&
+        counter.count == static_cast<long long>(nodes) * slots;
+    if (counter.count > nodes && !counts_our_workers && !is_read) {
       return too_few(counter, findings, choice);
     }
   }

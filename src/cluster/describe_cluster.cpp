@@ -1,8 +1,8 @@
 // Joins what the platform says with what flags and MUSTER_* variables say into one description,
 // and refuses what cannot be true.
 #include "choose_platform.hpp"
-#include "leader_address.hpp"
 #include "counters.hpp"
+#include "leader_address.hpp"
 #include "platform.hpp"
 #include "ports.hpp"
 #include "restarts.hpp"

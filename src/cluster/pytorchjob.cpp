@@ -7,9 +7,12 @@
 #include <muster/base/text.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace muster {
 namespace {
+
+constexpr std::array<const char*, 2> kCounts = {"PET_NNODES", "WORLD_SIZE"};
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   const auto bare_names = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
@@ -72,7 +75,7 @@ const Platform kPytorchjob = {"pytorchjob",
                               "PET_NNODES with the bare names",
                               find_sign,
                               read_platform,
-                              /*counts=*/{},
+                              kCounts,
                               /*may_lack_rank=*/true};
 
 }  // namespace muster

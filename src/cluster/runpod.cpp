@@ -4,8 +4,12 @@
 #include "hosts.hpp"
 #include "slots.hpp"
 
+#include <array>
+
 namespace muster {
 namespace {
+
+constexpr std::array<const char*, 2> kCounts = {"NUM_NODES", "WORLD_SIZE"};
 
 Result<> read_leader(Findings& findings, const Snapshot& snapshot) {
   constexpr const char* kWhy = "both say where the primary node is";
@@ -88,6 +92,6 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kRunpod = {
-    "runpod", "NUM_NODES beside RUNPOD_* or PRIMARY_ADDR", find_sign, read_platform};
+    "runpod", "NUM_NODES beside RUNPOD_* or PRIMARY_ADDR", find_sign, read_platform, kCounts};
 
 }  // namespace muster

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 1> kCounts = {"CLUSTER_SPEC"};
+constexpr std::array<const char*, 2> kCounts = {"CLUSTER_SPEC", "WORLD_SIZE"};
 constexpr std::array<const char*, 2> kTrainers = {"workerpool0", "workerpool1"};  // by node rank
 
 /// The endpoints of the replicas that train, and how many of them are in pool 0.

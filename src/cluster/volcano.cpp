@@ -16,8 +16,8 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 4> kCounts = {
-    "VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST"};
+constexpr std::array<const char*, 5> kCounts = {
+    "VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST", "WORLD_SIZE"};
 
 /// One task of the job: its pods are nodes.
 struct Task {
