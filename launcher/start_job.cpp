@@ -29,14 +29,17 @@ std::string words_for_front(const Outcome& outcome, const std::optional<FrontSea
   return report + write_word(front->nonce, kByeWord, std::to_string(outcome.end.exit_code));
 }
 
-/// The last words of the job: on the console, and in the file that --report names.
-void conclude(const Outcome& outcome, const std::optional<Sourced<std::string>>& report) {
+/// The last words of the job: on the console, and in the file that --report names. Who `is_later_task`
+/// leaves the first failure, which all know alike, to the first one: they share a console.
+void conclude(const Outcome& outcome,
+              const std::optional<Sourced<std::string>>& report,
+              bool is_later_task) {
   if (report) {
     if (const auto written = write_report(outcome, report->value); !written) {
       say_warning(written.error().message);
     }
   }
-  if (outcome.is_told_elsewhere) {
+  if (outcome.is_told_elsewhere || (is_later_task && outcome.end.first_failure)) {
     return;
   }
   for (const ReportLine& line : describe_outcome(outcome)) {
@@ -81,7 +84,8 @@ Result<int> start_job(Planned planned,
                       const Inherited& inherited,
                       const Snapshot& snapshot) {
   const auto& front = options.run.front;
-  const bool is_later_task = planned.plan.share && planned.plan.node_rank.value > 0;
+  const bool is_later_task =
+      !options.is_verbose && planned.plan.share && planned.plan.node_rank.value > 0;
   const bool do_others_say_it =  // what is the same on all nodes, and ends up on one console
       is_later_task || (front && !front->is_first);
   const auto level = options.is_verbose ? Level::Debug
@@ -103,7 +107,7 @@ Result<int> start_job(Planned planned,
     }
   }
   return run(*job, run_options, inherited, snapshot.variables, [&](const Outcome& outcome) {
-    conclude(outcome, options.report);
+    conclude(outcome, options.report, is_later_task);
     return words_for_front(outcome, options.run.front);
   });
 }

@@ -13,8 +13,8 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 5> kCounts = {
-    "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS", "JSM_NAMESPACE_SIZE", "LSB_DJOB_RANKFILE"};
+constexpr std::array<const char*, 4> kCounts = {
+    "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS", "JSM_NAMESPACE_SIZE"};
 
 constexpr TaskVariables kTasks = {"JSM_NAMESPACE_RANK",
                                   "JSM_NAMESPACE_SIZE",
@@ -94,7 +94,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
     return findings;
   }
   BatchHosts hosts{
-      std::move(**list), {}, "muster --hostfile \"$LSB_DJOB_HOSTFILE\" --remote-shell blaunch ..."};
+      std::move(**list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
   if (auto read = read_task_host(hosts, snapshot); !read) {
     return read.error();
   }

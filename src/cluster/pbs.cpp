@@ -43,7 +43,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
     findings.no_nodes = Error{ErrorKind::BadEnvironment,
                               "PBS_NODEFILE is '" + path.value +
                                   "', which cannot be read on this host: start muster on all of "
-                                  "them by muster --hostfile \"$PBS_NODEFILE\" in the job's "
+                                  "them by muster --hostfile $PBS_NODEFILE in the job's "
                                   "script, or give --nnodes and --node-rank"};
     return findings;
   }
@@ -51,7 +51,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (!list) {
     return list.error();
   }
-  BatchHosts hosts{std::move(*list), {}, "muster --hostfile \"$PBS_NODEFILE\" ..."};
+  BatchHosts hosts{std::move(*list), {}, "muster --hostfile $PBS_NODEFILE ..."};
   if (auto read = read_task_host(hosts, snapshot); !read) {
     return read.error();
   }

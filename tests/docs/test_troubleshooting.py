@@ -43,6 +43,8 @@ OTHER_TEXTS = {
     "alone it says nothing": "the same",
     "has names of its own for what it needs": "the same",
     "proves that it counts processes": "the same",
+    "accelerators that are there count more": "the same",
+    "each process is one worker already": "the same",
     "default of modelarts": "a source",
     "nodes.slots of the others": "a field",
     "all workers succeeded": "a reason in the report",

@@ -67,6 +67,7 @@ def test_one_failure_ends_all_and_is_mpiruns_code(muster, mpi):
 
     assert job.code == 7, job.words()
     muster.assert_no_survivors(seconds=1.0)
+    assert job.said_about("rank 2 failed first").startswith("rank 2 failed first: node 2 (")
 
 
 @each_mpi
