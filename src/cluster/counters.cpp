@@ -148,7 +148,8 @@ void add_counter(std::vector<Counter>& counters,
   // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
   counter.count = is_alone ? 1 : number_said_by(content_of(value, snapshot));
-  counter.counts_processes = matches_any(source.name, kOfProcesses);
+  // A rank of mpirun's is a muster, not one of the workers that a muster starts.
+  counter.counts_processes = counter.owner != &kMpirun && matches_any(source.name, kOfProcesses);
   counters.push_back(std::move(counter));
 }
 
