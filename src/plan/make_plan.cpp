@@ -235,6 +235,18 @@ void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job)
   add_parameters(plan, chosen);
 }
 
+/// What all nodes know of a role, wherever its processes are placed.
+void fill_role_plan(RolePlan& shared, const PlanInput& input, const Values& values) {
+  const RoleTemplate& role = shared.role;
+  shared.keeps_task_config = input.cluster.has_task_config;
+  shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
+  shared.gives_arguments = gives_arguments(input, role);
+  shared.reserves_ports = input.cluster.job.endpoints.empty();  // else the platform has chosen them
+  shared.decides_success = decides(role, input.job, values);
+  shared.unset = own_variables(input.snapshot);
+  shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
+}
+
 }  // namespace
 
 Placement assume_placement(const Cluster& cluster) {
@@ -277,19 +289,12 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   plan.needs_run_folder = use_placeholder(texts, "run_dir");
 
   plan.world_size = 0;  // grows role by role: the first rank of the next role
-  const std::vector<std::string> own = own_variables(snapshot);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
     RolePlan shared{role, chosen, job, snapshot, endpoints, part, placement.attempt};
     shared.is_decided = placement.is_decided;
-    shared.keeps_task_config = cluster.has_task_config;
-    shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
-    shared.gives_arguments = gives_arguments(input, role);
-    shared.reserves_ports = cluster.job.endpoints.empty();  // else the platform has chosen them
     shared.has_several_nodes = placement.nodes > 1;
-    shared.decides_success = decides(role, job, values);
-    shared.unset = own;
-    shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
+    fill_role_plan(shared, input, values);
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
