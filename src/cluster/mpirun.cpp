@@ -45,9 +45,30 @@ const Launcher* find_launcher(const Snapshot& snapshot) {
   return at == kLaunchers.end() ? nullptr : &*at;
 }
 
+/// A launcher of PMIx' that tells a process its rank, and not of how many: prun, or another of its kind.
+/// Where a scheduler has started us by PMIx, its own variables say more.
+bool is_of_unknown_size(const Snapshot& snapshot) {
+  return snapshot.has("PMIX_RANK") && snapshot.has("PMIX_NAMESPACE") &&
+         !first_set(snapshot,
+                    {"OMPI_COMM_WORLD_SIZE",
+                     "MPI_LOCALNRANKS",
+                     "SLURM_JOB_ID",
+                     "FLUX_JOB_ID",
+                     "JSM_NAMESPACE_SIZE"});
+}
+
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
-  const Launcher* const launcher = find_launcher(snapshot);
-  return launcher == nullptr ? std::nullopt : std::optional<std::string>(launcher->sign);
+  if (const Launcher* const launcher = find_launcher(snapshot)) {
+    return launcher->sign;
+  }
+  return is_of_unknown_size(snapshot) ? std::optional<std::string>("PMIX_RANK") : std::nullopt;
+}
+
+Error unknown_size(const Snapshot& snapshot) {
+  return Error{ErrorKind::BadEnvironment,
+               "PMIX_RANK is '" + *snapshot.variable("PMIX_RANK") +
+                   "', but its launcher does not say how many ranks there are; start muster by "
+                   "mpirun, or one on each host with --nnodes, --node-rank and --master-addr"};
 }
 
 /// What all ranks of this start share. Of Hydra's it is the socket to the proxy that has started those of
@@ -64,13 +85,17 @@ Sourced<std::string> find_id(const Snapshot& snapshot, const Findings& findings)
 }
 
 Result<Findings> read_platform(const Snapshot& snapshot) {
-  const Launcher& launcher = *find_launcher(snapshot);
+  const Launcher* const launcher = find_launcher(snapshot);
   Findings findings;
-  if (auto read = read_tasks(findings, snapshot, launcher.names); !read) {
+  if (launcher == nullptr) {
+    findings.no_nodes = unknown_size(snapshot);
+    return findings;
+  }
+  if (auto read = read_tasks(findings, snapshot, launcher->names); !read) {
     return read.error();
   }
   if (auto read =
-          read_meeting_point(findings, snapshot, find_id(snapshot, findings), launcher.advice);
+          read_meeting_point(findings, snapshot, find_id(snapshot, findings), launcher->advice);
       !read) {
     return read.error();
   }
@@ -79,7 +104,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kMpirun = {
-    "mpirun", "OMPI_COMM_WORLD_SIZE or MPI_LOCALNRANKS", find_sign, read_platform, kCounts};
+const Platform kMpirun = {"mpirun",
+                          "OMPI_COMM_WORLD_SIZE, MPI_LOCALNRANKS or PMIX_RANK",
+                          find_sign,
+                          read_platform,
+                          kCounts};
 
 }  // namespace muster
