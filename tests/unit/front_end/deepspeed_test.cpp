@@ -25,18 +25,38 @@ TEST(DeepSpeed, TakesTheNodesFromFlags) {
 }
 
 TEST(DeepSpeed, SaysWhatItDoesNotNeed) {
-  EXPECT_EQ(notices_of("deepspeed -H hosts train.py"),
-            "ignoring --hostfile: each node starts muster itself; the platform or --num_nodes and "
-            "--master_addr describe them");
   EXPECT_EQ(notices_of("deepspeed --launcher slurm train.py"),
-            "ignoring --launcher: nobody logs in anywhere: each node starts muster itself");
+            "ignoring --launcher: muster goes to other hosts by itself, through ssh or "
+            "--remote-shell");
 }
 
-TEST(DeepSpeed, DoesNotLeaveDevicesOutInSilence) {
-  for (const std::string option : {"--include", "--exclude"}) {
-    EXPECT_EQ(error_of("deepspeed " + option + "=localhost:0,1 train.py"),
-              "64: " + option +
-                  " is refused: --devices on each node says which devices are used");
+TEST(DeepSpeed, StartsTheHostsOfItsHostfile) {
+  const std::string line = "deepspeed -H hosts --ssh_port 2222 --include a@b:0,1 train.py";
+  EXPECT_EQ(setting_of(line, "hostfile"), "hosts (--hostfile)");
+  EXPECT_EQ(setting_of(line, "remote-shell"), "ssh -p 2222 (--ssh_port)");
+  EXPECT_EQ(setting_of(line, "include-hosts"), "a@b:0,1 (--include)");
+  EXPECT_EQ(setting_of("deepspeed -H hosts --exclude=b train.py", "exclude-hosts"),
+            "b (--exclude)");
+}
+
+TEST(DeepSpeed, LeavesItsHostfileAloneWhereEachNodeIsStarted) {
+  EXPECT_EQ(notices_of("deepspeed -H hosts --no_ssh train.py"),
+            "ignoring --hostfile: with --no_ssh each node is started by itself");
+  const Variables started = {
+      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  EXPECT_EQ(notices_of("deepspeed -H hosts train.py", started),
+            "ignoring --hostfile: bare starts muster on each node");
+}
+
+TEST(DeepSpeed, TakesDevicesOfThisNode) {
+  EXPECT_EQ(setting_of("deepspeed --include=localhost:0,1 train.py", "devices"), "0,1 (--include)");
+  for (const std::string choice :
+       {"--include=a:0", "--include=localhost", "--exclude=localhost:0"}) {
+    EXPECT_NE(error_of("deepspeed " + choice + " train.py")
+                  .find("expected devices of this node such as --include localhost:0,1, or a "
+                        "--hostfile"),
+              std::string::npos)
+        << choice;
   }
 }
 
