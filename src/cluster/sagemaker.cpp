@@ -164,6 +164,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 }  // namespace
 
 const Platform kSagemaker = {
-    "sagemaker", "SM_HOSTS or SM_CURRENT_HOST", find_sign, read_platform, kCounts};
+    "sagemaker",
+    "SM_HOSTS or SM_CURRENT_HOST, or /opt/ml/input/config/resourceconfig.json",
+    find_sign,
+    read_platform,
+    kCounts};
 
 }  // namespace muster

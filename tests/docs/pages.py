@@ -115,6 +115,7 @@ class Desk:
         (tools / "muster").symlink_to(binary())
         for shared in ("examples", "scripts", "templates"):
             (self.folder / shared).symlink_to(ROOT / shared)
+        (self.folder / "hosts.txt").write_text("node-a slots=8\nnode-b slots=8\n")
         self.environment = {
             "PATH": f"{tools}:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self.folder),

@@ -16,6 +16,8 @@ SOURCES = [
 WITHOUT_MESSAGES = (
     "embed_templates.cpp",
     "options.cpp",
+    "pod.cpp",
+    "render_options.cpp",
     "option_table.cpp",
     "rendezvous_keys.cpp",
     "table.cpp",
@@ -36,6 +38,7 @@ OTHER_TEXTS = {
     "default of deepspeed": "a source",
     "torchrun's default of --nnodes": "a source",
     "muster --mode once --template-arguments never --": "a part of a line that was probably meant",
+    "on this host)": "where a worker is, in the line of its start",
     "default of hai": "a source",
     ", and it has something better": "why explain's variable is not used",
     "is more specific": "the same",
