@@ -61,10 +61,12 @@ Sourced<std::string> list_of(const Settings& settings) {
   return hosts ? *hosts : *settings.find("hostfile");
 }
 
-Error contradict(const Sourced<std::string>& one, const Sourced<std::string>& list) {
+Error contradict(const Sourced<std::string>& one,
+                 const Sourced<std::string>& list,
+                 const std::string& why = "the list of hosts says who the nodes are") {
   return Error{blame(one.source),
                one.source.name + " is '" + one.value + "' but " + list.source.name + " is '" +
-                   list.value + "': the list of hosts says who the nodes are"};
+                   list.value + "': " + why};
 }
 
 /// Fewer nodes than are listed are the first ones.
@@ -222,6 +224,9 @@ Result<FanOut> plan_fan_out(const CommandLine& line,
     if (const auto setting = settings.find(name)) {
       return contradict(*setting, list_of(settings));
     }
+  }
+  if (const auto rank = settings.find("stdin")) {
+    return contradict(*rank, list_of(settings), "standard input does not go along to other hosts");
   }
   if (auto checked = check_starter(settings, snapshot); !checked) {
     return checked.error();

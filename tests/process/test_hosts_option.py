@@ -85,6 +85,7 @@ def test_the_token_is_in_no_argument_no_environment_and_no_file(front, muster, t
     job = front("a:1,b:1", *python("import time; print('ready', flush=True); time.sleep(100)"))
     job.out.wait_for("ready", times=2)
 
+    assert "not encrypted" not in job.err.text
     for process in processes.belonging_to(muster.tag):
         for what in ("cmdline", "environ"):
             text = Path(f"/proc/{process.pid}/{what}").read_bytes()
@@ -247,6 +248,7 @@ def test_a_killed_front_leaves_nothing_behind(front, worker, muster, half):
         (["--hosts=a,a"], "'a' is listed twice"),
         (["--hosts=-oProxyCommand=x"], "expected hosts such as a:8,b:8"),
         (["--hosts=a", "--node-rank=0"], "the list of hosts says who the nodes are"),
+        (["--hosts=a", "--stdin=0"], "standard input does not go along to other hosts"),
         (["--hosts=a", "--hostfile=x"], "one of them lists the hosts"),
         (["--hosts=a,b", "--nnodes=3"], "a number up to 2"),
         (["--hosts=a:2", "--nproc-per-node=3"], "at most 2, the slots of 'a'"),
