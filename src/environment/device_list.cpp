@@ -4,6 +4,7 @@
 #include <muster/environment/device_list.hpp>
 
 #include <set>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -25,6 +26,18 @@ std::optional<Range> read_range(std::string_view entry) {
   return first && last && *first <= *last ? std::optional(Range{*first, *last}) : std::nullopt;
 }
 
+bool is_name(std::string_view entry) {
+  return entry.starts_with("GPU-") || entry.starts_with("MIG-");
+}
+
+/// As many of the range as there is room for, and one more.
+void append(std::vector<DeviceEntry>& entries, const Range& range) {
+  constexpr auto kMost = static_cast<std::size_t>(kMostDevices) + 1;
+  for (int i = range.first; i <= range.last && entries.size() < kMost; ++i) {
+    entries.push_back({i, std::to_string(i)});
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceEntry> read_device_list(std::string_view list) {
@@ -32,38 +45,37 @@ std::vector<DeviceEntry> read_device_list(std::string_view list) {
   for (const std::string& piece : split(list, ',')) {
     const std::string entry(trim(piece));
     const auto range = read_range(entry);
-    if (!range && !entry.starts_with("GPU-") && !entry.starts_with("MIG-")) {
+    const bool is_full = entries.size() > static_cast<std::size_t>(kMostDevices);
+    if (is_full || (!range && !is_name(entry))) {
       break;
     }
-    if (!range) {
+    if (range) {
+      append(entries, *range);
+    } else {
       entries.push_back({std::nullopt, entry});
-    }
-    for (int i = range ? range->first : 1; i <= (range ? range->last : 0); ++i) {
-      entries.push_back({i, std::to_string(i)});
-      if (entries.size() > static_cast<std::size_t>(kMostDevices)) {
-        return entries;
-      }
     }
   }
   return entries;
 }
 
 std::optional<std::vector<int>> read_device_numbers(std::string_view list) {
-  std::vector<int> numbers;
-  std::set<int> seen;
+  std::vector<DeviceEntry> entries;
   for (const std::string& entry : split(list, ',')) {
     const auto range = read_range(entry);
-    if (!range || range->last - range->first >= kMostDevices) {
+    if (!range) {
       return std::nullopt;
     }
-    for (int i = range->first; i <= range->last; ++i) {
-      if (!seen.insert(i).second || seen.size() > static_cast<std::size_t>(kMostDevices)) {
-        return std::nullopt;
-      }
-      numbers.push_back(i);
-    }
+    append(entries, *range);
   }
-  return numbers.empty() ? std::nullopt : std::optional(std::move(numbers));
+  std::vector<int> numbers;
+  numbers.reserve(entries.size());
+  for (const DeviceEntry& entry : entries) {
+    numbers.push_back(*entry.number);
+  }
+  const bool is_each_once = std::set<int>(numbers.begin(), numbers.end()).size() == numbers.size();
+  const bool is_list =
+      !numbers.empty() && is_each_once && numbers.size() <= static_cast<std::size_t>(kMostDevices);
+  return is_list ? std::optional(std::move(numbers)) : std::nullopt;
 }
 
 }  // namespace muster

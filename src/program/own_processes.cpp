@@ -37,32 +37,40 @@ struct PythonRun {
   Strings arguments{};  ///< behind it
 };
 
-/// Source: python(1). "-um module" is "-u -m module", "-cprint()" is "-c print()".
+/// -m and -c say what to run, as in "-um module" and "-cprint()"; the others have no meaning here.
+struct PythonOption {
+  char letter = '\0';
+  bool takes_next = false;  ///< its value is the next word
+  std::string value{};      ///< else
+};
+
+PythonOption read_python_option(const std::string& word) {
+  const std::size_t at = word.starts_with("--") ? std::string::npos : word.find_first_of("mcWX");
+  return at == std::string::npos
+             ? PythonOption()
+             : PythonOption{word[at], at + 1 == word.size(), word.substr(at + 1)};
+}
+
+/// Source: python(1).
 PythonRun read_python_words(Strings words) {
-  PythonRun run;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word.size() < 2 || word.front() != '-') {
-      run.script = word == "-" ? "" : word;
-      run.arguments = words.subspan(i + 1);
-      return run;
+      return {word == "-" ? "" : word, "", "", words.subspan(i + 1)};
     }
-    const std::size_t at = word.starts_with("--") ? std::string::npos : word.find_first_of("mcWX");
-    if (at == std::string::npos) {
-      continue;
+    PythonOption option = read_python_option(word);
+    if (option.takes_next && ++i < words.size()) {
+      option.value = words[i];
     }
-    const bool is_next = at + 1 == word.size();
-    const std::string value = !is_next               ? word.substr(at + 1)
-                              : i + 1 < words.size() ? words[i + 1]
-                                                     : "";
-    i += is_next ? 1 : 0;
-    if (word[at] == 'm' || word[at] == 'c') {
-      (word[at] == 'm' ? run.module : run.code) = value;
-      run.arguments = words.subspan(std::min(i + 1, words.size()));
-      return run;
+    const Strings arguments = words.subspan(std::min(i + 1, words.size()));
+    if (option.letter == 'm') {
+      return {"", option.value, "", arguments};
+    }
+    if (option.letter == 'c') {
+      return {"", "", option.value, arguments};
     }
   }
-  return run;
+  return {};
 }
 
 /// The file of a module that is found from here.
@@ -144,77 +152,31 @@ ShellRun read_shell_words(Strings words, const ReadText& read_text) {
   return {};
 }
 
+/// A command line that is to be looked at: the user's, or one of a shell script.
+struct Line {
+  std::vector<std::string> words;
+  bool is_python_added = false;
+  std::string program{};  ///< what the user starts; empty: this
+  std::string where{};    ///< "line 2 runs "
+  bool is_certain = true;
+  int scripts = 2;  ///< how many more shell scripts, one inside the other, are looked into
+};
+
 /// Goes from a command line to what it runs.
 class Search {
  public:
   explicit Search(const ReadText& read_text) : read_text_(read_text) {}
 
-  /// Looks into `scripts` shell scripts one inside the other.
-  std::optional<OwnProcesses> find(Strings program, bool is_python_added, int scripts) const {
-    const Strings words = without_env(program);
-    if (words.empty()) {
-      return std::nullopt;
-    }
-    const std::string name(base_name(words.front()));
-    if (auto instead = line_instead_of(name, words.subspan(1))) {
-      return OwnProcesses{name, "", true, std::move(*instead)};
-    }
-    const Strings typed = program.subspan(is_python_added ? 1 : 0);
-    if (is_python(words.front())) {
-      return find_in_python(read_python_words(words), typed);
-    }
-    if (scripts == 0) {
-      return std::nullopt;
-    }
-    if (is_shell(name)) {
-      return find_in_shell(read_shell_words(words, read_text_), scripts - 1);
-    }
-    return find_by_first_line(words, typed, scripts);
-  }
-
- private:
-  /// Of a file that the system would start by what its first line names.
-  std::optional<OwnProcesses> find_by_first_line(Strings words, Strings typed, int scripts) const {
-    const std::string& path = words.front();
-    const auto text = path.find('/') == std::string::npos ? std::nullopt : read_text_(path);
-    const std::string interpreter = text ? interpreter_of(*text) : "";
-    if (is_shell(interpreter)) {
-      return find_in_shell({std::string(base_name(path)), text}, scripts - 1);
-    }
-    return is_python(interpreter) ? find_in_python({path, "", "", words.subspan(1)}, typed)
-                                  : std::nullopt;
-  }
-
-  std::optional<OwnProcesses> find_in_python(const PythonRun& run, Strings typed) const {
-    const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
-    if (auto instead = line_instead_of(what, run.arguments)) {
-      return OwnProcesses{what, "", true, std::move(*instead)};
-    }
-    const auto text = read_text_of(run, read_text_);
-    const auto call = text ? find_spawn(*text) : std::nullopt;
-    if (!call) {
-      return std::nullopt;
-    }
-    return OwnProcesses{what.empty() ? "-c" : what,
-                        describe(*call),
-                        call->is_certain,
-                        line_of_script(typed, *text)};
-  }
-
-  /// The first command that surely starts several processes, else the first that may.
-  std::optional<OwnProcesses> find_in_shell(const ShellRun& run, int scripts) const {
+  /// The first line that surely starts several processes, else the first that may.
+  std::optional<OwnProcesses> find(Line line) {
+    constexpr int kMostLines = 10'000;  // more is no script that somebody wrote
+    left_.push_back(std::move(line));
     std::optional<OwnProcesses> first;
-    for (const ShellCommand& command : read_shell(run.text.value_or(""))) {
-      auto own = find(command.words, false, scripts);
-      if (!own) {
-        continue;
-      }
-      own->how = "line " + std::to_string(command.line) + " runs " + own->program +
-                 (own->how.empty() ? "" : ", and there " + own->how);
-      own->program = run.name;
-      own->is_certain = own->is_certain && !command.is_conditional;
-      own->is_in_script = true;
-      if (own->is_certain) {
+    for (int i = 0; i < kMostLines && !left_.empty(); ++i) {
+      const Line next = std::move(left_.back());
+      left_.pop_back();
+      auto own = look_at(next);
+      if (own && own->is_certain) {
         return own;
       }
       first = first ? std::move(first) : std::move(own);
@@ -222,7 +184,87 @@ class Search {
     return first;
   }
 
+ private:
+  std::optional<OwnProcesses> look_at(const Line& line) {
+    const Strings words = without_env(line.words);
+    if (words.empty()) {
+      return std::nullopt;
+    }
+    const std::string name(base_name(words.front()));
+    if (auto instead = line_instead_of(name, words.subspan(1))) {
+      return found(line, {name, "", true, std::move(*instead)});
+    }
+    if (is_python(words.front())) {
+      return look_into_python(line, read_python_words(words));
+    }
+    if (is_shell(name)) {
+      look_into_shell(line, read_shell_words(words, read_text_));
+      return std::nullopt;
+    }
+    return look_at_file(line, words);
+  }
+
+  /// One that the system would start by what its first line names.
+  std::optional<OwnProcesses> look_at_file(const Line& line, Strings words) {
+    const std::string& path = words.front();
+    const auto text = path.find('/') == std::string::npos ? std::nullopt : read_text_(path);
+    const std::string interpreter = text ? interpreter_of(*text) : "";
+    if (is_shell(interpreter)) {
+      look_into_shell(line, {std::string(base_name(path)), text});
+    }
+    return is_python(interpreter) ? look_into_python(line, {path, "", "", words.subspan(1)})
+                                  : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<OwnProcesses> look_into_python(const Line& line,
+                                                             const PythonRun& run) const {
+    const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
+    if (auto instead = line_instead_of(what, run.arguments)) {
+      return found(line, {what, "", true, std::move(*instead)});
+    }
+    const auto text = read_text_of(run, read_text_);
+    const auto call = text ? find_spawn(*text) : std::nullopt;
+    if (!call) {
+      return std::nullopt;
+    }
+    const Strings typed = Strings(line.words).subspan(line.is_python_added ? 1 : 0);
+    return found(line,
+                 {what.empty() ? "-c" : what,
+                  describe(*call),
+                  call->is_certain,
+                  line_of_script(typed, *text)});
+  }
+
+  /// Its commands are the next to be looked at, the first one first.
+  void look_into_shell(const Line& line, const ShellRun& run) {
+    if (line.scripts == 0 || !run.text) {
+      return;
+    }
+    const std::vector<ShellCommand> commands = read_shell(*run.text);
+    for (auto command = commands.rbegin(); command != commands.rend(); ++command) {
+      const std::string before = line.where.empty() ? "" : line.where + run.name + ", and there ";
+      left_.push_back({command->words,
+                       false,
+                       line.program.empty() ? run.name : line.program,
+                       before + "line " + std::to_string(command->line) + " runs ",
+                       line.is_certain && !command->is_conditional,
+                       line.scripts - 1});
+    }
+  }
+
+  /// What was found, as it looks to who starts the whole.
+  static OwnProcesses found(const Line& line, OwnProcesses own) {
+    own.is_in_script = !line.where.empty();
+    if (own.is_in_script) {
+      own.how = line.where + own.program + (own.how.empty() ? "" : ", and there " + own.how);
+      own.program = line.program;
+    }
+    own.is_certain = own.is_certain && line.is_certain;
+    return own;
+  }
+
   const ReadText& read_text_;
+  std::vector<Line> left_;
 };
 
 }  // namespace
@@ -230,8 +272,7 @@ class Search {
 std::optional<OwnProcesses> find_own_processes(const std::vector<std::string>& program,
                                                bool is_python_added,
                                                const ReadText& read_text) {
-  constexpr int kScriptsInScripts = 2;
-  return Search(read_text).find(program, is_python_added, kScriptsInScripts);
+  return Search(read_text).find({program, is_python_added});
 }
 
 Result<std::string> judge_own_processes(const OwnProcesses& own, const Starts& starts) {

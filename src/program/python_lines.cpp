@@ -93,25 +93,27 @@ class Reader {
 
   /// From the opening quote on. One of a single quote that is not closed ends with its line.
   void take_string() {
-    const char quote = text_[at_];
-    const std::string three(3, quote);
+    const std::string three(3, text_[at_]);
     const bool is_long = text_.substr(at_, 3) == three;
     const std::size_t from = at_ + (is_long ? 3 : 1);
+    const std::size_t end = find_string_end(from, is_long ? three : three.substr(0, 1));
+    const std::string_view string = text_.substr(from, end - from);
+    add(WordKind::String, from, end);
+    number_ += static_cast<std::size_t>(std::count(string.begin(), string.end(), '\n'));
+    const bool is_cut = end >= text_.size() || (!is_long && text_[end] == '\n');
+    at_ = is_cut ? end : end + (is_long ? 3 : 1);
+  }
+
+  /// Where the closing quotes are, or what ends the string without them.
+  [[nodiscard]] std::size_t find_string_end(std::size_t from, std::string_view quotes) const {
     std::size_t end = from;
-    std::size_t lines = 0;
-    for (; end < text_.size(); ++end) {
-      const bool is_closed =
-          is_long ? text_.substr(end, 3) == three : text_[end] == quote || text_[end] == '\n';
-      if (is_closed) {
+    while (end < text_.size() && text_.substr(end, quotes.size()) != quotes) {
+      if (quotes.size() == 1 && text_[end] == '\n') {
         break;
       }
-      end += text_[end] == '\\' && end + 1 < text_.size() ? 1 : 0;
-      lines += text_[end] == '\n' ? 1 : 0;
+      end += text_[end] == '\\' ? 2 : 1;
     }
-    add(WordKind::String, from, end);
-    number_ += lines;
-    const bool is_cut = end >= text_.size() || text_[end] == '\n';
-    at_ = is_cut && !is_long ? end : std::min(end + (is_long ? 3 : 1), text_.size());
+    return std::min(end, text_.size());
   }
 
   void take_name() {
