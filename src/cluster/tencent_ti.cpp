@@ -85,7 +85,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kTencentTi = {
-    "tencent-ti", "NODE_LIST beside INDEX and GPU_NUM_PER_NODE", find_sign, read_platform, kCounts};
+const Platform kTencentTi = {"tencent-ti",
+                             "NODE_LIST beside INDEX and GPU_NUM_PER_NODE or GPU_NUM",
+                             find_sign,
+                             read_platform,
+                             kCounts};
 
 }  // namespace muster

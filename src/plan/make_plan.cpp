@@ -72,7 +72,7 @@ Values common_values(const Cluster& cluster,
   values["master_endpoint"] =
       join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
   values["host_rank"] = std::to_string(host_rank(cluster, placement));
-  values["hosts"] = std::to_string(hosts(cluster, placement));
+  values["host_count"] = std::to_string(hosts(cluster, placement));
   for (const auto& [name, value] : chosen.parameters) {
     values[name] = value.value;
   }

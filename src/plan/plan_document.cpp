@@ -145,9 +145,9 @@ json::value to_document(const LaunchPlan& plan) {
             plan.master_port ? json::value(*plan.master_port) : json::value("{worker_port}")}}},
       {"world_size", plan.world_size},
       {"decisions", decisions_document(plan)},
-      {"not_used", lost_document(plan)},
       {"files", std::move(files)},
-      {"processes", std::move(processes)}};
+      {"processes", std::move(processes)},
+      {"not_used", lost_document(plan)}};
   make_valid_utf8(document);
   return document;
 }

@@ -172,7 +172,7 @@ def test_the_platforms_are_those_of_the_program(desk):
 
 def signs_of(name):
     """The name and the signs, as the platform's own file has them; text may go on in the next line."""
-    pattern = r'const Platform \w+ = \{\s*(?:\.name = )?"([\w-]+)",\s*(?:\.signs =\s*)?("[^,]*(?:,[^.,]*)*?")(?=,\s*(?:\.|\w+,))'
+    pattern = r'const Platform \w+ = \{\s*(?:\.name = )?"([\w-]+)",\s*(?:\.signs =\s*)?((?:"[^"]*"\s*)+),'
     name, signs = re.search(pattern, platform_file(name)).groups()
     return [name, "".join(re.findall(r'"([^"]*)"', signs))]
 

@@ -46,7 +46,8 @@ TEST(PlanDocument, HasTheFieldsOfTheDesignInItsOrder) {
                    "world_size",
                    "decisions",
                    "files",
-                   "processes"}));
+                   "processes",
+                   "not_used"}));
   EXPECT_EQ(keys(document.at("nodes")), (Names{"count", "rank", "hosts", "slots"}));
   EXPECT_EQ(keys(document.at("rendezvous")), (Names{"address", "port"}));
   EXPECT_EQ(keys(document.at("decisions").at(0)), (Names{"field", "value", "source"}));
