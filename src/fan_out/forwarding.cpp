@@ -52,6 +52,21 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "MLFLOW_*",
 });
 
+/// What tells one process or host who it is: true of this one only.
+constexpr auto kOwnOfHost = std::to_array<std::string_view>({
+    "TF_CONFIG",
+    "HCCL_IF_IP",
+    "MS_ROLE",
+    "MS_NODE_ID",
+    "MS_WORKER_IP",
+    "MS_WORKER_NUM",
+    "MS_SCHED_HOST",
+    "MS_SCHED_PORT",
+    "JAX_PROCESS_ID",
+    "JAX_NUM_PROCESSES",
+    "JAX_COORDINATOR_ADDRESS",
+});
+
 constexpr std::string_view kNone = "none";
 constexpr std::string_view kOwn = "MUSTER_";
 
@@ -103,8 +118,9 @@ std::map<std::string, std::string> choose_variables(
     const std::map<std::string, std::string>& variables, const std::vector<std::string>& names) {
   std::map<std::string, std::string> chosen;
   for (const auto& [name, value] : variables) {
+    const bool is_own = std::find(kOwnOfHost.begin(), kOwnOfHost.end(), name) != kOwnOfHost.end();
     const bool is_wanted = std::any_of(names.begin(), names.end(), [&](const std::string& pattern) {
-      return matches(name, pattern);
+      return is_own ? name == pattern : matches(name, pattern);
     });
     if (is_wanted && !name.starts_with(kOwn)) {
       chosen.emplace(name, value);

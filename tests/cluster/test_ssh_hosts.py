@@ -7,7 +7,9 @@ import signal
 import pytest
 
 from support import processes
+from support.muster import binary
 from support.ssh import Ssh
+from support.terminal import CTRL_C
 
 FRONT = 3
 NODES = (0, 1, 2)
@@ -105,8 +107,35 @@ def test_a_key_that_is_refused_is_named_at_once(front, ssh):
     job = front("--", "sleep", 100, key="other_key")
 
     assert job.end(20) == 75
-    assert "Permission denied (publickey)" in job.said_about("did not come", "ending the other")
+    assert "Permission denied (publickey,password)" in job.said_about("did not come", "ending the other")
     ssh.assert_nothing_is_left(*NODES, FRONT)
+
+
+def test_nobody_is_asked_for_a_password_on_the_terminal_of_a_job(terminal, hosts, ssh):
+    ssh.serve(0)
+    entering = hosts.command("exec", str(FRONT))
+    options = [f"--hosts={hosts.name(0)}:1", f"--remote-shell={ssh.shell('other_key')}"]
+
+    one = terminal(*entering, binary(), *options, "--", "true")
+
+    assert one.end(30) == 75
+    assert "Permission denied" in one.screen.text
+    assert "password:" not in one.screen.text
+
+
+def test_ctrl_c_ends_the_job_on_every_host(terminal, hosts, ssh, worker):
+    ssh.serve(0, 1)
+    entering = hosts.command("exec", str(FRONT))
+    names = f"{hosts.name(0)}:1,{hosts.name(1)}:1"
+    options = [f"--hosts={names}", f"--remote-shell={ssh.shell()}", f"--master-port={PORT}"]
+    one = terminal(*entering, binary(), *options, "--", worker("echo_signals"), 0)
+    one.screen.wait_for("ready", times=2)
+
+    one.press(CTRL_C)
+
+    assert one.end(30) == 130
+    assert one.screen.text.count("got INT") == 2
+    ssh.assert_nothing_is_left(0, 1, FRONT)
 
 
 def test_a_host_that_serves_nobody_ends_the_others(front, hosts, ssh):

@@ -213,6 +213,24 @@ def test_every_variable_that_hides_devices_is_named():
     assert read == named
 
 
+def test_the_variables_that_go_along_to_other_hosts_are_those_of_the_program():
+    code = source("src/fan_out/forwarding.cpp").partition("constexpr std::string_view kNone")[0]
+    text = page("hosts.md").partition("**Variables.**")[2].partition("**The token.**")[0]
+    examples = {"--forward-env MY_KEY,MY_APP_*", "none", "none,PATH", "CUDA_VISIBLE_DEVICES", "*"}
+
+    named = set(re.findall(r"`([^`]+)`", text)) - examples - {"MUSTER_*"}
+
+    assert named == set(re.findall(r'"([A-Z][A-Z0-9_*]+)"', code))
+
+
+def test_the_options_that_ssh_is_given_are_those_of_the_program():
+    code = source("src/fan_out/remote_shell.cpp").partition("kSshOptions")[2].partition(";")[0]
+
+    options = " ".join(re.findall(r'"([^"]+)"', code))
+
+    assert f"`{options}`" in page("hosts.md").replace("\n", " ")
+
+
 # --- Templates -----------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ AuthorizedKeysFile {folder}/authorized_keys
 StrictModes no
 UsePAM no
 PidFile none
-PasswordAuthentication no
+PasswordAuthentication yes
 KbdInteractiveAuthentication no
 """
 _CLIENT = """

@@ -146,6 +146,7 @@ TEST(Forwarding, TakesTheUsualOnesAndThoseThatAreNamed) {
                                                         {"MY_KEY", "k"},
                                                         {"MY_APP_X", "x"},
                                                         {"HOME", "/root"},
+                                                        {"TF_CONFIG", "{}"},
                                                         {"CUDA_VISIBLE_DEVICES", "0"},
                                                         {"MUSTER_GRACE", "3"}};
   const auto chosen = [&](const std::optional<Sourced<std::string>>& given) {
@@ -158,6 +159,8 @@ TEST(Forwarding, TakesTheUsualOnesAndThoseThatAreNamed) {
   EXPECT_EQ(chosen({}), "NCCL_DEBUG ");
   EXPECT_EQ(chosen({{"MY_KEY,MY_APP_*", {}}}), "MY_APP_X MY_KEY NCCL_DEBUG ");
   EXPECT_EQ(chosen({{"none,MY_KEY", {}}}), "MY_KEY ");
+  EXPECT_EQ(chosen({{"none,TF_*", {}}}), "");
+  EXPECT_EQ(chosen({{"none,TF_CONFIG", {}}}), "TF_CONFIG ");
   EXPECT_EQ(chosen({{"none", {}}}), "");
   for (const char* const bad : {"", "A,,B", "A B", "*", "A*B*", "A=1"}) {
     EXPECT_FALSE(read_forwarding({{bad, {}}})) << bad;
