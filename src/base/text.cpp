@@ -283,6 +283,34 @@ std::string shortened(std::string_view bytes, std::size_t most) {
   return text;
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
+  // A word such as a=b is an assignment only in front of a command, where none of ours stands.
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      word += "'\\''";
+    } else if (c == '\n') {
+      word += "'$'\\n''";  // on one line: what follows is no line of the script
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
+std::string shell_line(std::span<const std::string> words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += (line.empty() ? "" : " ") + shell_word(word);
+  }
+  return line;
+}
+
 bool is_control(char c) {
   constexpr char kDelete = 0x7F;
   return static_cast<unsigned char>(c) < ' ' || c == kDelete;

@@ -33,14 +33,6 @@ std::string time_of(int seconds) {
          two(seconds % kHour / kMinute) + ":" + two(seconds % kMinute);
 }
 
-std::string words_of(const std::vector<std::string>& arguments) {
-  std::string words;
-  for (const std::string& argument : arguments) {
-    words += (words.empty() ? "" : " ") + shell_word(argument);
-  }
-  return words;
-}
-
 }  // namespace
 
 void add_slurm_values(Values& values, const ManifestRequest& request) {
@@ -61,7 +53,7 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
                         ? std::string(trim(fill_file("slurm-token.sh", {})))
                         : "";
   values["restart_codes"] = join(restart_codes(), " | ");
-  values["words"] = words_of(request.arguments);
+  values["words"] = shell_line(request.arguments);
 }
 
 }  // namespace muster::render

@@ -36,9 +36,6 @@ std::string escaped(std::uint32_t code) {
   return text;
 }
 
-constexpr std::string_view kPlainInShell =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
-
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -72,24 +69,6 @@ std::string quoted_argument(std::string_view text) {
     doubled.append(c == '$' ? 2 : 1, c);
   }
   return quoted_text(doubled);
-}
-
-std::string shell_word(std::string_view text) {
-  // A word such as a=b is an assignment only in front of a command, where none of ours stands.
-  if (!text.empty() && text.find_first_not_of(kPlainInShell) == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      word += "'\\''";
-    } else if (c == '\n') {
-      word += "'$'\\n''";  // on one line: what follows is no line of the script
-    } else {
-      word += c;
-    }
-  }
-  return word + "'";
 }
 
 }  // namespace muster::render

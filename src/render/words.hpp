@@ -16,7 +16,4 @@ namespace muster::render {
 /// The same for an argument of a container: Kubernetes would replace "$(NAME)", and takes "$$" for one "$".
 [[nodiscard]] std::string quoted_argument(std::string_view text);
 
-/// One word of bash, byte for byte and on one line; plain where nothing in it means anything to a shell.
-[[nodiscard]] std::string shell_word(std::string_view text);
-
 }  // namespace muster::render

@@ -53,6 +53,12 @@ namespace muster {
 /// "...".
 [[nodiscard]] std::string shortened(std::string_view bytes, std::size_t most);
 
+/// One word of bash, byte for byte and on one line; plain where nothing in it means anything to a shell.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
+/// The words as a line of a shell.
+[[nodiscard]] std::string shell_line(std::span<const std::string> words);
+
 /// A byte that moves a terminal's cursor or worse, line ends and tabs too.
 [[nodiscard]] bool is_control(char c);
 

@@ -251,6 +251,20 @@ TEST(OneLine, HasABlankForEachControlCharacterAndIsShort) {
   EXPECT_EQ(one_line("a\tlong line", 6), "a l...");
 }
 
+TEST(ShellWord, IsOneWordOnOneLine) {
+  EXPECT_EQ(shell_word("train.py"), "train.py");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b$c#"), "'a b$c#'");
+  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_word("a\nb"), R"('a'$'\n''b')");
+  EXPECT_EQ(shell_word("~"), "'~'");
+}
+
+TEST(ShellLine, IsWhatTheUserCouldType) {
+  const std::vector<std::string> words = {"muster", "--mode", "once", "my train.py"};
+  EXPECT_EQ(shell_line(words), "muster --mode once 'my train.py'");
+}
+
 TEST(LowerCase, ChangesCapitalLettersAlone) {
   EXPECT_EQ(lower_case("GPU-1a_\u00c9"), "gpu-1a_\u00c9");
 }

@@ -20,15 +20,6 @@ TEST(QuotedArgument, KeepsADollarFromKubernetes) {
   EXPECT_EQ(quoted_argument("$(HOME) $$ $5$"), R"("$$(HOME) $$$$ $$5$$")");
 }
 
-TEST(ShellWord, IsOneWordOnOneLine) {
-  EXPECT_EQ(shell_word("train.py"), "train.py");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("a b$c#"), "'a b$c#'");
-  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
-  EXPECT_EQ(shell_word("a\nb"), R"('a'$'\n''b')");
-  EXPECT_EQ(shell_word("~"), "'~'");
-}
-
 TEST(FillLines, LeavesOutALineThatNeedsWhatIsEmpty) {
   EXPECT_EQ(fill_lines("a: {a}\nb: {b}\n  - {c}\n", {{"a", "1"}, {"b", ""}, {"c", "x\ny"}}),
             "a: 1\n  - x\n  y\n");
