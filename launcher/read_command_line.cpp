@@ -145,6 +145,7 @@ Result<Settings> read_settings_of(std::span<const std::string> tokens) {
 
 Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot) {
   CommandLine line;
+  line.words.assign(argv.begin(), argv.end());
   const std::vector<std::string> tokens(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
   const std::string name = argv.empty() ? "" : argv.front();
   const auto front_end = front_end_of(name);

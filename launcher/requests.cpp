@@ -175,6 +175,9 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
   options.cluster = std::move(*cluster);
   options.cluster.names = {
       spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
+  if (!line.words.empty()) {
+    options.cluster.names.command = shell_line(line.words);
+  }
   auto binding = read_binding_options(settings);
   if (!binding) {
     return binding.error();

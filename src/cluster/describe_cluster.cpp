@@ -56,9 +56,14 @@ Error without_nodes(const Findings& findings, const OptionNames& names) {
   if (!findings.node_rank && findings.no_rank) {
     return *findings.no_rank;
   }
-  return findings.no_nodes
-             ? *findings.no_nodes
-             : missing(as_text(findings.node_rank), "how many nodes the job has", names.nodes);
+  if (!findings.no_nodes) {
+    return missing(as_text(findings.node_rank), "how many nodes the job has", names.nodes);
+  }
+  Error error = *findings.no_nodes;
+  if (!findings.start_by.empty()) {
+    error.message += "; start one on each by: " + findings.start_by + " " + names.command;
+  }
+  return error;
 }
 
 /// Fills what one node does not need to be told, and asks for what several nodes need.

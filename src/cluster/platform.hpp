@@ -27,6 +27,9 @@ struct Findings {
   std::optional<Error> no_nodes;  ///< why they are not known, though something counts them
   /// Why it is not known where the leader is, though the platform has one, and what to do about it.
   std::optional<Error> no_leader;
+  /// The platform's own command for one of us on each node, "srun --nodes=2 --ntasks=2 --ntasks-per-node=1", where
+  /// nothing says `nodes` because it was not used.
+  std::string start_by;
   std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
@@ -93,6 +96,7 @@ void apply_request(Findings& findings, const ClusterRequest& request);
   PLATFORM(kTfjob)                 \
   PLATFORM(kLeaderWorkerSet)       \
   PLATFORM(kJobset)                \
+  PLATFORM(kSlurm)                 \
   PLATFORM(kPbs)                   \
   PLATFORM(kLsf)                   \
   PLATFORM(kFlux)                  \

@@ -16,11 +16,12 @@ struct NodeRange {
   int most = 1;
 };
 
-/// How the command line that is read spells the options that a message may ask for.
+/// How the command line that is read spells the options that a message may ask for, and all of it.
 struct OptionNames {
   std::string nodes = "--nnodes";
   std::string node_rank = "--node-rank";
   std::string master_address = "--master-addr";
+  std::string command = "muster ...";
 };
 
 /// What the user says about the nodes, read and checked. Empty: nothing.

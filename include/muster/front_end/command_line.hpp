@@ -24,6 +24,7 @@ struct FrontEnd;
 struct CommandLine {
   Command command = Command::Run;
   Settings settings;                 ///< flags, then MUSTER_* variables
+  std::vector<std::string> words;    ///< all of it, as it was typed
   std::vector<std::string> program;  ///< the program and its arguments, untouched
   // Of another launcher's command line:
   const FrontEnd* front_end = nullptr;  ///< whose command line it was; empty: muster's own

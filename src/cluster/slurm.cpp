@@ -1,0 +1,299 @@
+// Slurm: what srun starts. A step may be smaller than its job, so SLURM_STEP_* are read and not SLURM_JOB_*. A
+// step of one task a node has an agent of ours on each node. With more, each task is a process that
+// srun has placed as one worker: then nodes and ranks count tasks. In a batch script, or in salloc's shell,
+// there is no step: for a job of several nodes srun was left out. SLURM_JOB_ID alone proves nothing, images and
+// containers inherit it.
+// Source: slurm.schedmd.com, srun(1) and sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5), "KillWait".
+#include "host_lists.hpp"
+#include "restarts.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace muster {
+namespace {
+
+using Text = Sourced<std::string>;
+
+/// What `salloc` makes of the shell that it starts on a node: no step of the job's work.
+constexpr std::string_view kInteractiveStep = "4294967290";
+constexpr std::chrono::milliseconds kKillWait{30'000};
+constexpr int kFirstPort = 20'000;
+constexpr int kPorts = 10'000;
+constexpr int kStepStride = 1009;
+
+bool is_in_step(const Snapshot& snapshot) {
+  const auto step = snapshot.variable("SLURM_STEP_ID");
+  return step && *step != kInteractiveStep;
+}
+
+/// Outside of a step nothing of Slurm's says which of several nodes this is: where RANK and WORLD_SIZE do,
+/// the allocation is only where it was started from.
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  const bool is_placed = snapshot.has("RANK") && snapshot.has("WORLD_SIZE");
+  if (!snapshot.has("SLURM_JOB_ID") || (is_placed && !is_in_step(snapshot))) {
+    return std::nullopt;
+  }
+  return first_set(snapshot, {"SLURM_STEP_ID", "SLURM_PROCID", "SLURM_JOB_NUM_NODES"});
+}
+
+/// The last four digits of a number, which Slurm counts beyond what an int holds.
+Result<int> last_digits(const Text& number) {
+  constexpr std::size_t kDigits = 4;
+  const bool is_number = !number.value.empty() && number.value.size() <= 20 &&
+                         number.value.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number) {
+    return wrong_value(number, "a number");
+  }
+  int last = 0;
+  for (const char c :
+       number.value.substr(number.value.size() - std::min(number.value.size(), kDigits))) {
+    last = last * 10 + (c - '0');
+  }
+  return last;
+}
+
+/// A port of the step's own, the same on all its nodes: two jobs, or two steps, that share a node do not
+/// meet by mistake. docs/platforms.md has the formula.
+Result<Sourced<int>> port_of_step(const Text& job, const Text& step) {
+  const auto job_digits = last_digits(job);
+  const auto step_digits = last_digits(step);
+  if (!job_digits || !step_digits) {
+    return !job_digits ? job_digits.error() : step_digits.error();
+  }
+  const int offset = (*job_digits + kStepStride * *step_digits) % kPorts;
+  return Sourced<int>{kFirstPort + offset,
+                      from_variable(job.source.name + ", " + step.source.name)};
+}
+
+/// What the whole step says of itself.
+struct Step {
+  Sourced<int> nodes;
+  std::vector<int> tasks;  ///< of each node
+  HostList hosts;
+};
+
+std::optional<Error> missing_of_step(const Snapshot& snapshot) {
+  for (const char* const name : {"SLURM_STEP_NUM_NODES",
+                                 "SLURM_STEP_NUM_TASKS",
+                                 "SLURM_STEP_TASKS_PER_NODE",
+                                 "SLURM_STEP_NODELIST"}) {
+    if (!snapshot.has(name)) {
+      return Error{ErrorKind::BadEnvironment,
+                   "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " + name +
+                       " is not set, which srun sets beside it; pass all SLURM_* variables on, or "
+                       "give --nnodes and --node-rank"};
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Step> read_step(const Snapshot& snapshot) {
+  const auto nodes = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_NODES"));
+  if (!nodes) {
+    return nodes.error();
+  }
+  const Text counts = *sourced_variable(snapshot, "SLURM_STEP_TASKS_PER_NODE");
+  const auto tasks = read_tasks_per_node(counts);
+  if (!tasks) {
+    return tasks.error();
+  }
+  const Text list = *sourced_variable(snapshot, "SLURM_STEP_NODELIST");
+  const auto hosts = read_slurm_list(list);
+  if (!hosts) {
+    return hosts.error();
+  }
+  const auto count = static_cast<std::size_t>(nodes->value);
+  const bool is_short_list = hosts->value.size() != count;
+  if (is_short_list || tasks->value.size() != count) {
+    const Text& other = is_short_list ? list : counts;
+    return contradiction(Text{std::to_string(nodes->value), nodes->source},
+                         {shortened(other.value), other.source},
+                         "both are about the nodes of this step");
+  }
+  return Step{*nodes, tasks->value, *hosts};
+}
+
+/// Nobody but srun starts a task, so each of these is there.
+Result<Sourced<int>> read_rank(const Snapshot& snapshot,
+                               const char* name,
+                               const Sourced<int>& count) {
+  const auto text = sourced_variable(snapshot, name);
+  if (!text) {
+    return Error{ErrorKind::BadEnvironment,
+                 count.source.name + " is '" + std::to_string(count.value) + "', but " + name +
+                     " is not set, which srun sets beside it; pass all SLURM_* variables on"};
+  }
+  auto rank = read_node_rank(*text);
+  if (rank && rank->value >= count.value) {
+    return contradiction(*rank, count, "a rank must be below its count");
+  }
+  return rank;
+}
+
+Result<Sourced<int>> read_cores(const Text& text) {
+  const auto cores = parse_integer(text.value, 1, kMostWorkers);
+  return cores ? Result<Sourced<int>>(Sourced<int>{*cores, text.source})
+               : wrong_value(text, "a number of CPUs");
+}
+
+/// One task is one worker, and one node for us.
+Result<> read_placed_task(Findings& findings, const Step& step, const Snapshot& snapshot) {
+  const Source source = from_variable("SLURM_STEP_TASKS_PER_NODE");
+  const auto all = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS"));
+  if (!all) {
+    return all.error();
+  }
+  const auto sum = std::accumulate(step.tasks.begin(), step.tasks.end(), std::int64_t{0});
+  if (sum != all->value) {
+    return contradiction(Text{std::to_string(all->value), all->source},
+                         {shortened(snapshot.variable(source.name).value_or("")), source},
+                         "both count the tasks of this step");
+  }
+  const auto node = read_rank(snapshot, "SLURM_NODEID", step.nodes);
+  const auto task = read_rank(snapshot, "SLURM_PROCID", *all);
+  if (!node || !task) {
+    return !node ? node.error() : task.error();
+  }
+  const Sourced<int> here{step.tasks[static_cast<std::size_t>(node->value)],
+                          part_of(source, " of this node")};
+  const auto local = read_rank(snapshot, "SLURM_LOCALID", here);
+  if (!local) {
+    return local.error();
+  }
+  findings.nodes = *all;
+  findings.node_rank = *task;
+  std::optional<Sourced<int>> cores;  // only where they were asked for
+  if (auto read = read_into(cores, snapshot, "SLURM_CPUS_PER_TASK", read_cores); !read) {
+    return read;
+  }
+  findings.share = HostShare{*local, here, node->value, step.nodes.value};
+  if (cores) {
+    findings.share->cores = cores->value;
+  }
+  return {};
+}
+
+/// The user's batch script may say where the workers meet; else it is the first node, at a port of the step's own.
+Result<> read_leader(Findings& findings, const Step& step, const Snapshot& snapshot) {
+  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
+      !read) {
+    return read;
+  }
+  if (!findings.master_address) {
+    findings.master_address = Text{step.hosts.value.front(), step.hosts.source};
+  }
+  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read;
+  }
+  if (findings.master_port || findings.nodes->value == 1) {
+    return {};
+  }
+  const auto port = port_of_step(*sourced_variable(snapshot, "SLURM_JOB_ID"),
+                                 *sourced_variable(snapshot, "SLURM_STEP_ID"));
+  if (!port) {
+    return port.error();
+  }
+  findings.master_port = *port;
+  return {};
+}
+
+Result<> read_task(Findings& findings, const Snapshot& snapshot) {
+  findings.no_nodes = missing_of_step(snapshot);
+  if (findings.no_nodes) {
+    return {};
+  }
+  const auto step = read_step(snapshot);
+  if (!step) {
+    return step.error();
+  }
+  const bool is_agent_each =
+      std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
+  if (!is_agent_each) {
+    if (auto read = read_placed_task(findings, *step, snapshot); !read) {
+      return read;
+    }
+    return read_leader(findings, *step, snapshot);
+  }
+  const auto rank = read_rank(snapshot, "SLURM_NODEID", step->nodes);
+  if (!rank) {
+    return rank.error();
+  }
+  findings.nodes = step->nodes;
+  findings.node_rank = *rank;
+  findings.hosts = step->hosts;
+  return read_leader(findings, *step, snapshot);
+}
+
+/// A batch script, or salloc's shell.
+Result<> read_shell(Findings& findings, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> nodes;
+  if (auto read = read_agreeing(nodes,
+                                snapshot,
+                                {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"},
+                                read_node_count,
+                                "both are the nodes of the job");
+      !read || !nodes) {
+    return read;
+  }
+  const std::string count = std::to_string(nodes->value);
+  if (nodes->value > 1) {
+    findings.no_nodes =
+        Error{ErrorKind::BadEnvironment,
+              nodes->source.name + " is '" + count +
+                  "', but this was not started by srun, so it runs on one of them only"};
+    findings.start_by = "srun --nodes=" + count + " --ntasks=" + count + " --ntasks-per-node=1";
+    return {};
+  }
+  findings.nodes = nodes;
+  return {};
+}
+
+/// The devices of the job on this node, unless a list says which of them this task may see.
+void read_slots(Findings& findings, const Snapshot& snapshot) {
+  const auto counted = count_slots({"auto", {}}, snapshot);
+  const bool is_listed = counted && counted->source.kind == SourceKind::Variable;
+  if (!is_listed && !findings.share) {
+    findings.slots = sourced_variable(snapshot, "SLURM_GPUS_ON_NODE");
+  }
+}
+
+Result<Findings> read_platform(const Snapshot& snapshot) {
+  Findings findings;
+  const bool is_step = is_in_step(snapshot);
+  if (auto read = is_step ? read_task(findings, snapshot) : read_shell(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(findings.restart_count, snapshot, "SLURM_RESTART_COUNT", read_restarts);
+      !read) {
+    return read.error();
+  }
+  read_slots(findings, snapshot);
+  findings.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
+  findings.job_id = sourced_variable(snapshot, "SLURM_JOB_ID");
+  if (is_step) {
+    findings.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
+  }
+  return findings;
+}
+
+constexpr std::array kCounts = {"SLURM_STEP_NUM_NODES",
+                                "SLURM_JOB_NUM_NODES",
+                                "SLURM_NNODES",
+                                "SLURM_STEP_NUM_TASKS",
+                                "SLURM_NTASKS",
+                                "SLURM_NPROCS"};
+
+}  // namespace
+
+const Platform kSlurm = {"slurm",
+                         "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
+                         find_sign,
+                         read_platform,
+                         kCounts};
+
+}  // namespace muster
