@@ -45,9 +45,8 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   values["all_memory"] = needs.memory.empty() ? "0" : "";
   values["time"] = request.time_limit ? time_of(*request.time_limit) : "";
   values["notice"] = std::to_string(request.grace + kGraceMargin);
-  // Two jobs may share a node: each has ports of its own, as long as nobody says otherwise.
-  values["port"] =
-      request.port ? std::to_string(*request.port) : "$((20000 + SLURM_JOB_ID % 10000))";
+  // Without one muster takes a port of the step's own.
+  values["port"] = request.port ? std::to_string(*request.port) : "";
   values["container"] = request.image.empty() ? "" : shell_word(request.image);
   values["token"] = request.token == TokenFrom::Platform
                         ? std::string(trim(fill_file("slurm-token.sh", {})))
