@@ -1,0 +1,176 @@
+"""What the tests with a real Slurm share: the cluster, its jobs, and nothing left of them."""
+
+import itertools
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import processes
+from support.deadlines import Missed, wait_until
+from support.muster import ROOT, Muster, binary
+
+NODES = 3
+DEADLINE = 60  # seconds; four imports of torch, on two cores with other work to do
+_numbers = itertools.count()
+
+
+class Slurm:
+    """The cluster of tests/slurm/cluster. Commands run on its first node."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self._cluster = subprocess.Popen(
+            [ROOT / "tests" / "slurm" / "cluster", folder, str(NODES)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self._cluster.pid
+
+    def __enter__(self):
+        readable, _, _ = select.select([self._cluster.stdout], [], [], DEADLINE)
+        said = self._cluster.stdout.readline() if readable else ""
+        if said != "ready\n":
+            self.__exit__()
+            raise Missed(f"Slurm did not start; its logs are in {self.folder}")
+        (self._init,) = [child.pid for child in processes.children_of(self.pid)]
+        return self
+
+    def __exit__(self, *_):
+        self._cluster.kill()  # and with it all that runs in its namespaces
+        self._cluster.wait(DEADLINE)
+        self._cluster.stdout.close()
+
+    def run(self, *command, env=None, seconds=DEADLINE):
+        """Runs a command on the first node to its end."""
+        return subprocess.run(
+            ["nsenter", "--target", str(self._init), *"--mount --net --pid".split()]
+            + [str(word) for word in (self.folder / "on", 0, *command)],
+            env=env,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+
+
+class Batch:
+    """A job that sbatch was given."""
+
+    def __init__(self, slurm, number, output):
+        self._slurm = slurm
+        self.number = number
+        self._output = output
+
+    @property
+    def output(self):
+        return self._output.read_text() if self._output.exists() else ""
+
+    def fields(self):
+        """What Slurm says of the job, such as JobState."""
+        shown = self._slurm.run("scontrol", "show", "--oneliner", "job", self.number)
+        return dict(re.findall(r"(\S+?)=(\S*)", shown.stdout))
+
+    def wait_for_line(self, pattern, seconds=DEADLINE):
+        return wait_until(
+            lambda: re.search(pattern, self.output, re.MULTILINE),
+            lambda: f"'{pattern}' in what job {self.number} writes:\n{self.output}",
+            seconds,
+        )
+
+    def end(self, seconds=DEADLINE):
+        """Waits for its end, and returns what Slurm says of it then."""
+        ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+
+        def fields():
+            now = self.fields()
+            return now if now.get("JobState") in ended else None
+
+        return wait_until(
+            fields, lambda: f"the end of job {self.number}, which wrote:\n{self.output}", seconds
+        )
+
+
+class Jobs:
+    """Submits the jobs of one test."""
+
+    def __init__(self, slurm, muster):
+        self._slurm = slurm
+        self._muster = muster
+        programs = muster.folder / "bin"
+        programs.mkdir()
+        (programs / "muster").symlink_to(binary())
+        self.environment = muster.environment(
+            {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+        )
+
+    def run(self, *command, **options):
+        return self._slurm.run(*command, env=self.environment, **options)
+
+    def submit(self, script, *options):
+        """Gives sbatch the text of a script."""
+        folder = self._muster.folder
+        number = next(_numbers)
+        file = folder / f"job-{number}.sh"
+        file.write_text(script)
+        output = folder / f"job-{number}.out"
+        submitted = self.run(
+            "sbatch", "--parsable", f"--chdir={folder}", f"--output={output}", *options, file
+        )
+        assert submitted.returncode == 0, submitted.stderr
+        return Batch(self._slurm, submitted.stdout.strip(), output)
+
+    def render(self, *arguments):
+        """The script that `muster render slurm` writes."""
+        rendered = subprocess.run(
+            [binary(), "render", "slurm", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            timeout=DEADLINE,
+            check=False,
+        )
+        assert rendered.returncode == 0, rendered.stderr
+        return rendered.stdout
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory):
+    if os.geteuid() != 0:
+        pytest.skip("needs root: its nodes are network namespaces")
+    assert shutil.which("slurmctld"), "Slurm is not here: run scripts/install-packages test"
+    with Slurm(tmp_path_factory.mktemp("slurm")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def muster(tmp_path, deadline, slurm):
+    """As for all tests, but that the cluster goes on from one to the next."""
+    launcher = Muster(tmp_path, f"{os.getpid()}-slurm-{next(_numbers)}")
+    launcher.tolerate(slurm.pid)
+    yield launcher
+    try:
+        launcher.assert_no_survivors(seconds=10.0)
+    finally:
+        for process in launcher.survivors():
+            os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def jobs(slurm, muster):
+    yield Jobs(slurm, muster)
+    slurm.run("scancel", "--user=root")
+
+
+@pytest.fixture(scope="session")
+def expander():
+    """Expands lists on standard input as muster does; built with the unit tests."""
+    program = Path(binary()).parent / "tests" / "expand_host_lists"
+    assert program.exists(), f"{program} does not exist: run scripts/build"
+    return program

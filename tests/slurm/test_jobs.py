@@ -1,0 +1,106 @@
+"""Jobs of a real Slurm: started, queued again, cancelled, at their time limit."""
+
+import re
+
+import pytest
+
+from support.muster import ROOT
+
+TRAINING = ROOT / "examples" / "ddp.py"
+
+
+def test_the_rendered_script_trains_on_two_nodes(jobs):
+    script = jobs.render(
+        *"--name ddp --nodes 2 --devices 2".split(), "--", "/usr/bin/python3", TRAINING
+    )
+
+    job = jobs.submit(script)
+
+    assert job.end()["ExitCode"] == "0:0", job.output
+    assert re.search(r"4 workers: loss .* all agree on the parameters", job.output), job.output
+    assert "slurm: node 0 of 2" in job.output
+
+
+def test_what_may_go_better_is_queued_again(jobs):
+    """First a node is missing (75), then the program asks for it (85), then all is well."""
+    program = "test $SLURM_RESTART_COUNT -ge 2 || exit 85; echo worker of restart $SLURM_RESTART_COUNT"
+    script = jobs.render(*"--name again --nodes 2 --devices 1 --".split(), "sh", "-c", program)
+    first = "if [[ -z ${SLURM_RESTART_COUNT:-} ]]; then export MUSTER_NNODES=3 MUSTER_GANG_TIMEOUT=1; fi\n"
+    explain = "muster explain --nnodes 1 | grep platform.restarts\n"
+    script = script.replace("trap : TERM\n", "trap : TERM\n" + first + explain)
+
+    job = jobs.submit(script)
+    job.wait_for_line("exit code 75: queued again, restart 1 of")
+    job.wait_for_line("exit code 85: queued again, restart 2 of")
+    ended = job.end()
+
+    assert (ended["ExitCode"], ended["Restarts"]) == ("0:0", "2"), job.output
+    assert job.output.count("worker of restart 2\n") == 2
+    assert re.findall(r"platform.restarts +(\d)", job.output) == ["1", "2"], job.output
+
+
+def test_scancel_ends_the_job_in_order(jobs, worker, muster):
+    script = jobs.render(*"--name cancelled --nodes 2 --devices 2 --".split(), worker("echo_signals"), 3)
+
+    job = jobs.submit(script)
+    job.wait_for_line(r"\[0:1\] ready")
+    job.wait_for_line(r"\[1:3\] ready")
+    jobs.run("scancel", job.number)
+
+    assert job.end()["JobState"] == "CANCELLED"
+    job.wait_for_line("^muster: exit code 143$")
+    muster.assert_no_survivors(seconds=10.0)
+    assert "muster: stopped by SIGTERM" in job.output
+    assert "could not be killed" not in job.output
+
+
+def test_the_signal_before_the_time_limit_ends_the_job_in_order(jobs, worker):
+    """Slurm counts a limit in minutes, and sends TERM@55 five seconds after the start or sooner."""
+    script = jobs.render(
+        *"--name limit --nodes 2 --devices 1 --time-limit 60 --grace 40 --".split(),
+        worker("echo_signals"),
+        3,
+    )
+    assert "--signal=TERM@55" in script
+
+    job = jobs.submit(script)
+    ended = job.end()
+
+    assert ended["ExitCode"] == "143:0", job.output
+    assert "muster: stopped by SIGTERM" in job.output
+    assert "got TERM" in job.output
+
+
+@pytest.mark.parametrize("asked", ["", "--ntasks-per-node=2"])
+def test_a_batch_script_without_srun_is_refused_with_the_line_that_works(jobs, worker, asked):
+    options = ["--nodes=2", "--gpus-per-node=2", *asked.split()]
+    program = worker("print_rank")
+
+    refused = jobs.submit(f"#!/bin/bash\nmuster {program}\n", *options)
+    assert refused.end()["ExitCode"] == "78:0", refused.output
+    line = re.search(r"start one on each by: (srun .*)$", refused.output, re.MULTILINE).group(1)
+    job = jobs.submit(f"#!/bin/bash\n{line}\n", *options)
+
+    assert job.end()["ExitCode"] == "0:0", job.output
+    assert ranks(job.output) == [
+        "rank 0 of 4, local rank 0 of 2, node 0 of 2",
+        "rank 1 of 4, local rank 1 of 2, node 0 of 2",
+        "rank 2 of 4, local rank 0 of 2, node 1 of 2",
+        "rank 3 of 4, local rank 1 of 2, node 1 of 2",
+    ]
+
+
+def test_a_step_smaller_than_its_job_is_a_job_of_its_own(jobs, worker):
+    script = f"#!/bin/bash\nsrun --nodes=1 --ntasks=1 muster {worker('print_rank')}\n"
+
+    job = jobs.submit(script, "--nodes=2", "--gpus-per-node=2")
+
+    assert job.end()["ExitCode"] == "0:0", job.output
+    assert ranks(job.output) == [
+        "rank 0 of 2, local rank 0 of 2, node 0 of 1",
+        "rank 1 of 2, local rank 1 of 2, node 0 of 1",
+    ]
+
+
+def ranks(output):
+    return sorted(re.findall(r"rank \d+ of \d+, local rank .*", output))
