@@ -1,7 +1,7 @@
-"""HAI's sample: one process per node that starts one for each GPU, and takes all it needs from HAI's variables.
+"""HAI's sample: one process per node that starts one for each GPU, and reads HAI's variables.
 
-Source: HAI Platform, "Distributed training"; hfai.multiprocessing.spawn is torch's with a binding. CPUs stand
-for the GPUs: gloo instead of nccl, and 2 instead of torch.cuda.device_count().
+Source: HAI Platform, "Distributed training"; hfai.multiprocessing.spawn is torch's with a binding.
+CPUs stand for the GPUs: gloo instead of nccl, and 2 instead of torch.cuda.device_count().
 """
 
 import os
