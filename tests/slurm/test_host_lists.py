@@ -4,15 +4,16 @@ import random
 import subprocess
 
 LISTS = 10_000
-# scontrol takes one argument, which the kernel limits to 128 KiB. So many lists go into one call, with a
-# name behind each that no list has.
+# scontrol takes one argument, which the kernel limits to 128 KiB. So many lists go into one call,
+# with a name behind each that no list has.
 BATCH = 500
 MARK = "end-of-list"
 LETTERS = "abxz"
 
 
 def number(chance):
-    return str(chance.choice([chance.randrange(12), chance.randrange(120), chance.randrange(9990, 10020)]))
+    most = chance.choice([12, 120, 10_020])
+    return str(chance.randrange(max(0, most - 120), most))
 
 
 def text_range(chance):
