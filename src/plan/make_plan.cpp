@@ -34,15 +34,15 @@ bool is_numeric(const std::string& address) {
   return is_version_6 || address.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-/// Which of how many hosts this is. Where tasks are placed and nobody says it, each counts as a host.
-int host_rank(const Cluster& cluster, const Placement& placement) {
-  const bool is_known = cluster.share && cluster.share->host_rank && cluster.share->hosts;
-  return is_known ? *cluster.share->host_rank : placement.node_rank.value;
-}
-
-int hosts(const Cluster& cluster, const Placement& placement) {
-  const bool is_known = cluster.share && cluster.share->host_rank && cluster.share->hosts;
-  return is_known ? *cluster.share->hosts : placement.nodes;
+/// Which of how many hosts this is, by the platform, else by the gang, if that finds as many tasks here as
+/// there are. Where neither says it, each task counts as a host.
+HostPlace host_place(const Cluster& cluster, const Placement& placement) {
+  const auto& share = cluster.share;
+  if (share && share->host_rank && share->hosts) {
+    return {*share->host_rank, *share->hosts, share->local_size.value};
+  }
+  const bool is_counted = share && placement.host.tasks == share->local_size.value;
+  return is_counted ? placement.host : HostPlace{placement.node_rank.value, placement.nodes, 1};
 }
 
 /// What is the same for all workers of this node.
@@ -71,8 +71,9 @@ Values common_values(const Cluster& cluster,
   }
   values["master_endpoint"] =
       join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
-  values["host_rank"] = std::to_string(host_rank(cluster, placement));
-  values["host_count"] = std::to_string(hosts(cluster, placement));
+  const HostPlace host = host_place(cluster, placement);
+  values["host_rank"] = std::to_string(host.rank);
+  values["host_count"] = std::to_string(host.hosts);
   for (const auto& [name, value] : chosen.parameters) {
     values[name] = value.value;
   }

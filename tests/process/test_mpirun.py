@@ -131,24 +131,33 @@ def of_open_mpi(rank, size, local_rank, local_size, port):
     }
 
 
-def start_tasks(muster, places, *words):
+def named(host):
+    """A command that runs another one on a host of this name."""
+    return ["unshare", "--uts", "sh", "-c", f'hostname {host}; exec "$@"', "--"] if host else []
+
+
+def start_tasks(muster, places, *words, hosts=None):
     """`places`: local rank and local size of each task, in the order of ranks."""
     port = free_port()
     return [
-        muster.start(*words, env=of_open_mpi(rank, len(places), *place, port))
-        for rank, place in enumerate(places)
+        muster.start(
+            *words, env=of_open_mpi(rank, len(places), *place, port), through=named(host)
+        )
+        for rank, (place, host) in enumerate(zip(places, hosts or [None] * len(places)))
     ]
 
 
 def test_tasks_of_two_hosts_know_their_places(muster):
-    places = [(0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
-    words = 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE"'
+    # In no order of hosts, as by --map-by node.
+    hosts = ["host-a", "host-b", "host-a", "host-b", "host-b"]
+    places = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    words = 'echo "$RANK $LOCAL_RANK/$LOCAL_WORLD_SIZE $GROUP_RANK/$GROUP_WORLD_SIZE"'
 
-    tasks = start_tasks(muster, places, "--prefix=never", "--", "sh", "-c", words)
+    tasks = start_tasks(muster, places, "--prefix=never", "--", "sh", "-c", words, hosts=hosts)
 
     assert [task.end() for task in tasks] == [0] * 5, "\n".join(task.words() for task in tasks)
     said = [line for task in tasks for line in task.out.lines]
-    assert said == [f"{rank}/5 {local}/{size}" for rank, (local, size) in enumerate(places)]
+    assert said == ["0 0/2 0/2", "1 0/3 1/2", "2 1/2 0/2", "3 1/3 1/2", "4 2/3 1/2"]
 
 
 def test_a_task_that_takes_its_host_for_its_own_is_refused(muster):

@@ -10,6 +10,15 @@
 
 namespace muster {
 
+/// Which of the hosts a task is on, where a platform has placed several on a host; as the gang counts them.
+struct HostPlace {
+  int rank = 0;
+  int hosts = 0;  ///< 0: nobody has counted them
+  int tasks = 0;  ///< on this host
+
+  bool operator==(const HostPlace&) const = default;
+};
+
 /// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
 /// it starts.
 struct Placement {
@@ -20,6 +29,7 @@ struct Placement {
   int slots_here = 1;
   int slots_before = 0;  ///< on nodes of lower rank
   int slots_total = 1;
+  HostPlace host = {};
   std::string master_address;                ///< where the workers meet
   std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
   std::vector<NodePorts> ports;  ///< by node rank; empty: not known yet, or nobody listens

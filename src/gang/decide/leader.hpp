@@ -166,6 +166,7 @@ class Leader {
   [[nodiscard]] std::vector<int> leave_out_unready();
   void try_start(Instant now);
   void start_attempt(std::uint16_t port, Instant now);
+  void send_starts(Start start);
   void give_up_gathering(Instant now);
   void record_arrivals();
   [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes);

@@ -1,8 +1,10 @@
 // How the leader starts an attempt: who is which node, where the workers meet.
 #include "durations.hpp"
+#include "host_places.hpp"
 #include "leader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::gang {
 namespace {
@@ -82,6 +84,17 @@ void Leader::start_attempt(std::uint16_t port, Instant now) {
   for (Merged& piece : *merged) {
     send(attempt_.nodes(), std::move(piece));
   }
+  send_starts(std::move(start));
+}
+
+/// Each node is told its own place.
+void Leader::send_starts(Start start) {
+  std::vector<std::string> names;
+  for (const LinkId link : attempt_.nodes()) {
+    names.push_back(roster_.find(link)->join.node.host);
+  }
+  const auto hosts = policy_.job.are_tasks ? find_host_places(names) : std::vector<HostPlace>();
+  Placement& placement = start.placement;
   for (std::size_t i = 0; i < attempt_.nodes().size(); ++i) {
     Member& member = *roster_.find(attempt_.nodes()[i]);
     member.node_rank = NodeRank{static_cast<int>(i)};
@@ -89,6 +102,7 @@ void Leader::start_attempt(std::uint16_t port, Instant now) {
     member.has_ended = false;
     placement.node_rank = *member.node_rank;
     placement.slots_here = member.join.node.slots;
+    placement.host = hosts.empty() ? HostPlace() : hosts[i];
     send(attempt_.nodes()[i], start);
     placement.slots_before += placement.slots_here;
   }

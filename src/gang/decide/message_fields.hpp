@@ -58,6 +58,7 @@ inline constexpr double kMostSeconds = 315'360'000;  // ten years, as in parse_s
 inline constexpr Integer kRank{0, kMostRank};
 inline constexpr Integer kCount{1, kMostRank};
 inline constexpr Integer kNumber{0, kMostInt};
+inline constexpr Rare<Integer> kRareNumber{kRank};
 inline constexpr Integer kPid{-1, kMostInt};
 inline constexpr Integer kSignal{1, 64};
 inline constexpr Integer kPort{0, 65'535};
@@ -278,6 +279,9 @@ void describe(Io& io, Placement& placement) {
   io("slots_here", placement.slots_here, kNumber);
   io("slots_before", placement.slots_before, kNumber);
   io("slots_total", placement.slots_total, kNumber);
+  io("host_rank", placement.host.rank, kRareNumber);
+  io("hosts", placement.host.hosts, kRareNumber);
+  io("tasks_on_host", placement.host.tasks, kRareNumber);
   io("master_address", placement.master_address, kName);
   io("worker_port", placement.worker_port, kPort);
   io("is_decided", placement.is_decided, Flag{});

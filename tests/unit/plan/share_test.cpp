@@ -48,6 +48,18 @@ TEST(PlacedWorker, CountsAsAHostWhereNobodyCountsThem) {
   EXPECT_EQ(variable(plan, "GROUP_WORLD_SIZE"), "16");
 }
 
+TEST(PlacedWorker, BelievesTheGangThatFindsAsManyTasksOnItsHost) {
+  Cluster cluster = placed_cluster();
+  cluster.share->hosts.reset();
+  const PlanInput input{cluster, *choose_mode({}), job_of({"python3"}), surroundings()};
+  Placement placement = assume_placement(cluster);
+  placement.host = {1, 2, 8};
+  EXPECT_EQ(variable(make_plan(input, placement), "GROUP_RANK"), "1");
+  EXPECT_EQ(variable(make_plan(input, placement), "GROUP_WORLD_SIZE"), "2");
+  placement.host = {0, 1, 16};
+  EXPECT_EQ(variable(make_plan(input, placement), "GROUP_WORLD_SIZE"), "16") << "names are alike";
+}
+
 TEST(PlacedWorker, UsesTheDeviceThatItSees) {
   Cluster cluster = placed_cluster();
   cluster.share->local_rank.value = 5;

@@ -74,6 +74,7 @@ Start some_start() {
                      .slots_here = 8,
                      .slots_before = 24,
                      .slots_total = 32,
+                     .host = {1, 2, 4},
                      .master_address = "10.0.0.1",
                      .worker_port = 29'501,
                      .ports = {},
