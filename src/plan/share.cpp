@@ -10,8 +10,8 @@ namespace muster {
 namespace {
 
 /// A process that may use fewer cores than the one that started it was bound: what it has is its own.
-/// Otherwise those cores are for all that were started with it. More than an even share is not taken
-/// in any case: processes may be bound to the same socket.
+/// Otherwise those are for all that were started with it. More than an even share is never taken:
+/// several may be bound to the same socket.
 int cores_of(const HostShare& share, const AllowedCores& allowed) {
   const int together = std::max(allowed.count, allowed.of_parent);
   const int part = share.cores.value_or(together / share.local_size.value);

@@ -85,7 +85,8 @@ def test_a_stop_of_mpirun_leaves_nothing(muster, mpi):
 
 @each_mpi
 def test_a_program_that_uses_no_mpi_is_started_again(muster, mpi):
-    script = 'test $RANK$TORCHELASTIC_RESTART_COUNT != 10 || exit 3; echo "run $TORCHELASTIC_RESTART_COUNT"'
+    attempt = "$TORCHELASTIC_RESTART_COUNT"
+    script = f"test $RANK{attempt} != 10 || exit 3; echo run {attempt}"
 
     job = muster.run(
         "--color=never", "--max-restarts=1", "--", "sh", "-c", script, through=ranks(mpi, 2)
