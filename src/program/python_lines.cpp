@@ -1,6 +1,8 @@
 // Cuts Python's source into logical lines and words. Source: The Python Language Reference, 2. Lexical analysis.
 #include "python_lines.hpp"
 
+#include <muster/base/text.hpp>
+
 #include <algorithm>
 
 namespace muster {
@@ -214,7 +216,7 @@ std::string as_written(Words words) {
     const bool is_string = word.kind == WordKind::String;
     text += is_string ? "'" + std::string(word.text) + "'" : std::string(word.text);
   }
-  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+  return shortened(text, kMost);
 }
 
 }  // namespace muster
