@@ -1,7 +1,7 @@
 #pragma once
 
-// What the batch systems PBS and LSF have in common: a list of hosts with slots, and a script that runs on
-// the first of them alone. Private to cluster/.
+// What batch systems have in common: a leader and a port of the job's own; of PBS and LSF, a list of hosts with
+// slots, and a script that runs on the first of them alone. Private to cluster/.
 
 #include "host_lists.hpp"
 

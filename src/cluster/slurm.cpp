@@ -4,6 +4,7 @@
 // there is no step: for a job of several nodes srun was left out. SLURM_JOB_ID alone proves nothing, images and
 // containers inherit it.
 // Source: slurm.schedmd.com, srun(1) and sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5), "KillWait".
+#include "batch_hosts.hpp"
 #include "host_lists.hpp"
 #include "restarts.hpp"
 
@@ -22,9 +23,6 @@ using Text = Sourced<std::string>;
 /// What `salloc` makes of the shell that it starts on a node: no step of the job's work.
 constexpr std::string_view kInteractiveStep = "4294967290";
 constexpr std::chrono::milliseconds kKillWait{30'000};
-constexpr int kFirstPort = 20'000;
-constexpr int kPorts = 10'000;
-constexpr int kStepStride = 1009;
 
 bool is_in_step(const Snapshot& snapshot) {
   const auto step = snapshot.variable("SLURM_STEP_ID");
@@ -39,35 +37,6 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
     return std::nullopt;
   }
   return first_set(snapshot, {"SLURM_STEP_ID", "SLURM_PROCID", "SLURM_JOB_NUM_NODES"});
-}
-
-/// The last four digits of a number, which Slurm counts beyond what an int holds.
-Result<int> last_digits(const Text& number) {
-  constexpr std::size_t kDigits = 4;
-  const bool is_number = !number.value.empty() && number.value.size() <= 20 &&
-                         number.value.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number) {
-    return wrong_value(number, "a number");
-  }
-  int last = 0;
-  for (const char c :
-       number.value.substr(number.value.size() - std::min(number.value.size(), kDigits))) {
-    last = last * 10 + (c - '0');
-  }
-  return last;
-}
-
-/// A port of the step's own, the same on all its nodes: two jobs, or two steps, that share a node do not
-/// meet by mistake. docs/platforms.md has the formula.
-Result<Sourced<int>> port_of_step(const Text& job, const Text& step) {
-  const auto job_digits = last_digits(job);
-  const auto step_digits = last_digits(step);
-  if (!job_digits || !step_digits) {
-    return !job_digits ? job_digits.error() : step_digits.error();
-  }
-  const int offset = (*job_digits + kStepStride * *step_digits) % kPorts;
-  return Sourced<int>{kFirstPort + offset,
-                      from_variable(job.source.name + ", " + step.source.name)};
 }
 
 /// What the whole step says of itself.
@@ -178,30 +147,6 @@ Result<> read_placed_task(Findings& findings, const Step& step, const Snapshot& 
   return {};
 }
 
-/// The user's batch script may say where the workers meet; else it is the first node, at a port of the step's own.
-Result<> read_leader(Findings& findings, const Step& step, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
-      !read) {
-    return read;
-  }
-  if (!findings.master_address) {
-    findings.master_address = Text{step.hosts.value.front(), step.hosts.source};
-  }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read;
-  }
-  if (findings.master_port || findings.nodes->value == 1) {
-    return {};
-  }
-  const auto port = port_of_step(*sourced_variable(snapshot, "SLURM_JOB_ID"),
-                                 *sourced_variable(snapshot, "SLURM_STEP_ID"));
-  if (!port) {
-    return port.error();
-  }
-  findings.master_port = *port;
-  return {};
-}
-
 Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   findings.no_nodes = missing_of_step(snapshot);
   if (findings.no_nodes) {
@@ -211,13 +156,14 @@ Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   if (!step) {
     return step.error();
   }
+  const Text leader{step->hosts.value.front(), step->hosts.source};
   const bool is_agent_each =
       std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
   if (!is_agent_each) {
     if (auto read = read_placed_task(findings, *step, snapshot); !read) {
       return read;
     }
-    return read_leader(findings, *step, snapshot);
+    return read_batch_leader(findings, leader, snapshot);
   }
   const auto rank = read_rank(snapshot, "SLURM_NODEID", step->nodes);
   if (!rank) {
@@ -226,7 +172,7 @@ Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   findings.nodes = step->nodes;
   findings.node_rank = *rank;
   findings.hosts = step->hosts;
-  return read_leader(findings, *step, snapshot);
+  return read_batch_leader(findings, leader, snapshot);
 }
 
 /// A batch script, or salloc's shell.
@@ -265,6 +211,10 @@ void read_slots(Findings& findings, const Snapshot& snapshot) {
 Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   const bool is_step = is_in_step(snapshot);
+  findings.job_id = sourced_variable(snapshot, "SLURM_JOB_ID");
+  if (is_step) {
+    findings.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
+  }
   if (auto read = is_step ? read_task(findings, snapshot) : read_shell(findings, snapshot); !read) {
     return read.error();
   }
@@ -274,10 +224,6 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   }
   read_slots(findings, snapshot);
   findings.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
-  findings.job_id = sourced_variable(snapshot, "SLURM_JOB_ID");
-  if (is_step) {
-    findings.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
-  }
   return findings;
 }
 
