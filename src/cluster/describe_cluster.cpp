@@ -78,7 +78,7 @@ Result<> complete(Findings& findings,
     return without_nodes(findings, names);
   }
   const bool is_single = findings.nodes->value == 1;
-  if (!findings.node_rank && is_single) {
+  if (!findings.node_rank && is_single && !findings.no_rank) {
     findings.node_rank = {0, findings.nodes->source};
   }
   if (auto checked = check_rank(findings, platform, names); !checked) {

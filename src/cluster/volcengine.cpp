@@ -55,6 +55,21 @@ Result<> add_nodes(Findings& findings, const std::vector<Trainers>& all) {
   return {};
 }
 
+/// Why a node has no rank whose role has no nodes that train.
+Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
+  if (role.value != "CHIEF" && role.value != "WORKER") {
+    return wrong_value(role,
+                       "CHIEF or WORKER, whose nodes train; give --platform single for what runs "
+                       "on the others");
+  }
+  const std::string name = variable_of(role.value, "NUM");
+  if (const auto number = sourced_variable(snapshot, name)) {
+    return contradiction(role, *number, "a node's role has this node at least");
+  }
+  return Error{ErrorKind::BadEnvironment,
+               role.source.name + " is '" + role.value + "', but " + name + " is not set"};
+}
+
 /// The index counts within the role: nodes of the one before it come first.
 Result<> read_rank(Findings& findings, const std::vector<Trainers>& all, const Snapshot& snapshot) {
   const auto role = sourced_variable(snapshot, "MLP_ROLE");
@@ -78,9 +93,7 @@ Result<> read_rank(Findings& findings, const std::vector<Trainers>& all, const S
     findings.node_rank = {before + index->value, index->source};
     return {};
   }
-  findings.no_rank = wrong_value(*role,
-                                 "CHIEF or WORKER, whose nodes train; give --platform single for "
-                                 "what runs on the others");
+  findings.no_rank = without_rank(*role, snapshot);
   return {};
 }
 
