@@ -1,7 +1,8 @@
 // RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as the platforms
 // that set only these mean them (PyTorchJob up to 1.6), unless what stands beside them proves that
-// they count processes: a LOCAL_RANK, or a NODE_RANK or number of nodes that differs. Then the node's
-// own names are taken, and sizes are divided; where they cannot be, the user has to say.
+// they count processes: a LOCAL_RANK, a NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE
+// of which WORLD_SIZE is a multiple. Then the node's own names are taken, and sizes and RANK are divided;
+// where they cannot be, the user has to say.
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
@@ -18,8 +19,20 @@ struct Bare {
   std::optional<Sourced<int>> node_rank;
   std::optional<Sourced<int>> nodes;
   std::optional<Sourced<int>> local_rank;
+  std::optional<Sourced<int>> local_size;  ///< only where WORLD_SIZE is several times that
   std::optional<Sourced<std::string>> slots;
 };
+
+/// LOCAL_WORLD_SIZE, where WORLD_SIZE is several times that.
+std::optional<Sourced<int>> find_local_size(const Bare& bare, const Snapshot& snapshot) {
+  const auto text = sourced_variable(snapshot, "LOCAL_WORLD_SIZE");
+  const auto size = parse_integer(text ? text->value : "", 2, kMostNodes);
+  const int all = bare.world_size ? bare.world_size->value : 0;
+  if (!size || all <= *size || all % *size != 0) {
+    return std::nullopt;
+  }
+  return Sourced<int>{*size, text->source};
+}
 
 Result<Bare> read_bare(const Snapshot& snapshot) {
   Bare bare;
@@ -42,6 +55,7 @@ Result<Bare> read_bare(const Snapshot& snapshot) {
     }
   }
   bare.slots = sourced_variable(snapshot, "NPROC_PER_NODE");
+  bare.local_size = find_local_size(bare, snapshot);
   return bare;
 }
 
@@ -54,22 +68,42 @@ const Sourced<int>* proof_of_processes(const Bare& bare) {
     return &*bare.node_rank;
   }
   const bool differs = bare.nodes && bare.world_size && bare.nodes->value != bare.world_size->value;
-  return differs ? &*bare.nodes : nullptr;
+  if (differs || bare.nodes) {
+    return differs ? &*bare.nodes : nullptr;
+  }
+  return bare.local_size ? &*bare.local_size : nullptr;
+}
+
+/// What the variables say of the workers of one node.
+Result<std::optional<Sourced<std::string>>> find_slots_here(const Bare& bare) {
+  if (!bare.local_size) {
+    return bare.slots;
+  }
+  const Sourced<std::string> local{std::to_string(bare.local_size->value), bare.local_size->source};
+  if (bare.slots && parse_integer(bare.slots->value, 1, kMostNodes) &&
+      bare.slots->value != local.value) {
+    return contradiction(*bare.slots, local, "both are the workers of this node");
+  }
+  return std::optional(bare.slots ? *bare.slots : local);
 }
 
 /// The number of nodes, where WORLD_SIZE counts processes.
 Result<> divide(Findings& findings, const Bare& bare, const Sourced<int>& proof) {
   findings.nodes = bare.nodes;
-  findings.slots = bare.slots;
+  const auto here = find_slots_here(bare);
+  if (!here) {
+    return here.error();
+  }
+  findings.slots = *here;
   if (!bare.world_size) {
     return {};
   }
   const int processes = bare.world_size->value;
-  const auto slots = parse_integer(bare.slots ? bare.slots->value : "", 1, processes);
+  const auto slots = parse_integer(findings.slots ? findings.slots->value : "", 1, processes);
   if (bare.nodes && processes % bare.nodes->value == 0) {
     const int share = processes / bare.nodes->value;
     if (slots && *slots != share) {
-      return contradiction(Sourced<int>{*slots, bare.slots->source},
+      return contradiction(Sourced<int>{*slots, findings.slots->source},
                            *bare.world_size,
                            bare.nodes->source.name + " is '" + std::to_string(bare.nodes->value) +
                                "', so that each node has " + std::to_string(share));
@@ -80,7 +114,8 @@ Result<> divide(Findings& findings, const Bare& bare, const Sourced<int>& proof)
                          *bare.nodes,
                          "the processes of all nodes must be a multiple of the nodes");
   } else if (slots && processes % *slots == 0) {
-    findings.nodes = {processes / *slots, bare.world_size->source};
+    findings.nodes = {processes / *slots,
+                      part_of(bare.world_size->source, " / " + findings.slots->source.name)};
   } else {
     findings.no_nodes = contradiction(*bare.world_size,
                                       proof,
@@ -99,18 +134,58 @@ Error started_already(const Sourced<int>& local_rank) {
                    "LOCAL_WORLD_SIZE as well"};
 }
 
-Result<> read_processes(Findings& findings, const Bare& bare, const Sourced<int>& proof) {
-  if (bare.local_rank && bare.local_rank->value > 0) {
-    findings.no_rank = started_already(*bare.local_rank);
-  } else {
-    findings.node_rank = bare.node_rank;
+/// RANK beside NODE_RANK: the same, or that of the first process there.
+Result<> check_rank_of_process(const Bare& bare, int slots) {
+  const long long first = static_cast<long long>(bare.node_rank->value) * slots;
+  if (bare.rank->value == bare.node_rank->value || bare.rank->value == first) {
+    return {};
   }
-  if (bare.rank) {
+  return contradiction(*bare.rank,
+                       *bare.node_rank,
+                       "with " + std::to_string(slots) + " workers on each node the first one " +
+                           "there has rank " + std::to_string(first));
+}
+
+/// The node whose first process has RANK, where that is no node's rank.
+void divide_rank(Findings& findings, const Bare& bare, int slots) {
+  const int rank = bare.rank->value;
+  const bool is_above_nodes = findings.nodes && rank >= findings.nodes->value;
+  if (!bare.local_rank && !bare.local_size && rank > 0 && !is_above_nodes) {
+    return;  // it may be either
+  }
+  const std::string each = std::to_string(slots);
+  if (rank % slots == 0) {
+    findings.node_rank = {rank / slots, part_of(bare.rank->source, " / " + each)};
+    return;
+  }
+  findings.no_rank = Error{ErrorKind::BadEnvironment,
+                           bare.rank->source.name + " is '" + std::to_string(rank) + "': with " +
+                               each + " workers on each node no node begins with it, and muster " +
+                               "is to be started once on a node; give --node-rank"};
+}
+
+Result<> read_processes(Findings& findings, const Bare& bare, const Sourced<int>& proof) {
+  if (auto divided = divide(findings, bare, proof); !divided) {
+    return divided;
+  }
+  findings.node_rank = bare.node_rank;
+  const auto slots = parse_integer(findings.slots ? findings.slots->value : "", 1, kMostNodes);
+  if (bare.local_rank && bare.local_rank->value > 0) {
+    findings.node_rank.reset();
+    findings.no_rank = started_already(*bare.local_rank);
+  } else if (bare.rank && slots && bare.node_rank) {
+    if (auto checked = check_rank_of_process(bare, *slots); !checked) {
+      return checked;
+    }
+  } else if (bare.rank && slots) {
+    divide_rank(findings, bare, *slots);
+  }
+  if (bare.rank && (!findings.node_rank || bare.node_rank)) {
     findings.lost.push_back({"nodes.rank",
                              {std::to_string(bare.rank->value), bare.rank->source},
                              proof.source.name + " proves that it counts processes"});
   }
-  return divide(findings, bare, proof);
+  return {};
 }
 
 /// On the first node both ranks are 0, whatever they count.
@@ -142,6 +217,9 @@ Result<> read_any(Findings& findings, const Snapshot& snapshot) {
   const auto bare = read_bare(snapshot);
   if (!bare) {
     return bare.error();
+  }
+  if (bare->node_rank && bare->world_size && bare->node_rank->value >= bare->world_size->value) {
+    return contradiction(*bare->node_rank, *bare->world_size, "a rank must be below its count");
   }
   if (const Sourced<int>* const proof = proof_of_processes(*bare)) {
     return read_processes(findings, *bare, *proof);
