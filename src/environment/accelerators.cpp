@@ -152,6 +152,25 @@ bool is_within(const std::string& list, std::size_t count) {
   });
 }
 
+/// What HIP counts, and by which list.
+Result<> check_lists_of_hip(const Snapshot& snapshot) {
+  const auto hip = sourced(snapshot, "HIP_VISIBLE_DEVICES");
+  const auto rocr = sourced(snapshot, "ROCR_VISIBLE_DEVICES");
+  if (hip && rocr && !is_within(hip->value, read_device_list(rocr->value).size())) {
+    return Error{ErrorKind::BadEnvironment,
+                 "HIP_VISIBLE_DEVICES is '" + hip->value + "' but ROCR_VISIBLE_DEVICES is '" +
+                     rocr->value +
+                     "': HIP numbers what ROCr has left, from 0; leave one of them out"};
+  }
+  const auto cuda = sourced(snapshot, "CUDA_VISIBLE_DEVICES");
+  if (hip && cuda && hip->value != cuda->value && snapshot.devices.nvidia == 0) {
+    return Error{ErrorKind::BadEnvironment,
+                 "HIP_VISIBLE_DEVICES is '" + hip->value + "' but CUDA_VISIBLE_DEVICES is '" +
+                     cuda->value + "': HIP goes by its own alone; leave one of them out"};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
@@ -170,7 +189,11 @@ int count_visible_devices(const Snapshot& snapshot) {
 
 DeviceMask find_device_mask(const Snapshot& snapshot) {
   if (count_of(nvidia(), snapshot).value > 0) {
-    return mask_by(snapshot, "CUDA_VISIBLE_DEVICES");
+    DeviceMask mask = mask_by(snapshot, "CUDA_VISIBLE_DEVICES");
+    if (snapshot.has("HIP_VISIBLE_DEVICES")) {
+      mask.unset = {"HIP_VISIBLE_DEVICES"};  // HIP would prefer it
+    }
+    return mask;
   }
   if (count_of(ascend(), snapshot).value > 0) {
     return mask_by(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
@@ -216,15 +239,16 @@ Result<> check_device_lists(const Snapshot& snapshot) {
                        "numbers in ascending order with commas and nothing else in between: "
                        "Ascend's runtime would stop at the first that is not");
   }
-  const auto hip = sourced(snapshot, "HIP_VISIBLE_DEVICES");
-  const auto rocr = sourced(snapshot, "ROCR_VISIBLE_DEVICES");
-  if (hip && rocr && !is_within(hip->value, read_device_list(rocr->value).size())) {
-    return Error{ErrorKind::BadEnvironment,
-                 "HIP_VISIBLE_DEVICES is '" + hip->value + "' but ROCR_VISIBLE_DEVICES is '" +
-                     rocr->value +
-                     "': HIP numbers what ROCr has left, from 0; leave one of them out"};
+  for (const char* const name :
+       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    const auto list = sourced(snapshot, name);
+    if (list && !is_plain_device_list(list->value)) {
+      return wrong_value(*list,
+                         "single devices such as 0,1,2, each once: the runtime would silently take "
+                         "fewer, or none");
+    }
   }
-  return {};
+  return check_lists_of_hip(snapshot);
 }
 
 }  // namespace muster

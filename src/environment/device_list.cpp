@@ -1,5 +1,6 @@
 // Reads lists of accelerators. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; CANN,
-// "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); ROCm, "GPU isolation techniques".
+// "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); ROCm, "GPU isolation techniques". CUDA knows no
+// ranges, and takes no list that has a device twice.
 #include <muster/base/text.hpp>
 #include <muster/environment/device_list.hpp>
 
@@ -56,6 +57,26 @@ std::vector<DeviceEntry> read_device_list(std::string_view list) {
     }
   }
   return entries;
+}
+
+bool is_plain_device_list(std::string_view list) {
+  const std::string_view whole = trim(list);
+  if (whole.empty() || whole == "none" || whole == "void" || whole == "NoDevFiles") {
+    return true;
+  }
+  std::set<std::string> seen;
+  for (const std::string& piece :
+       split(whole.substr(0, whole.size() - whole.ends_with(',')), ',')) {
+    const std::string entry(trim(piece));
+    if (entry == "-1") {
+      return true;
+    }
+    const bool is_device = parse_integer(entry, 0, kHighestNumber) || is_name(entry);
+    if (!is_device || !seen.insert(entry).second) {
+      return false;
+    }
+  }
+  return !seen.empty();
 }
 
 std::optional<std::vector<int>> read_device_numbers(std::string_view list) {

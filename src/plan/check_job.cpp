@@ -153,6 +153,26 @@ Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
                      "a device for each of the " + count_of(workers, "worker") + " of this node");
 }
 
+/// A process of CUDA sees one part of a GPU, the first of its list, whatever else the list names.
+Result<> check_gpu_parts(const PlanInput& input) {
+  const DeviceMask mask = find_device_mask(input.snapshot);
+  const auto& roles = input.mode.mode.roles;
+  const bool is_many = mask.devices.size() > 1 && input.cluster.node.slots > 1;
+  const bool has_part =
+      std::any_of(mask.devices.begin(), mask.devices.end(), [](const std::string& device) {
+        return device.starts_with("MIG-");
+      });
+  const bool takes_devices = std::any_of(roles.begin(), roles.end(), [](const RoleTemplate& role) {
+    return role.count == RoleCount::PerDevice;
+  });
+  if (!is_many || !has_part || !takes_devices) {
+    return {};
+  }
+  return wrong_value({*input.snapshot.variable(mask.variable), from_variable(mask.variable)},
+                     "one MIG device, as a process of CUDA sees only one; --virtual-local-rank "
+                     "shows each worker its own");
+}
+
 Error too_long(const std::string& what, std::size_t bytes) {
   return Error{ErrorKind::BadEnvironment,
                what + " would have " + std::to_string(bytes) +
@@ -191,7 +211,7 @@ Result<> check_job(const PlanInput& input) {
       return checked;
     }
   }
-  return job.masks_devices ? check_devices(input.cluster, input.snapshot) : Result<>();
+  return job.masks_devices ? check_devices(input.cluster, input.snapshot) : check_gpu_parts(input);
 }
 
 Result<> check_sizes(const LaunchPlan& plan) {

@@ -54,7 +54,8 @@ struct DeviceChoice {
                                                   const Snapshot& snapshot);
 
 /// Fails for lists that the devices' runtimes would silently take for others: one for Ascend that is not
-/// ascending, and one for HIP that does not count what the one for ROCr leaves.
+/// ascending, one for GPUs with ranges, a device twice or what is none, and one for HIP that does not count
+/// what the one for ROCr leaves or is another than CUDA's.
 [[nodiscard]] Result<> check_device_lists(const Snapshot& snapshot);
 
 }  // namespace muster

@@ -18,6 +18,10 @@ struct DeviceEntry {
 /// "-1" none. No more than one above `kMostDevices` are read.
 [[nodiscard]] std::vector<DeviceEntry> read_device_list(std::string_view list);
 
+/// True when the runtimes of GPUs take the list as it reads: each device by itself and once, up to a "-1"
+/// that hides the others; or one of the words that hide all, such as "none".
+[[nodiscard]] bool is_plain_device_list(std::string_view list);
+
 inline constexpr int kMostDevices = 65'536;
 
 /// "0,2,4-7" as written by people: numbers and ranges, each device once. Empty: it is no such list.

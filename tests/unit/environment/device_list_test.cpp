@@ -33,6 +33,41 @@ TEST(DeviceList, HasAnEnd) {
   EXPECT_FALSE(read_device_numbers("0-1000000"));
 }
 
+TEST(DeviceList, IsPlainWhereRuntimesOfGpusTakeItAsItReads) {
+  for (const char* const list : {"",
+                                 " ",
+                                 "-1",
+                                 "0",
+                                 "0,1",
+                                 " 1, 0 ",
+                                 "0,",
+                                 "0,1,-1,2",
+                                 "0,-1,0",
+                                 "GPU-5b6f,GPU-6",
+                                 "MIG-a",
+                                 "none",
+                                 "void",
+                                 "NoDevFiles"}) {
+    EXPECT_TRUE(is_plain_device_list(list)) << list;
+  }
+  for (const char* const list : {"0-3",
+                                 "0,0",
+                                 "GPU-a,1,GPU-a",
+                                 "01,2",
+                                 "+1,2",
+                                 "all",
+                                 "0,x,2",
+                                 "0,,2",
+                                 ",0",
+                                 ",",
+                                 "0;1",
+                                 "0 1",
+                                 "-2",
+                                 "0,none"}) {
+    EXPECT_FALSE(is_plain_device_list(list)) << list;
+  }
+}
+
 /// "CUDA_VISIBLE_DEVICES=0,2 without X", or the error.
 std::string chosen(const std::string& list,
                    const HostDevices& devices,
@@ -78,6 +113,11 @@ TEST(ChooseDevices, NeverMasksForRocrAndHip) {
       "ROCR_VISIBLE_DEVICES=GPU-x without HIP_VISIBLE_DEVICES");
 }
 
+TEST(ChooseDevices, LeavesHipNoListThatItWouldPrefer) {
+  const Variables both = {{"CUDA_VISIBLE_DEVICES", "2,3"}, {"HIP_VISIBLE_DEVICES", "2,3"}};
+  EXPECT_EQ(chosen("1", kAmd, both), "CUDA_VISIBLE_DEVICES=3 without HIP_VISIBLE_DEVICES");
+}
+
 TEST(ChooseDevices, RefusesWhatIsNotThere) {
   EXPECT_EQ(chosen("0,8", kNvidia),
             "--devices is '0,8', expected devices of this node, which has 8 (by "
@@ -98,8 +138,9 @@ TEST(ChooseDevices, RefusesWhatIsNoList) {
   }
 }
 
-std::string complaint(const Variables& variables) {
+std::string complaint(const Variables& variables, const HostDevices& devices = {}) {
   Snapshot snapshot;
+  snapshot.devices = devices;
   snapshot.variables = variables;
   const auto checked = check_device_lists(snapshot);
   return checked ? "" : checked.error().message;
@@ -116,6 +157,26 @@ TEST(DeviceLists, ForAscendAreAscending) {
                   "Ascend's runtime would stop at the first that is not");
   }
   EXPECT_EQ(complaint({{"ASCEND_VISIBLE_DEVICES", "0-3"}}), "") << "the container's";
+}
+
+TEST(DeviceLists, OfGpusAreSingleDevices) {
+  for (const std::string name :
+       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    EXPECT_EQ(complaint({{name, "0-3"}}),
+              name +
+                  " is '0-3', expected single devices such as 0,1,2, each once: the runtime "
+                  "would silently take fewer, or none");
+    EXPECT_EQ(complaint({{name, "-1"}}), "");
+  }
+}
+
+TEST(DeviceLists, OfHipAndCudaAreTheSameWithoutNvidia) {
+  const Variables differ = {{"CUDA_VISIBLE_DEVICES", "2,3"}, {"HIP_VISIBLE_DEVICES", "0,1"}};
+  EXPECT_EQ(complaint(differ, kAmd),
+            "HIP_VISIBLE_DEVICES is '0,1' but CUDA_VISIBLE_DEVICES is '2,3': HIP goes by its own "
+            "alone; leave one of them out");
+  EXPECT_EQ(complaint(differ, kNvidia), "");
+  EXPECT_EQ(complaint({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"HIP_VISIBLE_DEVICES", "0,1"}}, kAmd), "");
 }
 
 TEST(DeviceLists, OfHipCountWhatRocrLeaves) {

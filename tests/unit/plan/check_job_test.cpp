@@ -49,6 +49,18 @@ TEST(CheckJob, WantsADeviceForEachWorkerThatSeesItsOwn) {
       "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
 }
 
+TEST(CheckJob, KnowsThatAProcessSeesOneMigDevice) {
+  JobRequest job = job_of({"train"});
+  const Snapshot parts = surroundings({{"CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b"}});
+  EXPECT_EQ(refusal(job, parts),
+            "CUDA_VISIBLE_DEVICES is 'MIG-a,MIG-b', expected one MIG device, as a process of CUDA "
+            "sees only one; --virtual-local-rank shows each worker its own");
+  EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "MIG-a"}})), "") << "shared";
+  EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b"}})), "");
+  job.masks_devices = true;
+  EXPECT_EQ(refusal(job, parts), "");
+}
+
 TEST(MakePlan, ShowsTheDevicesThatWereChosen) {
   JobRequest job = job_of({"train"});
   job.devices = DeviceChoice{"ROCR_VISIBLE_DEVICES", "4,6", {"HIP_VISIBLE_DEVICES"}, 2, {}};
