@@ -59,6 +59,13 @@ std::string decisions_of(const LaunchPlan& plan) {
   return table_of(rows);
 }
 
+/// Why there is nothing to explain, and what was seen all the same.
+LaunchPlan plan_without(const Snapshot& snapshot) {
+  LaunchPlan plan;
+  plan.lost = seen_of_nodes(snapshot);
+  return plan;
+}
+
 /// What looked relevant and was not used.
 std::string unused_of(const LaunchPlan& plan) {
   std::vector<Decision> rows = {{"NOT USED", "VALUE", "WHY"}};
@@ -129,6 +136,14 @@ Result<int> explain(const LaunchPlan& plan, bool is_json) {
   }
   const std::string note = plan.is_transparent ? "\n" + plan.remarks.front() + "\n" : "";
   return print(decisions_of(plan) + unused_of(plan) + note);
+}
+
+Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json) {
+  const LaunchPlan plan = plan_without(snapshot);
+  json::value document = to_explanation(plan);
+  document.as_object()["error"] = valid_utf8(error.message);
+  const auto printed = print(is_json ? pretty_json(document) : unused_of(plan));
+  return printed ? std::move(error) : printed.error();
 }
 
 }  // namespace muster

@@ -39,7 +39,9 @@ Result<int> run_here(const CommandLine& line,
                      const Inherited& inherited) {
   auto planned = plan_job(line, options, snapshot);
   if (!planned) {
-    return planned.error();
+    return line.command == Command::Explain
+               ? explain_refusal(planned.error(), snapshot, options.is_json)
+               : planned.error();
   }
   if (line.command == Command::Explain) {
     return explain(planned->plan, options.is_json);

@@ -340,7 +340,19 @@ bool is_secret_name(std::string_view name) {
 }
 
 std::string masked(std::string_view name, const std::string& value) {
-  return is_secret_name(name) ? "***" : value;
+  if (is_secret_name(name)) {
+    return "***";
+  }
+  std::string text = value;
+  constexpr std::string_view kStart = "://";
+  for (std::size_t at = text.find(kStart); at != std::string::npos; at = text.find(kStart, at)) {
+    at += kStart.size();
+    const std::size_t end = text.find_first_of("@/, \t\n", at);
+    if (end != std::string::npos && text[end] == '@') {
+      text.replace(at, end - at, "***");
+    }
+  }
+  return text;
 }
 
 }  // namespace muster

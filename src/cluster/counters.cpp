@@ -19,15 +19,32 @@
 namespace muster {
 namespace {
 
-/// Names that anybody may have given to a number of nodes.
-constexpr std::array<const char*, 8> kShapes = {"*_NNODES",
-                                                "*_NUM_NODES",
-                                                "*_WORLD_SIZE",
-                                                "*_NODE_COUNT",
-                                                "*_HOSTS",
-                                                "NNODES",
-                                                "NUM_NODES",
-                                                "NODE_COUNT"};
+/// Names that anybody may have given to a number of nodes, and some that have no reader.
+constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
+                                                      "*_NUM_NODES",
+                                                      "*_WORLD_SIZE",
+                                                      "*_NODE_COUNT",
+                                                      "NNODES",
+                                                      "NUM_NODES",
+                                                      "NODE_COUNT",
+                                                      "CROSS_SIZE",
+                                                      "HOROVOD_SIZE",
+                                                      "HOROVOD_CROSS_SIZE",
+                                                      "NHOSTS",
+                                                      "NODE_NUM",
+                                                      "COBALT_JOBSIZE",
+                                                      "PADDLE_TRAINERS_NUM",
+                                                      "NGC_ARRAY_SIZE",
+                                                      "BEAKER_REPLICA_COUNT",
+                                                      "LEPTON_JOB_TOTAL_WORKERS",
+                                                      "*_NUM_SLICES"});
+
+/// Names of lists.
+constexpr auto kLists = std::to_array<const char*>(
+    {"*_HOSTS", "*_HOSTNAMES", "*_HOST_LIST", "*_NODE_LIST", "*_NODELIST"});
+
+/// Ranks of nodes: the job has more of them.
+constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK", "GROUP_RANK", "*_NODE_RANK"});
 
 /// Those of all counting names that may count processes, or devices.
 constexpr std::array<const char*, 6> kOfProcesses = {"WORLD_SIZE",
@@ -36,19 +53,6 @@ constexpr std::array<const char*, 6> kOfProcesses = {"WORLD_SIZE",
                                                      "*_NUM_PROCESSES",
                                                      "MS_WORKER_NUM",
                                                      "CM_WORKER_SIZE"};
-
-/// Besides those: what says where this process is, and where it meets others.
-constexpr std::array<const char*, 11> kBareNames = {"RANK",
-                                                    "WORLD_SIZE",
-                                                    "LOCAL_RANK",
-                                                    "LOCAL_WORLD_SIZE",
-                                                    "NODE_RANK",
-                                                    "GROUP_RANK",
-                                                    "MASTER_ADDR",
-                                                    "MASTER_IP",
-                                                    "MASTER_PORT",
-                                                    "NPROC_PER_NODE",
-                                                    "TF_CONFIG"};
 
 /// `pattern` has one '*' at most, for any letters.
 bool matches(std::string_view name, std::string_view pattern) {
@@ -84,7 +88,8 @@ const Platform* find_owner(std::string_view name) {
 
 bool has_shape(std::string_view name) {
   const bool is_local = name.starts_with("LOCAL_") || name.find("_LOCAL_") != name.npos;
-  return !is_local && matches_any(name, kShapes);
+  return !is_local &&
+         (matches_any(name, kNumbers) || matches_any(name, kLists) || matches_any(name, kRanks));
 }
 
 /// The texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
@@ -103,14 +108,18 @@ int count_texts(const json::value& value) {
 }
 
 /// Different hosts in a list with commas, semicolons or blanks, or in Slurm's short form. Numbers between
-/// them are slots.
+/// them are slots. A list in a short form that cannot be written out is of two at least.
 int count_hosts(std::string text) {
-  if (text.find('[') != std::string::npos) {
+  const bool is_address = text.find(':') != std::string::npos;
+  if (text.find('[') != std::string::npos && !is_address) {
     const auto list = read_slurm_list({text, {}});
-    return list ? static_cast<int>(list->value.size()) : 0;
+    return list ? static_cast<int>(list->value.size()) : 2;
   }
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == ';' || c == '\n' || c == ' '; }, ',');
+      text.begin(),
+      text.end(),
+      [](char c) { return std::string_view("; |\t\r\n").find(c) != std::string_view::npos; },
+      ',');
   std::set<std::string> hosts;
   for (const std::string& entry : split(text, ',')) {
     const std::string host(trim(entry));
@@ -121,10 +130,23 @@ int count_hosts(std::string text) {
   return static_cast<int>(hosts.size());
 }
 
-int number_said_by(const std::string& value) {
+/// "02", "+2" and "2.0" are no numbers as muster reads them, and say all the same that there are two.
+int count_digits(std::string_view text) {
+  const std::size_t first = text.find_first_not_of("+0");
+  const std::size_t end = text.find_first_not_of("0123456789", first);
+  if (first == std::string_view::npos || end == first) {
+    return 0;
+  }
+  return parse_integer(text.substr(first, end - first), 0, kMostNodes).value_or(kMostNodes);
+}
+
+int number_said_by(std::string_view name, const std::string& value) {
   const std::string text(trim(value));
   if (const auto range = read_node_range({text, {}})) {
     return range->value.most;
+  }
+  if (matches_any(name, kNumbers)) {
+    return count_digits(text);
   }
   boost::system::error_code error;
   const json::value document = json::parse(text, error);
@@ -147,7 +169,10 @@ void add_counter(std::vector<Counter>& counters,
   }
   // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
-  counter.count = is_alone ? 1 : number_said_by(content_of(value, snapshot));
+  counter.count = is_alone ? 1 : number_said_by(source.name, content_of(value, snapshot));
+  if (matches_any(source.name, kRanks)) {
+    counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
+  }
   // A rank of mpirun's is a muster, not one of the workers that a muster starts.
   counter.counts_processes = counter.owner != &kMpirun && matches_any(source.name, kOfProcesses);
   counters.push_back(std::move(counter));
@@ -156,22 +181,39 @@ void add_counter(std::vector<Counter>& counters,
 Error too_few(const Counter& counter, const Findings& findings, const Choice& choice) {
   const std::string whose =
       counter.owner == nullptr ? "" : std::string(" (of ") + counter.owner->name + ")";
-  const std::string seen =
-      counter.text.source.name + " is '" + counter.text.value + "'" + whose + ", but ";
+  const std::string seen = counter.text.source.name + " is '" +
+                           masked(counter.text.source.name, counter.text.value) + "'" + whose +
+                           ", but ";
   const int nodes = findings.nodes->value;
   if (choice.platform == nullptr) {
     return Error{ErrorKind::BadEnvironment,
                  seen +
-                     "no platform that muster knows says which node this is, and it would run "
-                     "alone; give --nnodes and what it then asks for, or --platform single if "
-                     "it is meant to"};
+                     "no platform that muster knows describes a job of several nodes, and this one "
+                     "would run alone; give --nnodes and what it then asks for, or --platform "
+                     "single if it is meant to"};
   }
   const std::string name = nodes == 1 ? "single" : choice.platform->name;
+  const bool is_default = findings.nodes->source.kind == SourceKind::Default;
   return Error{ErrorKind::BadEnvironment,
-               seen + "by " + findings.nodes->source.name + " (" + choice.platform->name +
-                   ") the job has " + count_of(static_cast<std::size_t>(nodes), "node") +
+               seen + "by " + findings.nodes->source.name +
+                   (is_default ? "" : std::string(" (") + choice.platform->name + ")") +
+                   " the job has " + count_of(static_cast<std::size_t>(nodes), "node") +
                    "; give --nnodes " + std::to_string(nodes) + " or --platform " + name +
                    " if that is right"};
+}
+
+/// What the platform says and a default of another launcher's replaces: nobody has asked for fewer nodes.
+std::optional<Counter> find_replaced(const Findings& findings, const Choice& choice) {
+  for (const Lost& lost : findings.lost) {
+    const bool is_default = findings.nodes->source.kind == SourceKind::Default;
+    const auto count = lost.field == "nodes.count" && is_default && choice.platform != nullptr
+                           ? parse_integer(lost.seen.value, 1, kMostNodes)
+                           : std::nullopt;
+    if (count && *count > findings.nodes->value) {
+      return Counter{lost.seen, *count, false, choice.platform};
+    }
+  }
+  return std::nullopt;
 }
 
 /// What a platform that was left out would say, in numbers that no one variable has.
@@ -188,51 +230,6 @@ std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& sna
     }
   }
   return counters;
-}
-
-/// Why a platform that names such a variable was not asked.
-std::string why_not(const Platform& owner, const Choice& choice, const Snapshot& snapshot) {
-  const std::string whose = std::string(owner.name) + "'s";
-  if (choice.platform == &owner) {
-    return whose + ", and it has something better";
-  }
-  if (!owner.find_sign(snapshot)) {
-    return whose + ", but " + owner.signs + " is not set";
-  }
-  const std::string winner = choice.platform == nullptr ? choice.name : choice.platform->name;
-  return whose + (choice.name.empty() ? ", and " + winner + " is more specific"
-                                      : ", and " + choice.source.name + " says " + choice.name);
-}
-
-std::string why_not(const Sourced<std::string>& text,
-                    const Platform* owner,
-                    const Choice& choice,
-                    const Snapshot& snapshot) {
-  if (owner != nullptr) {
-    return why_not(*owner, choice, snapshot);
-  }
-  const bool is_bare =
-      std::find(kBareNames.begin(), kBareNames.end(), text.source.name) != kBareNames.end();
-  if (!is_bare) {
-    return "of no platform that muster knows";
-  }
-  return choice.platform == nullptr
-             ? "alone it says nothing"
-             : std::string(choice.platform->name) + " has names of its own for what it needs";
-}
-
-/// The names in the source of a decision, which may join several: "VC_PS_NUM+VC_WORKER_NUM".
-void add_names(std::set<std::string, std::less<>>& names, const std::string& source) {
-  std::string name;
-  for (const char c : source + " ") {
-    const bool is_of_a_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                              std::string_view("_/.-").find(c) != std::string_view::npos;
-    if (is_of_a_name) {
-      name += c;
-    } else {
-      names.insert(std::exchange(name, ""));
-    }
-  }
 }
 
 }  // namespace
@@ -259,6 +256,9 @@ Result<> check_not_alone(const Findings& findings,
   if (is_decided) {
     return {};
   }
+  if (const auto replaced = find_replaced(findings, choice)) {
+    return too_few(*replaced, findings, choice);
+  }
   const int nodes = findings.nodes->value;
   std::vector<Counter> counters = find_counters(snapshot);
   const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
@@ -274,41 +274,6 @@ Result<> check_not_alone(const Findings& findings,
     }
   }
   return {};
-}
-
-std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
-                              const std::vector<Lost>& lost,
-                              const Choice& choice,
-                              const Snapshot& snapshot) {
-  std::set<std::string, std::less<>> used;
-  for (const Decision& decision : decisions) {
-    add_names(used, decision.source);
-  }
-  for (const Lost& other : lost) {
-    add_names(used, other.seen.source.name);
-  }
-  std::vector<Lost> unused;
-  const auto add = [&](const Sourced<std::string>& text, const Platform* owner) {
-    if (used.insert(text.source.name).second) {
-      unused.push_back({"", text, why_not(text, owner, choice, snapshot)});
-    }
-  };
-  for (const Counter& counter : find_counters(snapshot)) {
-    add(counter.text, counter.owner);
-  }
-  for (const Platform* const platform : platforms()) {
-    if (const auto sign = platform->find_sign(snapshot)) {
-      if (const auto text = sourced_variable(snapshot, *sign)) {
-        add({shortened(text->value), text->source}, platform);
-      }
-    }
-  }
-  for (const char* const name : kBareNames) {
-    if (const auto text = sourced_variable(snapshot, name)) {
-      add({shortened(text->value), text->source}, nullptr);
-    }
-  }
-  return unused;
 }
 
 }  // namespace muster

@@ -31,10 +31,4 @@ struct Counter {
                                        int slots,
                                        const Snapshot& snapshot);
 
-/// What looked relevant and is in none of these, with the reason.
-[[nodiscard]] std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
-                                            const std::vector<Lost>& lost,
-                                            const Choice& choice,
-                                            const Snapshot& snapshot);
-
 }  // namespace muster

@@ -9,6 +9,7 @@
 #include "roles.hpp"
 #include "share.hpp"
 #include "slots.hpp"
+#include "unused.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/cluster/cluster.hpp>

@@ -230,6 +230,8 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 constexpr std::array kCounts = {"SLURM_STEP_NUM_NODES",
                                 "SLURM_JOB_NUM_NODES",
                                 "SLURM_NNODES",
+                                "SLURM_NODELIST",
+                                "SLURM_*_NODELIST",
                                 "SLURM_STEP_NUM_TASKS",
                                 "SLURM_NTASKS",
                                 "SLURM_NPROCS"};

@@ -42,6 +42,7 @@ OTHER_TEXTS = {
     "default of hai": "a source",
     ", and it has something better": "why explain's variable is not used",
     "is more specific": "the same",
+    "nothing was decided": "the same",
     "of no platform that muster knows": "the same",
     "alone it says nothing": "the same",
     "has names of its own for what it needs": "the same",

@@ -80,6 +80,9 @@ struct ModeFacts {
                                                const Settings& settings,
                                                const std::vector<std::string>& roles = {});
 
+/// All that speaks of nodes in these surroundings, where nothing could be decided.
+[[nodiscard]] std::vector<Lost> seen_of_nodes(const Snapshot& snapshot);
+
 /// True when these variables were made by another launcher for one of its workers: LOCAL_RANK and
 /// LOCAL_WORLD_SIZE are plain integers. (The Ascend operator's LOCAL_RANK is a list: no worker.)
 [[nodiscard]] bool is_already_worker(const Snapshot& snapshot);

@@ -17,8 +17,8 @@ struct Policy {
   JobFacts job;    ///< must be the same on all nodes
   NodeFacts node;  ///< this one
   GangOptions options;
-  std::string version;  ///< of the program, for messages
-  std::string host;     ///< where the gang meets: name or address
+  std::string version;    ///< of the program, for messages
+  std::string host;       ///< where the gang meets: name or address
   std::string host_from;  ///< who says so, for messages
   std::uint16_t port = 0;
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, where the platform names them

@@ -292,6 +292,13 @@ TEST(IsSecretName, KnowsTokensPasswordsAndKeys) {
   }
 }
 
+TEST(Masked, HidesSecretsAndPasswordsInAddresses) {
+  EXPECT_EQ(masked("WANDB_API_KEY", "x"), "***");
+  EXPECT_EQ(masked("HOSTS", "redis://:pw@a:1,redis://me:pw@b:1"),
+            "redis://***@a:1,redis://***@b:1");
+  EXPECT_EQ(masked("HOSTS", "https://a/b@c, tcp://b"), "https://a/b@c, tcp://b");
+}
+
 TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
   for (const std::string name : {"RANK",
                                  "MASTER_ADDR",

@@ -1,0 +1,121 @@
+// Looks for what speaks of nodes and made no decision: what explain shows below its table.
+#include "unused.hpp"
+
+#include "counters.hpp"
+#include "hosts.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Besides those: what says where this process is, and where it meets others.
+constexpr std::array<const char*, 11> kBareNames = {"RANK",
+                                                    "WORLD_SIZE",
+                                                    "LOCAL_RANK",
+                                                    "LOCAL_WORLD_SIZE",
+                                                    "NODE_RANK",
+                                                    "GROUP_RANK",
+                                                    "MASTER_ADDR",
+                                                    "MASTER_IP",
+                                                    "MASTER_PORT",
+                                                    "NPROC_PER_NODE",
+                                                    "TF_CONFIG"};
+
+/// Why a platform that names such a variable was not asked.
+std::string why_not(const Platform& owner, const Choice& choice, const Snapshot& snapshot) {
+  const std::string whose = std::string(owner.name) + "'s";
+  if (choice.platform == &owner) {
+    return whose + ", and it has something better";
+  }
+  if (!owner.find_sign(snapshot)) {
+    return whose + ", but " + owner.signs + " is not set";
+  }
+  const std::string winner = choice.platform == nullptr ? choice.name : choice.platform->name;
+  return whose + (choice.name.empty() ? ", and " + winner + " is more specific"
+                                      : ", and " + choice.source.name + " says " + choice.name);
+}
+
+std::string why_not(const Sourced<std::string>& text,
+                    const Platform* owner,
+                    const Choice& choice,
+                    const Snapshot& snapshot) {
+  if (owner != nullptr) {
+    return why_not(*owner, choice, snapshot);
+  }
+  const bool is_bare =
+      std::find(kBareNames.begin(), kBareNames.end(), text.source.name) != kBareNames.end();
+  if (!is_bare) {
+    return "of no platform that muster knows";
+  }
+  return choice.platform == nullptr
+             ? "alone it says nothing"
+             : std::string(choice.platform->name) + " has names of its own for what it needs";
+}
+
+/// The names in the source of a decision, which may join several: "VC_PS_NUM+VC_WORKER_NUM".
+void add_names(std::set<std::string, std::less<>>& names, const std::string& source) {
+  std::string name;
+  for (const char c : source + " ") {
+    const bool is_of_a_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                              std::string_view("_/.-").find(c) != std::string_view::npos;
+    if (is_of_a_name) {
+      name += c;
+    } else {
+      names.insert(std::exchange(name, ""));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
+                              const std::vector<Lost>& lost,
+                              const Choice& choice,
+                              const Snapshot& snapshot) {
+  std::set<std::string, std::less<>> used;
+  for (const Decision& decision : decisions) {
+    add_names(used, decision.source);
+  }
+  for (const Lost& other : lost) {
+    add_names(used, other.seen.source.name);
+  }
+  std::vector<Lost> unused;
+  const auto add = [&](const Sourced<std::string>& text, const Platform* owner) {
+    if (used.insert(text.source.name).second) {
+      unused.push_back({"", text, why_not(text, owner, choice, snapshot)});
+    }
+  };
+  for (const Counter& counter : find_counters(snapshot)) {
+    add(counter.text, counter.owner);
+  }
+  for (const Platform* const platform : platforms()) {
+    if (const auto sign = platform->find_sign(snapshot)) {
+      if (const auto text = sourced_variable(snapshot, *sign)) {
+        add({shortened(text->value), text->source}, platform);
+      }
+    }
+  }
+  for (const char* const name : kBareNames) {
+    if (const auto text = sourced_variable(snapshot, name)) {
+      add({shortened(text->value), text->source}, nullptr);
+    }
+  }
+  return unused;
+}
+
+std::vector<Lost> seen_of_nodes(const Snapshot& snapshot) {
+  std::vector<Lost> seen = find_unused({}, {}, Choice{}, snapshot);
+  for (Lost& lost : seen) {
+    lost.why = "nothing was decided";
+  }
+  return seen;
+}
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+#pragma once
+
+// What looked relevant and made no decision. Private to cluster/.
+
+#include "choose_platform.hpp"
+
+#include <vector>
+
+namespace muster {
+
+/// What looked relevant and is in none of these, with the reason.
+[[nodiscard]] std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
+                                            const std::vector<Lost>& lost,
+                                            const Choice& choice,
+                                            const Snapshot& snapshot);
+
+}  // namespace muster
