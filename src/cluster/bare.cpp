@@ -117,6 +117,8 @@ Result<> divide(Findings& findings, const Bare& bare, const Sourced<int>& proof)
     findings.nodes = {processes / *slots,
                       part_of(bare.world_size->source, " / " + findings.slots->source.name)};
   } else {
+    findings.processes = bare.world_size;
+    findings.are_processes = true;
     findings.no_nodes = contradiction(*bare.world_size,
                                       proof,
                                       "that proves that it counts processes, and nothing says on "
@@ -198,8 +200,11 @@ void read_nodes(Findings& findings, const Bare& bare) {
   findings.node_rank = bare.rank ? bare.rank : bare.node_rank;
   findings.nodes = bare.world_size ? bare.world_size : bare.nodes;
   findings.slots = bare.slots;
-  const bool may_be_processes = bare.node_rank && !bare.rank && bare.world_size && !bare.nodes;
-  if (is_ambiguous(bare) || (may_be_processes && bare.world_size->value > 1)) {
+  const bool may_be_processes = bare.node_rank && !bare.nodes && bare.world_size;
+  if (may_be_processes) {
+    findings.processes = bare.world_size;
+  }
+  if (is_ambiguous(bare) || (may_be_processes && !bare.rank && bare.world_size->value > 1)) {
     findings.no_nodes = contradiction(*bare.world_size,
                                       *bare.node_rank,
                                       "with both it may count nodes or processes; give --nnodes");

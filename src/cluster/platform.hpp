@@ -33,7 +33,10 @@ struct Findings {
   std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
-  std::string mode_of_workers;                ///< the mode in which the platform counts them
+  /// A number that counts the processes of the whole job, if the user's number of nodes is another one.
+  std::optional<Sourced<int>> processes;
+  bool are_processes = false;       ///< it does, whatever number the user gives
+  std::string mode_of_workers;      ///< the mode in which the platform counts them
   bool is_total_given = false;      ///< --total-workers, or what stands for it, counts them
   bool are_nodes_of_total = false;  ///< nobody counts the nodes: as many as workers need
   std::optional<Sourced<std::string>> master_address;

@@ -76,6 +76,17 @@ Result<> check_nodes_of_total(const Findings& findings,
   return {};
 }
 
+/// Several nodes that the user counts, and the platform their processes.
+bool are_processes_shared(const Findings& findings) {
+  if (!findings.processes || !findings.nodes || !is_given(findings.nodes->source)) {
+    return false;
+  }
+  const int nodes = findings.nodes->value;
+  const bool is_range = findings.least_nodes.value_or(nodes) != nodes;
+  const bool counts_nodes = !findings.are_processes && findings.processes->value == nodes;
+  return nodes > 1 && !is_range && !counts_nodes;
+}
+
 }  // namespace
 
 Result<> read_devices(Findings& findings, const std::optional<Sourced<std::string>>& text) {
@@ -125,6 +136,15 @@ Sourced<std::string> nodes_as_written(const Findings& findings) {
 }
 
 Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot) {
+  if (!findings.slots && are_processes_shared(findings)) {
+    const Sourced<int>& all = *findings.processes;
+    const int nodes = findings.nodes->value;
+    return all.value % nodes == 0
+               ? Result<Sourced<int>>(Sourced<int>{all.value / nodes, all.source})
+               : contradiction(all,
+                               *findings.nodes,
+                               "the processes of all nodes must be a multiple of the nodes");
+  }
   auto slots = count_slots(findings.slots.value_or(Sourced<std::string>{"auto", {}}), snapshot);
   const bool is_unknown = slots && slots->source.kind == SourceKind::Default && !findings.slots;
   if (!is_unknown || !findings.workers || !findings.nodes ||
