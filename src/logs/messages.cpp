@@ -1,4 +1,5 @@
 // The voice of muster. spdlog's registry, threads and files are not used: one logger, one sink.
+#include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <spdlog/logger.h>
@@ -37,7 +38,7 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     std::string line(colour);
     line += start;
     for (const char c : message.payload) {
-      line += c;
+      line += is_control(c) && c != '\n' && c != '\t' ? ' ' : c;
       if (c ==
           '\n') {  // part of a value that is quoted: whose line it is must be seen all the same
         line += start;

@@ -39,6 +39,12 @@ TEST_F(Messages, BeginWithTheNameOnEachOfTheirLines) {
   EXPECT_EQ(said_, "muster: RANK is '1\nmuster: 2', expected a node rank\n");
 }
 
+TEST_F(Messages, MoveNobodysCursor) {
+  say_error("MASTER_ADDR is 'a\x1b[31m\r\x7f\tb'");
+
+  EXPECT_EQ(said_, "muster: MASTER_ADDR is 'a [31m  \tb'\n");
+}
+
 TEST_F(Messages, ArePrintedAsTheyAre) {
   say_info("{} %s %n {0} {worker_port} 100%");
 
