@@ -135,7 +135,8 @@ Result<GivenHosts> read_hosts_of_file(const Sourced<std::string>& text) {
   }
   GivenHosts list{{}, text.source};
   for (const HostSlots& host : read->value) {
-    if (auto added = add(list.value, {host.host, host.slots}, {host.host, text.source}); !added) {
+    if (auto added = add(list.value, {host.host, host.slots}, {shortened(host.host), text.source});
+        !added) {
       return added.error();
     }
   }

@@ -101,11 +101,13 @@ Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
 }
 
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
+  constexpr std::size_t kShown = 400;
   const auto colons = std::count(text.value.begin(), text.value.end(), ':');
   const bool has_port = colons == 1;  // an address of version 6 has two at least
   if (text.value.empty() || text.value.front() == '-' || has_port ||
       text.value.find_first_of(" \t\r\n,/[]") != std::string::npos) {
-    return wrong_value(text, "a host name or an address, without port and brackets");
+    return wrong_value({shortened(text.value, kShown), text.source},
+                       "a host name or an address, without port and brackets");
   }
   return text;
 }
