@@ -22,6 +22,9 @@ namespace muster {
 /// What muster's own flags say in front of the program among these tokens.
 [[nodiscard]] Result<Settings> read_settings_of(std::span<const std::string> tokens);
 
+/// The same with what another launcher's command line behind them says, as far as that can be read here.
+[[nodiscard]] Result<Settings> read_all_settings_of(std::span<const std::string> tokens);
+
 // Texts for users, made from the table.
 [[nodiscard]] std::string help_text();
 [[nodiscard]] std::string man_page();

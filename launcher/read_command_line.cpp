@@ -57,6 +57,12 @@ Cut cut(std::span<const std::string> tokens, const OptionTable& table) {
   return result;
 }
 
+/// The other launcher whose name the program is, if that is meant.
+const FrontEnd* front_end_behind(const Cut& parts) {
+  return parts.may_be_front_end && !parts.program.empty() ? find_front_end(parts.program.front())
+                                                          : nullptr;
+}
+
 /// What the program surely has of its own, such as --help, is not spoken of.
 void notice_own_options(CommandLine& line) {
   const OptionTable table = own_options();
@@ -120,9 +126,7 @@ Result<> read_own_command_line(CommandLine& line,
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
     return read;
   }
-  const FrontEnd* const front_end = parts.may_be_front_end && !parts.program.empty()
-                                        ? find_front_end(parts.program.front())
-                                        : nullptr;
+  const FrontEnd* const front_end = front_end_behind(parts);
   if (front_end != nullptr) {
     const std::string called = std::string("muster ") + front_end->name;
     const FrontEndWords words{*front_end, called, std::span(parts.program).subspan(1)};
@@ -141,6 +145,19 @@ Result<Settings> read_settings_of(std::span<const std::string> tokens) {
   Settings settings;
   const auto read = read_flags(cut(tokens, own_options()).options, own_options(), settings);
   return read ? Result<Settings>(std::move(settings)) : read.error();
+}
+
+Result<Settings> read_all_settings_of(std::span<const std::string> tokens) {
+  auto settings = read_settings_of(tokens);
+  const Cut parts = cut(tokens, own_options());
+  const FrontEnd* const front_end = front_end_behind(parts);
+  if (!settings || front_end == nullptr) {
+    return settings;
+  }
+  CommandLine line;
+  line.settings = *settings;
+  const FrontEndWords words{*front_end, front_end->name, std::span(parts.program).subspan(1)};
+  return read_front_end(line, words, own_options(), Snapshot()) ? line.settings : settings;
 }
 
 Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot) {

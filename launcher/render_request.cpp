@@ -179,6 +179,36 @@ Result<> read_numbers(ManifestRequest& request, const Settings& settings) {
       .result();
 }
 
+/// Slurm tells the job so many seconds before the limit that it has to end.
+Result<> check_time_limit(const ManifestRequest& request, const Settings& settings) {
+  const int notice = request.grace + render::kGraceMargin;
+  if (request.kind != "slurm" || !request.time_limit || *request.time_limit > notice) {
+    return {};
+  }
+  return wrong_value(*settings.find("time-limit"),
+                     "more than " + std::to_string(notice) +
+                         " seconds: so long before it the job is asked to end, by --grace");
+}
+
+/// Each node would be a job of its own where what stands behind '--' makes it one.
+Result<> check_nodes_behind(const Settings& settings, int nodes) {
+  const auto count = settings.find("nnodes");
+  const auto platform = settings.find("platform");
+  const std::string wanted = std::to_string(nodes);
+  const auto refusal = [&](const Sourced<std::string>& given, const std::string& what) {
+    return Error{ErrorKind::BadUsage,
+                 "behind '--' the job has " + what + " by " + given.source.name +
+                     ", but --nodes is '" + wanted + "'"};
+  };
+  if (count && split(count->value, ':').back() != wanted) {
+    return refusal(*count, count->value + (count->value == "1" ? " node" : " nodes"));
+  }
+  if (platform && platform->value == "single" && nodes > 1) {
+    return refusal(*platform, "1 node");
+  }
+  return {};
+}
+
 /// What the manifest says itself must not be said otherwise to muster.
 Result<> check_words(const ManifestRequest& request) {
   if (request.arguments.empty()) {
@@ -200,7 +230,8 @@ Result<> check_words(const ManifestRequest& request) {
                        " in front of '--'"};
     }
   }
-  return {};
+  const auto all = read_all_settings_of(request.arguments);
+  return all && request.kind != "dockerfile" ? check_nodes_behind(*all, request.nodes) : Result<>();
 }
 
 /// What a kind has no place for must not be lost in silence.
@@ -271,6 +302,7 @@ Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
            read_token(request, settings),
            read_scheduling(request, settings),
            read_needs(request.needs, settings, render::is_of_kubernetes(request.kind)),
+           check_time_limit(request, settings),
            check_words(request),
        }) {
     if (!read) {

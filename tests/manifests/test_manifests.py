@@ -402,11 +402,31 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         ("jobset --name a --image b --node-selector a -- x", "--node-selector is 'a', expected labels"),
         ("jobset --name a --image b --no-token --token-secret c -- x", "--no-token is given, but --token-secret"),
         ("slurm --name a -- --grace 5 x", "--grace stands behind '--', but the manifest has to agree with it"),
+        ("slurm --name a --time-limit 45 -- x", "--time-limit is '45', expected more than 45 seconds"),
+        ("jobset --name a --image b --nodes 4 -- torchrun --nnodes 1 x.py", "behind '--' the job has 1 node by --nnodes, but --nodes is '4'"),
+        ("slurm --name a --nodes 4 -- torchrun --nnodes=1:2 x.py", "behind '--' the job has 1:2 nodes by --nnodes, but"),
+        ("slurm --name a --nodes 4 -- torchrun --standalone x.py", "behind '--' the job has 1 node by --standalone, but"),
+        ("slurm --name a --nodes 4 -- msrun --worker_num 8 --local_worker_num 8 x.py", "behind '--' the job has 1 node by --local_worker_num, but"),
+        ("slurm --name a -- --grace 5 torchrun x.py", "--grace stands behind '--', but the manifest"),
+        ("slurm --name a --nodes 4 -- --platform single x.py", "behind '--' the job has 1 node by --platform, but --nodes is '4'"),
         ("slurm --name a -- --nodes 5 x", "behind '--': unknown option '--nodes'; did you mean '--nnodes'?"),
     ],
 )  # fmt: skip
 def test_what_is_refused_names_the_value(line, said, refuse):
     assert said in refuse(*line.split())
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "torchrun --nnodes 4 x.py",
+        "torchrun --nnodes 1:4 x.py",
+        "torchrun x.py --nnodes 1",
+        "msrun --worker_num 32 --local_worker_num 8 x.py",
+    ],
+)
+def test_nodes_of_another_launcher_may_agree(behind, render):
+    assert f"muster --grace 30 {behind}" in render(*"slurm --name a --nodes 4 --".split(), *behind.split())
 
 
 def test_help_teaches_each_kind_and_option(muster):
