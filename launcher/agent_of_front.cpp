@@ -44,21 +44,31 @@ Result<> read_some(FrameReader& reader) {
   return {};
 }
 
+/// The next frame, however many reads it comes in.
+Result<Frame> next_frame(FrameReader& reader) {
+  while (true) {
+    auto frame = reader.next();
+    if (!frame) {
+      return frame.error();
+    }
+    if (*frame) {
+      return std::move(**frame);
+    }
+    if (auto read = read_some(reader); !read) {
+      return read.error();
+    }
+  }
+}
+
 Result<Order> read_order() {
   FrameReader reader;
   OrderReader orders;
   while (true) {
-    const auto frame = reader.next();
+    const auto frame = next_frame(reader);
     if (!frame) {
       return frame.error();
     }
-    if (!*frame) {
-      if (auto read = read_some(reader); !read) {
-        return read.error();
-      }
-      continue;
-    }
-    const auto is_whole = orders.take(**frame);
+    const auto is_whole = orders.take(*frame);
     if (!is_whole) {
       return is_whole.error();
     }
