@@ -69,13 +69,21 @@ int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
 Result<> check_own_processes(LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
-  const Starts starts{count_of_program(plan, input.mode.mode), plan.mode, is_mode_given};
-  const auto own = starts.count > 1
-                       ? find_own_processes(job.program, !job.script.empty(), read_script)
-                       : std::nullopt;
+  const ModeTemplate& mode = input.mode.mode;
+  const Starts starts{count_of_program(plan, mode),
+                      plan.mode,
+                      is_mode_given,
+                      input.cluster.job.most_nodes,
+                      std::any_of(mode.roles.begin(), mode.roles.end(), [](const auto& role) {
+                        return role.count == RoleCount::PerNode && runs_users_program(role);
+                      })};
+  auto own = starts.count > 1 || starts.nodes > 1
+                 ? find_own_processes(job.program, !job.script.empty(), read_script)
+                 : std::nullopt;
   if (!own) {
     return {};
   }
+  own->knows_nodes = own->knows_nodes || input.snapshot.variables.contains(own->nodes_variable);
   auto judged = judge_own_processes(*own, starts);
   if (!judged) {
     return judged.error();

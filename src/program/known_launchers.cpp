@@ -22,23 +22,30 @@ struct KnownLauncher {
   std::string_view command;  ///< which of its commands launches; empty: it has none
   Instead instead;
   std::string_view word;
+  std::string_view nodes_option = {};  ///< tells it of the other nodes: where each node starts one
+  std::string_view nodes_variable = {};
 };
 
 constexpr auto kLaunchers = std::to_array<KnownLauncher>({
-    {"torchrun", "", Instead::FrontEnd, "torchrun"},
-    {"torch.distributed.run", "", Instead::FrontEnd, "torchrun"},
-    {"torch.distributed.launch", "", Instead::FrontEnd, "torch.distributed.launch"},
-    {"msrun", "", Instead::FrontEnd, "msrun"},
-    {"mindspore.parallel.cluster.run", "", Instead::FrontEnd, "msrun"},
-    {"deepspeed", "", Instead::FrontEnd, "deepspeed"},
-    {"deepspeed.launcher.runner", "", Instead::FrontEnd, "deepspeed"},
-    {"accelerate", "launch", Instead::Mode, "accelerate"},
-    {"accelerate.commands.accelerate_cli", "launch", Instead::Mode, "accelerate"},
-    {"accelerate.commands.launch", "", Instead::Mode, "accelerate"},
+    {"torchrun", "", Instead::FrontEnd, "torchrun", "nnodes", "PET_NNODES"},
+    {"torch.distributed.run", "", Instead::FrontEnd, "torchrun", "nnodes", "PET_NNODES"},
+    {"torch.distributed.launch",
+     "",
+     Instead::FrontEnd,
+     "torch.distributed.launch",
+     "nnodes",
+     "PET_NNODES"},
+    {"msrun", "", Instead::FrontEnd, "msrun", "master_addr"},
+    {"mindspore.parallel.cluster.run", "", Instead::FrontEnd, "msrun", "master_addr"},
+    {"deepspeed", "", Instead::FrontEnd, "deepspeed", "no_ssh"},
+    {"deepspeed.launcher.runner", "", Instead::FrontEnd, "deepspeed", "no_ssh"},
+    {"accelerate", "launch", Instead::Mode, "accelerate", "num_machines"},
+    {"accelerate.commands.accelerate_cli", "launch", Instead::Mode, "accelerate", "num_machines"},
+    {"accelerate.commands.launch", "", Instead::Mode, "accelerate", "num_machines"},
     {"colossalai", "run", Instead::Mode, "torchrun"},
-    {"fleetrun", "", Instead::Mode, "paddle"},
-    {"paddle.distributed.launch", "", Instead::Mode, "paddle"},
-    {"oneflow.distributed.launch", "", Instead::Mode, "oneflow"},
+    {"fleetrun", "", Instead::Mode, "paddle", "nnodes", "PADDLE_NNODES"},
+    {"paddle.distributed.launch", "", Instead::Mode, "paddle", "nnodes", "PADDLE_NNODES"},
+    {"oneflow.distributed.launch", "", Instead::Mode, "oneflow", "nnodes"},
     {"horovodrun", "", Instead::Once, ""},
     {"horovod.runner", "", Instead::Once, ""},
     {"mpirun", "", Instead::Inside, ""},
@@ -103,6 +110,37 @@ std::string line_of(const KnownLauncher& launcher, Strings arguments) {
   return line_inside(launcher.name, arguments);
 }
 
+/// --nnodes 2, --nnodes=$N, --num-machines 2. One node is what they take without it.
+bool tells_of_nodes(Strings words, std::string_view option) {
+  for (std::size_t i = 0; i < words.size() && !option.empty(); ++i) {
+    std::string word = words[i].substr(0, words[i].find('='));
+    std::replace(word.begin(), word.end(), '-', '_');
+    if (word != "__" + std::string(option)) {
+      continue;
+    }
+    const bool is_joined = word.size() < words[i].size();
+    const std::string value = is_joined              ? words[i].substr(word.size() + 1)
+                              : i + 1 < words.size() ? words[i + 1]
+                                                     : "";
+    return value != "1" && value != "1:1";
+  }
+  return false;
+}
+
+/// These reach the other nodes themselves, or are told the number of processes of the whole job.
+std::string_view nodes_of(Instead instead) {
+  switch (instead) {
+    case Instead::Once:
+      return " on one node, with all hosts and without muster";
+    case Instead::Inside:
+      return " on one node, with all hosts";
+    case Instead::FrontEnd:
+    case Instead::Mode:
+      break;
+  }
+  return "";
+}
+
 std::string quoted(const std::string& word) {
   const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     constexpr std::string_view kSigns = "%+,-./:=@_{}";
@@ -114,7 +152,7 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::optional<std::string> line_instead_of(std::string_view name, Strings arguments) {
+std::optional<LineInstead> line_instead_of(std::string_view name, Strings arguments) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const auto& one) {
     return one.name == name &&
            (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
@@ -122,7 +160,16 @@ std::optional<std::string> line_instead_of(std::string_view name, Strings argume
   if (at == kLaunchers.end()) {
     return std::nullopt;
   }
-  return line_of(*at, arguments.subspan(at->command.empty() ? 0 : 1));
+  const Strings own = arguments.subspan(at->command.empty() ? 0 : 1);
+  LineInstead instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
+  instead.knows_nodes = tells_of_nodes(own.first(find_script(own)), at->nodes_option);
+  const std::string_view nodes = nodes_of(at->instead);
+  if (!nodes.empty()) {
+    const std::string line =
+        at->instead == Instead::Once ? behind(std::string(name), own) : instead.line;
+    instead.on_nodes = "'" + line + "'" + std::string(nodes);
+  }
+  return instead;
 }
 
 std::string as_command_line(Strings words) {

@@ -9,9 +9,17 @@
 
 namespace muster {
 
-/// The command line for muster that means the same. `name` is a program's or a Python module's, `arguments`
-/// is what stands behind it. Empty: it is no launcher that is known.
-[[nodiscard]] std::optional<std::string> line_instead_of(std::string_view name,
+/// What to write instead of a launcher.
+struct LineInstead {
+  std::string line;              ///< the command line that means the same
+  std::string on_nodes;          ///< where that is right for a job of several nodes; empty: on each
+  bool knows_nodes = false;      ///< the launcher is told of the other nodes
+  std::string nodes_variable{};  ///< it is told by this one too, if that is set
+};
+
+/// `name` is a program's or a Python module's, `arguments` is what stands behind it. Empty: it is no
+/// launcher that is known.
+[[nodiscard]] std::optional<LineInstead> line_instead_of(std::string_view name,
                                                          std::span<const std::string> arguments);
 
 /// Words as a shell takes them.

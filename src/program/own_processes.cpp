@@ -104,9 +104,13 @@ std::string describe(const SpawnCall& call) {
          (call.count.empty() ? "" : " with " + call.count);
 }
 
-/// "8 of it on this node each do".
-std::string count_of_it(int count) {
-  return std::to_string(count) + " of it on this node";
+OwnProcesses launcher_of(const std::string& name, LineInstead instead) {
+  OwnProcesses own{name, "", true, std::move(instead.line)};
+  own.is_launcher = true;
+  own.on_nodes = std::move(instead.on_nodes);
+  own.knows_nodes = instead.knows_nodes;
+  own.nodes_variable = std::move(instead.nodes_variable);
+  return own;
 }
 
 bool is_shell(std::string_view name) {
@@ -192,7 +196,7 @@ class Search {
     }
     const std::string name(base_name(words.front()));
     if (auto instead = line_instead_of(name, words.subspan(1))) {
-      return found(line, {name, "", true, std::move(*instead)});
+      return found(line, launcher_of(name, std::move(*instead)));
     }
     if (is_python(words.front())) {
       return look_into_python(line, read_python_words(words));
@@ -220,7 +224,7 @@ class Search {
                                                              const PythonRun& run) const {
     const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
     if (auto instead = line_instead_of(what, run.arguments)) {
-      return found(line, {what, "", true, std::move(*instead)});
+      return found(line, launcher_of(what, std::move(*instead)));
     }
     const auto text = read_text_of(run, read_text_);
     const auto call = text ? find_spawn(*text) : std::nullopt;
@@ -267,6 +271,39 @@ class Search {
   std::vector<Line> left_;
 };
 
+/// What goes wrong when it is started like this.
+struct Harm {
+  bool is_any = false;
+  bool is_of_nodes = false;  ///< the job falls apart into one a node
+  std::string does{};
+  std::string would{};
+};
+
+Harm harm_of(const OwnProcesses& own, const Starts& starts) {
+  if (starts.count > 1) {
+    const std::string many = std::to_string(starts.count) + " of it on this node ";
+    return {true, false, many + "each do so", many + "would each do so"};
+  }
+  const bool is_right =
+      own.is_launcher ? own.knows_nodes : starts.is_once_a_node || !own.is_certain;
+  if (starts.count < 1 || starts.nodes <= 1 || is_right) {
+    return {};
+  }
+  const std::string each = "each of the " + std::to_string(starts.nodes) + " nodes ";
+  if (!own.is_launcher) {
+    return {true, true, each + "does so"};
+  }
+  return {true, true, each + "starts a job of its own", each + "would start a job of its own"};
+}
+
+/// "'muster torchrun train.py'", and where that is to be written.
+std::string what_was_meant(const OwnProcesses& own, const Starts& starts) {
+  if (starts.nodes > 1 && !own.on_nodes.empty()) {
+    return own.on_nodes;
+  }
+  return "'" + own.instead + "'" + (own.is_in_script ? " there and start that without muster" : "");
+}
+
 }  // namespace
 
 std::optional<OwnProcesses> find_own_processes(const std::vector<std::string>& program,
@@ -276,24 +313,27 @@ std::optional<OwnProcesses> find_own_processes(const std::vector<std::string>& p
 }
 
 Result<std::string> judge_own_processes(const OwnProcesses& own, const Starts& starts) {
-  if (starts.count <= 1 || (!own.is_certain && starts.is_mode_given)) {
+  const Harm harm = harm_of(own, starts);
+  if (!harm.is_any || (!own.is_certain && starts.is_mode_given)) {
     return std::string();
   }
   const std::string how = own.how.empty() ? "" : ": " + own.how;
-  const std::string many = count_of_it(starts.count);
-  const std::string where = own.is_in_script ? " there and start that without muster" : "";
+  const std::string meant = what_was_meant(own, starts);
   if (!own.is_certain) {
     return "'" + own.program + "' may start processes itself" + how +
-           " under a condition; if that is true here, " + many + " each do so: then write '" +
-           own.instead + "'" + where;
+           " under a condition; if that is true here, " + harm.does + ": then write " + meant;
   }
-  const std::string start = "'" + own.program + "' starts processes itself" + how + ", and " + many;
+  const std::string start = "'" + own.program + "' starts processes itself" + how + ", and ";
   if (starts.is_mode_given) {
-    return start + " each do so, as the mode '" + starts.mode + "' was asked for";
+    const std::string asked = ", as the mode '" + starts.mode + "' was asked for";
+    return start + harm.does + asked + (harm.is_of_nodes ? "; for one job write " + meant : "");
+  }
+  if (!own.is_launcher && harm.is_of_nodes) {
+    return start + harm.does + "; what is meant is probably " + meant;
   }
   return Error{ErrorKind::BadUsage,
-               start + " would each do so; write '" + own.instead + "'" + where + ", or --mode " +
-                   starts.mode + " if it is meant so"};
+               start + harm.would + "; write " + meant + ", or --mode " + starts.mode +
+                   " if it is meant so"};
 }
 
 std::optional<std::string> read_script(const std::string& path) {

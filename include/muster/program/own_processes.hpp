@@ -14,9 +14,13 @@ struct OwnProcesses {
   std::string program;  ///< what people call it: "torchrun", "train.py"
   std::string
       how;  ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty: it is a launcher
-  bool is_certain = true;     ///< false: under a condition that only it knows
-  std::string instead;        ///< the command line that was probably meant
-  bool is_in_script = false;  ///< that is a line of the shell script that is started
+  bool is_certain = true;        ///< false: under a condition that only it knows
+  std::string instead;           ///< the command line that was probably meant
+  bool is_in_script = false;     ///< that is a line of the shell script that is started
+  bool is_launcher = false;      ///< it is another launcher in the end
+  std::string on_nodes{};        ///< what was meant if the job has several nodes; empty: `instead`
+  bool knows_nodes = false;      ///< a launcher that is told of the job's other nodes
+  std::string nodes_variable{};  ///< tells it of them, too
 };
 
 /// The text of a file; empty if there is none that can be read.
@@ -32,11 +36,13 @@ using ReadText = std::function<std::optional<std::string>(const std::string& pat
 struct Starts {
   int count = 1;
   std::string mode;
-  bool is_mode_given = false;  ///< by the user, who has it so then
+  bool is_mode_given = false;   ///< by the user, who has it so then
+  int nodes = 1;                ///< of the job
+  bool is_once_a_node = false;  ///< that is the mode's meaning: for programs that spawn
 };
 
-/// A program that surely starts its own processes is not started several times on a node, unless the user
-/// says so by naming the mode: `BadUsage`. What remains is a sentence for the start; empty: there is nothing to say.
+/// A program that surely starts its own processes is not started several times on a node, nor a launcher that
+/// knows of no other node on several, unless the user says so by naming the mode: `BadUsage`. What remains is a sentence for the start; empty: there is nothing to say.
 [[nodiscard]] Result<std::string> judge_own_processes(const OwnProcesses& own,
                                                       const Starts& starts);
 

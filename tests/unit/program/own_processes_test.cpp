@@ -150,6 +150,54 @@ TEST(OwnProcesses, OfAShellScriptAreWrittenThere) {
       "--mode torchrun if it is meant so");
 }
 
+/// What is said about a program on two nodes with one slot each.
+std::string said_on_nodes(const std::vector<std::string>& program, const Starts& starts) {
+  const auto own = find_own_processes(program, false, [](const std::string&) { return kSpawning; });
+  const auto judged = own ? judge_own_processes(*own, starts) : Result<std::string>(std::string());
+  return judged ? *judged : "refused: " + judged.error().message;
+}
+
+TEST(OwnProcesses, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
+  const Starts starts{1, "torchrun", false, 2};
+  EXPECT_EQ(
+      said_on_nodes({"torchrun", "--nnodes=1", "train.py", "--nnodes", "2"}, starts),
+      "refused: 'torchrun' starts processes itself, and each of the 2 nodes would start a job "
+      "of its own; write 'muster torchrun --nnodes=1 train.py --nnodes 2', or --mode torchrun "
+      "if it is meant so");
+  EXPECT_EQ(said_on_nodes({"horovodrun", "-np", "8", "./train"}, starts),
+            "refused: 'horovodrun' starts processes itself, and each of the 2 nodes would start a "
+            "job of its own; write 'horovodrun -np 8 ./train' on one node, with all hosts and "
+            "without muster, or --mode torchrun if it is meant so");
+  EXPECT_EQ(said_on_nodes({"mpirun", "python", "train.py"}, {8, "torchrun", false, 2}),
+            "refused: 'mpirun' starts processes itself, and 8 of it on this node would each do so; "
+            "write 'mpirun muster python train.py' on one node, with all hosts, or --mode torchrun "
+            "if it is meant so");
+  EXPECT_EQ(said_on_nodes({"torchrun", "train.py"}, {1, "once", true, 2, true}),
+            "'torchrun' starts processes itself, and each of the 2 nodes starts a job of its own, "
+            "as the mode 'once' was asked for; for one job write 'muster torchrun train.py'");
+}
+
+TEST(OwnProcesses, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
+  for (const std::vector<std::string>& program :
+       {std::vector<std::string>{"torchrun", "--nnodes", "2", "train.py"},
+        {"torchrun", "--nnodes=$N", "train.py"},
+        {"accelerate", "launch", "--num-machines", "2", "train.py"},
+        {"accelerate", "launch", "--num_machines=2", "train.py"},
+        {"deepspeed", "--no_ssh", "train.py"}}) {
+    EXPECT_EQ(said_on_nodes(program, {1, "once", true, 2, true}), "") << program.front();
+    EXPECT_EQ(said_on_nodes(program, {1, "torchrun", false, 2}), "") << program.front();
+  }
+}
+
+TEST(OwnProcesses, OfAScriptAreWhatOnceIsFor) {
+  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "once", true, 2, true}), "");
+  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "once", false, 2, true}), "");
+  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "torchrun", false, 2}),
+            "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
+            "nprocs=8, and each of the 2 nodes does so; what is meant is probably 'muster --mode "
+            "once --template-arguments never python3 train.py'");
+}
+
 TEST(OwnProcesses, ThatArePossibleAreSaid) {
   OwnProcesses possible = kScript;
   possible.is_certain = false;
