@@ -1,6 +1,7 @@
 // Looks for calls such as torch.multiprocessing.spawn(main, nprocs=8), and whether they stand under a condition.
 #include "spawn_calls.hpp"
 
+#include "function_calls.hpp"
 #include "python_lines.hpp"
 #include "python_names.hpp"
 
@@ -45,11 +46,14 @@ struct Block {
   bool may_be_left = false;             ///< a function: before its end, under some condition
   bool is_left_by_workers = false;      ///< likewise: under one that a launcher's variable decides
   bool is_chain_for_launchers = false;  ///< the condition of the last `if` in it
+  std::string name{};                   ///< of a function or class, as FunctionCalls has it
+  bool is_class = false;
 };
 
 struct FoundCall {
   SpawnCall call;
-  Words count;  ///< empty: the default
+  Words count;           ///< empty: the default
+  std::string function;  ///< where it stands
 };
 
 class Search {
@@ -67,6 +71,11 @@ class Search {
     }
     std::optional<SpawnCall> first;
     for (FoundCall& found : calls_) {
+      const Reach reach = functions_.reach_of(found.function);
+      if (reach == Reach::Launched) {
+        continue;
+      }
+      found.call.is_certain = found.call.is_certain && reach == Reach::Certain;
       const bool is_better = !first || (found.call.is_certain && !first->is_certain);
       const std::string_view count = names_.number_of(found.count);
       if (is_better && count != "1" && count != "0") {
@@ -104,6 +113,10 @@ class Search {
     const std::string_view word = head.front().text;
     Block block{indent};
     block.is_function = word == "def";
+    block.is_class = word == "class";
+    if ((block.is_function || block.is_class) && head.size() > 1) {
+      block.name = name_of(head[1].text, block.is_function && blocks_.back().is_class);
+    }
     const bool is_first = word == "if";
     const bool is_next = word == "elif" || word == "else" || word == "except";
     if (is_first || is_next) {
@@ -114,6 +127,14 @@ class Search {
       block.is_for_launchers = around.is_chain_for_launchers;
     }
     return block;
+  }
+
+  /// Who makes an object calls its __init__.
+  [[nodiscard]] std::string name_of(std::string_view name, bool is_method) const {
+    if (is_method && name == "__init__") {
+      return blocks_.back().name;
+    }
+    return (is_method ? "." : "") + std::string(name);
   }
 
   /// if __name__ == "__main__"
@@ -192,11 +213,18 @@ class Search {
         std::find_if(kSpawners.begin(), kSpawners.end(), [&](const Spawner& one) {
           return meanings.contains(one.name);
         });
-    if (spawner == kSpawners.end() || is_workers_own()) {
+    if (spawner == kSpawners.end()) {
+      const bool is_method = name.end - name.begin > 1;
+      note_call((is_method ? "." : "") + std::string(words[name.end - 1].text), words);
+      note_entry(words, name);
+      return;
+    }
+    if (is_workers_own()) {
       return;
     }
     const std::size_t close = find_close(words, name.end);
     FoundCall found;
+    found.function = function().name;
     found.call.line = line.number;
     found.call.callee = spawner->name;
     found.call.is_certain = is_whole(words, name.begin, close) && !is_under_condition();
@@ -204,6 +232,26 @@ class Search {
     const bool is_counted = read_count(found, words.subspan(from, close - from));
     if (is_counted || !spawner->starts_one_by_default) {
       calls_.push_back(std::move(found));
+    }
+  }
+
+  void note_call(const std::string& callee, Words words) {
+    const bool is_sure = std::none_of(words.begin(), words.end(), [](const Word& word) {
+      return word.is("if") || word.is("and") || word.is("or") || word.is("lambda");
+    });
+    const Reach here = is_sure && !is_under_condition() ? Reach::Certain : Reach::Possible;
+    functions_.add(callee, function().name, is_workers_own() ? Reach::Launched : here);
+  }
+
+  /// app.run(main), fire.Fire(main)
+  void note_entry(Words words, Span name) {
+    constexpr auto kStarters = std::to_array<std::string_view>({"run", "Fire"});
+    const bool is_entry = name.end + 2 < words.size() &&
+                          contains(kStarters, words[name.end - 1].text) &&
+                          words[name.end + 1].kind == WordKind::Name &&
+                          (words[name.end + 2].is(")") || words[name.end + 2].is(","));
+    if (is_entry) {
+      note_call(std::string(words[name.end + 1].text), words);
     }
   }
 
@@ -265,6 +313,7 @@ class Search {
   std::vector<Block> blocks_;
   PythonNames names_;
   std::vector<FoundCall> calls_;
+  FunctionCalls functions_;
 };
 
 }  // namespace

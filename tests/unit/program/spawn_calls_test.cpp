@@ -98,7 +98,7 @@ TEST(SpawnCalls, IsSureInsideFunctionsAndLoops) {
                                "            ctx = mp.spawn(work, nprocs=4, join=False)\n"
                                "        finally:\n            pass\n\nmain()\n"),
             "certain torch.multiprocessing.spawn nprocs=4 in line 5");
-  EXPECT_EQ(found_in(kImport + "def run():\n\treturn mp.spawn(work, nprocs=4)\n"),
+  EXPECT_EQ(found_in(kImport + "def run():\n\treturn mp.spawn(work, nprocs=4)\nsys.exit(run())\n"),
             "certain torch.multiprocessing.spawn nprocs=4 in line 3");
 }
 
@@ -120,8 +120,35 @@ TEST(SpawnCalls, IsNotSureUnderACondition) {
 TEST(SpawnCalls, ARefusalOfTheScriptIsNoOtherWayToGo) {
   EXPECT_TRUE(found_in(kImport + "def run():\n    if n < 1:\n        raise ValueError\n"
                                  "    if not x:\n        sys.exit('no x')\n"
-                                 "    mp.spawn(main, nprocs=n)\n")
+                                 "    mp.spawn(main, nprocs=n)\nrun()\n")
                   .starts_with("certain "));
+}
+
+TEST(SpawnCalls, FollowsTheCallsOfItsFunction) {
+  const std::string start = kImport + "def start(a):\n    mp.spawn(main, nprocs=a.n)\n";
+  for (const char* const body :
+       {"if __name__ == '__main__':\n    start(a)\n",
+        "def main():\n    x = start(a)\nif __name__ == '__main__':\n    main()\n",
+        "def main():\n    start(a)\ntry:\n    asyncio.run(main())\nfinally:\n    pass\n",
+        "class T:\n    def __init__(self):\n        self.go()\n    def go(self):\n        "
+        "start(1)\n"
+        "T()\n"}) {
+    EXPECT_TRUE(found_in(start + body).starts_with("certain ")) << body;
+  }
+  for (const char* const body :
+       {"if a.launcher == 'pytorch':\n    main(0, a)\nelse:\n    start(a)\n",
+        "def main():\n    if a.x:\n        start(a)\nmain()\n",
+        "def main():\n    start(a)\nif a.x:\n    main()\n",
+        "def a():\n    b()\ndef b():\n    a()\n    start(a)\n",
+        "a.x and start(a)\n",
+        "other.start(a)\n",
+        "def test():\n    start(a)\n",
+        ""}) {
+    EXPECT_TRUE(found_in(start + body).starts_with("possible ")) << body;
+  }
+  EXPECT_TRUE(found_in(start + "fire.Fire(start)\n").starts_with("certain "));
+  EXPECT_EQ(found_in(start + "if 'LOCAL_RANK' in os.environ:\n    main(0)\nelse:\n    start(a)\n"),
+            "");
 }
 
 TEST(SpawnCalls, AScriptThatAsksForALauncherKnowsWhatItDoes) {

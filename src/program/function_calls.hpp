@@ -1,0 +1,36 @@
+#pragma once
+
+// Which functions of a Python script everybody comes to who runs it. Private to program/.
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Whether who runs a script comes to a place in it.
+enum class Reach {
+  Certain,
+  Possible,  ///< under a condition, or nobody sees how
+  Launched   ///< a variable of a launcher decides
+};
+
+/// Functions go by their names; the script itself is "". A method's name begins with a dot.
+class FunctionCalls {
+ public:
+  void add(const std::string& callee, const std::string& caller, Reach reach) {
+    callers_[callee].push_back({caller, reach});
+  }
+
+  [[nodiscard]] Reach reach_of(const std::string& function) const;
+
+ private:
+  struct Caller {
+    std::string function;
+    Reach reach;
+  };
+
+  std::map<std::string, std::vector<Caller>> callers_;
+};
+
+}  // namespace muster
