@@ -3,6 +3,7 @@
 #include "known_launchers.hpp"
 #include "shell_commands.hpp"
 #include "spawn_calls.hpp"
+#include "wrappers.hpp"
 
 #include <muster/program/own_processes.hpp>
 
@@ -17,17 +18,6 @@ namespace muster {
 namespace {
 
 using Strings = std::span<const std::string>;
-
-/// env NAME=value program
-Strings without_env(Strings words) {
-  if (words.empty() || base_name(words.front()) != "env") {
-    return words;
-  }
-  const auto at = std::find_if(words.begin() + 1, words.end(), [](const std::string& word) {
-    return word.find('=') == std::string::npos && !word.starts_with('-');
-  });
-  return words.subspan(static_cast<std::size_t>(at - words.begin()));
-}
 
 /// What Python is told to run.
 struct PythonRun {
@@ -190,9 +180,12 @@ class Search {
 
  private:
   std::optional<OwnProcesses> look_at(const Line& line) {
-    const Strings words = without_env(line.words);
+    const auto [words, is_for_python] = without_wrappers(line.words);
     if (words.empty()) {
       return std::nullopt;
+    }
+    if (is_for_python) {
+      return look_into_python(line, read_python_words(words));
     }
     const std::string name(base_name(words.front()));
     if (auto instead = line_instead_of(name, words.subspan(1))) {

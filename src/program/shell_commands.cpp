@@ -30,8 +30,8 @@ constexpr auto kBefore = std::to_array<std::string_view>({"then",
                                                           "esac"});
 constexpr auto kOpening = std::to_array<std::string_view>({"if", "case", "{"});
 constexpr auto kClosing = std::to_array<std::string_view>({"fi", "esac", "}"});
-/// Commands that run the one that their words name.
-constexpr auto kWrappers = std::to_array<std::string_view>({"exec", "time", "nohup", "command"});
+/// Commands of the shell itself that run the one that their words name.
+constexpr auto kWrappers = std::to_array<std::string_view>({"exec", "command"});
 
 /// NAME=value
 bool is_assignment(std::string_view word) {

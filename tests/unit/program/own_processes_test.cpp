@@ -1,4 +1,5 @@
 // Programs that are launchers, or spawn: what is found, and what is said about it.
+#include <muster/base/text.hpp>
 #include <muster/program/own_processes.hpp>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,42 @@ TEST(OwnProcesses, OfOtherLaunchers) {
             "mpirun -np 8 muster python train.py");
   EXPECT_EQ(instead_of({"mpirun", "-np", "8", "muster", "./train"}), "mpirun -np 8 muster ./train");
   EXPECT_EQ(instead_of({"srun", "-n8", "./train"}), "srun ... muster PROGRAM");
+}
+
+TEST(OwnProcesses, BehindWrappers) {
+  const std::string meant = "muster torchrun a.py";
+  for (const char* const line : {"timeout 5 torchrun a.py",
+                                 "timeout -k 5 --signal=TERM 10m torchrun a.py",
+                                 "nice -n 5 torchrun a.py",
+                                 "nohup nice -5 torchrun a.py",
+                                 "time -p torchrun a.py",
+                                 "numactl -N 0 --membind 0 torchrun a.py",
+                                 "numactl --localalloc torchrun a.py",
+                                 "nsys profile -o out --trace=cuda --stats true torchrun a.py",
+                                 "/usr/bin/tini -s -- torchrun a.py",
+                                 "uv run torchrun a.py",
+                                 "uv run --with x torchrun a.py",
+                                 "poetry run torchrun a.py",
+                                 "conda run -n x --no-capture-output torchrun a.py",
+                                 "coverage run -m torch.distributed.run a.py",
+                                 "stdbuf -oL torchrun a.py",
+                                 "ionice -c2 -n 0 taskset -c 0-3 setsid -w torchrun a.py",
+                                 "env -u X A=1 catchsegv torchrun a.py"}) {
+    EXPECT_EQ(instead_of(split(line, ' ')), meant) << line;
+  }
+  EXPECT_EQ(instead_of({"sh", "-c", "cd /tmp && env A=1 nohup time torchrun a.py &"}), meant);
+  EXPECT_NE(instead_of({"coverage", "run", "-p", "train.py"}), "");
+  EXPECT_NE(instead_of({"uv", "run", "train.py"}), "");
+  EXPECT_NE(instead_of({"nice", "-n", "5", "python3", "train.py"}), "");
+  for (const char* const line : {"timeout 5 echo torchrun a.py",
+                                 "nice -n 5",
+                                 "nice tool torchrun a.py",
+                                 "uv pip torchrun",
+                                 "conda run -n torchrun tool",
+                                 "timeout torchrun echo",
+                                 "nsys launch torchrun a.py"}) {
+    EXPECT_EQ(instead_of(split(line, ' ')), "") << line;
+  }
 }
 
 TEST(OwnProcesses, NotOfTheirOtherCommands) {

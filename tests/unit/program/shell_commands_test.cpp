@@ -25,7 +25,7 @@ TEST(ShellCommands, AreCutAtSeparators) {
 }
 
 TEST(ShellCommands, HaveNoAssignmentsAndWrappersInFront) {
-  EXPECT_EQ(commands_of("A=1 B='x y' exec time a C=2\nD=3\n"), "1: a C=2");
+  EXPECT_EQ(commands_of("A=1 B='x y' exec command a C=2\nD=3\n"), "1: a C=2");
 }
 
 TEST(ShellCommands, AreJoinedByBackslashes) {
