@@ -12,7 +12,7 @@ namespace {
 /// What does under muster what the launcher did.
 enum class Instead {
   FrontEnd,  ///< muster reads its command line: `word` is the front end's name
-  Mode,      ///< the script behind its options, in the mode `word`
+  Mode,      ///< the script behind its options, in the mode `word`; empty: the usual one
   Once,      ///< itself, once a node
   Inside     ///< the other way round: its processes are musters
 };
@@ -42,7 +42,7 @@ constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"accelerate", "launch", Instead::Mode, "accelerate", "num_machines"},
     {"accelerate.commands.accelerate_cli", "launch", Instead::Mode, "accelerate", "num_machines"},
     {"accelerate.commands.launch", "", Instead::Mode, "accelerate", "num_machines"},
-    {"colossalai", "run", Instead::Mode, "torchrun"},
+    {"colossalai", "run", Instead::Mode, ""},
     {"fleetrun", "", Instead::Mode, "paddle", "nnodes", "PADDLE_NNODES"},
     {"paddle.distributed.launch", "", Instead::Mode, "paddle", "nnodes", "PADDLE_NNODES"},
     {"oneflow.distributed.launch", "", Instead::Mode, "oneflow", "nnodes"},
@@ -72,7 +72,7 @@ std::string behind(const std::string& start, Strings words) {
 
 std::string line_of_mode(std::string_view mode, Strings arguments) {
   const Strings script = arguments.subspan(find_script(arguments));
-  const std::string start = "muster --mode " + std::string(mode);
+  const std::string start = mode.empty() ? "muster" : "muster --mode " + std::string(mode);
   return script.empty() ? start + " SCRIPT" : behind(start, script);
 }
 

@@ -52,7 +52,7 @@ TEST(OwnProcesses, OfOtherLaunchers) {
   EXPECT_EQ(instead_of({"accelerate", "launch", "--num_processes", "8", "train.py", "--lr=1"}),
             "muster --mode accelerate train.py --lr=1");
   EXPECT_EQ(instead_of({"colossalai", "run", "--nproc_per_node", "8", "train.py"}),
-            "muster --mode torchrun train.py");
+            "muster train.py");
   EXPECT_EQ(instead_of({"python", "-m", "paddle.distributed.launch", "train.py"}),
             "muster --mode paddle train.py");
   EXPECT_EQ(instead_of({"horovodrun", "-np", "8", "python", "train.py"}),
