@@ -43,6 +43,9 @@ Result<int> run_here(const CommandLine& line,
                ? explain_refusal(planned.error(), snapshot, options.is_json)
                : planned.error();
   }
+  if (line.command != Command::Run && !planned->doubt.empty()) {
+    say_info(planned->doubt);
+  }
   if (line.command == Command::Explain) {
     return explain(planned->plan, options.is_json);
   }

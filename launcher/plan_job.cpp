@@ -66,7 +66,10 @@ int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
 }
 
 /// Refuses to start a launcher, or a script that spawns, several times, unless that was asked for.
-Result<> check_own_processes(LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
+/// What remains is a sentence; empty: there is nothing to say.
+Result<std::string> check_own_processes(const LaunchPlan& plan,
+                                        const PlanInput& input,
+                                        const ModeRequest& asked) {
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
   const ModeTemplate& mode = input.mode.mode;
@@ -81,17 +84,10 @@ Result<> check_own_processes(LaunchPlan& plan, const PlanInput& input, const Mod
                  ? find_own_processes(job.program, !job.script.empty(), read_script)
                  : std::nullopt;
   if (!own) {
-    return {};
+    return std::string();
   }
   own->knows_nodes = own->knows_nodes || input.snapshot.variables.contains(own->nodes_variable);
-  auto judged = judge_own_processes(*own, starts);
-  if (!judged) {
-    return judged.error();
-  }
-  if (!judged->empty()) {
-    plan.remarks.push_back(std::move(*judged));
-  }
-  return {};
+  return judge_own_processes(*own, starts);
 }
 
 /// A process that another launcher has placed already: only what has no effect is to be said.
@@ -163,13 +159,17 @@ Result<Planned> plan_visible(const CommandLine& line,
   if (auto checked = check_plan(plan, input, options.run.selection); !checked) {
     return checked.error();
   }
-  if (auto checked = check_own_processes(plan, input, options.mode); !checked) {
-    return checked.error();
+  auto doubt = check_own_processes(plan, input, options.mode);
+  if (!doubt) {
+    return doubt.error();
+  }
+  if (!doubt->empty()) {
+    plan.remarks.push_back(*doubt);
   }
   for (std::string& remark : front_end_remarks(line, input.cluster)) {
     plan.remarks.push_back(std::move(remark));
   }
-  return Planned{std::move(plan), std::move(input)};
+  return Planned{std::move(plan), std::move(input), std::move(*doubt)};
 }
 
 /// The same for the devices that the user chooses: as if no others were visible.

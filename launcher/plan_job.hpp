@@ -15,6 +15,7 @@ namespace muster {
 struct Planned {
   LaunchPlan plan;
   std::optional<PlanInput> input;  ///< what it was made from; empty: a worker of another launcher
+  std::string doubt{};             ///< of the plan's remarks: about a program that starts processes
 };
 
 /// Decides who runs where.

@@ -69,6 +69,15 @@ def test_under_a_condition_it_is_started_and_said(muster, script):
     assert job.said_about("may start processes itself", "line 4", "--mode once")
 
 
+@pytest.mark.parametrize("question", ["plan", "explain"])
+def test_a_question_says_what_may_happen(muster, script, question):
+    script.write_text(UNDER_A_CONDITION)
+    job = muster.run(question, "--nproc-per-node=2", script)
+
+    assert job.code == 0, job.words()
+    assert job.said_about("may start processes itself", "line 4", "--mode once")
+
+
 def test_a_launcher_is_not_started_by_each_worker(muster):
     job = muster.run("--nproc-per-node=4", "--", "torchrun", "--nproc-per-node=4", "train.py")
 
