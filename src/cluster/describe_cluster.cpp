@@ -67,6 +67,27 @@ Error without_nodes(const Findings& findings, const OptionNames& names) {
   return error;
 }
 
+/// Where the agents meet: one node needs nobody's word for it.
+Result<> complete_leader(Findings& findings, const OptionNames& names) {
+  const bool is_single = findings.nodes->value == 1;
+  // A port of our own needs no name that others know, nor one that must resolve first.
+  const bool is_own_port = is_single && !findings.master_port;
+  if (is_single &&
+      (!findings.master_address || (is_own_port && !is_given(findings.master_address->source)))) {
+    findings.master_address = {"127.0.0.1", {}};
+  }
+  if (!findings.master_address && findings.no_leader) {
+    return *findings.no_leader;
+  }
+  if (!findings.master_address) {
+    return missing(nodes_as_written(findings), "where the leader is", names.master_address);
+  }
+  if (!findings.master_port && !is_single) {
+    findings.master_port = {kDefaultPort, {}};
+  }
+  return {};
+}
+
 /// Fills what one node does not need to be told, and asks for what several nodes need.
 Result<> complete(Findings& findings,
                   const JobRoles& roles,
@@ -85,20 +106,8 @@ Result<> complete(Findings& findings,
   if (auto checked = check_rank(findings, platform, names); !checked) {
     return checked;
   }
-  // A port of our own needs no name that others know, nor one that must resolve first.
-  const bool is_own_port = is_single && !findings.master_port;
-  if (is_single &&
-      (!findings.master_address || (is_own_port && !is_given(findings.master_address->source)))) {
-    findings.master_address = {"127.0.0.1", {}};
-  }
-  if (!findings.master_address && findings.no_leader) {
-    return *findings.no_leader;
-  }
-  if (!findings.master_address) {
-    return missing(nodes_as_written(findings), "where the leader is", names.master_address);
-  }
-  if (!findings.master_port && !is_single) {
-    findings.master_port = {kDefaultPort, {}};
+  if (auto found = complete_leader(findings, names); !found) {
+    return found;
   }
   avoid_listeners(findings, roles);
   return {};

@@ -95,17 +95,16 @@ std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
   for (const Counter& counter : find_counters(snapshot)) {
     add(counter.text, counter.owner);
   }
-  for (const Platform* const platform : platforms()) {
-    if (const auto sign = platform->find_sign(snapshot)) {
-      if (const auto text = sourced_variable(snapshot, *sign)) {
-        add({shortened(text->value), text->source}, platform);
-      }
+  const auto add_variable = [&](const std::string& name, const Platform* owner) {
+    if (const auto text = sourced_variable(snapshot, name)) {
+      add({shortened(text->value), text->source}, owner);
     }
+  };
+  for (const Platform* const platform : platforms()) {
+    add_variable(platform->find_sign(snapshot).value_or(""), platform);
   }
   for (const char* const name : kBareNames) {
-    if (const auto text = sourced_variable(snapshot, name)) {
-      add({shortened(text->value), text->source}, nullptr);
-    }
+    add_variable(name, nullptr);
   }
   return unused;
 }
