@@ -1,5 +1,5 @@
 // Kubernetes' Indexed Job: each pod is a node, and JOB_COMPLETION_INDEX is its rank. How many there are
-// no variable says: the user does (MUSTER_NNODES).
+// no variable of the Job says: the user does (MUSTER_NNODES), or one of the names that bare reads, too.
 // Source: kubernetes.io, "Indexed Job for Parallel Processing with Static Work Assignment".
 #include "platform.hpp"
 
@@ -13,6 +13,14 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
 Result<Findings> read_platform(const Snapshot& snapshot) {
   Findings findings;
   if (auto read = read_into(findings.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_agreeing(findings.nodes,
+                                snapshot,
+                                {"NNODES", "NUM_NODES", "NODE_COUNT"},
+                                read_node_count,
+                                "both are the number of nodes");
       !read) {
     return read.error();
   }
