@@ -46,6 +46,13 @@ bool is_one_machine(const Findings& findings) {
          (findings.share->hosts == 1 || findings.share->local_size.value == findings.nodes->value);
 }
 
+std::string only_on_one_machine(const Findings& findings) {
+  const Sourced<std::string>& leader = *findings.master_address;
+  return leader.source.name + " is '" + leader.value + "' in a job of " +
+         std::to_string(findings.nodes->value) +
+         " nodes: a machine reaches only itself there, so all of them must be on this one";
+}
+
 }  // namespace
 
 Result<std::string> check_leader_address(const Findings& findings) {
@@ -53,9 +60,13 @@ Result<std::string> check_leader_address(const Findings& findings) {
   const std::string& address = leader.value;
   // The leader may be told so, and it need not know another name of itself.
   const bool is_leader = findings.node_rank && findings.node_rank->value == 0;
-  if (findings.nodes->value == 1 || is_leader || is_given(leader.source) ||
-      is_own_host(findings, address) || is_one_machine(findings)) {
+  if (findings.nodes->value == 1 || is_leader || is_own_host(findings, address) ||
+      is_one_machine(findings)) {
     return std::string();
+  }
+  if (is_given(leader.source)) {  // a user may try several agents on one machine
+    const bool leads_here = is_local_name(address) || is_loopback(address);
+    return leads_here && findings.node_rank ? only_on_one_machine(findings) : std::string();
   }
   if (is_any_address(address)) {
     return wrong_value(leader, "an address at which the other nodes reach the leader");
@@ -69,9 +80,7 @@ Result<std::string> check_leader_address(const Findings& findings) {
   if (!is_local_name(address) && !is_loopback(address)) {
     return std::string();
   }
-  return leader.source.name + " is '" + address + "' in a job of " +
-         std::to_string(findings.nodes->value) +
-         " nodes: a machine reaches only itself there, so all of them must be on this one";
+  return only_on_one_machine(findings);
 }
 
 }  // namespace muster

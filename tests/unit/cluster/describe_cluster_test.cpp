@@ -79,7 +79,8 @@ TEST(DescribeCluster, RefusesAPlatformThatIsNotThere) {
   EXPECT_EQ(described(node_with({}), flags({{"platform", "hai"}})),
             "64: --platform is 'hai', but MARSV2_*, or MASTER_IP with the bare names is not set");
   EXPECT_EQ(described(node_with(kHai), flags({{"platform", "volcano"}})),
-            "64: --platform is 'volcano', but VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS is not set");
+            "64: --platform is 'volcano', but VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS is "
+            "not set");
 }
 
 TEST(DescribeCluster, TakesARankThatThePlatformCannotFind) {
@@ -394,11 +395,15 @@ TEST(DescribeCluster, RefusesAnAddressThatIsNobodys) {
   }
 }
 
-TEST(DescribeCluster, TakesLocalhostFromAUserWhoTestsOnOneMachine) {
+TEST(DescribeCluster, TakesLocalhostFromAUserWhoTestsOnOneMachineAndSaysWhatFollows) {
   for (const Source& source : {from_flag("--master-addr"), from_option("MUSTER_MASTER_ADDR")}) {
     Settings settings = flags({{"nnodes", "2"}, {"node-rank", "1"}});
     settings.set("master-addr", {"localhost", source});
     EXPECT_EQ(described(node_with({}), settings), "node 1 of 2, 8 slots, localhost:29500, flags");
+    EXPECT_EQ(join(describe_cluster(node_with({}), settings)->remarks, "\n"),
+              source.name +
+                  " is 'localhost' in a job of 2 nodes: a machine reaches only itself there, so "
+                  "all of them must be on this one");
   }
 }
 
