@@ -2,34 +2,48 @@
 #include "function_calls.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace muster {
 
+bool FunctionCalls::has(const std::vector<Caller>& callers, Reach reach) {
+  return std::any_of(
+      callers.begin(), callers.end(), [&](const Caller& one) { return one.reach == reach; });
+}
+
+const std::vector<FunctionCalls::Caller>& FunctionCalls::callers_of(
+    const std::string& function) const {
+  static const std::vector<Caller> none;
+  const auto callers = callers_.find(function);
+  return callers == callers_.end() ? none : callers->second;
+}
+
+std::vector<std::string> FunctionCalls::take_new(const std::vector<Caller>& callers,
+                                                 std::set<std::string>& seen) {
+  std::vector<std::string> ones;
+  for (const Caller& caller : callers) {
+    if (caller.reach == Reach::Certain && seen.insert(caller.function).second) {
+      ones.push_back(caller.function);
+    }
+  }
+  return ones;
+}
+
 Reach FunctionCalls::reach_of(const std::string& function) const {
   std::vector<std::string> left = {function};
-  std::set<std::string> seen = {function};  // functions that surely lead to it
+  std::set<std::string> seen = {function};  // they surely lead to it
   bool is_decided = false;                  // a launcher's variable decides about some way to it
   bool is_free = false;                     // about another it does not
   while (!left.empty()) {
-    const std::string next = std::move(left.back());
+    const std::vector<Caller>& callers = callers_of(left.back());
     left.pop_back();
-    if (next.empty()) {
-      return Reach::Certain;
+    is_free = is_free || callers.empty() || has(callers, Reach::Possible);
+    is_decided = is_decided || has(callers, Reach::Launched);
+    for (const std::string& caller : take_new(callers, seen)) {
+      left.push_back(caller);
     }
-    const auto callers = callers_.find(next);
-    if (callers == callers_.end()) {
-      is_free = true;
-      continue;
-    }
-    for (const Caller& caller : callers->second) {
-      is_decided = is_decided || caller.reach == Reach::Launched;
-      is_free = is_free || caller.reach == Reach::Possible;
-      const bool is_new = caller.reach == Reach::Certain && seen.insert(caller.function).second;
-      if (is_new) {
-        left.push_back(caller.function);
-      }
-    }
+  }
+  if (seen.contains("")) {
+    return Reach::Certain;
   }
   return is_decided && !is_free ? Reach::Launched : Reach::Possible;
 }

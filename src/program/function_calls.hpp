@@ -3,6 +3,7 @@
 // Which functions of a Python script everybody comes to who runs it. Private to program/.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ class FunctionCalls {
     std::string function;
     Reach reach;
   };
+
+  static bool has(const std::vector<Caller>& callers, Reach reach);
+  /// Those that surely call, and are not in `seen` yet.
+  static std::vector<std::string> take_new(const std::vector<Caller>& callers,
+                                           std::set<std::string>& seen);
+  [[nodiscard]] const std::vector<Caller>& callers_of(const std::string& function) const;
 
   std::map<std::string, std::vector<Caller>> callers_;
 };

@@ -70,27 +70,32 @@ bool takes_next(const Wrapper& wrapper, Strings words) {
          !is_program(words.subspan(1)) && is_program(words.subspan(2));
 }
 
-/// Where the program stands.
+bool is_option(const std::string& word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+/// How many words at the beginning are an option, with its value.
+std::size_t count_option(const Wrapper& wrapper, Strings words) {
+  const bool is_one = is_option(words[0]) && !(wrapper.is_python && words[0] == "-m");
+  const bool is_variable = wrapper.name == "env" && words[0].find('=') != std::string::npos;
+  if (is_one && takes_next(wrapper, words)) {
+    return 2;
+  }
+  return is_one || is_variable ? 1 : 0;
+}
+
+/// Where the program stands, or behind the end.
 std::size_t skip_own_words(const Wrapper& wrapper, Strings words) {
   int operands = wrapper.operands;
-  for (std::size_t i = wrapper.command.empty() ? 1 : 2; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") {
-      return i + 1;
+  std::size_t at = wrapper.command.empty() ? 1 : 2;
+  while (at < words.size() && words[at] != "--") {
+    const std::size_t count = count_option(wrapper, words.subspan(at));
+    if (count == 0 && operands-- <= 0) {
+      return at;
     }
-    if (word.size() > 1 && word.front() == '-') {
-      if (wrapper.is_python && word == "-m") {
-        return i;
-      }
-      i += takes_next(wrapper, words.subspan(i)) ? 1 : 0;
-      continue;
-    }
-    const bool is_variable = wrapper.name == "env" && word.find('=') != std::string::npos;
-    if (!is_variable && operands-- <= 0) {
-      return i;
-    }
+    at += std::max<std::size_t>(count, 1);
   }
-  return words.size();
+  return at + 1;
 }
 
 }  // namespace
