@@ -167,8 +167,12 @@ void FrontAgent::on_signals(const ErrorCode& error) {
 }
 
 void FrontAgent::take_signal(int signal) {
-  if (signal == SIGCHLD || signal == SIGWINCH) {
-    return;  // deaths are told by pidfds, and nobody has a window there
+  if (signal == SIGCHLD) {
+    collect_deaths();  // no pidfd tells of them on old kernels
+    return;
+  }
+  if (signal == SIGWINCH) {
+    return;  // nobody has a window there
   }
   if (!input_.options.stop_signals.contains(signal)) {
     carry_out({TellNodes{{kSignalFrame, signal_name(signal)}}});
