@@ -109,11 +109,11 @@ def muster(tmp_path, deadline, under):
 
 @pytest.fixture
 def terminal(muster):
-    """Starts a command in a terminal of its own, with the environment of the test."""
+    """Starts a command in a terminal of its own, with the environment of the test; `entering` leads to its host."""
     opened = []
 
-    def open_terminal(*command, env=None):
-        command = [*muster.under, *command]
+    def open_terminal(*command, entering=(), env=None):
+        command = [*entering, *muster.under, *command]
         opened.append(Terminal(command, env=muster.environment({"TERM": "xterm", **(env or {})})))
         return opened[-1]
 

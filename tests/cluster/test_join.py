@@ -139,6 +139,7 @@ def test_mindspores_workers_are_told_the_address_on_the_way_to_the_leader(gang, 
         assert f"MS_WORKER is at {hosts.address(node)}" in job.jobs[node].words()
 
 
+@pytest.mark.needs("threads")  # it is nice to know, and nobody waits for the look-up
 def test_a_leader_whose_address_is_another_hosts_says_so_at_once(gang, hosts):
     """And waits: it might be a forwarder's."""
     job = gang(2, on=hosts)

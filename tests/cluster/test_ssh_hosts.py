@@ -116,7 +116,7 @@ def test_nobody_is_asked_for_a_password_on_the_terminal_of_a_job(terminal, hosts
     entering = hosts.command("exec", str(FRONT))
     options = [f"--hosts={hosts.name(0)}:1", f"--remote-shell={ssh.shell('other_key')}"]
 
-    one = terminal(*entering, binary(), *options, "--", "true")
+    one = terminal(binary(), *options, "--", "true", entering=entering)
 
     assert one.end(30) == 75
     assert "Permission denied" in one.screen.text
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_the_job_on_every_host(terminal, hosts, ssh, worker):
     entering = hosts.command("exec", str(FRONT))
     names = f"{hosts.name(0)}:1,{hosts.name(1)}:1"
     options = [f"--hosts={names}", f"--remote-shell={ssh.shell()}", f"--master-port={PORT}"]
-    one = terminal(*entering, binary(), *options, "--", worker("echo_signals"), 0)
+    one = terminal(binary(), *options, "--", worker("echo_signals"), 0, entering=entering)
     one.screen.wait_for("ready", times=2)
 
     one.press(CTRL_C)

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from . import processes
@@ -77,7 +78,8 @@ class Ssh:
         """A session outlives its server where the network was cut."""
         for index in self._served:
             for process in self._processes_on(index):
-                os.kill(process.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
         for process, _ in self._servers:
             process.wait()
 
