@@ -95,6 +95,8 @@ class Expander {
   Sourced<std::string> list_;
 };
 
+// Brackets within each other are few: kMostBrackets.
+// NOLINTBEGIN(misc-no-recursion)
 Result<> Expander::expand(std::string_view name, int depth, Names& names) const {
   if (depth > kMostBrackets) {
     return expected("fewer brackets within each other");
@@ -161,6 +163,7 @@ Result<> Expander::expand_bracket(std::string_view inside, int depth, Names& num
   }
   return {};
 }
+// NOLINTEND(misc-no-recursion)
 
 /// Adds "07", or what "1-3" means.
 Result<> Expander::expand_range(std::string_view range, Names& numbers) const {

@@ -302,7 +302,7 @@ Result<> read_count(Findings& findings, Tasks& tasks, const Snapshot& snapshot) 
 }
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
-  if (const auto index = first_set(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"})) {
+  if (auto index = first_set(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"})) {
     return index;
   }
   for (const auto& [name, value] : snapshot.variables) {

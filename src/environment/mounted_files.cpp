@@ -44,7 +44,7 @@ constexpr std::array<const char*, 1> kDescriptors = {"HYDI_CONTROL_FD"};  // of 
 void read_file(std::map<std::string, std::string>& files, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
-  std::array<char, 64 * 1024> block{};
+  std::array<char, 65'536> block{};
   while (file && text.size() <= kMostBytes) {
     file.read(block.data(), block.size());
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
@@ -63,16 +63,20 @@ void read_descriptor(std::map<std::string, std::string>& files, const std::strin
   }
 }
 
+void read_place(std::map<std::string, std::string>& files, const Place& place) {
+  for_each_entry(place.folder, [&](std::string_view name) {
+    if (name.ends_with(place.ending)) {
+      read_file(files, std::string(place.folder) + "/" + std::string(name));
+    }
+  });
+}
+
 }  // namespace
 
 std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) {
   std::map<std::string, std::string> files;
   for (const Place& place : kPlaces) {
-    for_each_entry(place.folder, [&](std::string_view name) {
-      if (name.ends_with(place.ending)) {
-        read_file(files, std::string(place.folder) + "/" + std::string(name));
-      }
-    });
+    read_place(files, place);
   }
   for (const char* const variable : kVariables) {
     const std::string path = snapshot.variable(variable).value_or("");

@@ -117,13 +117,14 @@ Result<std::vector<std::string>> read_forwarding(const std::optional<Sourced<std
 std::map<std::string, std::string> choose_variables(
     const std::map<std::string, std::string>& variables, const std::vector<std::string>& names) {
   std::map<std::string, std::string> chosen;
-  for (const auto& [name, value] : variables) {
+  for (const auto& variable : variables) {
+    const std::string& name = variable.first;
     const bool is_own = std::find(kOwnOfHost.begin(), kOwnOfHost.end(), name) != kOwnOfHost.end();
     const bool is_wanted = std::any_of(names.begin(), names.end(), [&](const std::string& pattern) {
       return is_own ? name == pattern : matches(name, pattern);
     });
     if (is_wanted && !name.starts_with(kOwn)) {
-      chosen.emplace(name, value);
+      chosen.insert(variable);
     }
   }
   return chosen;

@@ -113,7 +113,7 @@ std::string write_order(const Order& order) {
   add("nonce", order.nonce);
   add("folder", order.working_directory);
   for (const auto& [name, value] : order.variables) {
-    add("variable", name + "=" + value);
+    add("variable", std::string(name).append("=").append(value));
   }
   if (order.is_first) {
     add("first", "");

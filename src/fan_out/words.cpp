@@ -22,6 +22,13 @@ bool WordSieve::may_be_word() const {
   return std::string_view(kept_).substr(0, length) == std::string_view(start_).substr(0, length);
 }
 
+/// Byte by byte until it is known that this is a word; then all of its line.
+std::size_t WordSieve::length_to_keep(std::string_view bytes) const {
+  const bool is_known = kept_.size() >= start_.size();
+  const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1);
+  return is_known ? end + 1 : 1;
+}
+
 void WordSieve::feed(std::string_view bytes, std::string& out) {
   while (!bytes.empty()) {
     if (kept_.empty()) {
@@ -32,11 +39,7 @@ void WordSieve::feed(std::string_view bytes, std::string& out) {
     if (bytes.empty()) {
       return;
     }
-    const bool is_known = kept_.size() >= start_.size();
-    const std::size_t end = bytes.find('\n');
-    const std::size_t count = !is_known                       ? 1
-                              : end == std::string_view::npos ? bytes.size()
-                                                              : end + 1;
+    const std::size_t count = length_to_keep(bytes);
     kept_ += bytes.substr(0, count);
     bytes.remove_prefix(count);
     if (!may_be_word()) {

@@ -32,6 +32,7 @@ class WordSieve {
 
  private:
   [[nodiscard]] bool may_be_word() const;
+  [[nodiscard]] std::size_t length_to_keep(std::string_view bytes) const;
   void tell();
 
   std::string start_;  ///< what each word begins with
