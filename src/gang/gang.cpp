@@ -103,6 +103,7 @@ class Gang::Driver {
   void act(const Leave& wanted);
 
   // Who leads.
+  void lead_always();
   void lead_or_connect();
   [[nodiscard]] std::optional<ListenFailure> lead();
 
@@ -264,11 +265,7 @@ void Gang::Driver::act(const Dissolve& /*wanted*/) {
 
 void Gang::Driver::act(const Dial& /*wanted*/) {
   if (setup_.lead == Lead::Always) {
-    if (const auto failure = lead()) {
-      add(ParticipantEvent(DialFailed{failure->error.message, !failure->is_in_use}));
-    } else if (setup_.policy.job.most_nodes > 1) {
-      to_leader_.ask_whether_elsewhere([](const std::string& text) { say(Level::Info, text); });
-    }
+    lead_always();
   } else if (setup_.lead == Lead::IfItsOurs) {
     lead_or_connect();
   } else {
@@ -308,6 +305,14 @@ void Gang::Driver::finish() {
 }
 
 // --- Who leads ----------------------------------------------------------------------------------
+
+void Gang::Driver::lead_always() {
+  if (const auto failure = lead()) {
+    add(ParticipantEvent(DialFailed{failure->error.message, !failure->is_in_use}));
+  } else if (setup_.policy.job.most_nodes > 1) {
+    to_leader_.ask_whether_elsewhere([](const std::string& text) { say(Level::Info, text); });
+  }
+}
 
 /// Opens the port and takes the lead. Fails when somebody else has the port.
 std::optional<ListenFailure> Gang::Driver::lead() {
