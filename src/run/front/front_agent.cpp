@@ -67,7 +67,7 @@ int FrontAgent::run() {
   wait_for(lifeline_, &FrontAgent::on_guard_lost);
   wait_for(signals_, &FrontAgent::on_signals);
   wait_for(deaths_, &FrontAgent::on_deaths);
-  boost::asio::post(io_, [this] { start_next(); });
+  boost::asio::post(io_, std::bind_front(&FrontAgent::start_next, this));
   say_alive();
   while (!is_over_ && io_.run_one() > 0) {
   }
@@ -87,7 +87,7 @@ void FrontAgent::start_next() {
   if (!started) {
     carry_out(front_.on_not_started(node, started.error()));
   }
-  boost::asio::post(io_, [this] { start_next(); });
+  boost::asio::post(io_, std::bind_front(&FrontAgent::start_next, this));
 }
 
 Result<> FrontAgent::start(std::size_t node) {
@@ -305,14 +305,18 @@ void FrontAgent::act(const FinishFront& /*action*/) {
 /// Once the consoles have taken everything, the last words are said; and once they have taken those, that
 /// is all.
 void FrontAgent::finish() {
-  if (!consoles_.are_settled([this] { finish(); })) {
+  const auto are_settled = [this] {
+    return consoles_.are_settled(std::bind_front(&FrontAgent::finish, this));
+  };
+  if (!are_settled()) {
     return;
   }
   if (!std::exchange(is_concluded_, true)) {
     const std::chrono::duration<double> time = Clock::now() - started_;
     input_.conclude({front_.end(), report_, time.count()});
-    finish();
-    return;
+    if (!are_settled()) {
+      return;
+    }
   }
   is_over_ = true;
 }
