@@ -143,10 +143,11 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kAzureml = {"azureml",
-                           "AZUREML_RUN_ID beside AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
-                           find_sign,
-                           read_platform,
-                           kCounts};
+const Platform kAzureml = {
+    "azureml",
+    "AZUREML_RUN_ID beside AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
+    find_sign,
+    read_platform,
+    kCounts};
 
 }  // namespace muster

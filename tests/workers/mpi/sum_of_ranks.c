@@ -1,6 +1,5 @@
 // A program of MPI's: every rank says the sum of all ranks. Compiled by the mpicc under test.
 #include <mpi.h>
-
 #include <stdio.h>
 
 int main(int argc, char** argv) {
