@@ -322,6 +322,16 @@ std::string one_line(std::string_view bytes, std::size_t most) {
   return line;
 }
 
+bool matches_pattern(std::string_view name, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return name == pattern;
+  }
+  const std::string_view start = pattern.substr(0, star);
+  const std::string_view end = pattern.substr(star + 1);
+  return name.size() >= start.size() + end.size() && name.starts_with(start) && name.ends_with(end);
+}
+
 bool is_secret_name(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kParts = {"TOKEN",
                                                              "SECRET",

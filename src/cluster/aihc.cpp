@@ -12,15 +12,7 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
 }
 
 Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_torch_nodes(findings, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_devices(findings, snapshot, "NPROC_PER_NODE"); !read) {
-    return read.error();
-  }
-  findings.job_id = sourced_variable(snapshot, "AIHC_JOB_NAME");
-  return findings;
+  return read_torch_job(snapshot, "AIHC_JOB_NAME");
 }
 
 }  // namespace

@@ -54,19 +54,9 @@ constexpr std::array<const char*, 6> kOfProcesses = {"WORLD_SIZE",
                                                      "MS_WORKER_NUM",
                                                      "CM_WORKER_SIZE"};
 
-/// `pattern` has one '*' at most, for any letters.
-bool matches(std::string_view name, std::string_view pattern) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return name == pattern;
-  }
-  return name.size() >= pattern.size() && name.starts_with(pattern.substr(0, star)) &&
-         name.ends_with(pattern.substr(star + 1));
-}
-
 bool matches_any(std::string_view name, std::span<const char* const> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
-    return matches(name, pattern);
+    return matches_pattern(name, pattern);
   });
 }
 

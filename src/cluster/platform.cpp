@@ -25,12 +25,6 @@ std::optional<std::string> first_set(const Snapshot& snapshot,
   return std::nullopt;
 }
 
-std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
-                                                     const std::string& name) {
-  const auto value = snapshot.variable(name);
-  return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
-}
-
 Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
   const auto count = parse_integer(text.value, 1, kMostNodes);
   if (!count) {

@@ -121,10 +121,6 @@ constexpr int kMostWorkers = 10'000'000;
 [[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot,
                                                    std::initializer_list<const char*> names);
 
-/// A variable with its name; empty when it is not set.
-[[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
-                                                                   const std::string& name);
-
 /// WORLD_SIZE, RANK, MASTER_ADDR and MASTER_PORT on a platform whose document says that the first two count
 /// nodes.
 [[nodiscard]] Result<> read_torch_nodes(Findings& findings, const Snapshot& snapshot);

@@ -104,6 +104,18 @@ Result<> read_devices(Findings& findings, const Snapshot& snapshot, const std::s
   return read_devices(findings, sourced_variable(snapshot, name));
 }
 
+Result<Findings> read_torch_job(const Snapshot& snapshot, const std::string& job_id) {
+  Findings findings;
+  if (auto read = read_torch_nodes(findings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_devices(findings, snapshot, "NPROC_PER_NODE"); !read) {
+    return read.error();
+  }
+  findings.job_id = sourced_variable(snapshot, job_id);
+  return findings;
+}
+
 Result<> check_all_devices(const Findings& findings,
                            const Snapshot& snapshot,
                            const std::string& name) {

@@ -21,6 +21,9 @@ namespace muster {
 [[nodiscard]] Result<> read_devices(Findings& findings,
                                     const std::optional<Sourced<std::string>>& text);
 
+/// A job of `read_torch_nodes`, with NPROC_PER_NODE devices on each node and its name in `job_id`.
+[[nodiscard]] Result<Findings> read_torch_job(const Snapshot& snapshot, const std::string& job_id);
+
 /// The variable `name` counts the devices of all nodes, which the platform counts for each node, too.
 [[nodiscard]] Result<> check_all_devices(const Findings& findings,
                                          const Snapshot& snapshot,

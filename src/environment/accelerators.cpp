@@ -126,11 +126,6 @@ DeviceMask mask_of_amd(const Snapshot& snapshot) {
   return rocr;
 }
 
-std::optional<Sourced<std::string>> sourced(const Snapshot& snapshot, const char* name) {
-  const auto value = snapshot.variable(name);
-  return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
-}
-
 /// As Ascend's runtime wants it. Source: CANN, "ASCEND_RT_VISIBLE_DEVICES".
 bool is_ascending(const std::string& list) {
   int last = -1;
@@ -154,15 +149,15 @@ bool is_within(const std::string& list, std::size_t count) {
 
 /// What HIP counts, and by which list.
 Result<> check_lists_of_hip(const Snapshot& snapshot) {
-  const auto hip = sourced(snapshot, "HIP_VISIBLE_DEVICES");
-  const auto rocr = sourced(snapshot, "ROCR_VISIBLE_DEVICES");
+  const auto hip = sourced_variable(snapshot, "HIP_VISIBLE_DEVICES");
+  const auto rocr = sourced_variable(snapshot, "ROCR_VISIBLE_DEVICES");
   if (hip && rocr && !is_within(hip->value, read_device_list(rocr->value).size())) {
     return Error{ErrorKind::BadEnvironment,
                  "HIP_VISIBLE_DEVICES is '" + hip->value + "' but ROCR_VISIBLE_DEVICES is '" +
                      rocr->value +
                      "': HIP numbers what ROCr has left, from 0; leave one of them out"};
   }
-  const auto cuda = sourced(snapshot, "CUDA_VISIBLE_DEVICES");
+  const auto cuda = sourced_variable(snapshot, "CUDA_VISIBLE_DEVICES");
   if (hip && cuda && hip->value != cuda->value && snapshot.devices.nvidia == 0) {
     return Error{ErrorKind::BadEnvironment,
                  "HIP_VISIBLE_DEVICES is '" + hip->value + "' but CUDA_VISIBLE_DEVICES is '" +
@@ -232,7 +227,7 @@ Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Sn
 }
 
 Result<> check_device_lists(const Snapshot& snapshot) {
-  const auto ascends = sourced(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
+  const auto ascends = sourced_variable(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
   if (ascends && !ascends->value.empty() && ascends->value != "-1" &&
       !is_ascending(ascends->value)) {
     return wrong_value(*ascends,
@@ -241,7 +236,7 @@ Result<> check_device_lists(const Snapshot& snapshot) {
   }
   for (const char* const name :
        {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
-    const auto list = sourced(snapshot, name);
+    const auto list = sourced_variable(snapshot, name);
     if (list && !is_plain_device_list(list->value)) {
       return wrong_value(*list,
                          "single devices such as 0,1,2, each once: the runtime would silently take "

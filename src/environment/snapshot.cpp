@@ -36,6 +36,12 @@ std::optional<std::string> Snapshot::variable(std::string_view name) const {
   return at == variables.end() ? std::nullopt : std::optional(at->second);
 }
 
+std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
+                                                     const std::string& name) {
+  const auto value = snapshot.variable(name);
+  return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
+}
+
 Snapshot take_snapshot() {
   Snapshot snapshot;
   snapshot.variables = read_variables();

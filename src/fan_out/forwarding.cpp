@@ -76,17 +76,6 @@ bool is_name(std::string_view text) {
   });
 }
 
-/// A '*' stands for any text.
-bool matches(std::string_view name, std::string_view pattern) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return name == pattern;
-  }
-  const std::string_view start = pattern.substr(0, star);
-  const std::string_view end = pattern.substr(star + 1);
-  return name.size() >= start.size() + end.size() && name.starts_with(start) && name.ends_with(end);
-}
-
 }  // namespace
 
 std::span<const std::string_view> usual_variables() {
@@ -121,7 +110,7 @@ std::map<std::string, std::string> choose_variables(
     const std::string& name = variable.first;
     const bool is_own = std::find(kOwnOfHost.begin(), kOwnOfHost.end(), name) != kOwnOfHost.end();
     const bool is_wanted = std::any_of(names.begin(), names.end(), [&](const std::string& pattern) {
-      return is_own ? name == pattern : matches(name, pattern);
+      return is_own ? name == pattern : matches_pattern(name, pattern);
     });
     if (is_wanted && !name.starts_with(kOwn)) {
       chosen.insert(variable);

@@ -65,6 +65,9 @@ namespace muster {
 /// `shortened`, with a blank for each control character: what strangers wrote, fit for a line of ours.
 [[nodiscard]] std::string one_line(std::string_view bytes, std::size_t most);
 
+/// A name like "*_NNODES" or "VC_*_NUM": one '*' at most, for any text, also for none.
+[[nodiscard]] bool matches_pattern(std::string_view name, std::string_view pattern);
+
 /// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in
 /// capitals or not. "TOKENIZER" and "MAX_TOKENS" are none.
 [[nodiscard]] bool is_secret_name(std::string_view name);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <muster/base/source.hpp>
+
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +42,10 @@ struct Snapshot {
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const { return variable(name).has_value(); }
 };
+
+/// A variable with its name; empty when it is not set.
+[[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
+                                                                   const std::string& name);
 
 /// Volcano's svc plugin mounts a file "<task>.host" for each task of the job here.
 inline constexpr const char* kVolcanoFolder = "/etc/volcano";

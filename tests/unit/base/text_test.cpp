@@ -292,6 +292,16 @@ TEST(IsSecretName, KnowsTokensPasswordsAndKeys) {
   }
 }
 
+TEST(MatchesPattern, TakesOneStarForAnyText) {
+  EXPECT_TRUE(matches_pattern("SLURM_NNODES", "*_NNODES"));
+  EXPECT_TRUE(matches_pattern("VC_WORKER_NUM", "VC_*_NUM"));
+  EXPECT_TRUE(matches_pattern("NCCL_", "NCCL_*"));
+  EXPECT_TRUE(matches_pattern("RANK", "RANK"));
+  EXPECT_FALSE(matches_pattern("RANKS", "RANK"));
+  EXPECT_FALSE(matches_pattern("VC_NUM", "VC_*_NUM"));  // the two ends do not share a letter
+  EXPECT_FALSE(matches_pattern("", "*_NNODES"));
+}
+
 TEST(Masked, HidesSecretsAndPasswordsInAddresses) {
   EXPECT_EQ(masked("WANDB_API_KEY", "x"), "***");
   EXPECT_EQ(masked("HOSTS", "redis://:pw@a:1,redis://me:pw@b:1"),
