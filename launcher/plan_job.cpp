@@ -77,9 +77,13 @@ Result<std::string> check_own_processes(const LaunchPlan& plan,
                       plan.mode,
                       is_mode_given,
                       input.cluster.job.most_nodes,
-                      std::any_of(mode.roles.begin(), mode.roles.end(), [](const auto& role) {
-                        return role.count == RoleCount::PerNode && runs_users_program(role);
-                      })};
+                      std::any_of(mode.roles.begin(),
+                                  mode.roles.end(),
+                                  [](const auto& role) {
+                                    return role.count == RoleCount::PerNode &&
+                                           runs_users_program(role);
+                                  }),
+                      plan.share ? plan.share->local_size.value : 1};
   auto own = starts.count > 1 || starts.nodes > 1
                  ? find_own_processes(job.program, !job.script.empty(), read_script)
                  : std::nullopt;

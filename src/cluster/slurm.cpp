@@ -175,8 +175,41 @@ Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   return read_batch_leader(findings, leader, snapshot);
 }
 
+/// Of a job with several groups of nodes, each of which Slurm describes by names of its own.
+std::optional<Error> several_groups(const Snapshot& snapshot) {
+  const auto groups = sourced_variable(snapshot, "SLURM_HET_SIZE");
+  if (!groups || parse_integer(groups->value, 0, 1)) {
+    return std::nullopt;
+  }
+  return Error{ErrorKind::BadEnvironment,
+               "SLURM_HET_SIZE is '" + groups->value +
+                   "': muster does not know how the groups of a heterogeneous job belong together, "
+                   "and none of them was started by srun"};
+}
+
+/// Outside of a step no task is counted but the one that this is.
+std::optional<Error> task_without_step(const Snapshot& snapshot) {
+  for (const char* const name : {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"}) {
+    const auto rank = sourced_variable(snapshot, name);
+    if (rank && rank->value != "0") {
+      return Error{ErrorKind::BadEnvironment,
+                   std::string(name) + " is '" + rank->value +
+                       "', but SLURM_STEP_ID is not set, which srun sets beside it; pass all "
+                       "SLURM_* variables on"};
+    }
+  }
+  return std::nullopt;
+}
+
 /// A batch script, or salloc's shell.
 Result<> read_shell(Findings& findings, const Snapshot& snapshot) {
+  findings.no_nodes = task_without_step(snapshot);
+  if (!findings.no_nodes) {
+    findings.no_nodes = several_groups(snapshot);
+  }
+  if (findings.no_nodes) {
+    return {};
+  }
   std::optional<Sourced<int>> nodes;
   if (auto read = read_agreeing(nodes,
                                 snapshot,
@@ -232,6 +265,8 @@ constexpr std::array kCounts = {"SLURM_STEP_NUM_NODES",
                                 "SLURM_NNODES",
                                 "SLURM_NODELIST",
                                 "SLURM_*_NODELIST",
+                                "SLURM_HET_SIZE",
+                                "SLURM_JOB_NUM_NODES_HET_GROUP_*",
                                 "SLURM_STEP_NUM_TASKS",
                                 "SLURM_NTASKS",
                                 "SLURM_NPROCS"};

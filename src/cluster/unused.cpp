@@ -37,6 +37,10 @@ std::string why_not(const Platform& owner, const Choice& choice, const Snapshot&
   if (!owner.find_sign(snapshot)) {
     return whose + ", but " + owner.signs + " is not set";
   }
+  if (choice.platform == nullptr && choice.name.empty()) {
+    return whose + (is_already_worker(snapshot) ? ", and speaks of the job whose worker this is"
+                                                : ", and this mode asks for no list of tasks");
+  }
   const std::string winner = choice.platform == nullptr ? choice.name : choice.platform->name;
   return whose + (choice.name.empty() ? ", and " + winner + " is more specific"
                                       : ", and " + choice.source.name + " says " + choice.name);

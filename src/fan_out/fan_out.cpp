@@ -3,6 +3,7 @@
 #include <muster/fan_out/fan_out.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace muster {
 namespace {
@@ -24,6 +25,15 @@ std::string leader_of(const FanOut& fan_out) {
 bool are_slots_of_list(const Order& order, const GivenHost& host) {
   const auto given = order.line.settings.find("nproc-per-node");
   return host.slots && (!given || given->value == "auto");
+}
+
+/// Workers that this host will have; 0: it counts its accelerators.
+int slots_of(const FanOut& fan_out, const GivenHost& host) {
+  if (are_slots_of_list(fan_out.order, host)) {
+    return *host.slots;
+  }
+  const auto given = fan_out.order.line.settings.find("nproc-per-node");
+  return given ? parse_integer(given->value, 1, std::numeric_limits<int>::max()).value_or(0) : 0;
 }
 
 WorkerPlan plan_shell(const FanOut& fan_out, std::size_t node) {
@@ -77,11 +87,12 @@ LaunchPlan make_front_plan(const FanOut& fan_out) {
   plan.mode = "fan-out";
   plan.nodes = static_cast<int>(hosts.size());
   plan.least_nodes = plan.nodes;
-  plan.world_size = plan.nodes;
+  plan.world_size = 0;
   plan.master_address = leader_of(fan_out);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     plan.hosts.emplace_back(hosts[i].host);
-    plan.slots.push_back(hosts[i].slots.value_or(0));
+    plan.slots.push_back(slots_of(fan_out, hosts[i]));
+    plan.world_size += plan.slots.back();
     plan.workers.push_back(plan_shell(fan_out, i));
   }
   const std::string& source = fan_out.hosts.source.name;

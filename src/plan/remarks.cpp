@@ -3,6 +3,7 @@
 
 #include <muster/base/rank_words.hpp>
 #include <muster/base/text.hpp>
+#include <muster/cluster/cluster.hpp>
 
 #include <algorithm>
 
@@ -53,6 +54,11 @@ void remark_start(LaunchPlan& plan, const Snapshot& snapshot, const std::string&
   plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
                          count_of(plan.workers.size(), noun_of(plan.workers)) + " here" + others +
                          describe_threads(plan, snapshot, cores));
+  if (is_already_worker(snapshot)) {
+    plan.remarks.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
+                           "': this is a worker of another launcher's already, and starts a job of "
+                           "its own, as --nproc-per-node asks");
+  }
 }
 
 void remark_binding(LaunchPlan& plan, const JobRequest& job) {

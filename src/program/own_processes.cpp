@@ -273,6 +273,11 @@ struct Harm {
 };
 
 Harm harm_of(const OwnProcesses& own, const Starts& starts) {
+  if (starts.tasks_here > 1 && starts.count > 0) {
+    const std::string each =
+        "each of the " + std::to_string(starts.tasks_here) + " tasks on this host ";
+    return {true, false, each + "does so", each + "would do so"};
+  }
   if (starts.count > 1) {
     const std::string many = std::to_string(starts.count) + " of it on this node ";
     return {true, false, many + "each do so", many + "would each do so"};
@@ -294,7 +299,9 @@ std::string what_was_meant(const OwnProcesses& own, const Starts& starts) {
   if (starts.nodes > 1 && !own.on_nodes.empty()) {
     return own.on_nodes;
   }
-  return "'" + own.instead + "'" + (own.is_in_script ? " there and start that without muster" : "");
+  return "'" + own.instead + "'" +
+         (own.is_in_script ? " there and start that without muster" : "") +
+         (starts.tasks_here > 1 ? ", with one task on each host" : "");
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Starts {
   bool is_mode_given = false;   ///< by the user, who has it so then
   int nodes = 1;                ///< of the job
   bool is_once_a_node = false;  ///< that is the mode's meaning: for programs that spawn
+  int tasks_here = 1;  ///< musters that the platform has placed on this host; each starts it
 };
 
 /// A program that surely starts its own processes is not started several times on a node, nor a launcher that

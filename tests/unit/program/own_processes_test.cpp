@@ -176,6 +176,15 @@ TEST(OwnProcesses, AreStartedSeveralTimesForThoseWhoSaySo) {
             "'torchrun' was asked for");
 }
 
+TEST(OwnProcesses, AreNotStartedByEachPlacedTask) {
+  const auto judged = judge_own_processes(kScript, {1, "torchrun", false, 16, false, 8});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.error().message,
+            "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
+            "nprocs=8, and each of the 8 tasks on this host would do so; write 'muster --mode once "
+            "train.py', with one task on each host, or --mode torchrun if it is meant so");
+}
+
 TEST(OwnProcesses, OfAShellScriptAreWrittenThere) {
   const auto own = find_own_processes(
       {"bash", "run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
