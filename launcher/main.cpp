@@ -10,6 +10,7 @@
 
 #include <muster/environment/snapshot.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/options/typed_settings.hpp>
 #include <muster/run/inherited.hpp>
 
 namespace muster {
@@ -96,7 +97,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   say_notices(*line);
   const auto options = read_options(*line, snapshot);
   if (!options) {
-    return options.error();
+    return line->command == Command::Explain
+               ? explain_refusal(options.error(), snapshot, is_on(line->settings, "json"))
+               : options.error();
   }
   return lists_hosts(*line) && !options->is_worker_already
              ? fan_out(*line, *options, snapshot, inherited)

@@ -71,8 +71,8 @@ constexpr auto kTable = std::to_array<Option>({
      '\0',
      "NAME",
      "Job",
-     "Who describes the cluster: flags, single, or a platform by its name in docs/platforms.md. "
-     "Default: detected.",
+     "Who describes the cluster: flags, single, or a platform by its name in docs/platforms.md; "
+     "^NAME asks all but that one. Default: detected.",
      ""},  // see with_platforms
     {"mode",
      '\0',

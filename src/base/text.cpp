@@ -354,12 +354,14 @@ std::string masked(std::string_view name, const std::string& value) {
     return "***";
   }
   std::string text = value;
-  constexpr std::string_view kStart = "://";
-  for (std::size_t at = text.find(kStart); at != std::string::npos; at = text.find(kStart, at)) {
-    at += kStart.size();
-    const std::size_t end = text.find_first_of("@/, \t\n", at);
-    if (end != std::string::npos && text[end] == '@') {
-      text.replace(at, end - at, "***");
+  for (std::size_t at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
+    const std::size_t before = at == 0 ? std::string::npos : text.find_last_of("@/, \t\n", at - 1);
+    const std::size_t start = before == std::string::npos ? 0 : before + 1;
+    const bool is_behind_scheme = start >= 3 && text.compare(start - 3, 3, "://") == 0;
+    const bool has_password = text.find(':', start) < at;
+    if (start < at && (is_behind_scheme || has_password)) {
+      text.replace(start, at - start, "***");
+      at = start + 3;
     }
   }
   return text;

@@ -27,6 +27,10 @@ constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
                                                       "NNODES",
                                                       "NUM_NODES",
                                                       "NODE_COUNT",
+                                                      "NUM_MACHINES",
+                                                      "*_NUM_MACHINES",
+                                                      "N_NODES",
+                                                      "DMLC_NUM_WORKER",
                                                       "CROSS_SIZE",
                                                       "HOROVOD_SIZE",
                                                       "HOROVOD_CROSS_SIZE",
@@ -40,11 +44,23 @@ constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
                                                       "*_NUM_SLICES"});
 
 /// Names of lists.
-constexpr auto kLists = std::to_array<const char*>(
-    {"*_HOSTS", "*_HOSTNAMES", "*_HOST_LIST", "*_NODE_LIST", "*_NODELIST"});
+constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",
+                                                    "*_HOSTNAMES",
+                                                    "*_HOST_LIST",
+                                                    "*_NODE_LIST",
+                                                    "*_NODELIST",
+                                                    "HOST_LIST",
+                                                    "HOSTLIST",
+                                                    "NODELIST"});
 
 /// Ranks of nodes: the job has more of them.
-constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK", "GROUP_RANK", "*_NODE_RANK"});
+constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK",
+                                                    "GROUP_RANK",
+                                                    "*_NODE_RANK",
+                                                    "MACHINE_RANK",
+                                                    "GLOBAL_RANK",
+                                                    "PALS_RANKID",
+                                                    "ALPS_APP_PE"});
 
 /// Those of all counting names that may count processes, or devices.
 constexpr std::array<const char*, 6> kOfProcesses = {"WORLD_SIZE",
@@ -77,7 +93,8 @@ const Platform* find_owner(std::string_view name) {
 }
 
 bool has_shape(std::string_view name) {
-  const bool is_local = name.starts_with("LOCAL_") || name.find("_LOCAL_") != name.npos;
+  const bool is_local = name.starts_with("LOCAL_") || name.find("_LOCAL_") != name.npos ||
+                        name == "OMPI_COMM_WORLD_NODE_RANK";  // among the ranks of its host
   return !is_local &&
          (matches_any(name, kNumbers) || matches_any(name, kLists) || matches_any(name, kRanks));
 }
@@ -193,15 +210,24 @@ Error too_few(const Counter& counter, const Findings& findings, const Choice& ch
                    " if that is right"};
 }
 
+/// The number, or the list that it was counted in.
+Sourced<std::string> as_written(const Sourced<int>& count, const Snapshot& snapshot) {
+  const auto text = sourced_variable(snapshot, count.source.name);
+  return {shortened(text ? text->value : std::to_string(count.value)), count.source};
+}
+
 /// What the platform says and a default of another launcher's replaces: nobody has asked for fewer nodes.
-std::optional<Counter> find_replaced(const Findings& findings, const Choice& choice) {
+std::optional<Counter> find_replaced(const Findings& findings,
+                                     const Choice& choice,
+                                     const Snapshot& snapshot) {
   for (const Lost& lost : findings.lost) {
     const bool is_default = findings.nodes->source.kind == SourceKind::Default;
     const auto count = lost.field == "nodes.count" && is_default && choice.platform != nullptr
                            ? parse_integer(lost.seen.value, 1, kMostNodes)
                            : std::nullopt;
     if (count && *count > findings.nodes->value) {
-      return Counter{lost.seen, *count, false, choice.platform};
+      return Counter{
+          as_written({*count, lost.seen.source}, snapshot), *count, false, choice.platform};
     }
   }
   return std::nullopt;
@@ -214,10 +240,7 @@ std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& sna
     const bool is_left_out = choice.platform == nullptr && platform->find_sign(snapshot);
     const auto read = is_left_out ? platform->read(snapshot) : Result<Findings>(Findings());
     if (read && read->nodes) {
-      counters.push_back({{std::to_string(read->nodes->value), read->nodes->source},
-                          read->nodes->value,
-                          false,
-                          platform});
+      counters.push_back({as_written(*read->nodes, snapshot), read->nodes->value, false, platform});
     }
   }
   return counters;
@@ -247,7 +270,7 @@ Result<> check_not_alone(const Findings& findings,
   if (is_decided) {
     return {};
   }
-  if (const auto replaced = find_replaced(findings, choice)) {
+  if (const auto replaced = find_replaced(findings, choice, snapshot)) {
     return too_few(*replaced, findings, choice);
   }
   const int nodes = findings.nodes->value;

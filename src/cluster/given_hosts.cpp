@@ -6,6 +6,8 @@
 #include <muster/base/text.hpp>
 #include <muster/cluster/given_hosts.hpp>
 
+#include <arpa/inet.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -57,9 +59,17 @@ std::optional<HostWord> read_word(const std::string& word) {
   return slots ? std::optional(HostWord{word.substr(0, colon), slots}) : std::nullopt;
 }
 
-/// A name that a remote shell would take for an option, or nobody for a name, is none.
+/// With a zone or without: fe80::1%eth0.
+bool is_address_of_version_6(const std::string& host) {
+  in6_addr ignored{};
+  return ::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &ignored) == 1;
+}
+
+/// A name that a remote shell would take for an option, or nobody for a name, is none. Colons are an
+/// address's.
 bool is_host(const std::string& host) {
-  return !host.empty() && host.front() != '-' &&
+  const bool is_address = host.find(':') == std::string::npos || is_address_of_version_6(host);
+  return is_address && !host.empty() && host.front() != '-' &&
          host.find_first_of(" \t\n'\"\\;&|$`<>(){}*?!#,=@") == std::string::npos;
 }
 

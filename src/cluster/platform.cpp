@@ -99,7 +99,7 @@ Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
   const auto colons = std::count(text.value.begin(), text.value.end(), ':');
   const bool has_port = colons == 1;  // an address of version 6 has two at least
   if (text.value.empty() || text.value.front() == '-' || has_port ||
-      text.value.find_first_of(" \t\r\n,/[]") != std::string::npos) {
+      text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos) {
     return wrong_value({shortened(text.value, kShown), text.source},
                        "a host name or an address, without port and brackets");
   }
@@ -112,8 +112,8 @@ Error contradiction(const Sourced<std::string>& one,
   const bool is_usage =
       one.source.kind == SourceKind::Flag || other.source.kind == SourceKind::Flag;
   return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
-               one.source.name + " is '" + one.value + "' but " + other.source.name + " is '" +
-                   other.value + "': " + std::string(why)};
+               one.source.name + " is '" + masked("", one.value) + "' but " + other.source.name +
+                   " is '" + masked("", other.value) + "': " + std::string(why)};
 }
 
 Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why) {

@@ -48,12 +48,17 @@ constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"oneflow.distributed.launch", "", Instead::Mode, "oneflow", "nnodes"},
     {"horovodrun", "", Instead::Once, ""},
     {"horovod.runner", "", Instead::Once, ""},
+    {"horovod.runner.launch", "", Instead::Once, ""},
+    {"composer", "", Instead::Mode, ""},
     {"mpirun", "", Instead::Inside, ""},
     {"mpiexec", "", Instead::Inside, ""},
     {"mpiexec.hydra", "", Instead::Inside, ""},
     {"orterun", "", Instead::Inside, ""},
     {"prterun", "", Instead::Inside, ""},
     {"srun", "", Instead::Inside, ""},
+    {"flux", "run", Instead::Inside, ""},
+    {"jsrun", "", Instead::Inside, ""},
+    {"aprun", "", Instead::Inside, ""},
 });
 
 using Strings = std::span<const std::string>;
@@ -141,13 +146,25 @@ std::string_view nodes_of(Instead instead) {
   return "";
 }
 
+/// It prints something, and starts nothing.
+bool asks_for_text(Strings words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--help" || word == "-h" || word == "--version" || word == "-V";
+  });
+}
+
+/// A redirection of the shell's, as far as that can be seen: ">", "2>&1", ">>log".
+bool is_redirection(const std::string& word) {
+  return word.find_first_of("<>") == word.find_first_not_of("0123456789&");
+}
+
 std::string quoted(const std::string& word) {
   const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     constexpr std::string_view kSigns = "%+,-./:=@_{}";
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            kSigns.find(c) != std::string_view::npos;
   });
-  return is_plain ? word : '"' + word + '"';
+  return is_plain || is_redirection(word) ? word : '"' + word + '"';
 }
 
 }  // namespace
@@ -161,6 +178,9 @@ std::optional<LineInstead> line_instead_of(std::string_view name, Strings argume
     return std::nullopt;
   }
   const Strings own = arguments.subspan(at->command.empty() ? 0 : 1);
+  if (asks_for_text(own.first(find_script(own)))) {
+    return std::nullopt;
+  }
   LineInstead instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
   instead.knows_nodes = tells_of_nodes(own.first(find_script(own)), at->nodes_option);
   const std::string_view nodes = nodes_of(at->instead);

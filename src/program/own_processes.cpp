@@ -63,6 +63,25 @@ PythonRun read_python_words(Strings words) {
   return {};
 }
 
+/// Modules that run the script which stands behind their options.
+bool runs_a_script(std::string_view module) {
+  constexpr auto kModules =
+      std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
+  return std::find(kModules.begin(), kModules.end(), module) != kModules.end();
+}
+
+/// What `python3 -m pdb train.py` runs in the end.
+PythonRun without_modules(PythonRun run) {
+  const auto script = std::find_if(run.arguments.begin(),
+                                   run.arguments.end(),
+                                   [](const std::string& word) { return word.ends_with(".py"); });
+  if (!runs_a_script(run.module) || script == run.arguments.end()) {
+    return run;
+  }
+  const auto behind = static_cast<std::size_t>(script - run.arguments.begin()) + 1;
+  return {*script, "", "", run.arguments.subspan(behind)};
+}
+
 /// The file of a module that is found from here.
 std::optional<std::string> read_module(const std::string& module, const ReadText& read_text) {
   std::string path = module;
@@ -173,7 +192,9 @@ class Search {
       if (own && own->is_certain) {
         return own;
       }
-      first = first ? std::move(first) : std::move(own);
+      if (!first) {
+        first = std::move(own);
+      }
     }
     return first;
   }
@@ -185,14 +206,14 @@ class Search {
       return std::nullopt;
     }
     if (is_for_python) {
-      return look_into_python(line, read_python_words(words));
+      return look_into_python(line, without_modules(read_python_words(words)));
     }
     const std::string name(base_name(words.front()));
     if (auto instead = line_instead_of(name, words.subspan(1))) {
       return found(line, launcher_of(name, std::move(*instead)));
     }
     if (is_python(words.front())) {
-      return look_into_python(line, read_python_words(words));
+      return look_into_python(line, without_modules(read_python_words(words)));
     }
     if (is_shell(name)) {
       look_into_shell(line, read_shell_words(words, read_text_));

@@ -161,14 +161,15 @@ class Search {
     read_calls(words, line);
   }
 
-  /// return; sys.exit(); sys.exit(0). One with another argument is how a script refuses something.
+  /// return; sys.exit(); sys.exit(0); raise SystemExit. One with another argument is how a script refuses something.
   void read_leaving(Words words) {
     const bool is_exit =
         words.size() > 2 &&
         contains(std::array<std::string_view, 3>{"exit", "quit", "sys"}, words[0].text) &&
         words.back().is(")") &&
         (words[words.size() - 2].is("(") || words[words.size() - 2].is("0"));
-    if (!words[0].is("return") && !is_exit) {
+    const bool is_raised = words.size() > 1 && words[0].is("raise") && words[1].is("SystemExit");
+    if (!words[0].is("return") && !is_exit && !is_raised) {
       return;
     }
     bool is_conditional = false;

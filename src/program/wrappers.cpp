@@ -32,6 +32,13 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"taskset", "", "", 1},
     {"numactl", "", " -N -m -i -C -p -P -w "},
     {"catchsegv", ""},
+    {"chrt", "", "", 1},
+    {"sudo", "", " -u -g -h -p -C "},
+    {"strace", "", " -e -o -p -s -a -u -P "},
+    {"perf", "record", " -e -F -o -c -C "},
+    {"py-spy", "record", " -o -r -f -d -p "},
+    {"gdb", "--args"},
+    {"cuda-gdb", "--args"},
     {"tini", "", " -p -e "},
     {"dumb-init", "", " -r "},
     {"nsys", "profile", " -o -t -s -c -w -e -p -y -d -b -f -x -n -k "},
@@ -39,6 +46,12 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"poetry", "run"},
     {"conda", "run", " -n -p "},
     {"mamba", "run", " -n -p "},
+    {"pipenv", "run"},
+    {"pixi", "run", " -e "},
+    {"pdm", "run", " -p "},
+    {"hatch", "run"},
+    {"singularity", "exec", " -B -H -W ", 1},
+    {"apptainer", "exec", " -B -H -W ", 1},
     {"coverage", "run", "", 0, true},
 });
 
@@ -66,8 +79,9 @@ bool takes_next(const Wrapper& wrapper, Strings words) {
   if (!option.starts_with("--")) {
     return wrapper.values.find(" " + option + " ") != std::string_view::npos;
   }
-  return option.find('=') == std::string::npos && words.size() > 2 &&
-         !is_program(words.subspan(1)) && is_program(words.subspan(2));
+  const auto place = static_cast<std::size_t>(1 + wrapper.operands);
+  return option.find('=') == std::string::npos && words.size() > place + 1 &&
+         !is_program(words.subspan(place)) && is_program(words.subspan(place + 1));
 }
 
 bool is_option(const std::string& word) {

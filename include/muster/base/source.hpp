@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/base/result.hpp>
+#include <muster/base/text.hpp>
 
 #include <string>
 #include <string_view>
@@ -68,7 +69,8 @@ struct Sourced {
 [[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong,
                                        std::string_view expected) {
   return Error{blame(wrong.source),
-               wrong.source.name + " is '" + wrong.value + "', expected " + std::string(expected)};
+               wrong.source.name + " is '" + masked("", wrong.value) + "', expected " +
+                   std::string(expected)};
 }
 
 }  // namespace muster

@@ -72,7 +72,8 @@ namespace muster {
 /// capitals or not. "TOKENIZER" and "MAX_TOKENS" are none.
 [[nodiscard]] bool is_secret_name(std::string_view name);
 
-/// The value, or "***" where the name is a secret's; in "://name:password@host" what stands before the host.
+/// The value, or "***" where the name is a secret's; in "name:password@host" and "://name@host" what stands
+/// before the host.
 [[nodiscard]] std::string masked(std::string_view name, const std::string& value);
 
 }  // namespace muster

@@ -307,6 +307,8 @@ TEST(Masked, HidesSecretsAndPasswordsInAddresses) {
   EXPECT_EQ(masked("HOSTS", "redis://:pw@a:1,redis://me:pw@b:1"),
             "redis://***@a:1,redis://***@b:1");
   EXPECT_EQ(masked("HOSTS", "https://a/b@c, tcp://b"), "https://a/b@c, tcp://b");
+  EXPECT_EQ(masked("HOSTS", "me:pw@a:29500"), "***@a:29500");
+  EXPECT_EQ(masked("HOSTS", "me@a:8,you@b:8,@"), "me@a:8,you@b:8,@");
 }
 
 TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {

@@ -45,8 +45,19 @@ TEST(HostsOption, TakesSlurmsLists) {
 }
 
 TEST(HostsOption, NamesWhatIsWrong) {
-  for (const char* const bad :
-       {"", "a:0", "a:", "a,,b", "a:x", "-oProxyCommand=x", "a;b", "a b:-1", "@", "a@", "$a"}) {
+  for (const char* const bad : {"",
+                                "a:0",
+                                "a:",
+                                "a,,b",
+                                "a:x",
+                                "-oProxyCommand=x",
+                                "a;b",
+                                "a b:-1",
+                                "@",
+                                "a@",
+                                "$a",
+                                "a:8:",
+                                "a:2:3"}) {
     EXPECT_NE(option(bad).find("expected"), std::string::npos) << bad << " gives " << option(bad);
   }
   EXPECT_NE(option("a:1,b,a:2").find("'a' is listed twice"), std::string::npos);

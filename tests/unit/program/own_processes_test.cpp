@@ -81,6 +81,12 @@ TEST(OwnProcesses, BehindWrappers) {
                                  "coverage run -m torch.distributed.run a.py",
                                  "stdbuf -oL torchrun a.py",
                                  "ionice -c2 -n 0 taskset -c 0-3 setsid -w torchrun a.py",
+                                 "sudo -E -u me torchrun a.py",
+                                 "strace -f -o log torchrun a.py",
+                                 "perf record -g -- torchrun a.py",
+                                 "gdb --args torchrun a.py",
+                                 "apptainer exec --nv image.sif torchrun a.py",
+                                 "pixi run -e cuda torchrun a.py",
                                  "env -u X A=1 catchsegv torchrun a.py"}) {
     EXPECT_EQ(instead_of(split(line, ' ')), meant) << line;
   }
@@ -102,6 +108,9 @@ TEST(OwnProcesses, BehindWrappers) {
 TEST(OwnProcesses, NotOfTheirOtherCommands) {
   EXPECT_EQ(instead_of({"accelerate", "config"}), "");
   EXPECT_EQ(instead_of({"accelerate"}), "");
+  EXPECT_EQ(instead_of({"mpirun", "--version"}), "");
+  EXPECT_EQ(instead_of({"sh", "-c", "torchrun --help >/dev/null && ./train"}), "");
+  EXPECT_NE(instead_of({"torchrun", "train.py", "--help"}), "");
   EXPECT_EQ(instead_of({"colossalai", "check"}), "");
   EXPECT_EQ(instead_of({"echo", "torchrun"}), "");
   EXPECT_EQ(instead_of({"env"}), "");
@@ -120,11 +129,26 @@ TEST(OwnProcesses, OfAScript) {
   EXPECT_EQ(instead_of({"python3", "-mjobs.pre"}),
             "muster --mode once --template-arguments never python3 -mjobs.pre");
   EXPECT_EQ(instead_of({"python3", "preset.py"}, true), "muster --mode once preset.py");
+  EXPECT_EQ(instead_of({"python3", "-m", "cProfile", "-o", "times", "preset.py"}),
+            "muster --mode once python3 -m cProfile -o times preset.py");
   EXPECT_NE(instead_of({"python3", "-c", kSpawning}), "");
   EXPECT_EQ(instead_of({"python3", "calm.py"}, true), "");
   EXPECT_EQ(instead_of({"python3", "missing.py"}, true), "");
   EXPECT_EQ(instead_of({"python3", "-", "train.py"}), "");
   EXPECT_EQ(instead_of({"bash", "train.py"}), "") << "no Python";
+}
+
+TEST(OwnProcesses, UnderAConditionOfAShellScript) {
+  const auto own = find_own_processes(
+      {"sh",
+       "-c",
+       "run() {\n  torchrun train.py >log 2>&1\n}\ncase $1 in a) torchrun b.py ;; esac"},
+      false,
+      [](const std::string& /*path*/) { return std::nullopt; });
+  ASSERT_TRUE(own);
+  EXPECT_FALSE(own->is_certain);
+  EXPECT_EQ(own->program, "-c");
+  EXPECT_EQ(own->instead, "muster torchrun train.py >log 2>&1");
 }
 
 TEST(OwnProcesses, OfAShellScript) {
