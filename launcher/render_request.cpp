@@ -112,7 +112,9 @@ Result<> read_names(ManifestRequest& request, const Settings& settings) {
       .text(request.name,
             "name",
             [&](const auto& text) { return render::read_name(text, kMostOfHostName - suffix); })
-      .text(request.image, "image", render::read_image)
+      .text(request.image,
+            "image",
+            request.kind == "slurm" ? render::read_slurm_image : render::read_image)
       .text(request.name_space,
             "namespace",
             [](const auto& text) { return render::read_name(text, kMostOfHostName); })
@@ -209,6 +211,18 @@ Result<> check_nodes_behind(const Settings& settings, int nodes) {
   return {};
 }
 
+/// What is true of one node only, or asks for what no pod has.
+Result<> check_alike(const Settings& settings) {
+  for (const char* const name : {"node-rank", "master-addr", "hosts", "hostfile", "token-file"}) {
+    if (const auto given = settings.find(name)) {
+      return Error{ErrorKind::BadUsage,
+                   given->source.name +
+                       " stands behind '--', but the platform tells each node that; leave it out"};
+    }
+  }
+  return {};
+}
+
 /// What the manifest says itself must not be said otherwise to muster.
 Result<> check_words(const ManifestRequest& request) {
   if (request.arguments.empty()) {
@@ -231,7 +245,11 @@ Result<> check_words(const ManifestRequest& request) {
     }
   }
   const auto all = read_all_settings_of(request.arguments);
-  return all && request.kind != "dockerfile" ? check_nodes_behind(*all, request.nodes) : Result<>();
+  if (!all || request.kind == "dockerfile") {
+    return {};
+  }
+  const auto checked = check_alike(*all);
+  return checked ? check_nodes_behind(*all, request.nodes) : checked;
 }
 
 /// What a kind has no place for must not be lost in silence.

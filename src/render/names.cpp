@@ -116,6 +116,26 @@ Result<std::string> read_image(const Sourced<std::string>& text) {
                      "an image such as train:1.0: letters, digits and any of -_./:@");
 }
 
+Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
+  const bool is_path = text.value.starts_with('/') || text.value.starts_with("./");
+  const std::size_t hash = text.value.find('#');
+  std::string image = text.value;
+  if (hash != std::string::npos) {
+    image[hash] = '/';
+  }
+  const auto read = is_path ? text.value : read_image({image, text.source});
+  if (!read) {
+    return wrong_value({one_line(text.value, kMostOfName), text.source},
+                       "an image such as train:1.0 or registry.example/train:1.0, or the path of a "
+                       "squashfs file");
+  }
+  const std::size_t slash = image.find('/');
+  const std::string first = image.substr(0, slash);
+  const bool is_registry = slash != std::string::npos && !is_path &&
+                           (first.find_first_of(".:") != std::string::npos || slash == hash);
+  return is_registry ? first + "#" + image.substr(slash + 1) : *read;
+}
+
 Result<std::string> read_resource(const Sourced<std::string>& text) {
   if (text.value.find('/') != std::string::npos && is_key(text.value)) {
     return text.value;

@@ -153,10 +153,13 @@ void add_scheduling(Values& values, const ManifestRequest& request) {
   }
 }
 
-/// All agents end with the job's code; 143 is that of one whose pod was taken away.
+/// All agents end with the job's code; 143 is that of one whose pod was taken away, or is out of time: a
+/// job of Volcano's has no time limit but that of its pods.
 void add_policies(Values& values, const ManifestRequest& request) {
   std::vector<std::string> codes = restart_codes();
-  codes.emplace_back("143");
+  if (values["pod_time_limit"].empty()) {
+    codes.emplace_back("143");
+  }
   values["restart_values"] = join(codes, ", ");
   std::string policies;
   for (const std::string& code : codes) {
@@ -180,8 +183,7 @@ void add_names(Values& values, const ManifestRequest& request) {
   values["subdomain"] = request.kind == "indexed-job" ? request.name : "";
   // A controller that restarts pods in place says so itself.
   values["restart_policy"] = is_pytorchjob ? "" : "Never";
-  values["pod_time_limit"] =
-      request.kind == "volcano" || request.kind == "trainjob" ? values["time_limit"] : "";
+  values["pod_time_limit"] = request.kind == "volcano" ? values["time_limit"] : "";
 }
 
 }  // namespace

@@ -202,9 +202,27 @@ def test_a_time_limit_is_the_platforms(render):
     for kind in KINDS:
         text = render(kind, *NAMED, "--time-limit", "86400", "--", "true")
         assert re.search(r"activeDeadlineSeconds: 86400$", text, re.M), kind
+        if kind == "volcano":  # whose pods alone have one, and end with 143
+            assert "exitCode: 143" not in text
     assert "#SBATCH --time=1-02:03:04\n" in render(
         "slurm", "--name", "a", "--time-limit", str(86400 + 7384), "--", "true"
     )
+
+
+@pytest.mark.parametrize(
+    "image, written",
+    [
+        ("team/train:1.0", "team/train:1.0"),
+        ("registry.example/team/train:1.0", "'registry.example#team/train:1.0'"),
+        ("registry.example:5000/train", "'registry.example:5000#train'"),
+        ("registry.example#team/train", "'registry.example#team/train'"),
+        ("/data/train.sqsh", "/data/train.sqsh"),
+    ],
+)
+def test_slurm_is_told_the_image_as_pyxis_reads_it(image, written, render):
+    text = render("slurm", "--name", "a", "--image", image, "--", "true")
+
+    assert f"--container-image={written} " in text
 
 
 # --- The pod --------------------------------------------------------------------------------------
@@ -409,6 +427,10 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         ("slurm --name a --nodes 4 -- msrun --worker_num 8 --local_worker_num 8 x.py", "behind '--' the job has 1 node by --local_worker_num, but"),
         ("slurm --name a -- --grace 5 torchrun x.py", "--grace stands behind '--', but the manifest"),
         ("slurm --name a --nodes 4 -- --platform single x.py", "behind '--' the job has 1 node by --platform, but --nodes is '4'"),
+        ("slurm --name a --image a;b -- x", "--image is 'a;b', expected an image such as train:1.0 or registry.example/train:1.0"),
+        ("jobset --name a --image b -- --node-rank 0 x.py", "--node-rank stands behind '--', but the platform tells each node that"),
+        ("slurm --name a -- torchrun --node_rank 0 x.py", "--node_rank stands behind '--', but the platform tells each node that"),
+        ("jobset --name a --image b -- --token-file f x.py", "--token-file stands behind '--', but the platform tells"),
         ("slurm --name a -- --nodes 5 x", "behind '--': unknown option '--nodes'; did you mean '--nnodes'?"),
     ],
 )  # fmt: skip

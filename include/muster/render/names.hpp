@@ -24,6 +24,9 @@ namespace muster::render {
 
 /// An image, as a runtime would be asked for it.
 [[nodiscard]] Result<std::string> read_image(const Sourced<std::string>& text);
+/// The same as Slurm's plugin Pyxis takes it: "registry.example#team/train:1.0", or the path of a file.
+/// Source: Pyxis, --container-image.
+[[nodiscard]] Result<std::string> read_slurm_image(const Sourced<std::string>& text);
 
 /// "nvidia.com/gpu".
 [[nodiscard]] Result<std::string> read_resource(const Sourced<std::string>& text);
