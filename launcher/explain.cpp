@@ -62,7 +62,7 @@ std::string decisions_of(const LaunchPlan& plan) {
 /// Why there is nothing to explain, and what was seen all the same.
 LaunchPlan plan_without(const Snapshot& snapshot) {
   LaunchPlan plan;
-  plan.lost = seen_of_nodes(snapshot);
+  plan.lost = seen_of_nodes(snapshot, "nothing was decided");
   return plan;
 }
 

@@ -28,7 +28,8 @@ Result<int> fan_out(const CommandLine& line,
   if (line.command == Command::Run) {
     return start_fan_out(*planned, options, inherited, snapshot);
   }
-  const LaunchPlan plan = make_front_plan(*planned);
+  LaunchPlan plan = make_front_plan(*planned);
+  plan.lost = seen_of_nodes(snapshot, planned->hosts.source.name + " says which nodes there are");
   return line.command == Command::Explain ? explain(plan, options.is_json)
                                           : show_plan(plan, options.is_json);
 }

@@ -3,11 +3,10 @@
 
 #include "slots.hpp"
 
+#include <muster/base/endpoint.hpp>
+
 namespace muster {
 namespace {
-
-/// torchrun's default.
-constexpr int kDefaultPort = 29'500;
 
 Error missing(const std::optional<Sourced<std::string>>& known,
               std::string_view what,
@@ -70,7 +69,7 @@ Result<> complete_leader(Findings& findings, const OptionNames& names) {
     return missing(nodes_as_written(findings), "where the leader is", names.master_address);
   }
   if (!findings.master_port && !is_single) {
-    findings.master_port = {kDefaultPort, {}};
+    findings.master_port = {kUsualPort, {}};
   }
   return {};
 }

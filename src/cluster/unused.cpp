@@ -113,10 +113,10 @@ std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
   return unused;
 }
 
-std::vector<Lost> seen_of_nodes(const Snapshot& snapshot) {
+std::vector<Lost> seen_of_nodes(const Snapshot& snapshot, const std::string& why) {
   std::vector<Lost> seen = find_unused({}, {}, Choice{}, snapshot);
   for (Lost& lost : seen) {
-    lost.why = "nothing was decided";
+    lost.why = why;
   }
   return seen;
 }

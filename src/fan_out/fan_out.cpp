@@ -1,4 +1,5 @@
 // From a list of hosts to a remote shell for each, and to what each agent is told. Pure.
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 #include <muster/fan_out/fan_out.hpp>
 
@@ -34,6 +35,16 @@ int slots_of(const FanOut& fan_out, const GivenHost& host) {
   }
   const auto given = fan_out.order.line.settings.find("nproc-per-node");
   return given ? parse_integer(given->value, 1, std::numeric_limits<int>::max()).value_or(0) : 0;
+}
+
+/// Where the agents meet; empty: there is one only.
+std::optional<std::uint16_t> port_of(const FanOut& fan_out) {
+  constexpr int kMostPort = 65'535;
+  const auto given = fan_out.order.line.settings.find("master-port");
+  const auto port = given ? parse_integer(given->value, 1, kMostPort) : std::nullopt;
+  const bool is_needed = given || fan_out.hosts.value.size() > 1;
+  return is_needed ? std::optional(static_cast<std::uint16_t>(port.value_or(kUsualPort)))
+                   : std::nullopt;
 }
 
 WorkerPlan plan_shell(const FanOut& fan_out, std::size_t node) {
@@ -89,6 +100,7 @@ LaunchPlan make_front_plan(const FanOut& fan_out) {
   plan.least_nodes = plan.nodes;
   plan.world_size = 0;
   plan.master_address = leader_of(fan_out);
+  plan.master_port = port_of(fan_out);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     plan.hosts.emplace_back(hosts[i].host);
     plan.slots.push_back(slots_of(fan_out, hosts[i]));

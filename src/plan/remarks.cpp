@@ -54,6 +54,12 @@ void remark_start(LaunchPlan& plan, const Snapshot& snapshot, const std::string&
   plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
                          count_of(plan.workers.size(), noun_of(plan.workers)) + " here" + others +
                          describe_threads(plan, snapshot, cores));
+  const int devices = count_visible_devices(snapshot);
+  if (plan.share && devices > 1 && devices < plan.share->local_size.value) {
+    plan.remarks.push_back(
+        count_of(static_cast<std::size_t>(plan.share->local_size.value), "task") +
+        " on this host share its " + std::to_string(devices) + " accelerators");
+  }
   if (is_already_worker(snapshot)) {
     plan.remarks.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
                            "': this is a worker of another launcher's already, and starts a job of "

@@ -30,6 +30,7 @@ constexpr auto kBefore = std::to_array<std::string_view>({"then",
                                                           "esac"});
 constexpr auto kOpening = std::to_array<std::string_view>({"if", "case", "{"});
 constexpr auto kClosing = std::to_array<std::string_view>({"fi", "esac", "}"});
+constexpr auto kTests = std::to_array<std::string_view>({"[", "[[", "test"});
 /// Commands of the shell itself that run the one that their words name.
 constexpr auto kWrappers = std::to_array<std::string_view>({"exec", "command"});
 
@@ -74,11 +75,23 @@ class Reader {
       at_ += 3;
     } else if (text_.substr(at_, 2) == "<<") {
       open_document();
+    } else if (c == '(' && word_.ends_with('$')) {
+      skip_substitution();
     } else if (c == ';' || c == '&' || c == '|' || c == '(' || c == ')') {
       take_separator(c);
     } else {
       take_letter(c);
     }
+  }
+
+  /// $(command): what it prints is wanted, such as a list of hosts.
+  void skip_substitution() {
+    int depth = 0;
+    do {
+      depth += text_[at_] == '(' ? 1 : text_[at_] == ')' ? -1 : 0;
+      line_ += text_[at_] == '\n' ? 1 : 0;
+      word_ += text_[at_++];
+    } while (at_ < text_.size() && depth > 0);
   }
 
   void take_separator(char c) {
@@ -138,7 +151,8 @@ class Reader {
         contains(kBefore, word) || contains(kWrappers, word) || is_assignment(word);
     if (!is_in_front) {
       command.line = line_;
-      command.is_conditional = depth_ > 0 || is_alternative_ || may_have_ended_;
+      command.is_conditional =
+          depth_ > 0 || is_alternative_ || may_have_ended_ || (is_chained_ && is_behind_test_);
       command.words.push_back(std::move(word));
     }
   }
@@ -147,6 +161,7 @@ class Reader {
     end_word();
     is_alternative_ = false;
     if (!command_.words.empty()) {
+      is_behind_test_ = contains(kTests, command_.words.front());
       note_end(command_.words);
       commands_.push_back(std::exchange(command_, {}));
     }
@@ -199,6 +214,8 @@ class Reader {
   bool has_word_ = false;
   bool is_alternative_ = false;  ///< behind "||"
   bool is_chained_ = false;      ///< behind "&&": what goes before has nearly always succeeded
+  bool is_behind_test_ =
+      false;  ///< the last command was one: who comes behind its "&&" is seldom sure
   bool may_have_ended_ = false;
   bool is_over_ = false;
   std::string word_;

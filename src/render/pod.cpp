@@ -2,6 +2,7 @@
 #include "render/kinds.hpp"
 #include "render/words.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 
 #include <utility>
@@ -10,8 +11,6 @@ namespace muster::render {
 namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
-
-constexpr int kUsualPort = 29500;
 
 /// A heading and what stands below it, indented; nothing where that is nothing.
 std::string block(const std::string& heading, const std::string& lines) {

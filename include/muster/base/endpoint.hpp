@@ -6,6 +6,9 @@
 
 namespace muster {
 
+/// Where the agents of several nodes meet if nobody says otherwise: torchrun's default as well.
+inline constexpr int kUsualPort = 29'500;
+
 /// A host, without brackets, and what was written as its port.
 struct Endpoint {
   std::string host;

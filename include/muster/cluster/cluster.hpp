@@ -81,7 +81,7 @@ struct ModeFacts {
                                                const std::vector<std::string>& roles = {});
 
 /// All that speaks of nodes in these surroundings, where nothing could be decided.
-[[nodiscard]] std::vector<Lost> seen_of_nodes(const Snapshot& snapshot);
+[[nodiscard]] std::vector<Lost> seen_of_nodes(const Snapshot& snapshot, const std::string& why);
 
 /// True when these variables were made by another launcher for one of its workers: LOCAL_RANK and
 /// LOCAL_WORLD_SIZE are plain integers. (The Ascend operator's LOCAL_RANK is a list: no worker.)

@@ -151,6 +151,16 @@ TEST(OwnProcesses, UnderAConditionOfAShellScript) {
   EXPECT_EQ(own->instead, "muster torchrun train.py >log 2>&1");
 }
 
+TEST(OwnProcesses, BehindATestOfAShellScript) {
+  const auto own =
+      find_own_processes({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"},
+                         false,
+                         [](const std::string& /*path*/) { return std::nullopt; });
+  ASSERT_TRUE(own);
+  EXPECT_FALSE(own->is_certain);
+  EXPECT_EQ(instead_of({"sh", "-c", "hosts=$(srun hostname | sort); ./train $hosts"}), "");
+}
+
 TEST(OwnProcesses, OfAShellScript) {
   const std::string meant = "muster --mode once --template-arguments never python train.py --lr 1";
   EXPECT_EQ(instead_of({"bash", "run.sh"}), meant);
