@@ -220,6 +220,12 @@ Result<FanOut> plan_fan_out(const CommandLine& line,
                             const Options& options,
                             const Snapshot& snapshot) {
   const Settings& settings = line.settings;
+  if (options.is_worker_already) {
+    return contradict(
+        list_of(settings),
+        {snapshot.variable("LOCAL_RANK").value_or(""), from_variable("LOCAL_RANK")},
+        "this is a worker of another launcher's already; leave the list of hosts out");
+  }
   for (const char* const name : kSaidByList) {
     if (const auto setting = settings.find(name)) {
       return contradict(*setting, list_of(settings));

@@ -102,9 +102,8 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
                ? explain_refusal(options.error(), snapshot, is_on(line->settings, "json"))
                : options.error();
   }
-  return lists_hosts(*line) && !options->is_worker_already
-             ? fan_out(*line, *options, snapshot, inherited)
-             : run_here(*line, *options, snapshot, inherited);
+  return lists_hosts(*line) ? fan_out(*line, *options, snapshot, inherited)
+                            : run_here(*line, *options, snapshot, inherited);
 }
 
 }  // namespace

@@ -205,8 +205,9 @@ Error too_few(const Counter& counter, const Findings& findings, const Choice& ch
   return Error{ErrorKind::BadEnvironment,
                seen + "by " + findings.nodes->source.name +
                    (is_default ? "" : std::string(" (") + choice.platform->name + ")") +
-                   " the job has " + count_of(static_cast<std::size_t>(nodes), "node") +
-                   "; give --nnodes " + std::to_string(nodes) + " or --platform " + name +
+                   " the job has " + count_of(static_cast<std::size_t>(nodes), "node") + "; give " +
+                   (is_default ? "--nnodes " + std::to_string(counter.count) + ", or " : "") +
+                   "--nnodes " + std::to_string(nodes) + " or --platform " + name +
                    " if that is right"};
 }
 

@@ -60,6 +60,9 @@ FrontActions Front::on_ended(std::size_t node,
     FrontActions actions;
     if (!is_ending_) {
       is_ending_ = true;
+      if (const auto late = nodes_that_have_not_come(); !late.empty()) {
+        actions.emplace_back(EndShells{late});  // there is no gang to come to any more
+      }
       actions.emplace_back(StartFrontGrace{});
     }
     return after_an_end(std::move(actions));

@@ -39,6 +39,7 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   const PodNeeds& needs = request.needs;
   values["gres"] =
       needs.devices > 0 ? needs.device_resource + ":" + std::to_string(needs.devices) : "";
+  values["workers"] = needs.devices > 0 ? std::to_string(needs.devices) : "";
   values["cpus"] = cpus_of(needs.cpus);
   values["memory"] = memory_of(needs.memory);
   values["whole_node"] = needs.cpus.empty() ? "exclusive" : "";

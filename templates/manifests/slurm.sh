@@ -21,6 +21,7 @@
 trap : TERM
 
 export MUSTER_MASTER_PORT={port}
+export MUSTER_NPROC_PER_NODE={workers}
 {token}
 
 # When an agent ends, muster ends the others in order and all end with the job's code. srun must not

@@ -77,6 +77,22 @@ def test_in_the_environment_of_a_worker_an_explicit_count_overrides(muster, work
     ]
 
 
+def test_a_worker_that_starts_a_job_of_its_own_is_told_so(muster, worker):
+    job = muster.run(
+        "torchrun", "--no-python", worker("print_rank"), env={"LOCAL_RANK": 3, "LOCAL_WORLD_SIZE": 8}
+    )
+
+    assert job.code == 0
+    job.said_about("LOCAL_RANK is '3'", "a job of its own")
+
+
+def test_a_list_of_hosts_is_refused_in_a_worker(muster):
+    job = muster.run("--hosts=a,b", "--", "true", env={"LOCAL_RANK": 1, "LOCAL_WORLD_SIZE": 4})
+
+    assert job.code == 64
+    job.said_about("--hosts is 'a,b' but LOCAL_RANK is '1'")
+
+
 @pytest.mark.parametrize("value", ["", "x", " 1", "+1", "-1"])
 def test_a_local_rank_that_is_no_plain_integer_is_no_sign_of_a_worker(muster, worker, value):
     job = muster.run(

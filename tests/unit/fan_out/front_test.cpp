@@ -50,6 +50,15 @@ TEST(Front, EndsWithTheCodeThatTheAgentsSay) {
   EXPECT_FALSE(front.end());
 }
 
+TEST(Front, WaitsForNobodyWhoWouldComeTooLate) {
+  Front front({"a", "b"});
+  front.on_here(0);
+  front.on_bye(0, 75);
+  EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(75), "")), "shells:1 grace");
+  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::signalled(SIGTERM), "")), "finish");
+  EXPECT_EQ(front.exit_code(), 75);
+}
+
 TEST(Front, NamesANodeThatDoesNotCome) {
   Front front({"a", "b"});
   front.on_here(0);
