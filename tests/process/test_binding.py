@@ -45,7 +45,9 @@ def test_given_cpus_are_those_of_the_worker(muster, worker):
     first, last = CPUS[0], CPUS[-1]
     given = json.dumps({"device0": [str(last)], "device1": [f"{first}", f"{last}"]})
 
-    _job, workers = describe(muster, worker, 2, "--bind-core", given)
+    # Of one device both would be workers.
+    devices = {"CUDA_VISIBLE_DEVICES": "0,1"}
+    _job, workers = describe(muster, worker, 2, "--bind-core", given, env=devices)
 
     assert cpus_of(workers) == {0: {last}, 1: {first, last}}
     assert policies_of(workers) == {0}
