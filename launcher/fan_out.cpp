@@ -210,16 +210,8 @@ void conclude(const FrontOutcome& front, const Options& options) {
   }
 }
 
-}  // namespace
-
-bool lists_hosts(const CommandLine& line) {
-  return line.settings.has("hosts") || line.settings.has("hostfile");
-}
-
-Result<FanOut> plan_fan_out(const CommandLine& line,
-                            const Options& options,
-                            const Snapshot& snapshot) {
-  const Settings& settings = line.settings;
+/// What cannot be said beside a list of hosts.
+Result<> check_alone(const Settings& settings, const Options& options, const Snapshot& snapshot) {
   if (options.is_worker_already) {
     return contradict(
         list_of(settings),
@@ -234,7 +226,20 @@ Result<FanOut> plan_fan_out(const CommandLine& line,
   if (const auto rank = settings.find("stdin")) {
     return contradict(*rank, list_of(settings), "standard input does not go along to other hosts");
   }
-  if (auto checked = check_starter(settings, snapshot); !checked) {
+  return check_starter(settings, snapshot);
+}
+
+}  // namespace
+
+bool lists_hosts(const CommandLine& line) {
+  return line.settings.has("hosts") || line.settings.has("hostfile");
+}
+
+Result<FanOut> plan_fan_out(const CommandLine& line,
+                            const Options& options,
+                            const Snapshot& snapshot) {
+  const Settings& settings = line.settings;
+  if (auto checked = check_alone(settings, options, snapshot); !checked) {
     return checked.error();
   }
   auto hosts = read_given_hosts(settings);
