@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -56,16 +57,8 @@ FrontActions Front::on_ended(std::size_t node,
                              const std::string& last_words) {
   Node& ended = nodes_[node];
   ended.has_ended = true;
-  if (ended.bye) {  // the gang has ended, and so the others end too
-    FrontActions actions;
-    if (!is_ending_) {
-      is_ending_ = true;
-      if (const auto late = nodes_that_have_not_come(); !late.empty()) {
-        actions.emplace_back(EndShells{late});  // there is no gang to come to any more
-      }
-      actions.emplace_back(StartFrontGrace{});
-    }
-    return after_an_end(std::move(actions));
+  if (ended.bye) {
+    return after_the_gang();
   }
   if (is_ending_) {
     return after_an_end({});
@@ -73,6 +66,18 @@ FrontActions Front::on_ended(std::size_t node,
   const std::string words = last_words.empty() ? status.describe() : last_words;
   return ended.has_come ? fail(make_end(EndKind::Lost, name_of(node) + " was lost: " + words))
                         : fail(end_without(status, name_of(node) + " did not come: " + words));
+}
+
+/// One agent has ended in order: the gang is over, and so the others end too.
+FrontActions Front::after_the_gang() {
+  FrontActions actions;
+  if (!std::exchange(is_ending_, true)) {
+    if (const auto late = nodes_that_have_not_come(); !late.empty()) {
+      actions.emplace_back(EndShells{late});  // there is nothing to come to any more
+    }
+    actions.emplace_back(StartFrontGrace{});
+  }
+  return after_an_end(std::move(actions));
 }
 
 FrontActions Front::on_not_started(std::size_t node, const Error& why) {

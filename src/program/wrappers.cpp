@@ -79,7 +79,7 @@ bool takes_next(const Wrapper& wrapper, Strings words) {
   if (!option.starts_with("--")) {
     return wrapper.values.find(" " + option + " ") != std::string_view::npos;
   }
-  const auto place = static_cast<std::size_t>(1 + wrapper.operands);
+  const auto place = 1 + static_cast<std::size_t>(wrapper.operands);
   return option.find('=') == std::string::npos && words.size() > place + 1 &&
          !is_program(words.subspan(place)) && is_program(words.subspan(place + 1));
 }

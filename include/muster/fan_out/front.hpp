@@ -69,6 +69,7 @@ class Front {
   };
 
   [[nodiscard]] FrontActions fail(JobEnd end);
+  [[nodiscard]] FrontActions after_the_gang();
   [[nodiscard]] FrontActions after_an_end(FrontActions actions);
   [[nodiscard]] std::string name_of(std::size_t node) const;
   [[nodiscard]] std::vector<std::size_t> nodes_that_have_not_come() const;
