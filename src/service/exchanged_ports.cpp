@@ -60,7 +60,7 @@ Result<std::string> merge(const std::vector<gang::NodePart>& parts) {
     const auto document = parse(part.bytes);
     auto node = document ? from_json(*document) : std::nullopt;
     if (!node) {
-      return Error{ErrorKind::BadData, "of node " + to_string(part.node) + " are missing or torn"};
+      return Error{ErrorKind::System, "of node " + to_string(part.node) + " are missing or torn"};
     }
     node->host = part.address;
     nodes.push_back(to_json(*node));

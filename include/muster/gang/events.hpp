@@ -75,7 +75,8 @@ struct InputsAre {
   std::string waits_for;  ///< such as "its rank table: initializing"; empty: all are here
 };
 
-/// This node contributes to the exchange. Where the key is one of those before the start, once.
+/// This node contributes to the exchange. Where the key is one of those before the start, what it
+/// contributed before is replaced.
 struct Contributed {
   std::string key;
   std::string bytes;

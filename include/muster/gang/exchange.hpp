@@ -23,7 +23,8 @@ struct NodePart {
 };
 
 /// Makes one value of the parts, which are in the order of node ranks. Runs on the leader and is
-/// pure. An error ends the job, and reads behind the key's name: "has no digest of node 3".
+/// pure. An error ends the job. `BadData`: what the nodes were given does not fit together, in a whole
+/// sentence, and the job ends with 65. All others read behind the key's name: "are torn on node 3".
 using Merge = std::function<Result<std::string>(const std::vector<NodePart>&)>;
 
 /// Everybody gets the parts of all. To be read by `read_parts`.
@@ -32,7 +33,7 @@ using Merge = std::function<Result<std::string>(const std::vector<NodePart>&)>;
 [[nodiscard]] Result<std::vector<std::string>> read_parts(std::string_view merged);
 
 enum class Phase {
-  BeforeStart,  ///< contributed once; merged for each attempt by those who take part in it
+  BeforeStart,  ///< kept until it is contributed anew; merged for each attempt by those who take part
   WhileRunning  ///< contributed again and again while an attempt runs
 };
 

@@ -65,9 +65,9 @@ class Gang {
   /// The workers of this node are not in the list.
   [[nodiscard]] std::vector<std::string> awaited() const;
 
-  /// Contributes to the exchange; see `Contributed`. What belongs to the start is contributed before
-  /// `start` or, if this node is not ready then, before it is. Fails with `BadData` when there is no
-  /// such key or the value is too large.
+  /// Contributes to the exchange; see `Contributed`. What belongs to the start is contributed, or
+  /// contributed anew, before `start` or while this node is not ready: so the next attempt has it. Fails
+  /// with `BadData` when there is no such key or the value is too large.
   [[nodiscard]] Result<> contribute(Contributed value);
 
  private:

@@ -42,7 +42,11 @@ bool Contributions::is_before_start(const std::string& key) const {
 
 std::vector<Contribute> Contributions::keep(const std::string& key, const std::string& bytes) {
   const auto [at, is_new] = before_start_.try_emplace(key, bytes);
-  return is_new ? to_messages({{key, 0, std::nullopt, {}}, at->second}) : std::vector<Contribute>();
+  if (!is_new && at->second == bytes) {
+    return {};
+  }
+  at->second = bytes;
+  return to_messages({{key, 0, std::nullopt, {}}, bytes});
 }
 
 std::vector<std::string> Contributions::names() const {

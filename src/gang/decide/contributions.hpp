@@ -25,7 +25,7 @@ class Contributions {
   [[nodiscard]] bool is_before_start(const std::string& key) const;
 
   /// Before the start: told to each leader that this agent joins, and returned for the one that it has
-  /// joined already. What is kept does not change any more.
+  /// joined already. Takes the place of what was kept under the key; nothing is said twice.
   [[nodiscard]] std::vector<Contribute> keep(const std::string& key, const std::string& bytes);
   [[nodiscard]] std::vector<std::string> names() const;
   /// There is a new link. Returns what follows the join.

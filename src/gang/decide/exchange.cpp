@@ -77,8 +77,13 @@ std::string Exchange::missing(LinkId link) const {
     return {};
   }
   std::vector<std::string> names;
-  for (const std::string& key : at->second.promised) {
-    if (!at->second.before_start.contains(key)) {
+  const auto& open = at->second.assembler.open();
+  std::set<std::string> keys = at->second.promised;
+  if (open && !open->id.round) {
+    keys.insert(open->id.key);
+  }
+  for (const std::string& key : keys) {
+    if (!at->second.before_start.contains(key) || (open && open->id.key == key)) {
       names.push_back("'" + key + "'");
     }
   }
@@ -101,10 +106,7 @@ std::string Exchange::objection(const Contributor& from, const ValueId& id) cons
   if ((key->phase == Phase::WhileRunning) != id.round.has_value()) {
     return "contributes under '" + id.key + "' at the wrong time";
   }
-  if (id.round) {
-    return objection_to_nodes(*from.rank, id);
-  }
-  return from.before_start.contains(id.key) ? "contributes twice under '" + id.key + "'" : "";
+  return id.round ? objection_to_nodes(*from.rank, id) : std::string();
 }
 
 std::string Exchange::objection_to_nodes(NodeRank from, const ValueId& id) const {
@@ -151,9 +153,10 @@ ExchangeOutcomes Exchange::take(LinkId link, const Contribute& contribute) {
   if (is_first) {
     held_ += piece.size;
     if (held_ > most_held_) {
-      return {NoResult{"'" + piece.id.key + "' of " + std::to_string(piece.size) +
-                       " bytes is too much: all nodes together may contribute " +
-                       std::to_string(most_held_) + " bytes that are not merged yet"}};
+      return {NoResult{{ErrorKind::System,
+                        "'" + piece.id.key + "' of " + std::to_string(piece.size) +
+                            " bytes is too much: all nodes together may contribute " +
+                            std::to_string(most_held_) + " bytes that are not merged yet"}}};
     }
   }
   return *value ? store(link, std::move(**value)) : ExchangeOutcomes{};
@@ -166,12 +169,14 @@ void Exchange::drop_open(Contributor& from) {
   }
 }
 
-/// A whole value is here.
+/// A whole value is here, in the place of an older one if there was any.
 ExchangeOutcomes Exchange::store(LinkId link, Value value) {
   if (value.id.round) {
     return store_of_round(link, std::move(value));
   }
-  contributors_.at(link).before_start[value.id.key] = std::move(value.bytes);
+  std::string& kept = contributors_.at(link).before_start[value.id.key];
+  held_ -= kept.size();
+  kept = std::move(value.bytes);
   return {};
 }
 
@@ -205,10 +210,12 @@ Result<std::string> Exchange::merge(const ExchangeKey& key,
                                     const std::vector<NodePart>& parts) const {
   auto merged = key.merge(parts);
   if (!merged) {
-    return Error{merged.error().kind, "'" + key.name + "' " + merged.error().message};
+    const bool is_sentence = merged.error().kind == ErrorKind::BadData;
+    return is_sentence ? merged
+                       : Error{merged.error().kind, "'" + key.name + "' " + merged.error().message};
   }
   if (merged->size() > key.most_merged) {
-    return Error{ErrorKind::BadData,
+    return Error{ErrorKind::System,
                  "'" + key.name + "' of " + count_of(parts.size(), "node") + " is " +
                      std::to_string(merged->size()) + " bytes long, expected at most " +
                      std::to_string(key.most_merged)};
@@ -230,7 +237,7 @@ ExchangeOutcomes Exchange::finish(const Group& group, Round& round) {
   round.parts.clear();
   const int number = round.number++;
   if (!merged) {
-    return {NoResult{merged.error().message}};
+    return {NoResult{merged.error()}};
   }
   handout.pieces = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
   return {std::move(handout)};

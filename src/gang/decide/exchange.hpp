@@ -39,12 +39,13 @@ struct Breach {
 };
 /// There will be no result: the job cannot go on.
 struct NoResult {
-  std::string why;
+  Error why;  ///< see `Merge`
 };
 using ExchangeOutcome = std::variant<Handout, Breach, NoResult>;
 using ExchangeOutcomes = std::vector<ExchangeOutcome>;
 
-/// What is contributed before the start is kept as long as its link, and merged for each attempt.
+/// What is contributed before the start is kept as long as its link, or until it is contributed anew, and
+/// merged for each attempt.
 /// What is contributed while an attempt runs belongs to a *round* of its key, which is over when all
 /// nodes of the attempt, or those that are listed, have contributed; then its parts are dropped.
 class Exchange {
@@ -58,7 +59,7 @@ class Exchange {
   [[nodiscard]] ExchangeOutcomes forget(LinkId link);
   [[nodiscard]] ExchangeOutcomes take(LinkId link, const Contribute& contribute);
 
-  /// "'ports'": what it has not contributed yet; empty: it can start.
+  /// "'ports'": what it has not contributed yet, or is contributing anew; empty: it can start.
   [[nodiscard]] std::string missing(LinkId link) const;
 
   /// An attempt starts. Returns what its nodes are sent before. An error is for the user: the attempt

@@ -183,7 +183,7 @@ class Leader {
   void carry_out(const Handout& handout, Instant now);
   void carry_out(const Breach& breach, Instant now);
   void carry_out(const NoResult& none, Instant now);
-  void give_up_exchange(const std::string& why, Instant now);
+  void give_up_exchange(const Error& why, Instant now);
   [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes);
 
   // The end of an attempt.

@@ -45,7 +45,7 @@ void Leader::carry_out(const Handout& handout, Instant /*now*/) {
 
 void Leader::carry_out(const Breach& breach, Instant now) {
   if (breach.link == kOwnLink) {
-    give_up_exchange(breach.why, now);
+    give_up_exchange({ErrorKind::System, breach.why}, now);
     return;
   }
   handle(LinkLost{breach.link, breach.why}, now);
@@ -57,8 +57,11 @@ void Leader::carry_out(const NoResult& none, Instant now) {
 }
 
 /// Another attempt would contribute the same.
-void Leader::give_up_exchange(const std::string& why, Instant now) {
-  JobEnd end = make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why);
+void Leader::give_up_exchange(const Error& why, Instant now) {
+  JobEnd end =
+      why.kind == ErrorKind::BadData
+          ? make_end(EndKind::BadInput, why.message)
+          : make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why.message);
   if (state_ == State::Running) {
     end_ = recorded(end);
     end_attempt(std::move(end), SIGTERM, now);

@@ -59,7 +59,7 @@ void Leader::start_attempt(std::uint16_t port, Instant now) {
   const std::vector<LinkId> nodes = roster_.in_order();
   auto merged = exchange_.begin(attempt_.number(), exchange_nodes(nodes));
   if (!merged) {
-    give_up_exchange(merged.error().message, now);
+    give_up_exchange(merged.error(), now);
     return;
   }
   attempt_.begin(nodes, now);

@@ -13,8 +13,16 @@ Result<std::string> in_words(const std::vector<NodePart>& parts) {
   return text;
 }
 
+Result<std::string> agreed(const std::vector<NodePart>& parts) {
+  if (parts.front().bytes != parts.back().bytes) {
+    return Error{ErrorKind::BadData, "node 1 has another table than node 0"};
+  }
+  return "agreed";
+}
+
 Policy exchanging(Policy policy) {
   policy.keys = {{"ports", Phase::BeforeStart, 100, 60, in_words},
+                 {"table", Phase::BeforeStart, 100, 60, agreed},
                  {"fence", Phase::WhileRunning, 100, 60, in_words}};
   return policy;
 }
@@ -26,6 +34,9 @@ Join with_ports(Join join) {
 
 Contribute ports(const std::string& bytes) {
   return {cut({{"ports", 0, std::nullopt, {}}, bytes}).front()};
+}
+Contribute table(const std::string& bytes) {
+  return {cut({{"table", 0, std::nullopt, {}}, bytes}).front()};
 }
 Contribute fence(const std::string& bytes, int round = 0, int attempt = 0) {
   return {cut({{"fence", attempt, round, {}}, bytes}).front()};
@@ -110,6 +121,33 @@ TEST(LeaderExchange, EndsTheJobWhereThereIsNoResult) {
   EXPECT_EQ(story.end->reason,
             "the nodes cannot exchange values: 'ports' of 2 nodes is 119 bytes long, expected at "
             "most 60");
+}
+
+TEST(LeaderExchange, EndsTheJobWithBadDataWhereWhatTheNodesHaveDoesNotFit) {
+  LeaderStory story(exchanging(job_of(2)));
+  (void)story.hear(kOwnLink, table("one"));
+  Join join = story.join_of(1, 1);
+  join.contributes = {"table"};
+  (void)story.arrive(1, join);
+  (void)story.hear(1, table("two"));
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "failed 65");
+  EXPECT_EQ(story.end->reason, "node 1 has another table than node 0");
+}
+
+TEST(LeaderExchange, StartsAgainWithWhatWasContributedAnew) {
+  LeaderStory story(exchanging(restarting(job_of(2))));
+  (void)story.arrive(1, with_ports(story.join_of(1, 1)));
+  (void)story.hear(1, ports("5001"));
+  (void)story.hear(1, Failed{0, {}});
+  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.end_all();
+  (void)story.wait(seconds(1));
+  (void)story.hear(1, ports("6001"));
+  const std::string words = story.hear(1, Preparing{});
+  EXPECT_NE(words.find("0,1: merged ports for 1: 10.0.0.1: 10.0.0.2:6001 | 0: start 1"),
+            std::string::npos)
+      << words;
 }
 
 TEST(LeaderExchange, GoesOnWhileAnAttemptRuns) {

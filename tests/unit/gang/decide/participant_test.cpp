@@ -609,10 +609,14 @@ TEST(Participant, ContributesToEachLeaderThatItJoins) {
   EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1 | tell contribute ports for 0: 5000");
 }
 
-TEST(Participant, ContributesLateAndOnceWhatBelongsToTheStart) {
+TEST(Participant, ContributesLateWhatBelongsToTheStartAndAnewWhatHasChanged) {
   ParticipantStory story = joined(exchanging());
   EXPECT_EQ(story.happen(Contributed{"ports", "5000", {}}), "tell contribute ports for 0: 5000");
-  EXPECT_EQ(story.happen(Contributed{"ports", "5001", {}}), "");
+  EXPECT_EQ(story.happen(Contributed{"ports", "5000", {}}), "");
+  EXPECT_EQ(story.happen(Contributed{"ports", "5001", {}}), "tell contribute ports for 0: 5001");
+  (void)story.happen(LinkDown{"closed the connection"});
+  (void)story.wait(seconds(2));
+  EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1 | tell contribute ports for 0: 5001");
 }
 
 TEST(Participant, StartsWithWhatWasMergedForTheAttempt) {

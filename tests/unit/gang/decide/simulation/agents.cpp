@@ -57,6 +57,7 @@ std::string World::wait_for_inputs(std::size_t index) {
   if (!chance(scenario_.no_inputs)) {
     at(now_ + up_to(seconds(20)), [this, index, life = host.life] {
       if (hosts_[index].life == life) {
+        may_change_port(index, life);
         hosts_[index].is_ready = true;
         tell_agent(index, life, InputsAre{});
       }

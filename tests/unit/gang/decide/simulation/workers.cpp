@@ -7,12 +7,27 @@ namespace muster::gang::simulation {
 
 namespace {
 
-constexpr std::size_t kFirstPort = 5'000;  // of host 0
+constexpr std::size_t kFirstPort = 5'000;        // of host 0
+constexpr std::size_t kBetweenChanges = 10'000;  // more than there are hosts
+
+std::size_t host_of(const std::string& port) {
+  return std::stoul(port) % kBetweenChanges - kFirstPort;
+}
 
 }  // namespace
 
 std::string World::port_of(std::size_t index) const {
-  return scenario_.has_ports && index % 2 == 1 ? std::to_string(kFirstPort + index) : "";
+  const bool has_one = scenario_.has_ports && index % 2 == 1;
+  const std::size_t changes = hosts_[index].port_changes * kBetweenChanges;
+  return has_one ? std::to_string(kFirstPort + index + changes) : "";
+}
+
+/// What a host contributes may be another thing for the next attempt.
+void World::may_change_port(std::size_t index, int life) {
+  if (!port_of(index).empty() && hosts_[index].life == life && chance(0.3)) {
+    ++hosts_[index].port_changes;
+    tell_agent(index, life, Contributed{kPortsKey, port_of(index), {}});
+  }
 }
 
 /// Every node is told the ports of those who take part, its own at its place, and none of another
@@ -25,7 +40,7 @@ void World::check_ports(std::size_t index, const Start& start, const Exchanged& 
   for (const std::string& port : ports) {
     // An agent that came back before the loss of its former self or link was noticed is there twice.
     const bool is_new = port.empty() || seen.insert(port).second;
-    if (!is_new && hosts_[std::stoul(port) - kFirstPort].joins == 1) {
+    if (!is_new && hosts_[host_of(port)].joins == 1) {
       violate("two nodes have the port " + port);
     }
   }
@@ -158,6 +173,7 @@ void World::report_end(std::size_t id) {
   if (hosts_[host].life == group.life && hosts_[host].is_ready) {  // they may have to come anew
     tell_agent(host, group.life, InputsAre{wait_for_inputs(host)});
   }
+  may_change_port(host, group.life);
   tell_agent(host, group.life, AttemptOver{group.failure, progress, group.cannot_be_killed});
 }
 

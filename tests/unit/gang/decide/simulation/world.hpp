@@ -89,6 +89,7 @@ struct Host {
   std::optional<Instant> leader_wake;
   std::optional<std::size_t> group;
   bool is_ready = true;
+  std::size_t port_changes = 0;
 
   // For the judge.
   bool is_undisturbed = true;
@@ -182,6 +183,7 @@ class World {
   // Workers.
   void start_group(std::size_t index, const Start& start, const Exchanged& merged);
   [[nodiscard]] std::string port_of(std::size_t index) const;
+  void may_change_port(std::size_t index, int life);
   void check_ports(std::size_t index, const Start& start, const Exchanged& merged);
   void fail(std::size_t id);
   void succeed(std::size_t id, bool is_last);
