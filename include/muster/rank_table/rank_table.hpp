@@ -33,7 +33,7 @@ struct Device {
 };
 
 /// What belongs to one pod: an instance of `group_list`, a server of `server_list`, all ranks of one
-/// host in `rank_list`.
+/// host in `rank_list`, which names none: there a host is a row of ranks with different devices.
 struct Instance {
   std::string pod_name;  ///< empty: the form has none
   std::string
@@ -64,7 +64,7 @@ struct Unfinished {
 /// One rule that a table breaks.
 struct Breach {
   std::string path;      ///< "server_list[3].device[0].device_ip"
-  std::string value;     ///< as it is written; empty: it is missing
+  std::string value;     ///< as it is written, with its quotes; empty: it is missing
   std::string expected;  ///< reads behind "expected": "an address that no other device has"
   std::string code;      ///< of CANN, such as "EI0004"; empty: it has none for this
 };

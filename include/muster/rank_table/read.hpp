@@ -18,13 +18,11 @@ using Reading = std::variant<Table, Unfinished, Error>;
 /// the middle is torn, and so unfinished.
 [[nodiscard]] Reading read(std::string_view text, const std::string& name);
 
-/// What HCCL would refuse, in the order of the table; at most `most` of them. The text is what `read` has
-/// made a table of.
-[[nodiscard]] std::vector<Breach> check(std::string_view text,
-                                        const Table& table,
-                                        std::size_t most = 20);
+/// What HCCL would refuse, rule by rule in the order of the table; at most `most` breaches. A text that is not
+/// finished breaks none; one of which `read` makes an Error breaks one or more.
+[[nodiscard]] std::vector<Breach> check(std::string_view text, std::size_t most = 20);
 
-/// "server_list[3].device[0].device_ip is '10.0.0.1', expected ... (CANN: EI0004)".
+/// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.
 [[nodiscard]] std::string describe(const Breach& breach);
 
 }  // namespace muster::rank_table

@@ -25,7 +25,7 @@ struct Changes {
                                   const Table& table,
                                   const Changes& changes = {});
 
-/// A table of version 1.0 from devices alone, such as a generated one.
+/// A table of version 1.0 from devices alone, such as a generated one; of 1.2 if it has super pods.
 [[nodiscard]] std::string write(const Table& table);
 
 }  // namespace muster::rank_table

@@ -1,0 +1,90 @@
+#pragma once
+
+// Where instances and devices stand in a document, for each form. Reading, checking and rewriting walk the
+// same layout, so that no two of them disagree on which device is which.
+
+#include "rank_table/document.hpp"
+
+#include <muster/rank_table/rank_table.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::rank_table {
+
+/// Positions in the lists of a document; -1: not inside such a list.
+struct Place {
+  int group = -1;
+  int instance = -1;
+  int device = -1;
+};
+
+/// "server_list[3].device[0].device_ip"; without `field` the place itself.
+[[nodiscard]] std::string path_of(Form form, const Place& place, std::string_view field = {});
+
+struct DevicePlace {
+  json::object* device = nullptr;
+  json::object* ranked = nullptr;  ///< what holds its `rank_id`: the device, or its instance
+  Place place;
+};
+
+struct InstancePlace {
+  json::object* instance = nullptr;  ///< in `rank_list` the first rank of the host
+  Place place;
+  std::vector<DevicePlace> devices;
+};
+
+/// The instances in the order that ranks go by.
+struct Layout {
+  Form form = Form::Version1;
+  std::vector<InstancePlace> instances;
+};
+
+/// Collects what is wrong, up to a limit.
+class Breaches {
+ public:
+  explicit Breaches(std::size_t most) : most_(most) {}
+
+  void add(std::string path,
+           const json::value* value,
+           std::string_view expected,
+           std::string_view code = {});
+  [[nodiscard]] bool is_full() const { return found_.size() >= most_; }
+  [[nodiscard]] std::vector<Breach>& found() { return found_; }
+
+ private:
+  std::size_t most_;
+  std::vector<Breach> found_;
+};
+
+/// What tells the forms apart is which lists there are, then `version`.
+[[nodiscard]] Form form_of(const json::object& root);
+
+/// Lists that are missing, or hold something else than objects, are breaches and left out.
+[[nodiscard]] Layout lay_out(json::object& root, Breaches& breaches);
+
+/// One function a form.
+void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches);
+void lay_out_servers(json::object& root, Layout& layout, Breaches& breaches);
+void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches);
+
+/// The list under a key, or null and a breach.
+[[nodiscard]] json::array* list_in(json::object& object,
+                                   std::string_view key,
+                                   const std::string& path,
+                                   Breaches& breaches);
+
+/// Adds the devices that an instance lists under `key`.
+void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, Breaches& breaches);
+
+/// The table that a layout stands for. Ids and ranks that are no numbers are breaches.
+[[nodiscard]] Table make_table(const json::object& root, const Layout& layout, Breaches& breaches);
+
+void add_super_pods(const json::object& root, Table& table);
+
+/// The codes that CANN would end with.
+inline constexpr std::string_view kInvalidTable = "EI0004";
+inline constexpr std::string_view kInvalidConfig = "EI0014";
+
+}  // namespace muster::rank_table

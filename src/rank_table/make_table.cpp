@@ -1,0 +1,87 @@
+// From the layout of a document to the table that it stands for.
+#include "rank_table/layout.hpp"
+
+#include <array>
+#include <utility>
+
+namespace muster::rank_table {
+namespace {
+
+constexpr std::array<std::string_view, 4> kAddresses = {
+    "host_ip", "container_ip", "pod_ip", "server_ip"};
+
+/// Where a rank stands: beside the device, or beside its instance.
+Place place_of_rank(const DevicePlace& device) {
+  Place place = device.place;
+  place.device = device.ranked == device.device ? place.device : -1;
+  return place;
+}
+
+class TableMaker {
+ public:
+  TableMaker(const Layout& layout, Breaches& breaches) : layout_(layout), breaches_(breaches) {}
+
+  Table make() {
+    Table table;
+    table.form = layout_.form;
+    table.instances.reserve(layout_.instances.size());
+    for (const InstancePlace& place : layout_.instances) {
+      table.instances.push_back(make_instance(place));
+    }
+    table.size = next_rank_;
+    return table;
+  }
+
+ private:
+  Instance make_instance(const InstancePlace& place) {
+    const json::object& object = *place.instance;
+    Instance instance;
+    instance.pod_name = text_of(object, "pod_name");
+    instance.server_id = text_of(object, "server_id");
+    for (const std::string_view key : kAddresses) {
+      if (const std::string_view address = text_of(object, key); !address.empty()) {
+        instance.addresses.emplace_back(address);
+      }
+    }
+    instance.devices.reserve(place.devices.size());
+    for (const DevicePlace& device : place.devices) {
+      instance.devices.push_back(make_device(device));
+    }
+    return instance;
+  }
+
+  Device make_device(const DevicePlace& place) {
+    Device device;
+    device.rank = next_rank_++;
+    if (layout_.form != Form::Groups) {
+      device.rank = number(*place.ranked, "rank_id", place_of_rank(place));
+    }
+    device.id = number(*place.device, "device_id", place.place);
+    device.addresses = text_of(*place.device, "device_ip");
+    device.super_device_id = text_of(*place.device, "super_device_id");
+    return device;
+  }
+
+  int number(const json::object& object, std::string_view key, const Place& place) {
+    const json::value* value = object.if_contains(key);
+    const auto number = number_of(value);
+    if (!number) {
+      breaches_.add(path_of(layout_.form, place, key), value, "a number from 0", kInvalidTable);
+    }
+    return number.value_or(-1);
+  }
+
+  const Layout& layout_;
+  Breaches& breaches_;
+  int next_rank_ = 0;
+};
+
+}  // namespace
+
+Table make_table(const json::object& root, const Layout& layout, Breaches& breaches) {
+  Table table = TableMaker(layout, breaches).make();
+  add_super_pods(root, table);
+  return table;
+}
+
+}  // namespace muster::rank_table
