@@ -1,6 +1,10 @@
 // Where a host ends and its port begins.
 #include <muster/base/endpoint.hpp>
 
+#include <arpa/inet.h>
+
+#include <array>
+
 namespace muster {
 
 Endpoint split_endpoint(std::string_view text) {
@@ -19,6 +23,14 @@ Endpoint split_endpoint(std::string_view text) {
 std::string join_endpoint(const std::string& host, const std::string& port) {
   const bool is_version_6 = host.find(':') != std::string::npos;
   return (is_version_6 ? "[" + host + "]" : host) + ":" + port;
+}
+
+bool is_numeric_address(std::string_view text) {
+  const std::string whole(text);
+  std::array<unsigned char, sizeof(in6_addr)> address{};
+  return text.find('\0') == std::string_view::npos &&
+         (::inet_pton(AF_INET, whole.c_str(), address.data()) == 1 ||
+          ::inet_pton(AF_INET6, whole.c_str(), address.data()) == 1);
 }
 
 std::string_view without_brackets(std::string_view text) {

@@ -3,12 +3,10 @@
 #include "template_fields.hpp"
 #include "template_needs.hpp"
 
+#include <muster/base/digest.hpp>
 #include <muster/base/text.hpp>
 
 #include <algorithm>
-#include <cstdint>
-#include <iomanip>
-#include <sstream>
 
 namespace muster {
 namespace {
@@ -297,17 +295,6 @@ Result<FileTemplate> read_file(const json::value& value,
     return place.error(path, "needs a path, and a mode such as 0640");
   }
   return file;
-}
-
-/// Tells two templates apart that agents of one job were given (FNV-1a). It keeps no secret.
-std::string digest_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  std::ostringstream digits;
-  digits << std::hex << std::setfill('0') << std::setw(16) << hash;
-  return digits.str();
 }
 
 }  // namespace

@@ -22,6 +22,9 @@ struct Endpoint {
 /// "host:port", with brackets around an address of version 6, such as "[fd00::1]:29500".
 [[nodiscard]] std::string join_endpoint(const std::string& host, const std::string& port);
 
+/// True for an address of version 4 or 6, without brackets: no name, no prefix, no zone.
+[[nodiscard]] bool is_numeric_address(std::string_view text);
+
 /// "[fd00::1]" as "fd00::1"; any other text as it is. A part of `text`.
 [[nodiscard]] std::string_view without_brackets(std::string_view text);
 
