@@ -3,6 +3,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace muster {
@@ -13,6 +15,37 @@ Bytef* bytes_of(std::string_view bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast,cppcoreguidelines-pro-type-reinterpret-cast)
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
 }
+
+/// Of gzip's format; `decompress` reads zlib's own.
+class Unpacking {
+ public:
+  explicit Unpacking(std::string_view packed) {
+    stream_.next_in = bytes_of(packed);
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    constexpr int kGzip = 16;
+    if (::inflateInit2(&stream_, MAX_WBITS + kGzip) != Z_OK) {
+      throw std::runtime_error("zlib: no memory");
+    }
+  }
+  Unpacking(const Unpacking&) = delete;
+  Unpacking& operator=(const Unpacking&) = delete;
+  ~Unpacking() { ::inflateEnd(&stream_); }
+
+  /// Adds what comes next, at most `most` bytes; what zlib says.
+  int take(std::string& bytes, std::size_t most) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + most);
+    stream_.next_out = bytes_of(std::string_view(bytes).substr(before));
+    stream_.avail_out = static_cast<uInt>(most);
+    const int said = ::inflate(&stream_, Z_NO_FLUSH);
+    bytes.resize(bytes.size() - stream_.avail_out);
+    return said;
+  }
+  [[nodiscard]] bool has_more() const { return stream_.avail_in != 0; }
+
+ private:
+  z_stream stream_{};
+};
 
 }  // namespace
 
@@ -40,6 +73,31 @@ Result<std::string> decompress(std::string_view packed, std::size_t size) {
   }
   bytes.resize(size);
   return bytes;
+}
+
+Result<std::optional<std::string>> unpack_gzip(std::string_view packed, std::size_t most) {
+  constexpr std::size_t kStep = std::size_t{64} << 10U;
+  const Error other{ErrorKind::BadData, "is nothing that gzip packs"};
+  if (packed.size() > std::numeric_limits<uInt>::max()) {
+    return other;
+  }
+  Unpacking unpacking(packed);
+  std::string bytes;
+  while (true) {
+    const int said = unpacking.take(bytes, std::min(kStep, most + 1 - bytes.size()));
+    if (bytes.size() > most) {
+      return Error{ErrorKind::BadData, "unpacks to more than " + std::to_string(most) + " bytes"};
+    }
+    if (said == Z_STREAM_END && !unpacking.has_more()) {
+      return std::optional(std::move(bytes));
+    }
+    if (said == Z_BUF_ERROR) {
+      return std::optional<std::string>();
+    }
+    if (said != Z_OK) {
+      return other;
+    }
+  }
 }
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <muster/base/result.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,10 @@ namespace muster {
 /// The reverse. Fails with `BadData` unless exactly `size` bytes come out of it, and never makes more
 /// than that, whatever a stranger has packed.
 [[nodiscard]] Result<std::string> decompress(std::string_view packed, std::size_t size);
+
+/// What gzip has packed; nothing where that ends too early. Fails with `BadData` for other bytes, and where
+/// more than `most` would come out; never makes more than one byte above that.
+[[nodiscard]] Result<std::optional<std::string>> unpack_gzip(std::string_view packed,
+                                                             std::size_t most);
 
 }  // namespace muster

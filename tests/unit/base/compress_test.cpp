@@ -29,5 +29,29 @@ TEST(Compress, UnpacksExactlyWhatWasAnnounced) {
   EXPECT_EQ(wrong.error().message, "does not unpack to the 10 bytes that were announced");
 }
 
+/// What `printf 'hello\n' | gzip -n` makes.
+const std::string kHello(
+    "\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\0\x20\x30\x3a\x36\x06\0\0\0", 26);
+
+TEST(UnpackGzip, MakesWhatWasPacked) {
+  const auto unpacked = unpack_gzip(kHello, 6);
+  ASSERT_TRUE(unpacked) << unpacked.error().message;
+  EXPECT_EQ(*unpacked, "hello\n");
+}
+
+TEST(UnpackGzip, KnowsATornOneFromAWrongOne) {
+  for (std::size_t size = 0; size < kHello.size(); ++size) {
+    const auto unpacked = unpack_gzip(kHello.substr(0, size), 6);
+    ASSERT_TRUE(unpacked) << size << ": " << unpacked.error().message;
+    EXPECT_FALSE(*unpacked) << size;
+  }
+  EXPECT_FALSE(unpack_gzip("no gzip", 100));
+  EXPECT_FALSE(unpack_gzip(compress("zlib's own"), 100));
+  EXPECT_FALSE(unpack_gzip(kHello + "x", 100));
+  const auto big = unpack_gzip(kHello, 5);
+  ASSERT_FALSE(big);
+  EXPECT_EQ(big.error().message, "unpacks to more than 5 bytes");
+}
+
 }  // namespace
 }  // namespace muster

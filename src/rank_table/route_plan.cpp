@@ -1,0 +1,276 @@
+// What ROUTE_PLAN=true asks for, and whether all nodes can have it. Pure: see the header.
+#include <muster/base/digest.hpp>
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+#include <muster/rank_table/route_plan.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace muster::rank_table {
+namespace {
+
+constexpr int kMostPlaces = 1'000'000;
+constexpr std::size_t kMostReasonBytes = 500;
+
+Result<> read_number(std::optional<int>& into,
+                     const Snapshot& snapshot,
+                     const std::string& name,
+                     int most) {
+  const auto text = sourced_variable(snapshot, name);
+  if (!text || text->value.empty()) {
+    return {};
+  }
+  into = parse_integer(text->value, 0, most);
+  if (!into) {
+    return wrong_value(*text, "a number from 0 to " + std::to_string(most));
+  }
+  return {};
+}
+
+/// Devices of a server, which several instances may share.
+std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
+  std::map<std::string, std::size_t> devices;
+  for (const Instance& instance : table.instances) {
+    const std::string& name = instance.server_id.empty() ? instance.pod_name : instance.server_id;
+    devices[name] += instance.devices.size();
+  }
+  return devices;
+}
+
+std::string node(std::size_t index) {
+  return "node " + std::to_string(index);
+}
+
+bool has_plan(const RouteVote& vote) {
+  return !vote.digest.empty() || vote.position;
+}
+
+/// Two nodes with one place, or a place that is none.
+std::optional<std::string> find_wrong_place(const std::vector<RouteVote>& votes) {
+  std::vector<int> holders(votes.size(), -1);
+  std::vector<bool> is_taken(votes.size());
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    const auto place = static_cast<std::size_t>(*votes[i].position);
+    const auto instance = static_cast<std::size_t>(votes[i].instance);
+    if (place >= votes.size()) {
+      return "RANK_AFTER_ACC of " + node(i) + " is " + std::to_string(place) + ", and there are " +
+             count_of(votes.size(), "node");
+    }
+    if (holders[place] >= 0) {
+      return "RANK_AFTER_ACC is " + std::to_string(place) + " on both " +
+             node(static_cast<std::size_t>(holders[place])) + " and " + node(i);
+    }
+    if (instance >= votes.size() || is_taken[instance]) {
+      return "the nodes are not the instances of the rank table";
+    }
+    holders[place] = static_cast<int>(i);
+    is_taken[instance] = true;
+  }
+  return std::nullopt;
+}
+
+/// The node that MA_MASTER_INDEX names has the first place.
+std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes) {
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    const auto& first = votes[i].first;
+    const bool is_known = first && static_cast<std::size_t>(*first) < votes.size();
+    if (first && (!is_known || votes[static_cast<std::size_t>(*first)].position != 0)) {
+      return "MA_MASTER_INDEX is " + std::to_string(*first) + " on " + node(i) +
+             ", where RANK_AFTER_ACC is not 0";
+    }
+  }
+  return std::nullopt;
+}
+
+/// The first node whose vote is not that of node 0.
+std::optional<std::string> find_other_vote(const std::vector<RouteVote>& votes) {
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    if (!has_plan(votes[i])) {
+      return node(i) + ": " +
+             (votes[i].reason.empty() ? "ROUTE_PLAN is not true" : votes[i].reason);
+    }
+  }
+  for (std::size_t i = 1; i < votes.size(); ++i) {
+    if (votes[i].digest != votes[0].digest) {
+      return node(i) + " has another plan than node 0";
+    }
+  }
+  return std::nullopt;
+}
+
+json::value number_or_null(const std::optional<int>& number) {
+  return number ? json::value(*number) : json::value(nullptr);
+}
+
+/// Empty for anything but a number that can be a place.
+std::optional<int> find_place(const json::object& vote, std::string_view name) {
+  const json::value* const value = vote.if_contains(name);
+  const bool is_place = value != nullptr && value->is_int64() && value->get_int64() >= 0 &&
+                        value->get_int64() <= kMostPlaces;
+  return is_place ? std::optional(static_cast<int>(value->get_int64())) : std::nullopt;
+}
+
+std::string find_text(const json::object& vote, std::string_view name) {
+  const json::value* const value = vote.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+}  // namespace
+
+Result<std::optional<RouteRequest>> read_route_request(const Snapshot& snapshot) {
+  const auto wish = sourced_variable(snapshot, "ROUTE_PLAN");
+  const std::string word = wish ? lower_case(wish->value) : "";
+  if (word.empty() || word == "false") {
+    return std::optional<RouteRequest>();
+  }
+  if (word != "true") {
+    return wrong_value(*wish, "true or false");
+  }
+  RouteRequest request;
+  request.topology_file = snapshot.variable("TOPO_FILE_PATH").value_or("");
+  if (request.topology_file.empty()) {
+    request.topology_file = "/user/config/ranktable_tor.json";
+  }
+  constexpr int kMostSeconds = 86'400;
+  std::optional<int> wait;
+  if (auto read = read_number(wait, snapshot, "ROUTE_TOPO_WAIT_TIME", kMostSeconds); !read) {
+    return read.error();
+  }
+  request.wait_seconds = wait.value_or(request.wait_seconds);
+  if (auto read = read_number(request.position, snapshot, "RANK_AFTER_ACC", kMostPlaces); !read) {
+    return read.error();
+  }
+  if (auto read = read_number(request.first, snapshot, "MA_MASTER_INDEX", kMostPlaces); !read) {
+    return read.error();
+  }
+  return std::optional(std::move(request));
+}
+
+Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned) {
+  std::map<std::pair<std::string, int>, int> ranks;
+  for (const Instance& instance : planned.instances) {
+    for (const Device& device : instance.devices) {
+      ranks[{instance.server_id, device.id}] = device.rank;
+    }
+  }
+  std::vector<int> of_table;
+  for (const Instance& instance : table.instances) {
+    for (const Device& device : instance.devices) {
+      const auto found = ranks.find({instance.server_id, device.id});
+      if (found == ranks.end()) {
+        return Error{ErrorKind::BadData,
+                     "the planned table has no device " + std::to_string(device.id) +
+                         " of server '" + one_line(instance.server_id, 100) + "'"};
+      }
+      of_table.push_back(found->second);
+    }
+  }
+  std::vector<int> sorted = of_table;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<int>(i) || planned.size != table.size) {
+      return Error{ErrorKind::BadData, "the planned table has other ranks than the rank table"};
+    }
+  }
+  return of_table;
+}
+
+std::optional<std::string> reason_to_skip(const Table& table) {
+  constexpr std::size_t kLeastServers = 3;
+  constexpr std::size_t kDevices = 8;  // of a whole server, or twice as many
+  const auto servers = devices_of_servers(table);
+  if (servers.size() < kLeastServers) {
+    return "it is for jobs of at least 3 servers, and this one has " +
+           std::to_string(servers.size());
+  }
+  const std::size_t usual = servers.begin()->second;
+  for (const auto& [server, devices] : servers) {
+    if (devices != usual || devices % kDevices != 0) {
+      return "it is for whole servers, and of '" + one_line(server, 100) + "' the job has " +
+             count_of(devices, "device");
+    }
+  }
+  return std::nullopt;
+}
+
+std::string digest_of(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) {
+    text += std::to_string(rank) + ' ';
+  }
+  return muster::digest_of(text);
+}
+
+std::string encode(const RouteVote& vote) {
+  json::value document = {{"reason", one_line(vote.reason, kMostReasonBytes)},
+                          {"digest", vote.digest},
+                          {"position", number_or_null(vote.position)},
+                          {"instance", vote.instance},
+                          {"first", number_or_null(vote.first)}};
+  return json::serialize(document);
+}
+
+Result<RouteVote> decode_vote(std::string_view bytes) {
+  boost::system::error_code failed;
+  const json::value document =
+      bytes.size() <= kMostVoteBytes ? json::parse(bytes, failed) : json::value();
+  if (failed || !document.is_object()) {
+    return Error{ErrorKind::BadData, "has a vote that is none"};
+  }
+  const json::object& vote = document.get_object();
+  return RouteVote{find_text(vote, "reason"),
+                   find_text(vote, "digest"),
+                   find_place(vote, "position"),
+                   find_place(vote, "instance").value_or(0),
+                   find_place(vote, "first")};
+}
+
+RouteDecision decide_route(const std::vector<RouteVote>& votes) {
+  RouteDecision decision;
+  if (std::all_of(votes.begin(), votes.end(), [](const RouteVote& vote) {
+        return !has_plan(vote) && vote.reason.empty();
+      })) {
+    return decision;
+  }
+  auto reason = find_other_vote(votes);
+  const bool is_by_place = !reason && votes[0].digest.empty();
+  if (is_by_place) {
+    reason = find_wrong_place(votes);
+    reason = reason ? reason : find_wrong_first(votes);
+  }
+  decision.reason = reason.value_or("");
+  decision.applies = !reason;
+  if (is_by_place && decision.applies) {
+    decision.positions.resize(votes.size());
+    for (const RouteVote& vote : votes) {
+      decision.positions[static_cast<std::size_t>(vote.instance)] = *vote.position;
+    }
+  }
+  return decision;
+}
+
+std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& positions) {
+  std::vector<int> first(positions.size() + 1);  // the first rank of each position
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    first[static_cast<std::size_t>(positions[i]) + 1] =
+        static_cast<int>(table.instances[i].devices.size());
+  }
+  for (std::size_t i = 1; i < first.size(); ++i) {
+    first[i] += first[i - 1];
+  }
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto& devices = table.instances[i].devices;
+    for (const Device& device : devices) {
+      const auto before = std::count_if(devices.begin(), devices.end(), [&](const Device& other) {
+        return other.rank < device.rank;
+      });
+      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + static_cast<int>(before));
+    }
+  }
+  return ranks;
+}
+
+}  // namespace muster::rank_table

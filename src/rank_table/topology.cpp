@@ -1,0 +1,292 @@
+// The order of a ring by the switches between its nodes. Pure: see the header.
+#include <muster/base/text.hpp>
+#include <muster/rank_table/topology.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace muster::rank_table {
+namespace {
+
+Error wrong_line(const std::string& name, std::size_t line, const std::string& what) {
+  return Error{ErrorKind::BadData, "line " + std::to_string(line) + " of '" + name + "' " + what};
+}
+
+/// The switches of "core/spine-1/leaf-3"; none where a name between two strokes is empty.
+std::vector<std::string> split_path(const std::string& path) {
+  std::vector<std::string> switches = split(path, '/');
+  const bool has_gap = std::any_of(
+      switches.begin(), switches.end(), [](const std::string& one) { return one.empty(); });
+  return has_gap ? std::vector<std::string>() : switches;
+}
+
+Result<> read_line(SwitchPaths& paths,
+                   std::string_view text,
+                   const std::string& name,
+                   std::size_t line) {
+  std::istringstream words{std::string(text)};
+  std::string node;
+  std::string path;
+  std::string rest;
+  words >> node >> path >> rest;
+  std::vector<std::string> switches = split_path(path);
+  if (switches.empty() || !rest.empty()) {
+    return wrong_line(name,
+                      line,
+                      "is '" + one_line(text, 100) +
+                          "', expected a node and its switches from the top to the lowest, such as "
+                          "gpu-0 core/leaf-1");
+  }
+  if (!paths.emplace(node, std::move(switches)).second) {
+    return wrong_line(name, line, "has the node '" + one_line(node, 100) + "' once more");
+  }
+  return {};
+}
+
+/// The path of the first of an instance's names that has one; the others may not have another one.
+Result<const std::vector<std::string>*> find_path(const Instance& instance,
+                                                  const SwitchPaths& paths,
+                                                  const std::string& name) {
+  std::vector<std::string> names = {instance.pod_name, instance.server_id};
+  names.insert(names.end(), instance.addresses.begin(), instance.addresses.end());
+  auto found = paths.end();
+  for (const std::string& one : names) {
+    const auto here = one.empty() ? paths.end() : paths.find(one);
+    if (here != paths.end() && found != paths.end() && here->second != found->second) {
+      return Error{ErrorKind::BadData,
+                   "'" + name + "' has different switches for '" + found->first + "' and '" +
+                       here->first + "', which are the same node"};
+    }
+    found = found == paths.end() ? here : found;
+  }
+  return found == paths.end() ? nullptr : &found->second;
+}
+
+/// An instance as a node of the network.
+struct Node {
+  std::vector<std::string> groups;  ///< its super pod, its switches from the top, its server
+  const std::vector<std::string>* switches = nullptr;
+  std::size_t instance = 0;
+  int least_rank = 0;
+};
+using Nodes = std::vector<Node>;
+
+std::string label(const Instance& instance) {
+  return one_line(instance.pod_name.empty() ? instance.server_id : instance.pod_name, 100);
+}
+
+std::map<std::string, std::string> super_pods_of_servers(const Table& table) {
+  std::map<std::string, std::string> of_server;
+  for (const SuperPod& pod : table.super_pods) {
+    for (const std::string& server : pod.server_ids) {
+      of_server[server] = pod.id;
+    }
+  }
+  return of_server;
+}
+
+Node make_node(const Table& table, std::size_t index, const std::vector<std::string>& switches) {
+  const Instance& instance = table.instances[index];
+  Node node{switches, &switches, index, table.size};
+  node.groups.push_back(instance.server_id);
+  for (const Device& device : instance.devices) {
+    node.least_rank = std::min(node.least_rank, device.rank);
+  }
+  return node;
+}
+
+/// In the order of the table.
+Result<Nodes> find_nodes(const Table& table, const SwitchPaths& paths, const std::string& name) {
+  const auto super_pods = super_pods_of_servers(table);
+  Nodes nodes;
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    const Instance& instance = table.instances[i];
+    const auto path = find_path(instance, paths, name);
+    if (!path) {
+      return path.error();
+    }
+    if (*path == nullptr) {
+      missing.push_back(label(instance));
+      continue;
+    }
+    Node node = make_node(table, i, **path);
+    const auto pod = super_pods.find(instance.server_id);
+    node.groups.insert(node.groups.begin(), pod == super_pods.end() ? "" : pod->second);
+    nodes.push_back(std::move(node));
+  }
+  if (!missing.empty()) {
+    return Error{ErrorKind::BadData,
+                 "'" + name + "' has no line for " + count_of(missing.size(), "node") +
+                     " of the rank table, the first is '" + missing.front() + "'"};
+  }
+  return nodes;
+}
+
+/// Groups in the order in which they first occur, and so within each.
+void sort_by_groups(Nodes& nodes) {
+  std::map<std::string, std::size_t> first;  // where a group, with all above it, occurs first
+  std::vector<std::pair<std::vector<std::size_t>, Node>> keyed;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<std::size_t> key;
+    std::string prefix;
+    for (const std::string& group : nodes[i].groups) {
+      prefix += group + '\0';
+      key.push_back(first.emplace(prefix, i).first->second);
+    }
+    key.push_back(i);
+    keyed.emplace_back(std::move(key), std::move(nodes[i]));
+  }
+  std::sort(keyed.begin(), keyed.end(), [](const auto& one, const auto& other) {
+    return one.first < other.first;
+  });
+  std::transform(
+      keyed.begin(), keyed.end(), nodes.begin(), [](auto& one) { return std::move(one.second); });
+}
+
+/// Where the devices of each instance begin among those of all.
+std::vector<std::size_t> first_devices(const Table& table) {
+  std::vector<std::size_t> first;
+  std::size_t devices = 0;
+  for (const Instance& instance : table.instances) {
+    first.push_back(devices);
+    devices += instance.devices.size();
+  }
+  first.push_back(devices);
+  return first;
+}
+
+std::vector<int> number(const Table& table, const Nodes& nodes) {
+  const auto first = first_devices(table);
+  std::vector<int> ranks(first.back());
+  int next = 0;
+  for (const Node& node : nodes) {
+    const auto& devices = table.instances[node.instance].devices;
+    std::vector<std::size_t> order(devices.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
+      return devices[one].rank < devices[other].rank;
+    });
+    for (const std::size_t device : order) {
+      ranks[first[node.instance] + device] = next++;
+    }
+  }
+  return ranks;
+}
+
+std::vector<int> ranks_of(const Table& table) {
+  std::vector<int> ranks;
+  for (const Instance& instance : table.instances) {
+    for (const Device& device : instance.devices) {
+      ranks.push_back(device.rank);
+    }
+  }
+  return ranks;
+}
+
+/// The switches on the way between two nodes; a switch above all joins those that share none.
+std::size_t hops_between(const Node& one, const Node& other) {
+  if (one.groups == other.groups && !one.groups.back().empty()) {
+    return 0;  // on one server
+  }
+  const auto& a = *one.switches;
+  const auto& b = *other.switches;
+  const auto shared = static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  return a.size() + b.size() - 2 * shared + 1;
+}
+
+/// Instances by rank; nothing unless each rank from 0 on occurs once.
+std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table,
+                                                          const std::vector<int>& ranks) {
+  constexpr auto kNobody = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> instances(ranks.size(), kNobody);
+  std::size_t device = 0;
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    for (std::size_t j = 0; j < table.instances[i].devices.size(); ++j) {
+      const auto rank = static_cast<std::size_t>(ranks[device++]);
+      if (rank >= instances.size() || instances[rank] != kNobody) {
+        return std::nullopt;
+      }
+      instances[rank] = i;
+    }
+  }
+  return instances;
+}
+
+/// Once around the ring of all ranks. The nodes are in the order of the table.
+int count_hops(const std::vector<std::size_t>& instances, const Nodes& nodes) {
+  std::size_t hops = 0;
+  for (std::size_t rank = 0; rank < instances.size(); ++rank) {
+    const std::size_t here = instances[rank];
+    const std::size_t next = instances[(rank + 1) % instances.size()];
+    hops += here == next ? 0 : hops_between(nodes[here], nodes[next]);
+  }
+  return static_cast<int>(hops);
+}
+
+}  // namespace
+
+Result<SwitchPaths> read_switches(std::string_view text, const std::string& name) {
+  SwitchPaths paths;
+  std::size_t line = 0;
+  while (!text.empty()) {
+    const std::string_view whole = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(whole.size() + 1, text.size()));
+    const std::string_view said = trim(whole.substr(0, whole.find('#')));
+    ++line;
+    if (said.empty()) {
+      continue;
+    }
+    if (auto read = read_line(paths, said, name, line); !read) {
+      return read.error();
+    }
+  }
+  return paths;
+}
+
+Result<RingOrder> order_ring(const Table& table,
+                             const SwitchPaths& paths,
+                             const std::string& name) {
+  const auto found = find_nodes(table, paths, name);
+  if (!found) {
+    return found.error();
+  }
+  RingOrder order{ranks_of(table)};
+  const auto before = instances_by_rank(table, order.ranks);
+  if (!before) {
+    return Error{ErrorKind::BadData,
+                 "the rank table does not give each rank from 0 to " +
+                     std::to_string(order.ranks.size()) + " once"};
+  }
+  Nodes nodes = *found;
+  std::stable_sort(nodes.begin(), nodes.end(), [](const Node& one, const Node& other) {
+    return one.least_rank < other.least_rank;
+  });
+  sort_by_groups(nodes);
+  std::vector<int> ranks = number(table, nodes);
+  order.hops_before = count_hops(*before, *found);
+  order.hops_after = count_hops(*instances_by_rank(table, ranks), *found);
+  if (order.hops_after < order.hops_before) {
+    order.ranks = std::move(ranks);
+  } else {
+    order.hops_after = order.hops_before;
+  }
+  return order;
+}
+
+Table with_ranks(Table table, const std::vector<int>& ranks) {
+  std::size_t device = 0;
+  for (Instance& instance : table.instances) {
+    for (Device& one : instance.devices) {
+      one.rank = ranks.at(device++);
+    }
+  }
+  return table;
+}
+
+}  // namespace muster::rank_table

@@ -1,0 +1,132 @@
+// Where nodes are, and the order of a ring.
+#include <muster/rank_table/topology.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster::rank_table {
+namespace {
+
+/// Nodes "n0", "n1", ... with so many devices each, numbered in this order.
+Table table_of(std::size_t nodes, int devices) {
+  Table table;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    Instance instance{"n" + std::to_string(i), "10.0.0." + std::to_string(i), {}, {}};
+    for (int device = 0; device < devices; ++device) {
+      instance.devices.push_back({table.size++, device, "", ""});
+    }
+    table.instances.push_back(instance);
+  }
+  return table;
+}
+
+SwitchPaths paths_of(const std::string& text) {
+  const auto paths = read_switches(text, "t");
+  EXPECT_TRUE(paths) << paths.error().message;
+  return paths ? *paths : SwitchPaths();
+}
+
+std::string message_of(const std::string& text) {
+  const auto paths = read_switches(text, "t");
+  EXPECT_FALSE(paths) << text;
+  return paths ? "" : paths.error().message;
+}
+
+TEST(ReadSwitches, IsALineForEachNode) {
+  const auto paths =
+      paths_of("# all of them\n\nn0 core/leaf-1 # left\r\n  n1\tcore/leaf-2\nn2 flat");
+  EXPECT_EQ(paths.size(), 3U);
+  EXPECT_EQ(paths.at("n0"), (std::vector<std::string>{"core", "leaf-1"}));
+  EXPECT_EQ(paths.at("n1"), (std::vector<std::string>{"core", "leaf-2"}));
+  EXPECT_EQ(paths.at("n2"), std::vector<std::string>{"flat"});
+}
+
+TEST(ReadSwitches, NamesTheLineThatIsWrong) {
+  EXPECT_EQ(
+      message_of("n0 a\n\nn1\n"),
+      "line 3 of 't' is 'n1', expected a node and its switches from the top to the lowest, such as "
+      "gpu-0 core/leaf-1");
+  for (const std::string line : {"n1 a b", "n1 a//b", "n1 /a", "n1 a/"}) {
+    EXPECT_EQ(message_of(line).substr(0, 20), "line 1 of 't' is '" + line.substr(0, 2)) << line;
+  }
+  EXPECT_EQ(message_of("n0 a\nn0 a\n"), "line 2 of 't' has the node 'n0' once more");
+}
+
+TEST(OrderRing, KeepsNodesOfASwitchTogether) {
+  // Every second node hangs on the same switch: the ring goes up and down between all of them.
+  const auto paths = paths_of("n0 core/a\nn1 core/b\nn2 core/a\nn3 core/b\nelse x");
+  const auto order = order_ring(table_of(4, 2), paths, "t");
+  ASSERT_TRUE(order) << order.error().message;
+  EXPECT_EQ(order->ranks, (std::vector<int>{0, 1, 4, 5, 2, 3, 6, 7}));
+  EXPECT_EQ(order->hops_before, 12) << "3 switches between all neighbours";
+  EXPECT_EQ(order->hops_after, 1 + 3 + 1 + 3);
+}
+
+TEST(OrderRing, KeepsSwitchesOfAParentTogether) {
+  const auto paths = paths_of(
+      "n0 s0/a\nn1 s1/c\nn2 s0/b\nn3 s1/d\n"
+      "n4 s0/a\nn5 s1/c");
+  const auto order = order_ring(table_of(6, 1), paths, "t");
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->ranks, (std::vector<int>{0, 3, 2, 5, 1, 4}));
+}
+
+TEST(OrderRing, LeavesWhatIsGood) {
+  const auto paths = paths_of("n0 a\nn1 a\nn2 b");
+  const auto order = order_ring(table_of(3, 1), paths, "t");
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->ranks, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(order->hops_before, order->hops_after);
+  EXPECT_EQ(order_ring(table_of(1, 8), paths, "t")->hops_after, 0);
+}
+
+TEST(OrderRing, GoesByTheRanksThatAreThere) {
+  Table table = table_of(3, 2);
+  // The last instance has the first ranks, and devices in reverse.
+  table = with_ranks(table, {2, 3, 4, 5, 1, 0});
+  const auto order = order_ring(table, paths_of("n0 b\nn1 a\nn2 a"), "t");
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->ranks, (std::vector<int>{2, 3, 4, 5, 1, 0})) << "three ways of one ring";
+  table = table_of(4, 1);
+  table = with_ranks(table, {3, 1, 2, 0});
+  const auto other = order_ring(table, paths_of("n0 b\nn1 b\nn2 a\nn3 a"), "t");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->ranks, (std::vector<int>{3, 2, 1, 0})) << "rank 0 stays, stable otherwise";
+}
+
+TEST(OrderRing, KeepsServersAndSuperPodsTogether) {
+  Table table = table_of(5, 1);
+  const auto paths = paths_of("n0 a\nn1 b\nn2 a\nn3 b\nn4 a");
+  EXPECT_EQ(order_ring(table, paths, "t")->ranks, (std::vector<int>{0, 3, 1, 4, 2}));
+  table.super_pods = {{"x", {"10.0.0.0", "10.0.0.1", "10.0.0.2"}}, {"y", {"10.0.0.3", "10.0.0.4"}}};
+  EXPECT_EQ(order_ring(table, paths, "t")->ranks, (std::vector<int>{0, 2, 1, 3, 4}));
+  Table shared = table_of(4, 1);
+  shared.instances[2].server_id = "10.0.0.0";
+  shared.instances[3].server_id = "10.0.0.1";
+  const auto two_pods = order_ring(shared, paths_of("10.0.0.0 a\n10.0.0.1 a"), "t");
+  ASSERT_TRUE(two_pods);
+  EXPECT_EQ(two_pods->ranks, (std::vector<int>{0, 2, 1, 3}));
+  EXPECT_EQ(two_pods->hops_before, 4);
+  EXPECT_EQ(two_pods->hops_after, 2) << "there and back";
+}
+
+TEST(OrderRing, NeedsAllNodes) {
+  const auto missing = order_ring(table_of(4, 1), paths_of("n0 a\n10.0.0.2 b"), "t");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, ErrorKind::BadData);
+  EXPECT_EQ(missing.error().message,
+            "'t' has no line for 2 nodes of the rank table, the first is 'n1'");
+  const auto torn = order_ring(table_of(1, 1), paths_of("n0 a\n10.0.0.0 b"), "t");
+  ASSERT_FALSE(torn);
+  EXPECT_EQ(torn.error().message,
+            "'t' has different switches for 'n0' and '10.0.0.0', which are the same node");
+}
+
+TEST(OrderRing, RefusesRanksThatAreNone) {
+  const auto paths = paths_of("n0 a\nn1 b");
+  EXPECT_FALSE(order_ring(with_ranks(table_of(2, 1), {0, 0}), paths, "t"));
+  EXPECT_FALSE(order_ring(with_ranks(table_of(2, 1), {0, -1}), paths, "t"));
+  EXPECT_FALSE(order_ring(with_ranks(table_of(2, 1), {1, 2}), paths, "t"));
+}
+
+}  // namespace
+}  // namespace muster::rank_table
