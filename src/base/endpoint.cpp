@@ -3,8 +3,6 @@
 
 #include <arpa/inet.h>
 
-#include <array>
-
 namespace muster {
 
 Endpoint split_endpoint(std::string_view text) {
@@ -25,12 +23,22 @@ std::string join_endpoint(const std::string& host, const std::string& port) {
   return (is_version_6 ? "[" + host + "]" : host) + ":" + port;
 }
 
-bool is_numeric_address(std::string_view text) {
+std::optional<std::string> address_bytes(std::string_view text) {
   const std::string whole(text);
-  std::array<unsigned char, sizeof(in6_addr)> address{};
-  return text.find('\0') == std::string_view::npos &&
-         (::inet_pton(AF_INET, whole.c_str(), address.data()) == 1 ||
-          ::inet_pton(AF_INET6, whole.c_str(), address.data()) == 1);
+  std::string bytes(sizeof(in6_addr), '\0');
+  if (text.find('\0') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  if (::inet_pton(AF_INET6, whole.c_str(), bytes.data()) == 1) {
+    return bytes;
+  }
+  bytes.resize(sizeof(in_addr));
+  return ::inet_pton(AF_INET, whole.c_str(), bytes.data()) == 1 ? std::optional(bytes)
+                                                                : std::nullopt;
+}
+
+bool is_numeric_address(std::string_view text) {
+  return address_bytes(text).has_value();
 }
 
 std::string_view without_brackets(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <muster/base/json.hpp>
 #include <muster/rank_table/rank_table.hpp>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 /// is a table whose `status` is not "completed".
 [[nodiscard]] Document parse(std::string_view text, json::monotonic_resource& memory);
 
-/// 8 or "8"; empty: neither, or below 0.
+/// 8 or "8"; empty: neither, below 0, or beyond an int.
 [[nodiscard]] std::optional<int> number_of(const json::value* value);
 
 /// Of the member, a part of it; empty: there is none, or it is no text.
@@ -31,5 +32,15 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 /// The member if it is of that kind; null: there is none, or it is of another.
 [[nodiscard]] json::array* array_of(json::object& object, std::string_view key);
 [[nodiscard]] const json::array* array_of(const json::object& object, std::string_view key);
+
+/// What HCCL wants as text in forms 1.x.
+inline constexpr std::array<std::string_view, 8> kDeviceTexts = {"device_id",
+                                                                 "rank_id",
+                                                                 "device_port",
+                                                                 "device_vnic_port",
+                                                                 "host_port",
+                                                                 "backup_device_port",
+                                                                 "numa_id",
+                                                                 "super_device_id"};
 
 }  // namespace muster::rank_table

@@ -80,7 +80,7 @@ void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches) {
       continue;
     }
     // A group without devices belongs to a role that has none.
-    if (number_of(group->if_contains("device_count")) == 0 && !group->contains("instance_list")) {
+    if (number_of(group->if_contains("device_count")) == 0) {
       continue;
     }
     const std::string path = path_of(layout.form, place, "instance_list");

@@ -83,8 +83,7 @@ void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, B
 
 void add_super_pods(const json::object& root, Table& table);
 
-/// The codes that CANN would end with.
+/// What CANN would end with for most of it.
 inline constexpr std::string_view kInvalidTable = "EI0004";
-inline constexpr std::string_view kInvalidConfig = "EI0014";
 
 }  // namespace muster::rank_table

@@ -18,12 +18,18 @@ namespace {
 using Keys = std::initializer_list<std::string_view>;
 
 /// A number as text.
-void make_text(json::object& object, Keys keys) {
-  for (const std::string_view key : keys) {
-    json::value* value = object.if_contains(key);
-    if (value != nullptr && (value->is_int64() || value->is_uint64())) {
-      *value = json::string(json::serialize(*value), object.storage());
-    }
+void make_text(json::object& object, std::string_view key) {
+  json::value* value = object.if_contains(key);
+  if (value != nullptr && (value->is_int64() || value->is_uint64())) {
+    *value = json::string(json::serialize(*value), object.storage());
+  }
+}
+
+/// `version` of the document, also where it was 1.0 without quotes.
+void make_version(json::object& root, std::string_view version) {
+  json::value& value = root["version"];
+  if (!value.is_string()) {
+    value = version;
   }
 }
 
@@ -49,15 +55,9 @@ void move_members(json::object& from, json::object& to, Keys without) {
 }
 
 void canonical_device(json::object& device) {
-  make_text(device,
-            {"device_id",
-             "rank_id",
-             "device_port",
-             "device_vnic_port",
-             "host_port",
-             "backup_device_port",
-             "numa_id",
-             "super_device_id"});
+  for (const std::string_view key : kDeviceTexts) {
+    make_text(device, key);
+  }
 }
 
 class Rewriter {
@@ -148,11 +148,11 @@ class Rewriter {
   void make_canonical_servers() {
     const bool has_pods = layout_.form == Form::SuperPods;
     root_.emplace("status", "completed");
-    root_.emplace("version", has_pods ? "1.2" : "1.0");
+    make_version(root_, has_pods ? "1.2" : "1.0");
     root_.emplace("server_count", std::to_string(layout_.instances.size()));
-    make_text(root_, {"version", "server_count"});
+    make_text(root_, "server_count");
     for (const InstancePlace& place : layout_.instances) {
-      make_text(*place.instance, {"server_id", "super_pod_id"});
+      make_text(*place.instance, "server_id");
       add_pod_address(*place.instance);
       for (const DevicePlace& device : place.devices) {
         canonical_device(*device.device);
@@ -161,14 +161,14 @@ class Rewriter {
     json::array* pods = array_of(root_, "super_pod_list");
     for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
       if ((*pods)[i].is_object()) {
-        make_text((*pods)[i].get_object(), {"super_pod_id"});
+        make_text((*pods)[i].get_object(), "super_pod_id");
       }
     }
   }
 
   void make_canonical_ranks() {
     root_.emplace("status", "completed");
-    root_.emplace("version", "2.0");
+    make_version(root_, "2.0");
     root_.emplace("rank_count", table_.size);
     make_number(root_, {"rank_count"});
     for (const InstancePlace& instance : layout_.instances) {

@@ -22,6 +22,9 @@ struct Endpoint {
 /// "host:port", with brackets around an address of version 6, such as "[fd00::1]:29500".
 [[nodiscard]] std::string join_endpoint(const std::string& host, const std::string& port);
 
+/// An address of version 4 or 6 as its bytes, so that two spellings are one; empty: it is none.
+[[nodiscard]] std::optional<std::string> address_bytes(std::string_view text);
+
 /// True for an address of version 4 or 6, without brackets: no name, no prefix, no zone.
 [[nodiscard]] bool is_numeric_address(std::string_view text);
 

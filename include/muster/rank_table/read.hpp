@@ -4,6 +4,7 @@
 
 #include <muster/rank_table/rank_table.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -18,9 +19,20 @@ using Reading = std::variant<Table, Unfinished, Error>;
 /// the middle is torn, and so unfinished.
 [[nodiscard]] Reading read(std::string_view text, const std::string& name);
 
-/// What HCCL would refuse, rule by rule in the order of the table; at most `most` breaches. A text that is not
-/// finished breaks none; one of which `read` makes an Error breaks one or more.
-[[nodiscard]] std::vector<Breach> check(std::string_view text, std::size_t most = 20);
+/// What depends on more than the table.
+struct Rules {
+  bool needs_addresses =
+      false;              ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server have `device_ip`, too
+  std::size_t most = 20;  ///< how many breaches to look for
+};
+
+/// What HCCL would refuse, rule by rule in the order of the table. A text that is not finished breaks none; one
+/// of which `read` makes an Error breaks one or more.
+[[nodiscard]] std::vector<Breach> check(std::string_view text, const Rules& rules = {});
+
+/// What HCCL would refuse in the file itself but not in what `rewrite` makes of it, such as numbers where it
+/// wants text, and what only old versions of it refuse.
+[[nodiscard]] std::vector<Breach> find_remarks(std::string_view text, std::size_t most = 20);
 
 /// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.
 [[nodiscard]] std::string describe(const Breach& breach);

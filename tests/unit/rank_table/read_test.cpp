@@ -49,6 +49,17 @@ TEST(Read, OrdersInstancesOfAGroupByTheNumberOfThePod) {
   EXPECT_EQ(table.instances[2].devices[0].id, 2);
 }
 
+TEST(Read, PassesOverGroupsWithoutDevices) {
+  const Table table = table_of(R"({"status": "completed", "group_count": "2", "group_list": [
+      {"group_name": "ps", "device_count": "0", "instance_count": "1", "instance_list": [
+        {"pod_name": "ps-0", "server_id": "10.0.0.1"}]},
+      {"group_name": "job", "device_count": "1", "instance_count": "1", "instance_list": [
+        {"pod_name": "job-0", "server_id": "10.0.0.1", "devices": [{"device_id": "5"}]}]}]})");
+
+  ASSERT_EQ(table.instances.size(), 1U);
+  EXPECT_EQ(table.instances[0].pod_name, "job-0");
+}
+
 TEST(Read, JoinsProcessesOfOneHostInTheFormWithoutAVersion) {
   const Table table = table_of(R"({"status": "completed", "board_id": "0x0020", "group_list": [
       {"device_num": "2", "server_num": "1", "instance_list": [

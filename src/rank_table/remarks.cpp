@@ -1,0 +1,116 @@
+// What HCCL would not take as it is written, but need not be mended by hand.
+#include "rank_table/document.hpp"
+#include "rank_table/layout.hpp"
+
+#include <muster/rank_table/read.hpp>
+
+#include <set>
+#include <utility>
+
+namespace muster::rank_table {
+namespace {
+
+class Remarks {
+ public:
+  Remarks(const json::object& root, const Layout& layout, std::size_t most)
+      : root_(root), layout_(layout), found_(most) {}
+
+  std::vector<Breach> find() {
+    if (layout_.form == Form::Version2) {
+      find_in_ranks();
+    } else if (layout_.form == Form::Version1 || layout_.form == Form::SuperPods) {
+      find_in_servers();
+    }
+    return std::move(found_.found());
+  }
+
+ private:
+  void want(const json::object& object, std::string_view key, std::string_view expected) {
+    if (!object.contains(key)) {
+      found_.add(std::string(key), nullptr, expected, kInvalidTable);
+    }
+  }
+
+  void want_text(const json::object& object, std::string_view key, const Place& place) {
+    const json::value* value = object.if_contains(key);
+    if (value != nullptr && value->is_number()) {
+      found_.add(path_of(layout_.form, place, key), value, "the same as text", kInvalidTable);
+    }
+  }
+
+  void want_number(const json::object& object, std::string_view key, const Place& place) {
+    const json::value* value = object.if_contains(key);
+    if (value != nullptr && value->is_string()) {
+      found_.add(path_of(layout_.form, place, key), value, "the same as a number", kInvalidTable);
+    }
+  }
+
+  void find_in_servers() {
+    want(root_, "status", "\"completed\"");
+    want(root_, "version", layout_.form == Form::SuperPods ? "\"1.2\"" : "\"1.0\"");
+    want(root_, "server_count", "how many servers are listed");
+    for (const std::string_view key : {"version", "server_count"}) {
+      const json::value* value = root_.if_contains(key);
+      if (value != nullptr && value->is_number()) {
+        found_.add(std::string(key), value, "the same as text", kInvalidTable);
+      }
+    }
+    for (const InstancePlace& server : layout_.instances) {
+      for (const DevicePlace& device : server.devices) {
+        for (const std::string_view key : kDeviceTexts) {
+          want_text(*device.device, key, device.place);
+        }
+      }
+    }
+    compare_super_pods();
+  }
+
+  /// Super pods of different sizes are for newer versions of HCCL.
+  void compare_super_pods() {
+    const json::array* pods = array_of(root_, "super_pod_list");
+    std::set<std::size_t> sizes;
+    for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
+      const json::object* pod = (*pods)[i].if_object();
+      const json::array* servers = pod == nullptr ? nullptr : array_of(*pod, "server_list");
+      sizes.insert(servers == nullptr ? 0 : servers->size());
+    }
+    if (sizes.size() > 1) {
+      found_.add("super_pod_list",
+                 root_.if_contains("super_pod_list"),
+                 "as many servers in each super pod, for older versions of HCCL",
+                 "EI0004");
+    }
+  }
+
+  void find_in_ranks() {
+    want(root_, "version", "\"2.0\"");
+    want(root_, "rank_count", "how many ranks are listed");
+    for (const InstancePlace& host : layout_.instances) {
+      for (const DevicePlace& rank : host.devices) {
+        for (const std::string_view key : {"rank_id", "device_id", "local_id"}) {
+          want_number(*rank.device, key, rank.place);
+        }
+      }
+    }
+  }
+
+  const json::object& root_;
+  const Layout& layout_;
+  Breaches found_;
+};
+
+}  // namespace
+
+std::vector<Breach> find_remarks(std::string_view text, std::size_t most) {
+  json::monotonic_resource memory;
+  Document document = parse(text, memory);
+  auto* root = std::get_if<json::object>(&document);
+  if (root == nullptr) {
+    return {};
+  }
+  Breaches ignored(0);
+  const Layout layout = lay_out(*root, ignored);
+  return Remarks(*root, layout, most).find();
+}
+
+}  // namespace muster::rank_table
