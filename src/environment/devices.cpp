@@ -20,7 +20,8 @@ bool is_amd_gpu(const std::string& properties) {
 HostDevices count_host_devices() {
   HostDevices devices;
   devices.nvidia = static_cast<int>(numbered_entries("/dev", "nvidia").size());
-  devices.ascend = static_cast<int>(numbered_entries("/dev", "davinci").size());
+  devices.ascend_ids = numbered_entries("/dev", "davinci");
+  devices.ascend = static_cast<int>(devices.ascend_ids.size());
   const std::string kfd_nodes = "/sys/class/kfd/kfd/topology/nodes";
   for (const int node : numbered_entries(kfd_nodes, "")) {
     devices.amd += is_amd_gpu(kfd_nodes + "/" + std::to_string(node) + "/properties") ? 1 : 0;

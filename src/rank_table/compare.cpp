@@ -116,9 +116,10 @@ std::string describe_difference(const Summary& one,
                                 const std::string& name,
                                 const Summary& other,
                                 const std::string& other_name) {
-  const auto both = [&](const std::string& what, const std::string& here, const std::string& there) {
-    return what + here + " on " + name + " and " + there + " on " + other_name;
-  };
+  const auto both =
+      [&](const std::string& what, const std::string& here, const std::string& there) {
+        return what + here + " on " + name + " and " + there + " on " + other_name;
+      };
   if (one.size != other.size) {
     return both("there are ",
                 count_of(static_cast<std::size_t>(one.size), "rank"),
@@ -129,16 +130,13 @@ std::string describe_difference(const Summary& one,
       return both(name_of_part(*rank, one), part_of(one.ranks, *rank), part_of(other.ranks, *rank));
     }
     if (const auto pod = first_difference(one.super_pods, other.super_pods)) {
-      return both(name_of_pod(*pod, one),
-                  part_of(one.super_pods, *pod),
-                  part_of(other.super_pods, *pod));
+      return both(
+          name_of_pod(*pod, one), part_of(one.super_pods, *pod), part_of(other.super_pods, *pod));
     }
   }
   return one.digest == other.digest
              ? std::string()
-             : both("the digest of the whole table is ",
-                    one.digest,
-                    other.digest);
+             : both("the digest of the whole table is ", one.digest, other.digest);
 }
 
 }  // namespace muster::rank_table

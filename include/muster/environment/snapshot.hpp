@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -13,6 +14,7 @@ namespace muster {
 struct HostDevices {
   int nvidia = 0;  ///< files /dev/nvidia0, /dev/nvidia1, ...
   int ascend = 0;  ///< files /dev/davinci0, /dev/davinci1, ...
+  std::vector<int> ascend_ids = {};  ///< their N; empty where only their number is known
   int amd = 0;     ///< nodes with compute units in the KFD topology
 };
 

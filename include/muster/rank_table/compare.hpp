@@ -16,7 +16,8 @@ struct Summary {
   int size = 0;          ///< ranks
   std::string digest;    ///< of the table as workers read it
   bool is_short = true;  ///< it has lines; else digests of them
-  std::vector<std::string> ranks;       ///< what each is, or a digest of each of at most `kMostRanges` ranges
+  std::vector<std::string>
+      ranks;  ///< what each is, or a digest of each of at most `kMostRanges` ranges
   std::vector<std::string> super_pods;  ///< what each is, or one digest of all
 
   bool operator==(const Summary&) const = default;
@@ -24,7 +25,7 @@ struct Summary {
 
 inline constexpr std::size_t kMostRanges = 64;
 /// The lines of a summary are no more bytes; a table that needs more has digests.
-inline constexpr std::size_t kMostLineBytes = std::size_t{64} << 10U;
+inline constexpr std::size_t kMostLineBytes = std::size_t{32} << 10U;
 
 /// `canonical` is the text that `rewrite` makes of the table.
 [[nodiscard]] Summary summarise(const Table& table, std::string_view canonical);

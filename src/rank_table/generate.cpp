@@ -1,0 +1,257 @@
+// The part of one node in a generated table, and the table: see the header.
+#include <muster/base/endpoint.hpp>
+#include <muster/base/text.hpp>
+#include <muster/environment/device_list.hpp>
+#include <muster/rank_table/generate.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace muster::rank_table {
+namespace {
+
+constexpr int kGroup = 4;  ///< devices that are linked among themselves, on servers of eight
+constexpr int kHighestDevice = 1'023;
+
+std::vector<int> numbers_of(const std::string& list) {
+  std::vector<int> numbers;
+  for (const DeviceEntry& entry : read_device_list(list)) {
+    numbers.push_back(entry.number.value_or(-1));  // no Ascend device has a name
+  }
+  return numbers;
+}
+
+/// What the host shows, before the runtime's own list.
+std::vector<int> shown_devices(const Snapshot& snapshot) {
+  if (const auto list = snapshot.variable("ASCEND_VISIBLE_DEVICES")) {
+    return numbers_of(*list);
+  }
+  std::vector<int> devices = snapshot.devices.ascend_ids;
+  if (devices.empty()) {
+    devices.resize(static_cast<std::size_t>(snapshot.devices.ascend));
+    std::iota(devices.begin(), devices.end(), 0);
+  }
+  return devices;
+}
+
+/// What the runtime's list leaves of them, by their places. Where nothing is shown its numbers are taken as
+/// they are: the files may be hidden from muster.
+Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
+  const std::vector<int> shown = shown_devices(snapshot);
+  const auto list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES");
+  if (!list) {
+    return shown;
+  }
+  std::vector<int> places = numbers_of(*list);
+  if (shown.empty()) {
+    return places;
+  }
+  for (int& place : places) {
+    if (place < 0 || static_cast<std::size_t>(place) >= shown.size()) {
+      return Error{ErrorKind::BadEnvironment,
+                   "ASCEND_RT_VISIBLE_DEVICES is '" + *list + "', but this node shows " +
+                       count_of(shown.size(), "device")};
+    }
+    place = shown[static_cast<std::size_t>(place)];
+  }
+  return places;
+}
+
+/// On servers of eight the two groups have links of their own. Others have one group, or more devices.
+Result<> check_groups(const std::vector<int>& devices) {
+  const auto [least, most] = std::minmax_element(devices.begin(), devices.end());
+  const bool is_mixed = *least < kGroup && *most >= kGroup && *most < 2 * kGroup;
+  if (is_mixed && devices.size() != 2 * kGroup) {
+    std::vector<int> sorted = devices;
+    std::sort(sorted.begin(), sorted.end());
+    return Error{ErrorKind::BadEnvironment,
+                 "cannot generate a rank table for the devices " + describe_ranges(sorted) +
+                     ": expected some of 0-3, some of 4-7, or all eight"};
+  }
+  return {};
+}
+
+/// The device of "address_3"; empty: it is another key.
+std::optional<int> device_of(std::string_view key) {
+  constexpr std::string_view kPrefix = "address_";
+  return key.starts_with(kPrefix) ? parse_integer(key.substr(kPrefix.size()), 0, kHighestDevice)
+                                  : std::nullopt;
+}
+
+Error wrong_address(const std::string& name, std::size_t line, const std::string& value) {
+  return {ErrorKind::BadData,
+          "'" + name + "', line " + std::to_string(line) + ", has the address '" + value +
+              "', expected one such as 192.168.100.101"};
+}
+
+/// What the text says, in its order.
+struct Said {
+  Addresses of_devices;              ///< address_N
+  std::vector<std::string> in_turn;  ///< ipaddr
+};
+
+Result<Said> read_lines(std::string_view text, const std::string& name) {
+  Said said;
+  std::size_t number = 0;
+  for (const std::string& line : split(text, '\n')) {
+    ++number;
+    const std::size_t end = line.find_first_of("=:");
+    const std::string key(trim(std::string_view(line).substr(0, end)));
+    const std::string value(end == std::string::npos
+                                ? std::string_view()
+                                : trim(std::string_view(line).substr(end + 1)));
+    const auto device = device_of(key);
+    if (!device && key != "ipaddr") {
+      continue;  // a mask, a gateway, a comment
+    }
+    if (!is_numeric_address(value)) {
+      return wrong_address(name, number, value);
+    }
+    if (!device) {
+      said.in_turn.push_back(value);
+    } else if (said.of_devices.insert({*device, value}).first->second != value) {
+      return Error{ErrorKind::BadData,
+                   "'" + name + "' has two addresses for device " + std::to_string(*device) + ": " +
+                       said.of_devices[*device] + " and " + value};
+    }
+  }
+  return said;
+}
+
+Result<Addresses> in_turn(const Said& said,
+                          const std::string& name,
+                          const std::vector<int>& devices) {
+  if (said.in_turn.size() != devices.size()) {
+    return Error{ErrorKind::BadData,
+                 "'" + name + "' has " + count_of(said.in_turn.size(), "line") +
+                     " with ipaddr, expected one for each device of this node, which are " +
+                     std::to_string(devices.size())};
+  }
+  Addresses addresses;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    addresses[devices[i]] = said.in_turn[i];
+  }
+  return addresses;
+}
+
+/// Two nodes of one server must have different devices of it.
+Result<> add(Instance& server, const Device& device, const std::string& node) {
+  const bool is_there = std::any_of(server.devices.begin(),
+                                    server.devices.end(),
+                                    [&](const Device& other) { return other.id == device.id; });
+  if (is_there) {
+    return Error{ErrorKind::BadData,
+                 "cannot generate a rank table: " + node + " has device " +
+                     std::to_string(device.id) + " of " + server.server_id +
+                     ", which another node has already"};
+  }
+  server.devices.push_back(device);
+  return {};
+}
+
+/// Across servers HCCL goes by the addresses.
+Result<> check_addresses(const Table& table) {
+  if (table.instances.size() == 1) {
+    return {};
+  }
+  std::map<std::string, std::string> owners;
+  for (const Instance& server : table.instances) {
+    for (const Device& device : server.devices) {
+      const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
+      if (device.addresses.empty()) {
+        return Error{ErrorKind::BadData,
+                     "cannot generate a rank table for " +
+                         count_of(table.instances.size(), "server") + ": " + name +
+                         " has no address, expected one in " + kHccnFile};
+      }
+      const auto [owner, is_new] = owners.emplace(device.addresses, name);
+      if (!is_new) {
+        return Error{ErrorKind::BadData,
+                     "cannot generate a rank table: " + name + " has the address " +
+                         device.addresses + ", as " + owner->second + " has"};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<int>> choose_device_ids(const Snapshot& snapshot, int count) {
+  auto devices = visible_devices(snapshot);
+  if (!devices) {
+    return devices;
+  }
+  const auto wanted = static_cast<std::size_t>(count);
+  if (devices->size() < wanted) {
+    return Error{ErrorKind::BadEnvironment,
+                 "cannot generate a rank table for " + count_of(wanted, "worker") +
+                     " of this node: it shows " + count_of(devices->size(), "Ascend device")};
+  }
+  devices->resize(wanted);
+  if (auto fine = check_groups(*devices); !fine) {
+    return fine.error();
+  }
+  return devices;
+}
+
+Result<Addresses> read_addresses(std::string_view text,
+                                 const std::string& name,
+                                 const std::vector<int>& devices) {
+  auto said = read_lines(text, name);
+  if (!said) {
+    return said.error();
+  }
+  if (said->of_devices.empty()) {
+    return in_turn(*said, name, devices);
+  }
+  for (const int device : devices) {
+    if (!said->of_devices.contains(device)) {
+      return Error{ErrorKind::BadData,
+                   "'" + name + "' has no address_" + std::to_string(device) +
+                       ", expected one for each device of this node"};
+    }
+  }
+  return said->of_devices;
+}
+
+Instance make_server(const std::string& server_id,
+                     const std::vector<int>& devices,
+                     const Addresses& addresses) {
+  Instance server{"", server_id, {}, {}};
+  for (const int id : devices) {
+    const auto address = addresses.find(id);
+    server.devices.push_back({static_cast<int>(server.devices.size()),
+                              id,
+                              address == addresses.end() ? std::string() : address->second,
+                              ""});
+  }
+  return server;
+}
+
+Result<Table> merge_servers(const std::vector<Instance>& nodes,
+                            const std::vector<std::string>& names) {
+  Table table;
+  std::map<std::string, std::size_t> places;  // of servers
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const std::string& server_id = nodes[node].server_id;
+    const auto [place, is_new] = places.emplace(server_id, table.instances.size());
+    if (is_new) {
+      table.instances.push_back({"", server_id, {}, {}});
+    }
+    Instance& server = table.instances[place->second];
+    for (Device device : nodes[node].devices) {
+      device.rank = table.size++;
+      if (auto added = add(server, device, names[node]); !added) {
+        return added.error();
+      }
+    }
+  }
+  if (auto fine = check_addresses(table); !fine) {
+    return fine.error();
+  }
+  return table;
+}
+
+}  // namespace muster::rank_table

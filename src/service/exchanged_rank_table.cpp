@@ -1,0 +1,183 @@
+// Summaries and servers as JSON, and what becomes of those of all nodes: see the header.
+#include <muster/base/json.hpp>
+#include <muster/rank_table/generate.hpp>
+#include <muster/rank_table/rewrite.hpp>
+#include <muster/service/exchanged_rank_table.hpp>
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace muster {
+namespace {
+
+using gang::NodePart;
+using rank_table::Device;
+using rank_table::Instance;
+using rank_table::Summary;
+
+constexpr std::size_t kMostBytesOfNode = std::size_t{256} << 10U;
+constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
+
+/// What a node has written. Nothing: it has no table and makes none.
+using Contribution = std::variant<std::monostate, Summary, Instance>;
+
+json::array to_array(const std::vector<std::string>& texts) {
+  return json::array(texts.begin(), texts.end());
+}
+
+// The same program has written it, so what does not fit is a bug or a stranger's: these throw.
+
+std::vector<std::string> to_texts(const json::value& value) {
+  return json::value_to<std::vector<std::string>>(value);
+}
+
+Summary to_summary(const json::object& object) {
+  return {json::value_to<int>(object.at("size")),
+          json::value_to<std::string>(object.at("digest")),
+          object.at("is_short").as_bool(),
+          to_texts(object.at("ranks")),
+          to_texts(object.at("super_pods"))};
+}
+
+bool is_of_one_machine(std::string_view address) {
+  return address.empty() || address == "::1" || address == "localhost" ||
+         address.starts_with("127.");
+}
+
+Instance to_server(const json::object& object, std::string_view address) {
+  Instance server;
+  server.server_id = json::value_to<std::string>(object.at("id"));
+  if (server.server_id.empty()) {
+    server.server_id = is_of_one_machine(address) ? json::value_to<std::string>(object.at("host"))
+                                                  : std::string(address);
+  }
+  for (const json::value& item : object.at("devices").as_array()) {
+    Device device;
+    device.id = json::value_to<int>(item.at("id"));
+    device.addresses = json::value_to<std::string>(item.at("addresses"));
+    server.devices.push_back(std::move(device));
+  }
+  return server;
+}
+
+Contribution read_part(const NodePart& part) {
+  if (part.bytes.empty()) {
+    return {};
+  }
+  const json::object document = json::parse({part.bytes.data(), part.bytes.size()}).as_object();
+  return document.contains("server")
+             ? Contribution(to_server(document.at("server").as_object(), part.address))
+             : Contribution(to_summary(document.at("summary").as_object()));
+}
+
+Result<std::vector<Contribution>> read_all(const std::vector<NodePart>& parts) {
+  std::vector<Contribution> all;
+  all.reserve(parts.size());
+  for (const NodePart& part : parts) {
+    try {
+      all.push_back(read_part(part));
+    } catch (const std::exception&) {  // Boost.JSON's way to say it
+      return Error{ErrorKind::System, "of node " + to_string(part.node) + " is torn"};
+    }
+  }
+  return all;
+}
+
+std::string name_of(const NodePart& part) {
+  return "node " + to_string(part.node);
+}
+
+/// "node 2 (10.0.0.3)".
+std::string whole_name_of(const NodePart& part) {
+  return name_of(part) + (part.address.empty() ? "" : " (" + std::string(part.address) + ")");
+}
+
+Error different(const NodePart& one, const NodePart& other, const std::string& how) {
+  return {ErrorKind::BadData, whole_name_of(one) + " and " + whole_name_of(other) + " " + how};
+}
+
+/// How the first node that has something else than node 0 differs from it.
+std::optional<Error> find_mixture(const std::vector<NodePart>& parts,
+                                  const std::vector<Contribution>& all) {
+  constexpr std::array<const char*, 3> kKinds{
+      "has no rank table", "has a rank table", "generates a rank table"};
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].index() != all[0].index()) {
+      return Error{ErrorKind::BadData,
+                   whole_name_of(parts[0]) + " " + kKinds.at(all[0].index()) + ", and " +
+                       whole_name_of(parts[i]) + " " + kKinds.at(all[i].index()) +
+                       ": expected the same of all nodes"};
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::string> compare(const std::vector<NodePart>& parts,
+                            const std::vector<Contribution>& all) {
+  const auto& first = std::get<Summary>(all[0]);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const std::string difference = rank_table::describe_difference(
+        first, name_of(parts[0]), std::get<Summary>(all[i]), name_of(parts[i]));
+    if (!difference.empty()) {
+      return different(parts[0], parts[i], "have different rank tables: " + difference);
+    }
+  }
+  return first.digest;
+}
+
+Result<std::string> generate(const std::vector<NodePart>& parts,
+                             const std::vector<Contribution>& all) {
+  std::vector<Instance> servers;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    servers.push_back(std::get<Instance>(all[i]));
+    names.push_back(whole_name_of(parts[i]));
+  }
+  const auto table = rank_table::merge_servers(servers, names);
+  return table ? Result<std::string>(rank_table::write(*table)) : table.error();
+}
+
+Result<std::string> merge(const std::vector<NodePart>& parts) {
+  const auto all = read_all(parts);
+  if (!all) {
+    return all.error();
+  }
+  if (auto mixture = find_mixture(parts, *all)) {
+    return *mixture;
+  }
+  return std::holds_alternative<Summary>(all->front()) ? compare(parts, *all)
+                                                       : generate(parts, *all);
+}
+
+}  // namespace
+
+gang::ExchangeKey rank_table_key() {
+  return {"rank_table", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge};
+}
+
+std::string write_summary(const Summary& summary) {
+  json::value document = {{"summary",
+                           {{"size", summary.size},
+                            {"digest", summary.digest},
+                            {"is_short", summary.is_short},
+                            {"ranks", to_array(summary.ranks)},
+                            {"super_pods", to_array(summary.super_pods)}}}};
+  make_valid_utf8(document);
+  return json::serialize(document);
+}
+
+std::string write_server(const Instance& server, const std::string& host) {
+  json::array devices;
+  for (const Device& device : server.devices) {
+    devices.push_back({{"id", device.id}, {"addresses", device.addresses}});
+  }
+  json::value document = {
+      {"server", {{"id", server.server_id}, {"host", host}, {"devices", std::move(devices)}}}};
+  make_valid_utf8(document);
+  return json::serialize(document);
+}
+
+}  // namespace muster

@@ -1,0 +1,141 @@
+// What the nodes say about rank tables, and what becomes of it.
+#include <muster/rank_table/generate.hpp>
+#include <muster/rank_table/read.hpp>
+#include <muster/service/exchanged_rank_table.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using gang::NodePart;
+using rank_table::Table;
+
+Table table_of(const std::string& address) {
+  Table table;
+  table.instances.push_back({"", "10.0.0.1", {}, {{0, 0, address, ""}, {1, 1, "192.168.0.9", ""}}});
+  table.size = 2;
+  return table;
+}
+
+std::string summary_of(const std::string& address) {
+  return write_summary(rank_table::summarise(table_of(address), address));
+}
+
+std::string server_of(const std::string& id,
+                      const std::vector<int>& devices,
+                      const rank_table::Addresses& addresses) {
+  return write_server(rank_table::make_server(id, devices, addresses), "host-a");
+}
+
+std::string merged_of(const std::vector<NodePart>& parts) {
+  const auto merged = rank_table_key().merge(parts);
+  return merged ? *merged : merged.error().message;
+}
+
+Table table_from(const std::string& text) {
+  const auto reading = rank_table::read(text, "generated");
+  EXPECT_TRUE(std::holds_alternative<Table>(reading)) << text;
+  return std::get<Table>(reading);
+}
+
+TEST(ExchangedRankTable, IsItsDigestWhereAllHaveTheSame) {
+  const std::string one = summary_of("192.168.0.1");
+  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", one}}),
+            rank_table::summarise(table_of("192.168.0.1"), "192.168.0.1").digest);
+}
+
+TEST(ExchangedRankTable, ThatDiffersNamesBothNodesAndBothValues) {
+  const std::string one = summary_of("192.168.0.1");
+  const std::string other = summary_of("192.168.0.7");
+  const auto merged = rank_table_key().merge(
+      {{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", one}, {{2}, "10.0.0.3", other}});
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().kind, ErrorKind::BadData);
+  EXPECT_EQ(
+      merged.error().message,
+      "node 0 (10.0.0.1) and node 2 (10.0.0.3) have different rank tables: rank 0 is device 0 "
+      "of 10.0.0.1 (192.168.0.1) on node 0 and device 0 of 10.0.0.1 (192.168.0.7) on node 2");
+}
+
+TEST(ExchangedRankTable, IsMadeOfWhatAllNodesHave) {
+  const Table table = table_from(
+      merged_of({{{0}, "10.0.0.9", server_of("", {0, 1}, {{0, "1.1.1.1"}, {1, "1.1.1.2"}})},
+                 {{1}, "10.0.0.2", server_of("given", {3}, {{3, "1.1.2.1"}})}}));
+  EXPECT_EQ(table.form, rank_table::Form::Version1);
+  EXPECT_EQ(table.size, 3);
+  EXPECT_EQ(table.instances.at(0).server_id, "10.0.0.9");
+  EXPECT_EQ(table.instances.at(1).server_id, "given");
+  EXPECT_EQ(table.instances.at(1).devices.at(0).rank, 2);
+  EXPECT_EQ(table.instances.at(1).devices.at(0).addresses, "1.1.2.1");
+}
+
+TEST(ExchangedRankTable, NamesTheHostWhereTheAddressMeansNothingElsewhere) {
+  for (const char* const address : {"", "127.0.0.1", "::1", "localhost"}) {
+    const Table table = table_from(merged_of({{{0}, address, server_of("", {0}, {})}}));
+    EXPECT_EQ(table.instances.at(0).server_id, "host-a");
+  }
+}
+
+TEST(ExchangedRankTable, SaysWhyNoneCanBeMade) {
+  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", server_of("a", {0}, {})},
+                       {{1}, "10.0.0.2", server_of("a", {0}, {})}}),
+            "cannot generate a rank table: node 1 (10.0.0.2) has device 0 of a, which another node "
+            "has already");
+}
+
+TEST(ExchangedRankTable, IsTheSameMatterOnAllNodes) {
+  const std::string summary = summary_of("192.168.0.1");
+  const std::string server = server_of("", {0}, {});
+  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", summary}, {{1}, "10.0.0.2", server}}),
+            "node 0 (10.0.0.1) has a rank table, and node 1 (10.0.0.2) generates a rank table: "
+            "expected the same of all nodes");
+  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", ""}, {{1}, "10.0.0.2", server}}),
+            "node 0 (10.0.0.1) has no rank table, and node 1 (10.0.0.2) generates a rank table: "
+            "expected the same of all nodes");
+}
+
+TEST(ExchangedRankTable, ThatIsTornIsRefused) {
+  const std::string fine = server_of("", {0}, {});
+  for (const std::string torn :
+       {"{", "[]", "{}", R"({"server":{}})", R"({"summary":{"size":"1"}})"}) {
+    EXPECT_EQ(merged_of({{{0}, "", fine}, {{1}, "", torn}}), "of node 1 is torn") << torn;
+  }
+}
+
+TEST(ExchangedRankTable, FitsItsLimits) {
+  Table largest;  // whose lines are still sent
+  rank_table::Instance& server = largest.instances.emplace_back();
+  server.server_id = "\"";
+  while (rank_table::summarise(largest, "").is_short) {
+    server.devices.push_back({largest.size, largest.size, "\"", ""});
+    ++largest.size;
+  }
+  server.devices.pop_back();
+  EXPECT_LE(write_summary(rank_table::summarise(largest, "")).size(),
+            rank_table_key().most_of_node);
+
+  constexpr int kNodes = 2'048;
+  const std::string host = "fe80:1234:1234:1234:1234:1234:1234:";
+  std::vector<std::string> servers;
+  std::vector<NodePart> parts;
+  for (int node = 0; node < kNodes; ++node) {
+    rank_table::Addresses addresses;
+    for (int device = 0; device < 8; ++device) {
+      addresses[device] = "10." + std::to_string(node / 128) + "." + std::to_string(node % 128) +
+                          "." + std::to_string(device);
+    }
+    servers.push_back(server_of(host + std::to_string(node), {0, 1, 2, 3, 4, 5, 6, 7}, addresses));
+  }
+  for (int node = 0; node < kNodes; ++node) {
+    parts.push_back({{node}, "10.0.0.1", servers[static_cast<std::size_t>(node)]});
+  }
+  const auto merged = rank_table_key().merge(parts);
+  ASSERT_TRUE(merged) << merged.error().message;
+  // 131,072 devices are eight times as many.
+  EXPECT_LE(merged->size() * 8, rank_table_key().most_merged);
+  EXPECT_EQ(table_from(*merged).size, 8 * kNodes);
+}
+
+}  // namespace
+}  // namespace muster
