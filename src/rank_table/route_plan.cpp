@@ -29,12 +29,13 @@ Result<> read_number(std::optional<int>& into,
   return {};
 }
 
-/// Devices of a server, which several instances may share.
+/// Devices of a server, which several instances may share, by a name of it.
 std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
   std::map<std::string, std::size_t> devices;
-  for (const Instance& instance : table.instances) {
-    const std::string& name = instance.server_id.empty() ? instance.pod_name : instance.server_id;
-    devices[name] += instance.devices.size();
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    const Instance& instance = table.instances[i];
+    devices[instance.server_id.empty() ? "host " + std::to_string(i) : instance.server_id] +=
+        instance.devices.size();
   }
   return devices;
 }

@@ -45,14 +45,25 @@ Result<> read_line(SwitchPaths& paths,
   return {};
 }
 
+/// In the form that names no host, the addresses of its devices do.
+std::vector<std::string> names_of(const Instance& instance) {
+  std::vector<std::string> names = {instance.pod_name, instance.server_id};
+  names.insert(names.end(), instance.addresses.begin(), instance.addresses.end());
+  const bool has_name =
+      std::any_of(names.begin(), names.end(), [](const std::string& one) { return !one.empty(); });
+  for (const Device& device : has_name ? std::vector<Device>() : instance.devices) {
+    const auto addresses = split(device.addresses, ',');
+    names.insert(names.end(), addresses.begin(), addresses.end());
+  }
+  return names;
+}
+
 /// The path of the first of an instance's names that has one; the others may not have another one.
 Result<const std::vector<std::string>*> find_path(const Instance& instance,
                                                   const SwitchPaths& paths,
                                                   const std::string& name) {
-  std::vector<std::string> names = {instance.pod_name, instance.server_id};
-  names.insert(names.end(), instance.addresses.begin(), instance.addresses.end());
   auto found = paths.end();
-  for (const std::string& one : names) {
+  for (const std::string& one : names_of(instance)) {
     const auto here = one.empty() ? paths.end() : paths.find(one);
     if (here != paths.end() && found != paths.end() && here->second != found->second) {
       return Error{ErrorKind::BadData,
@@ -74,7 +85,12 @@ struct Node {
 using Nodes = std::vector<Node>;
 
 std::string label(const Instance& instance) {
-  return one_line(instance.pod_name.empty() ? instance.server_id : instance.pod_name, 100);
+  for (const std::string& one : names_of(instance)) {
+    if (!one.empty()) {
+      return one_line(one, 100);
+    }
+  }
+  return "";
 }
 
 std::map<std::string, std::string> super_pods_of_servers(const Table& table) {

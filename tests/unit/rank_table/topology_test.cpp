@@ -121,6 +121,14 @@ TEST(OrderRing, NeedsAllNodes) {
             "'t' has different switches for 'n0' and '10.0.0.0', which are the same node");
 }
 
+TEST(OrderRing, KnowsAHostWithoutANameByItsDevices) {
+  Table table = table_of(1, 1);
+  table.instances[0] = {"", "", {}, {{0, 0, "fe80::1,fe80::2", ""}}};
+  EXPECT_TRUE(order_ring(table, paths_of("fe80::2 a"), "t"));
+  EXPECT_EQ(order_ring(table, {}, "t").error().message,
+            "'t' has no line for 1 node of the rank table, the first is 'fe80::1'");
+}
+
 TEST(OrderRing, RefusesRanksThatAreNone) {
   const auto paths = paths_of("n0 a\nn1 b");
   EXPECT_FALSE(order_ring(with_ranks(table_of(2, 1), {0, 0}), paths, "t"));
