@@ -24,6 +24,8 @@ HOLD_SECONDS = "8"  # four heartbeats of each agent
 # Nodes, bytes of each, who gets what; the one without is its yardstick.
 EXCHANGES = ((10000, 0, False), (10000, 1024, False), (1000, 0, False), (1000, 1045, True))
 EXCHANGE_FACTOR = 3
+RANK_TABLE = (1000, 8)  # nodes, devices of each
+RANK_TABLE_TARGET = 20.0  # seconds
 PORT_OF_TORCHRUN = 31999  # below the ephemeral ports
 
 
@@ -48,6 +50,7 @@ def measure(options, _contenders, report):
     if other:
         report_beside(medians, {key: median_of(taken) for key, taken in other.items()}, report)
     report_exchange(simulate, options, report)
+    report_rank_table(simulate, options, report)
     beside_torchrun(simulate, options, report)
     if options.plot:
         options.plot.write_text(plot(medians))
@@ -202,6 +205,43 @@ def report_exchange(simulate, options, report):
         ["agents", "link", "bytes of each", "bytes that everybody gets",
          "start after the last arrival", "times that without", "target", "start again after a failure",
          "leader's CPU until the start", "leader's memory (RSS)", "peak"],  # fmt: skip
+        rows,
+    )
+
+
+def report_rank_table(simulate, options, report):
+    """Nodes that say which devices they have, and all get the rank table that is made of them."""
+    count, devices = RANK_TABLE
+    if not has_descriptors(count, report):
+        return
+    rows = []
+    for link in LINKS:
+        figures = median_of(
+            [
+                run_once(simulate, options, count, link, "--devices", str(devices), "--hold", "1")
+                for _ in range(min(options.rounds, 3))
+            ]
+        )
+        seconds = figures["join_seconds"]
+        rows.append(
+            [
+                f"{count:,}",
+                link,
+                f"{(count + 1) * devices:,}",
+                f"{figures['merged_bytes']:,.0f}",
+                f"{seconds:.3f} s",
+                report.judge(f"rank table, {link}", seconds, RANK_TABLE_TARGET, "s"),
+                f"{figures['restart_seconds']:.3f} s",
+                f"{figures['join_cpu_seconds']:.2f} s",
+                f"{figures['rss_kilobytes'] / 1024:.0f} MB",
+                f"{figures['peak_rss_kilobytes'] / 1024:.0f} MB",
+            ]
+        )
+    report.table(
+        "A rank table that is made of what all nodes have",
+        ["agents", "link", "devices", "bytes that everybody gets", "start after the last arrival",
+         "target", "start again after a failure", "leader's CPU until the start",
+         "leader's memory (RSS)", "peak"],  # fmt: skip
         rows,
     )
 

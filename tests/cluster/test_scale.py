@@ -26,6 +26,14 @@ def simulate(muster, *options):
 
 
 @pytest.mark.soak
+@pytest.mark.needs("posix_spawn")
+def test_hundreds_of_nodes_get_one_rank_table_of_all_their_devices(muster):
+    nodes = default_or_soak(100, 1000)
+    figures = simulate(muster, "--agents", str(nodes), "--devices", "8")
+    assert figures["merged_bytes"] > (nodes + 1) * 8 * 50  # each device with its address and its rank
+
+
+@pytest.mark.soak
 @pytest.mark.needs("posix_spawn")  # which the player of the agents starts the leader with
 @pytest.mark.parametrize(
     "more", [[], ["--encrypted"], ["--by-arrival"]], ids=["plain", "encrypted", "by arrival"]

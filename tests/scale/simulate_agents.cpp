@@ -7,9 +7,11 @@
 //   usage: simulate_agents --muster FILE --agents N [--encrypted] [--by-arrival]
 //                          [--arrive-within SECONDS] [--hold SECONDS] [--fail-on NODE]
 //          simulate_agents --contribute BYTES [--all-parts] --agents N ...
+//          simulate_agents --devices NUMBER --agents N ...
 //
 // With --contribute a leader of the simulation's own leads, and every node contributes so many bytes
-// before each start, also none; all get a digest of them, or with --all-parts all of them.
+// before each start, also none; all get a digest of them, or with --all-parts all of them. With --devices
+// every node contributes so many devices, and all get the rank table that is made of them.
 //
 // All agents join; they idle for a while; one of them fails; all start again and succeed. What was
 // measured is printed as JSON.
@@ -146,7 +148,7 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
   callbacks.done = [this] { ++done_; };
   auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));
-  const bool contributes = options_.values && options_.values->bytes > 0;
+  const bool contributes = options_.values && options_.values->has_any();
   if (contributes && !agent->contribute(contribution_of(node, *options_.values))) {
     throw std::runtime_error("there is too much to contribute");
   }
@@ -311,6 +313,8 @@ Options read_options(const std::vector<std::string>& words) {
       options.hold_seconds = std::stod(value);
     } else if (words[i] == "--contribute") {
       options.values.emplace(options.values.value_or(Values())).bytes = std::stoi(value);
+    } else if (words[i] == "--devices") {
+      options.values.emplace(options.values.value_or(Values())).devices = std::stoi(value);
     } else if (words[i] == "--lead-at") {
       options.lead_at = std::stoi(value);
     } else if (words[i] == "--fail-on") {

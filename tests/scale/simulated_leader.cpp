@@ -1,8 +1,12 @@
-// Values of random bytes, and a leader that has nothing else to do.
+// Values of random bytes, rank tables, and a leader that has nothing else to do.
 #include "simulated_leader.hpp"
+
+#include <muster/rank_table/generate.hpp>
+#include <muster/service/exchanged_rank_table.hpp>
 
 #include <boost/asio/io_context.hpp>
 
+#include <numeric>
 #include <random>
 #include <utility>
 
@@ -21,9 +25,26 @@ Result<std::string> digest(const std::vector<gang::NodePart>& parts) {
   return std::to_string(sum);
 }
 
+/// As a node with that many devices has it in its hccn.conf.
+std::string devices_of(int node, int count) {
+  std::vector<int> ids(static_cast<std::size_t>(count));
+  std::iota(ids.begin(), ids.end(), 0);
+  rank_table::Addresses addresses;
+  constexpr int kByte = 250;
+  for (const int id : ids) {
+    addresses[id] = "10." + std::to_string(node / kByte) + "." + std::to_string(node % kByte) +
+                    "." + std::to_string(id);
+  }
+  const std::string host = "host-" + std::to_string(node);
+  return write_server(rank_table::make_server(host, ids, addresses), host);
+}
+
 }  // namespace
 
 gang::ExchangeKeys exchange_keys(const Values& values) {
+  if (values.devices > 0) {
+    return {rank_table_key()};
+  }
   return {{"values",
            gang::Phase::BeforeStart,
            kMostOfNode,
@@ -32,6 +53,9 @@ gang::ExchangeKeys exchange_keys(const Values& values) {
 }
 
 gang::Contributed contribution_of(int node, const Values& values) {
+  if (values.devices > 0) {
+    return {rank_table_key().name, devices_of(node, values.devices), {}};
+  }
   std::mt19937 random(static_cast<std::mt19937::result_type>(node));
   std::string bytes(static_cast<std::size_t>(values.bytes), '\0');
   for (char& byte : bytes) {
@@ -63,7 +87,9 @@ std::vector<std::string> leader_command(int agents,
                                       "--agents",
                                       std::to_string(agents),
                                       "--contribute",
-                                      std::to_string(values.bytes)};
+                                      std::to_string(values.bytes),
+                                      "--devices",
+                                      std::to_string(values.devices)};
   if (values.has_all_parts) {
     command.emplace_back("--all-parts");
   }
@@ -105,7 +131,7 @@ int lead(int agents,
   callbacks.leave = [&](const JobEnd& end) { code = end.exit_code; };
   callbacks.done = [&] { io.stop(); };
   gang = std::make_unique<gang::Gang>(io, std::move(setup), std::move(callbacks));
-  if (values.bytes > 0 && !gang->contribute(contribution_of(0, values))) {
+  if (values.has_any() && !gang->contribute(contribution_of(0, values))) {
     return 1;
   }
   gang->start();

@@ -15,11 +15,14 @@ namespace muster::scale {
 struct Values {
   int bytes = 0;               ///< of each agent; 0: nothing
   bool has_all_parts = false;  ///< everybody gets the parts of all; else a digest of them
+  int devices = 0;  ///< instead: of each agent, and everybody gets one rank table of them
+
+  [[nodiscard]] bool has_any() const { return bytes > 0 || devices > 0; }
 };
 
 [[nodiscard]] gang::ExchangeKeys exchange_keys(const Values& values);
 
-/// So many bytes that no compression makes smaller, others for each node.
+/// So many bytes that no compression makes smaller, others for each node; or its devices.
 [[nodiscard]] gang::Contributed contribution_of(int node, const Values& values);
 
 /// The job as all simulated nodes know it.
