@@ -60,7 +60,7 @@ struct RouteVote {
 [[nodiscard]] std::string digest_of(const std::vector<int>& ranks);
 
 /// For the exchange: at most `kMostVoteBytes`.
-inline constexpr std::size_t kMostVoteBytes = 1024;
+inline constexpr std::size_t kMostVoteBytes = 2048;
 [[nodiscard]] std::string encode(const RouteVote& vote);
 [[nodiscard]] Result<RouteVote> decode_vote(std::string_view bytes);
 

@@ -262,7 +262,7 @@ TEST(RouteVote, IsReadAsItWasWritten) {
   EXPECT_EQ(read->instance, 3);
   EXPECT_EQ(read->first, 5);
   vote.reason = std::string(3000, '"');
-  EXPECT_LE(encode(vote).size(), 2 * kMostVoteBytes);
+  EXPECT_LE(encode(vote).size(), kMostVoteBytes);
   EXPECT_FALSE(decode_vote("x"));
   EXPECT_FALSE(decode_vote("[]"));
   const auto odd = decode_vote(R"({"position": -1, "instance": "x", "first": 1e9, "reason": 7})");

@@ -1,0 +1,60 @@
+// The votes of the nodes become one decision.
+#include <muster/service/exchanged_route.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using rank_table::RouteVote;
+
+Result<rank_table::RouteDecision> merge(const std::vector<std::string>& votes) {
+  std::vector<gang::NodePart> parts;
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    parts.push_back({NodeRank{static_cast<int>(i)}, "", votes[i]});
+  }
+  const auto merged = route_key().merge(parts);
+  return merged ? read_route_decision(*merged) : merged.error();
+}
+
+std::string vote(const std::string& reason, const std::string& digest) {
+  RouteVote one;
+  one.reason = reason;
+  one.digest = digest;
+  return encode(one);
+}
+
+TEST(RouteKey, DecidesForAll) {
+  const auto same = merge({vote("", "a"), vote("", "a")});
+  ASSERT_TRUE(same);
+  EXPECT_TRUE(same->applies);
+  const auto other = merge({vote("", "a"), vote("why", "")});
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->applies);
+  EXPECT_EQ(other->reason, "node 1: why");
+  const auto nobody = merge({"", ""});
+  ASSERT_TRUE(nobody);
+  EXPECT_FALSE(nobody->applies);
+  EXPECT_EQ(nobody->reason, "");
+}
+
+TEST(RouteKey, KeepsPlaces) {
+  RouteVote first;
+  first.position = 1;
+  RouteVote second;
+  second.position = 0;
+  second.instance = 1;
+  const auto decision = merge({encode(first), encode(second)});
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision->positions, (std::vector<int>{1, 0}));
+}
+
+TEST(RouteKey, ATornVoteIsNamed) {
+  const auto merged = merge({"", "{"});
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().message, "of node 1 is torn");
+  EXPECT_FALSE(read_route_decision("{}"));
+}
+
+}  // namespace
+}  // namespace muster
