@@ -21,8 +21,14 @@ using rank_table::Summary;
 constexpr std::size_t kMostBytesOfNode = std::size_t{256} << 10U;
 constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
 
+/// What a node says of its table.
+struct Said {
+  Summary summary;
+  std::string server_id;
+};
+
 /// What a node has written. Nothing: it has no table and makes none.
-using Contribution = std::variant<std::monostate, Summary, Instance>;
+using Contribution = std::variant<std::monostate, Said, Instance>;
 
 json::array to_array(const std::vector<std::string>& texts) {
   return json::array(texts.begin(), texts.end());
@@ -34,12 +40,13 @@ std::vector<std::string> to_texts(const json::value& value) {
   return json::value_to<std::vector<std::string>>(value);
 }
 
-Summary to_summary(const json::object& object) {
-  return {json::value_to<int>(object.at("size")),
-          json::value_to<std::string>(object.at("digest")),
-          object.at("is_short").as_bool(),
-          to_texts(object.at("ranks")),
-          to_texts(object.at("super_pods"))};
+Said to_said(const json::object& object) {
+  return {{json::value_to<int>(object.at("size")),
+           json::value_to<std::string>(object.at("digest")),
+           object.at("is_short").as_bool(),
+           to_texts(object.at("ranks")),
+           to_texts(object.at("super_pods"))},
+          json::value_to<std::string>(object.at("server_id"))};
 }
 
 bool is_of_one_machine(std::string_view address) {
@@ -70,7 +77,7 @@ Contribution read_part(const NodePart& part) {
   const json::object document = json::parse({part.bytes.data(), part.bytes.size()}).as_object();
   return document.contains("server")
              ? Contribution(to_server(document.at("server").as_object(), part.address))
-             : Contribution(to_summary(document.at("summary").as_object()));
+             : Contribution(to_said(document.at("summary").as_object()));
 }
 
 Result<std::vector<Contribution>> read_all(const std::vector<NodePart>& parts) {
@@ -117,15 +124,21 @@ std::optional<Error> find_mixture(const std::vector<NodePart>& parts,
 
 Result<std::string> compare(const std::vector<NodePart>& parts,
                             const std::vector<Contribution>& all) {
-  const auto& first = std::get<Summary>(all[0]);
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    const std::string difference = rank_table::describe_difference(
-        first, name_of(parts[0]), std::get<Summary>(all[i]), name_of(parts[i]));
+  const Summary& first = std::get<Said>(all[0]).summary;
+  json::object addresses;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Said& said = std::get<Said>(all[i]);
+    const std::string difference =
+        rank_table::describe_difference(first, name_of(parts[0]), said.summary, name_of(parts[i]));
     if (!difference.empty()) {
       return different(parts[0], parts[i], "have different rank tables: " + difference);
     }
+    if (!said.server_id.empty() && !parts[i].address.empty()) {
+      addresses.emplace(said.server_id, parts[i].address);  // of two pods of a server the first
+    }
   }
-  return first.digest;
+  return json::serialize(
+      json::value{{"digest", first.digest}, {"pod_addresses", std::move(addresses)}});
 }
 
 Result<std::string> generate(const std::vector<NodePart>& parts,
@@ -148,8 +161,7 @@ Result<std::string> merge(const std::vector<NodePart>& parts) {
   if (auto mixture = find_mixture(parts, *all)) {
     return *mixture;
   }
-  return std::holds_alternative<Summary>(all->front()) ? compare(parts, *all)
-                                                       : generate(parts, *all);
+  return std::holds_alternative<Said>(all->front()) ? compare(parts, *all) : generate(parts, *all);
 }
 
 }  // namespace
@@ -158,15 +170,27 @@ gang::ExchangeKey rank_table_key() {
   return {"rank_table", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge};
 }
 
-std::string write_summary(const Summary& summary) {
+std::string write_summary(const Summary& summary, const std::string& server_id) {
   json::value document = {{"summary",
                            {{"size", summary.size},
                             {"digest", summary.digest},
                             {"is_short", summary.is_short},
                             {"ranks", to_array(summary.ranks)},
-                            {"super_pods", to_array(summary.super_pods)}}}};
+                            {"super_pods", to_array(summary.super_pods)},
+                            {"server_id", server_id}}}};
   make_valid_utf8(document);
   return json::serialize(document);
+}
+
+Result<SameTable> read_same_table(std::string_view merged) {
+  try {
+    const json::value document = json::parse({merged.data(), merged.size()});
+    return SameTable{
+        json::value_to<std::string>(document.at("digest")),
+        json::value_to<std::map<std::string, std::string>>(document.at("pod_addresses"))};
+  } catch (const std::exception&) {
+    return Error{ErrorKind::BadData, "what the nodes know of the rank table cannot be read"};
+  }
 }
 
 std::string write_server(const Instance& server, const std::string& host) {

@@ -7,15 +7,28 @@
 #include <muster/rank_table/compare.hpp>
 #include <muster/rank_table/rank_table.hpp>
 
+#include <map>
 #include <string>
+#include <string_view>
 
 namespace muster {
 
-/// The key "rank_table". What `write_summary` or `write_server` has written on each node becomes the digest
-/// of the table that all have, or the text of the one that is made of their servers.
+/// What all nodes know when their tables are the same.
+struct SameTable {
+  std::string digest;
+  /// By `server_id`, where the nodes have named theirs: an address of it that the others reach.
+  std::map<std::string, std::string> pod_addresses;
+};
+
+/// The key "rank_table". What `write_summary` has written on each node becomes a `SameTable`; what
+/// `write_server` has, the text of the table that is made of the nodes' servers.
 [[nodiscard]] gang::ExchangeKey rank_table_key();
 
-[[nodiscard]] std::string write_summary(const rank_table::Summary& summary);
+/// `server_id` is the one of this node, if others need its address.
+[[nodiscard]] std::string write_summary(const rank_table::Summary& summary,
+                                        const std::string& server_id = {});
+/// Fails with `BadData`.
+[[nodiscard]] Result<SameTable> read_same_table(std::string_view merged);
 
 /// Where its `server_id` is empty it becomes the address that the others reach; `host` where that is one of
 /// this machine alone.

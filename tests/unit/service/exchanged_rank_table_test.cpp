@@ -41,8 +41,25 @@ Table table_from(const std::string& text) {
 
 TEST(ExchangedRankTable, IsItsDigestWhereAllHaveTheSame) {
   const std::string one = summary_of("192.168.0.1");
-  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", one}}),
-            rank_table::summarise(table_of("192.168.0.1"), "192.168.0.1").digest);
+  const auto same = read_same_table(merged_of({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", one}}));
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->digest, rank_table::summarise(table_of("192.168.0.1"), "192.168.0.1").digest);
+  EXPECT_TRUE(same->pod_addresses.empty());
+}
+
+TEST(ExchangedRankTable, HasTheAddressesOfTheServersThatAreNamed) {
+  const auto of = [](const std::string& server_id) {
+    return write_summary(rank_table::summarise(table_of("192.168.0.1"), ""), server_id);
+  };
+  const std::string first = of("10.1.0.1");
+  const std::string second = of("10.1.0.2");
+  const auto same = read_same_table(
+      merged_of({{{0}, "10.0.0.1", first}, {{1}, "fd00::2", second}, {{2}, "10.0.0.3", second}}));
+  ASSERT_TRUE(same);
+  EXPECT_EQ(
+      same->pod_addresses,
+      (std::map<std::string, std::string>{{"10.1.0.1", "10.0.0.1"}, {"10.1.0.2", "fd00::2"}}));
+  EXPECT_FALSE(read_same_table("{}"));
 }
 
 TEST(ExchangedRankTable, ThatDiffersNamesBothNodesAndBothValues) {
