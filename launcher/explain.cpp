@@ -1,6 +1,7 @@
 // Everything that answers a question instead of running a job.
 #include "explain.hpp"
 
+#include "check_table.hpp"
 #include "render.hpp"
 #include "version.hpp"
 
@@ -83,6 +84,7 @@ std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
   if (is_on(settings, "help")) {
     return line.front_end != nullptr         ? front_end_help(*line.front_end)
            : line.command == Command::Render ? render_help()
+           : line.command == Command::Check  ? check_help()
                                              : help_text();
   }
   if (is_on(settings, "version")) {

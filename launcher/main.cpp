@@ -1,5 +1,6 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
 #include "agent_of_front.hpp"
+#include "check_table.hpp"
 #include "explain.hpp"
 #include "fan_out.hpp"
 #include "options.hpp"
@@ -94,6 +95,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   if (line->command == Command::Render) {
     return run_render(*line);
+  }
+  if (line->command == Command::Check) {
+    return run_check(*line, snapshot);
   }
   say_notices(*line);
   const auto options = read_options(*line, snapshot);

@@ -1,4 +1,5 @@
 // Cuts the command line into options and program, and reads both.
+#include "check_table.hpp"
 #include "options.hpp"
 #include "render.hpp"
 
@@ -92,6 +93,7 @@ std::optional<Command> command_of(const std::vector<std::string>& tokens) {
   static const std::map<std::string, Command> commands = {{"run", Command::Run},
                                                           {"plan", Command::Plan},
                                                           {"explain", Command::Explain},
+                                                          {"check", Command::Check},
                                                           {"render", Command::Render}};
   const auto found = tokens.empty() ? commands.end() : commands.find(tokens.front());
   return found == commands.end() ? std::nullopt : std::optional(found->second);
@@ -108,7 +110,7 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
   return read_flags(parts.options, render_options(), line.settings);
 }
 
-/// `muster [plan|explain|run] [options] program ...`, where the program may be another launcher's
+/// `muster [plan|explain|run|check|render] [options] program ...`, where the program may be another launcher's
 /// name with its command line.
 Result<> read_own_command_line(CommandLine& line,
                                const std::vector<std::string>& tokens,
@@ -121,6 +123,9 @@ Result<> read_own_command_line(CommandLine& line,
   line.command = command.value_or(Command::Run);
   if (line.command == Command::Render) {
     return read_render_line(line, rest);
+  }
+  if (line.command == Command::Check) {
+    return read_check_line(line, rest);
   }
   Cut parts = cut(rest, own_options());
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
@@ -176,7 +181,7 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   if (!read) {
     return read.error();
   }
-  if (line.command == Command::Render) {
+  if (line.command == Command::Render || line.command == Command::Check) {
     return line;
   }
   if (auto extra = read_run_method(line, snapshot); !extra) {

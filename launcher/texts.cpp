@@ -1,4 +1,5 @@
 // --help, the manual page and the completions, from the table of options.
+#include "check_table.hpp"
 #include "options.hpp"
 #include "render.hpp"
 
@@ -7,6 +8,7 @@
 #include <muster/options/texts.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace muster {
 namespace {
@@ -16,6 +18,7 @@ constexpr const char* kIntroduction =
        muster [options] train.py [arguments...]
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
+       muster check ranktable FILE          what is wrong with a rank table (--help behind it)
        muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
        muster torchrun|msrun ...            that launcher's own command line (--help behind it)
 
@@ -73,6 +76,21 @@ Examples:
   muster render slurm --name train --nodes 4 -- train.py --epochs 3 > train.sbatch
   muster render dockerfile --image train:1.0 -- train.py > Dockerfile
   kubectl get nodes,pods -A -o json | muster render --check-fit - --nodes 100 --devices 8
+)";
+
+constexpr const char* kCheckIntroduction =
+    R"(Usage: muster check ranktable [--json] FILE
+
+Reads a rank table of any form, and says which it is, how many servers and devices it has, and what
+HCCL would refuse in it: one line on standard error for each, with its place in the file, its value,
+what was expected, and the code that CANN would end with. It starts nothing and waits for nothing. A
+note is about what muster writes right for the workers, or what only old versions of HCCL refuse.
+
+Exit codes: 0 the table is right; 65 it is not, or it is not complete yet; 64 bad command line.
+
+Examples:
+  muster check ranktable /user/config/jobstart_hccl.json
+  muster check ranktable --json hccl.json | jq .devices
 )";
 
 std::string spelled(const Option& option) {
@@ -160,6 +178,10 @@ std::string render_help() {
   return std::string(kRenderIntroduction) + help_of(render_options().options);
 }
 
+std::string check_help() {
+  return std::string(kCheckIntroduction) + help_of(check_options().options);
+}
+
 std::string man_page() {
   std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION
                      "\" \"User Commands\"\n"
@@ -168,24 +190,28 @@ std::string man_page() {
                      ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"
                      ".B muster plan\n[\\-\\-json] [options] \\-\\- program [arguments...]\n.br\n"
                      ".B muster explain\n[options]\n.br\n"
+                     ".B muster check ranktable\n[\\-\\-json] FILE\n.br\n"
                      ".B muster render\nKIND [options] \\-\\- program [arguments...]\n"
                      ".SH DESCRIPTION\n.nf\n";
   text +=
       roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
   text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
+  text += ".SH CHECK\n.nf\n" + roff(std::string_view(kCheckIntroduction)) + ".fi\n";
+  text += man_entries(check_options().options);
   text += ".SH RENDER\n.nf\n" + roff(std::string_view(kRenderIntroduction)) + ".fi\n";
   text += man_entries(render_options().options);
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
 
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
-  std::string words = "run plan explain render";
+  std::string words = "run plan explain check render";
   for (const FrontEnd& front_end : front_ends()) {
     words += std::string(" ") + front_end.name;
   }
-  const CompletedCommand rendering = {
-      "render", render_options().options, join(render::manifest_kinds(), " ")};
-  return completion_script(shell, {"muster", own_options().options, words}, &rendering);
+  const std::array<CompletedCommand, 2> inner = {
+      {{"check", check_options().options, "ranktable"},
+       {"render", render_options().options, join(render::manifest_kinds(), " ")}}};
+  return completion_script(shell, {"muster", own_options().options, words}, inner);
 }
 
 }  // namespace muster

@@ -63,15 +63,16 @@ std::string bash_function(const std::string& function,
          "}\n";
 }
 
-std::string bash_completion(const CompletedCommand& command, const CompletedCommand* inner) {
+std::string bash_completion(const CompletedCommand& command,
+                            std::span<const CompletedCommand> inner) {
   const std::string function = function_of(command.name);
   std::string text = "# bash completion for " + command.name + "\n";
   std::string begin;
-  if (inner != nullptr) {
-    const std::string inner_function = function + function_of(inner->name);
-    text += bash_function(inner_function, *inner, 2, "");
-    begin = "  if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == " + inner->name + " ]]; then\n    " +
-            inner_function + "\n    return\n  fi\n";
+  for (const CompletedCommand& one : inner) {
+    const std::string inner_function = function + function_of(one.name);
+    text += bash_function(inner_function, one, 2, "");
+    begin += "  if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == " + one.name + " ]]; then\n    " +
+             inner_function + "\n    return\n  fi\n";
   }
   return text + bash_function(function, command, 1, begin) + "complete -o filenames -F " +
          function + " " + command.name + "\n";
@@ -107,12 +108,13 @@ std::string zsh_arguments(std::span<const Option> options, const std::string& la
   return text + "  " + last + " '*::arguments:_normal'\n";
 }
 
-std::string zsh_completion(const CompletedCommand& command, const CompletedCommand* inner) {
+std::string zsh_completion(const CompletedCommand& command,
+                           std::span<const CompletedCommand> inner) {
   std::string text = "#compdef " + command.name + "\n";
-  if (inner != nullptr) {
-    const std::string words = "'1:command:(" + inner->name + ")' '2:kind:(" + inner->words + ")'";
-    text += "if ((CURRENT > 2)) && [[ $words[2] == " + inner->name + " ]]; then\n" +
-            zsh_arguments(inner->options, words) + "return\nfi\n";
+  for (const CompletedCommand& one : inner) {
+    const std::string words = "'1:command:(" + one.name + ")' '2:kind:(" + one.words + ")'";
+    text += "if ((CURRENT > 2)) && [[ $words[2] == " + one.name + " ]]; then\n" +
+            zsh_arguments(one.options, words) + "return\nfi\n";
   }
   return text + zsh_arguments(command.options, "'1:program:_files'");
 }
@@ -151,7 +153,7 @@ std::string help_entry(const std::string& spelled, std::string_view help) {
 
 Result<std::string> completion_script(const Sourced<std::string>& shell,
                                       const CompletedCommand& command,
-                                      const CompletedCommand* inner) {
+                                      std::span<const CompletedCommand> inner) {
   if (shell.value == "bash") {
     return bash_completion(command, inner);
   }

@@ -72,7 +72,7 @@ std::string written(const json::value* value) {
     return {};
   }
   if (value->is_array()) {
-    return "a list";
+    return value->get_array().empty() ? "an empty list" : "a list";
   }
   return value->is_object() ? "an object" : one_line(json::serialize(*value), kShownBytes);
 }

@@ -31,17 +31,32 @@ class Remarks {
     }
   }
 
-  void want_text(const json::object& object, std::string_view key, const Place& place) {
+  void want_text(const json::object& object, std::string_view key, const std::string& path) {
     const json::value* value = object.if_contains(key);
     if (value != nullptr && value->is_number()) {
-      found_.add(path_of(layout_.form, place, key), value, "the same as text", kInvalidTable);
+      found_.add(path, value, "it as text", kInvalidTable);
     }
   }
 
-  void want_number(const json::object& object, std::string_view key, const Place& place) {
-    const json::value* value = object.if_contains(key);
-    if (value != nullptr && value->is_string()) {
-      found_.add(path_of(layout_.form, place, key), value, "the same as a number", kInvalidTable);
+  /// Whoever wrote one of them in the other way wrote all so: the first is named, and how many there are.
+  void want_of_devices(std::string_view key, bool as_text) {
+    const DevicePlace* first = nullptr;
+    std::size_t count = 0;
+    for (const InstancePlace& instance : layout_.instances) {
+      for (const DevicePlace& device : instance.devices) {
+        const json::value* value = device.device->if_contains(key);
+        if (value != nullptr && (as_text ? value->is_number() : value->is_string())) {
+          first = first == nullptr ? &device : first;
+          count += 1;
+        }
+      }
+    }
+    if (first != nullptr) {
+      found_.add(path_of(layout_.form, first->place, key),
+                 first->device->if_contains(key),
+                 std::string("it as ") + (as_text ? "text" : "a number") +
+                     (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""),
+                 kInvalidTable);
     }
   }
 
@@ -49,18 +64,10 @@ class Remarks {
     want(root_, "status", "\"completed\"");
     want(root_, "version", layout_.form == Form::SuperPods ? "\"1.2\"" : "\"1.0\"");
     want(root_, "server_count", "how many servers are listed");
-    for (const std::string_view key : {"version", "server_count"}) {
-      const json::value* value = root_.if_contains(key);
-      if (value != nullptr && value->is_number()) {
-        found_.add(std::string(key), value, "the same as text", kInvalidTable);
-      }
-    }
-    for (const InstancePlace& server : layout_.instances) {
-      for (const DevicePlace& device : server.devices) {
-        for (const std::string_view key : kDeviceTexts) {
-          want_text(*device.device, key, device.place);
-        }
-      }
+    want_text(root_, "version", "version");
+    want_text(root_, "server_count", "server_count");
+    for (const std::string_view key : kDeviceTexts) {
+      want_of_devices(key, true);
     }
     compare_super_pods();
   }
@@ -85,12 +92,8 @@ class Remarks {
   void find_in_ranks() {
     want(root_, "version", "\"2.0\"");
     want(root_, "rank_count", "how many ranks are listed");
-    for (const InstancePlace& host : layout_.instances) {
-      for (const DevicePlace& rank : host.devices) {
-        for (const std::string_view key : {"rank_id", "device_id", "local_id"}) {
-          want_number(*rank.device, key, rank.place);
-        }
-      }
+    for (const std::string_view key : {"rank_id", "device_id", "local_id"}) {
+      want_of_devices(key, false);
     }
   }
 

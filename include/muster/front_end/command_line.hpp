@@ -13,7 +13,8 @@ enum class Command {
   Run,
   Plan,
   Explain,
-  Render
+  Render,
+  Check
 };
 
 /// An option of the front ends, which prints their table for the documentation.

@@ -22,9 +22,9 @@ struct CompletedCommand {
   std::string words{};  ///< offered as its first word
 };
 
-/// The completions of a command, and of one that is its first word, which has options of its own.
+/// The completions of a command, and of those that are its first word and have options of their own.
 [[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell,
                                                     const CompletedCommand& command,
-                                                    const CompletedCommand* inner = nullptr);
+                                                    std::span<const CompletedCommand> inner = {});
 
 }  // namespace muster

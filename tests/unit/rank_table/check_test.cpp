@@ -86,12 +86,12 @@ TEST(Check, WantsServersAndDevices) {
   EXPECT_EQ(broken(R"({"status":"completed","version":"1.0","server_count":"0","server_list":[]})",
                    "1.0",
                    "1.0"),
-            "server_list is a list, expected at least one entry (CANN: EI0004)");
+            "server_list is an empty list, expected at least one entry (CANN: EI0004)");
   EXPECT_EQ(broken(R"({"status":"completed","version":"1.0","server_list":[{"server_id":"a",
                    "device":[]}]})",
                    "1.0",
                    "1.0"),
-            "server_list[0].device is a list, expected at least one device (CANN: EI0004)");
+            "server_list[0].device is an empty list, expected at least one device (CANN: EI0004)");
   EXPECT_EQ(broken(kServers, R"("version":"1.0")", R"("version":"3.0")"),
             R"(version is "3.0", expected "1.0" or "1.2" (CANN: EI0004))");
 }
@@ -273,7 +273,7 @@ TEST(FindRemarks, NamesWhatIsWrittenOtherwiseForWorkers) {
   EXPECT_EQ(describe(remarks[0]),
             "server_count is missing, expected how many servers are listed (CANN: EI0004)");
   EXPECT_EQ(describe(remarks[1]),
-            "server_list[1].device[1].rank_id is 3, expected the same as text (CANN: EI0004)");
+            "server_list[1].device[1].rank_id is 3, expected it as text (CANN: EI0004)");
 }
 
 TEST(FindRemarks, NamesSuperPodsOfDifferentSizes) {

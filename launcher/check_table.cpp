@@ -1,0 +1,181 @@
+// Answers `muster check ranktable FILE`.
+#include "check_table.hpp"
+
+#include "explain.hpp"
+
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+#include <muster/inputs/input.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/options/syntax.hpp>
+#include <muster/options/typed_settings.hpp>
+#include <muster/rank_table/read.hpp>
+
+#include <array>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Where the words behind `check` are kept.
+constexpr const char* kKind = "what to check";
+constexpr const char* kFile = "the file to check";
+
+constexpr auto kTable = std::to_array<Option>({
+    {"json", '\0', nullptr, "Check", "Print JSON."},
+    {"help", 'h', nullptr, "Check", "Print this text."},
+});
+
+using rank_table::Breach;
+
+/// All that is known of the file.
+struct Verdict {
+  rank_table::Reading reading;
+  std::vector<Breach> breaches;
+  std::vector<Breach> remarks;
+};
+
+Verdict judge(const std::string& file, const std::string& text, const Snapshot& snapshot) {
+  const auto roce = snapshot.variables.find("HCCL_INTRA_ROCE_ENABLE");
+  rank_table::Rules rules;
+  rules.needs_addresses = roce != snapshot.variables.end() && roce->second == "1";
+  rules.most = std::numeric_limits<std::size_t>::max();
+  Verdict verdict{
+      rank_table::read(text, file), rank_table::check(text, rules), rank_table::find_remarks(text)};
+  if (!file.ends_with(".json")) {
+    verdict.remarks.push_back({"the file's name", "", "one that ends with .json", "EI0004"});
+    verdict.remarks.back().value = json::serialize(json::string(file));
+  }
+  return verdict;
+}
+
+std::size_t count_servers(const rank_table::Table& table) {
+  std::set<std::string_view> ids;
+  for (const rank_table::Instance& instance : table.instances) {
+    ids.insert(instance.server_id);
+  }
+  return table.form == rank_table::Form::Version2 ? table.instances.size() : ids.size();
+}
+
+std::string row(std::string name, const std::string& value) {
+  name.resize(11, ' ');
+  return name + value + "\n";
+}
+
+std::string text_of(const rank_table::Table& table) {
+  return row("form", std::string(name_of(table.form))) + row("status", "completed") +
+         row("servers", std::to_string(count_servers(table))) +
+         row("instances", std::to_string(table.instances.size())) +
+         row("devices", std::to_string(table.size));
+}
+
+json::array array_of(const std::vector<Breach>& breaches) {
+  json::array array;
+  for (const Breach& breach : breaches) {
+    json::value value = json::object{{"path", breach.path},
+                                     {"value", breach.value},
+                                     {"expected", breach.expected},
+                                     {"code", breach.code}};
+    make_valid_utf8(value);
+    array.push_back(std::move(value));
+  }
+  return array;
+}
+
+json::value document_of(const std::string& file, const Verdict& verdict) {
+  const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
+  const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading);
+  json::object document = {{"file", valid_utf8(file)}, {"status", "invalid"}};
+  if (unfinished != nullptr) {
+    document["status"] = "unfinished";
+    document["reason"] = unfinished->reason;
+  }
+  if (table != nullptr) {
+    document["status"] = "completed";
+    document["form"] = name_of(table->form);
+    document["servers"] = count_servers(*table);
+    document["instances"] = table->instances.size();
+    document["devices"] = table->size;
+  }
+  document["breaches"] = array_of(verdict.breaches);
+  document["remarks"] = array_of(verdict.remarks);
+  return document;
+}
+
+Error no_table(const std::string& file, const std::string& why) {
+  return {ErrorKind::BadData, "rank table '" + file + "': " + why};
+}
+
+/// The lines on standard error; the exit code.
+Result<int> speak(const std::string& file, const Verdict& verdict) {
+  for (const Breach& breach : verdict.breaches) {
+    say_error("rank table '" + file + "': " + describe(breach));
+  }
+  for (const Breach& remark : verdict.remarks) {
+    say_info("note: " + describe(remark));
+  }
+  if (const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading)) {
+    return no_table(file, unfinished->reason);
+  }
+  if (const auto* error = std::get_if<Error>(&verdict.reading);
+      error != nullptr && verdict.breaches.empty()) {
+    return *error;
+  }
+  return verdict.breaches.empty() ? 0 : static_cast<int>(ErrorKind::BadData);
+}
+
+}  // namespace
+
+OptionTable check_options() {
+  return {kTable, {}, {}};
+}
+
+Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens) {
+  std::vector<std::string> flags;
+  std::vector<std::string> words;
+  for (const std::string& token : tokens) {
+    const bool is_flag = token.size() > 1 && token.front() == '-';
+    (is_flag ? flags : words).push_back(is_flag ? with_dashes(token) : token);
+  }
+  if (words.size() > 2) {
+    return Error{ErrorKind::BadUsage, "'" + words[2] + "' is one file too many to check"};
+  }
+  const std::array<const char*, 2> names = {kKind, kFile};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    line.settings.set(names.at(i), {words[i], from_flag(names.at(i))});
+  }
+  return read_flags(flags, check_options(), line.settings);
+}
+
+Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
+  const auto kind = line.settings.find(kKind);
+  const auto file = line.settings.find(kFile);
+  if (!kind || !file) {
+    return Error{ErrorKind::BadUsage,
+                 "there is nothing to check; write 'muster check ranktable FILE'"};
+  }
+  if (kind->value != "ranktable") {
+    return wrong_value(*kind, "ranktable");
+  }
+  const Found found = look_at({"rank table", file->value, "", ""});
+  if (found.error_number != 0) {
+    return Error{ErrorKind::BadData,
+                 system_error("rank table '" + file->value + "'", found.error_number).message};
+  }
+  const Verdict verdict = judge(file->value, found.content, snapshot);
+  const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
+  if (is_on(line.settings, "json")) {
+    if (auto printed = print(pretty_json(document_of(file->value, verdict))); !printed) {
+      return printed;
+    }
+  } else if (table != nullptr) {
+    if (auto printed = print(text_of(*table)); !printed) {
+      return printed;
+    }
+  }
+  return speak(file->value, verdict);
+}
+
+}  // namespace muster

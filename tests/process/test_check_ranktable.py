@@ -1,0 +1,157 @@
+"""`muster check ranktable FILE`: what a rank table is, and what HCCL would refuse in it."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from support.muster import binary
+
+TABLES = pathlib.Path(__file__).parents[1] / "golden" / "rank_tables"
+BROKEN = [line.split(": ", 1) for line in (TABLES / "broken" / "expected.txt").read_text().splitlines()]
+
+
+def check(muster, path, *options, **more):
+    return muster.run("check", "ranktable", *options, str(path), **more)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "servers", "devices"),
+    [
+        ("2x8-groups", "v0.1 (group_list)", 2, 16),
+        ("two-pods-on-one-host-groups", "v0.1 (group_list)", 1, 8),
+        ("2x8-standard", "without a version (group_list with rank_id)", 2, 16),
+        ("2x8-1.0", "v1.0 (server_list)", 2, 16),
+        ("two-super-pods-1.2", "v1.2 (super_pod_list)", 4, 8),
+        ("2x8-2.0", "v2.0 (rank_list)", 2, 16),
+    ],
+)
+def test_a_good_table_is_described(muster, name, form, servers, devices):
+    job = check(muster, TABLES / "good" / f"{name}.json")
+
+    assert (job.code, job.err.text) == (0, "")
+    described = dict(line.split(maxsplit=1) for line in job.out.lines)
+    assert described["form"] == form
+    assert described["status"] == "completed"
+    assert (int(described["servers"]), int(described["devices"])) == (servers, devices)
+
+
+@pytest.mark.parametrize(("name", "breach"), BROKEN, ids=[name for name, _ in BROKEN])
+def test_each_breach_is_one_line(muster, name, breach):
+    path = TABLES / "broken" / f"{name}.json"
+
+    job = check(muster, path)
+
+    assert job.code == 65
+    assert f"muster: rank table '{path}': {breach}" in job.err.lines
+
+
+def test_json_holds_the_same(muster):
+    job = check(muster, TABLES / "broken" / "rank-repeated.json", "--json")
+
+    document = json.loads(job.out.text)
+    assert job.code == 65
+    assert (document["form"], document["servers"], document["devices"]) == ("v1.0 (server_list)", 2, 4)
+    (breach,) = document["breaches"]
+    assert breach["path"] == "server_list[1].device[1].rank_id"
+    assert (breach["value"], breach["code"]) == ('"2"', "EI0004")
+
+
+def test_what_is_mended_is_a_note(muster):
+    job = check(muster, TABLES / "good" / "2x8-1.0-numbers.json")
+
+    assert job.code == 0
+    assert (
+        "muster: note: server_list[0].device[0].rank_id is 0, expected it as text, "
+        "here and in 15 more (CANN: EI0004)" in job.err.lines
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("", "it is empty"),
+        ('{"status": "completed", "server_', "it ends in the middle (being written)"),
+        (
+            '{"status": "initializing", "version": "1.0", "server_count": "2", '
+            '"server_list": [{"server_id": "10.0.0.1"}]}',
+            "initializing: 1 of 2 servers is there (10.0.0.1)",
+        ),
+        ('{"status": "unknown"}', "its writer says that the state is unknown: it lists nothing yet"),
+    ],
+)
+def test_nothing_is_waited_for(muster, tmp_path, text, state):
+    path = tmp_path / "hccl.json"
+    path.write_text(text)
+
+    job = check(muster, path)
+
+    assert (job.code, job.err.lines) == (65, [f"muster: rank table '{path}': {state}"])
+    document = json.loads(check(muster, path, "--json").out.text)
+    assert (document["status"], document["reason"]) == ("unfinished", state)
+
+
+def test_a_missing_file_is_bad_data(muster, tmp_path):
+    job = check(muster, tmp_path / "hccl.json")
+
+    assert (job.code, job.err.lines) == (
+        65,
+        [f"muster: rank table '{tmp_path}/hccl.json': No such file or directory"],
+    )
+
+
+def test_addresses_are_wanted_where_hccl_was_told_to_use_them(muster, tmp_path):
+    path = tmp_path / "hccl.json"
+    path.write_text(
+        '{"status":"completed","version":"1.0","server_count":"1","server_list":'
+        '[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]}'
+    )
+
+    assert check(muster, path).code == 0
+    assert check(muster, path, env={"HCCL_INTRA_ROCE_ENABLE": 1}).code == 65
+
+
+@pytest.mark.parametrize("words", [[], ["ranktable"], ["template", "x"], ["ranktable", "a", "b"]])
+def test_other_words_are_bad_usage(muster, words):
+    assert muster.run("check", *words).code == 64
+
+
+def large_table(servers, devices):
+    return {
+        "status": "completed",
+        "version": "1.0",
+        "server_count": str(servers),
+        "server_list": [
+            {
+                "server_id": f"10.{s >> 16}.{s >> 8 & 255}.{s & 255}",
+                "device": [
+                    {
+                        "device_id": str(d),
+                        "device_ip": f"{11 + d}.{s >> 16}.{s >> 8 & 255}.{s & 255}",
+                        "rank_id": str(s * devices + d),
+                    }
+                    for d in range(devices)
+                ],
+            }
+            for s in range(servers)
+        ],
+    }
+
+
+@pytest.mark.plain_build
+def test_a_table_of_131072_devices_is_a_matter_of_a_second(tmp_path):
+    """Sanitizers take many times as much of both."""
+    path = tmp_path / "hccl.json"
+    path.write_text(json.dumps(large_table(16384, 8), indent=4))
+
+    child = subprocess.Popen([binary(), "check", "ranktable", path], stdout=subprocess.PIPE)
+    output = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+
+    assert child.returncode == 0
+    assert b"devices    131072" in output
+    assert usage.ru_maxrss < 300 * 1024
+    assert usage.ru_utime + usage.ru_stime < 1
