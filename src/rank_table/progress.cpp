@@ -127,7 +127,7 @@ std::optional<Unfinished> find_progress(const json::object& root) {
     return Unfinished{"its writer says that the state is unknown" + describe_progress(root)};
   }
   return Unfinished{"its status is " + written(root.if_contains("status")) +
-                    " and not \"completed\"" + describe_progress(root)};
+                    " and not 'completed'" + describe_progress(root)};
 }
 
 }  // namespace muster::rank_table
