@@ -78,9 +78,10 @@ constexpr auto kTable = std::to_array<Option>({
      '\0',
      "NAME",
      "Job",
-     "How workers are started: auto, torchrun, msrun, msrun-simulation, ps, once, jax, deepspeed, "
-     "accelerate, paddle or oneflow.",
-     "auto torchrun msrun msrun-simulation ps once jax deepspeed accelerate paddle oneflow"},
+     "How workers are started: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, "
+     "deepspeed, accelerate, paddle or oneflow.",
+     "auto torchrun msrun msrun-simulation ranktable ps once jax deepspeed accelerate paddle "
+     "oneflow"},
     {"template", '\0', "FILE", "Job", "A mode of your own, described in docs/templates.md."},
     {"roles",
      '\0',
@@ -123,6 +124,11 @@ constexpr auto kTable = std::to_array<Option>({
      "Job",
      "How long to wait for files that somebody else writes, such as a rank table, before anything "
      "is started. Default: 600."},
+    {"rank-table-timeout",
+     '\0',
+     "SECONDS",
+     "Job",
+     "The same where that is a rank table. Default: --inputs-timeout."},
     {"numa-binding",
      '\0',
      "FORM",

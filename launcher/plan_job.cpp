@@ -3,6 +3,7 @@
 
 #include <muster/environment/topology.hpp>
 #include <muster/front_end/front_end.hpp>
+#include <muster/inputs/input.hpp>
 #include <muster/program/own_processes.hpp>
 #include <muster/service/service.hpp>
 
@@ -137,6 +138,40 @@ Result<Cluster> find_cluster(const Options& options,
                            mode.takes_given_port});
 }
 
+/// A mode that goes by a rank table needs one to be named or found.
+Result<> check_table(const ChosenMode& chosen) {
+  for (const Parameter& parameter : chosen.mode.parameters) {
+    if (parameter.finds_rank_table && chosen.parameters.at(parameter.name).value.empty()) {
+      return Error{ErrorKind::BadEnvironment,
+                   "the mode '" + chosen.mode.name +
+                       "' needs a rank table: RANK_TABLE_FILE does not name one, there is no '" +
+                       std::string(kRankTablePlaces[0]) + "' and no '" + kRankTablePlaces[1] +
+                       "'; --set " + parameter.name + "=FILE names another one"};
+    }
+  }
+  return {};
+}
+
+/// Goes by a rank table that is there. A question does not wait for one; a run waits when it has begun, and
+/// tells the other nodes what is wrong with it.
+Result<> read_table(PlanInput& input, bool is_run) {
+  std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot);
+  std::erase_if(tables, [](const Input& one) { return !one.is_rank_table; });
+  const Answer answer = ask(tables, [&](const Input& one) { return look_at(one, input.snapshot); });
+  if (const auto* const here = std::get_if<Here>(&answer)) {
+    const auto applied = here->table ? apply_table(input, *here->table) : Result<>();
+    return is_run ? Result<>() : applied;
+  }
+  if (is_run) {
+    return {};
+  }
+  if (const auto* const error = std::get_if<Error>(&answer)) {
+    return *error;
+  }
+  return Error{ErrorKind::BadData,
+               std::get<NotYet>(answer).reason + "; a run would wait for it, a plan does not"};
+}
+
 /// Decides it for the devices that the snapshot shows.
 Result<Planned> plan_visible(const CommandLine& line,
                              const Options& options,
@@ -148,11 +183,17 @@ Result<Planned> plan_visible(const CommandLine& line,
   if (auto checked = check_program(options.job, mode->mode); !checked) {
     return checked.error();
   }
+  if (auto checked = check_table(*mode); !checked) {
+    return checked.error();
+  }
   auto cluster = find_cluster(options, mode->mode, snapshot);
   if (!cluster) {
     return cluster.error();
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
+  if (auto read = read_table(input, line.command == Command::Run); !read) {
+    return read.error();
+  }
   if (auto checked = check_job(input); !checked) {
     return checked.error();
   }

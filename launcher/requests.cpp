@@ -120,7 +120,8 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   RunOptions options;
   for (const auto& [name, target] : {std::pair("grace", &options.grace),
                                      std::pair("console-stall", &options.console_stall),
-                                     std::pair("inputs-timeout", &options.inputs_timeout)}) {
+                                     std::pair("inputs-timeout", &options.inputs_timeout),
+                                     std::pair("rank-table-timeout", &options.inputs_timeout)}) {
     if (auto read = read_duration(*target, settings, name); !read) {
       return read.error();
     }

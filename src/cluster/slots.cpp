@@ -199,6 +199,7 @@ Result<> add_slots(Cluster& cluster, const Findings& findings, const Sourced<int
                          "together more workers than muster can count");
   }
   cluster.node.slots = slots.value;
+  cluster.slots_from = slots.source;
   cluster.slots.assign(static_cast<std::size_t>(cluster.job.most_nodes), slots.value);
   cluster.decisions.push_back({"nodes.slots", std::to_string(slots.value), slots.source.name});
   if (cluster.job.most_nodes == 1) {

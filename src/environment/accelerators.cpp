@@ -4,6 +4,7 @@
 #include <muster/environment/device_list.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace muster {
@@ -180,6 +181,33 @@ Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snaps
 int count_visible_devices(const Snapshot& snapshot) {
   const Sourced<int> counted = count_auto({"auto", {}}, snapshot);
   return counted.source.kind == SourceKind::Default ? 0 : counted.value;
+}
+
+bool has_ascend_devices(const Snapshot& snapshot) {
+  return count_of(ascend(), snapshot).value > 0;
+}
+
+std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices) {
+  const std::string list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or("");
+  const std::vector<DeviceEntry> visible = read_device_list(list);
+  std::vector<int> numbers;
+  for (const int device : devices) {
+    const auto at = std::find_if(visible.begin(), visible.end(), [&](const DeviceEntry& entry) {
+      return entry.number == device;
+    });
+    if (at != visible.end()) {
+      numbers.push_back(static_cast<int>(at - visible.begin()));
+    }
+  }
+  if (numbers.size() == devices.size()) {
+    return numbers;
+  }
+  numbers = devices;
+  const auto highest = std::max_element(devices.begin(), devices.end());
+  if (!visible.empty() || highest == devices.end() || *highest >= snapshot.devices.ascend) {
+    std::iota(numbers.begin(), numbers.end(), 0);
+  }
+  return numbers;
 }
 
 DeviceMask find_device_mask(const Snapshot& snapshot) {

@@ -59,22 +59,39 @@ bool is_loopback(const sockaddr_storage& own) {
   return own.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
 }
 
+/// Calls `visit` with each address of each interface, for as long as it returns true.
+template <typename Visit>
+void for_each_interface(const Visit& visit) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) {
+    return;
+  }
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
+  for (const ifaddrs* at = first; at != nullptr && visit(*at); at = at->ifa_next) {
+  }
+}
+
+/// Its number; empty when it has none.
+std::string text_of(const sockaddr& address, socklen_t size) {
+  std::array<char, NI_MAXHOST> text{};
+  const bool is_known =
+      ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+  return is_known ? text.data() : "";
+}
+
 /// The interface that has this address. Some hosts have one on their loopback interface that others reach by
 /// several ways: then there is none to name.
 std::string interface_of(const sockaddr_storage& own) {
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) {
-    return {};
-  }
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
-  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-    const bool is_of_loopback = (at->ifa_flags & IFF_LOOPBACK) != 0;
+  std::string name;
+  for_each_interface([&](const ifaddrs& at) {
+    const bool is_of_loopback = (at.ifa_flags & IFF_LOOPBACK) != 0;
     if (is_of_loopback == is_loopback(own) &&
-        (is_of_loopback || (at->ifa_addr != nullptr && is_same(*at->ifa_addr, own)))) {
-      return at->ifa_name;
+        (is_of_loopback || (at.ifa_addr != nullptr && is_same(*at.ifa_addr, own)))) {
+      name = at.ifa_name;
     }
-  }
-  return {};
+    return name.empty();
+  });
+  return name;
 }
 
 /// Where a datagram to `there` would come from.
@@ -83,12 +100,11 @@ OwnEnd end_of_route(const addrinfo& there) {
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   auto* const address = reinterpret_cast<sockaddr*>(&own);
-  std::array<char, NI_MAXHOST> text{};
-  const bool is_known =
-      socket.get() >= 0 && ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
-      ::getsockname(socket.get(), address, &size) == 0 &&
-      ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
-  return is_known ? OwnEnd{text.data(), interface_of(own)} : OwnEnd{kLoopback, ""};
+  const bool is_known = socket.get() >= 0 &&
+                        ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
+                        ::getsockname(socket.get(), address, &size) == 0;
+  const std::string text = is_known ? text_of(*address, size) : "";
+  return text.empty() ? OwnEnd{kLoopback, ""} : OwnEnd{text, interface_of(own)};
 }
 
 }  // namespace
@@ -99,6 +115,24 @@ OwnEnd own_end_towards(const std::string& host) {
     there = read_address(kFarAway);
   }
   return there ? end_of_route(*there) : OwnEnd{kLoopback, ""};
+}
+
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> addresses;
+  for_each_interface([&](const ifaddrs& at) {
+    const bool has_address = at.ifa_addr != nullptr && (at.ifa_flags & IFF_LOOPBACK) == 0;
+    const int family = has_address ? at.ifa_addr->sa_family : AF_UNSPEC;
+    const socklen_t size = family == AF_INET    ? sizeof(sockaddr_in)
+                           : family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                : 0;
+    const std::string text = size == 0 ? "" : text_of(*at.ifa_addr, size);
+    if (!text.empty() &&
+        text.find('%') == std::string::npos) {  // else it means something here alone
+      addresses.push_back(text);
+    }
+    return true;
+  });
+  return addresses;
 }
 
 }  // namespace muster

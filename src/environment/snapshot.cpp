@@ -1,4 +1,5 @@
 // Takes the snapshot. The only place in the program that reads variables from the process.
+#include <muster/environment/own_address.hpp>
 #include <muster/environment/snapshot.hpp>
 
 #include <limits.h>
@@ -29,6 +30,15 @@ std::string find_volcano_ssh_key(const Snapshot& snapshot) {
   return is_volcano && ::access(kPlace, R_OK) == 0 ? kPlace : "";
 }
 
+std::string find_rank_table() {
+  for (const char* const place : kRankTablePlaces) {
+    if (::access(place, F_OK) == 0) {
+      return place;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::string> Snapshot::variable(std::string_view name) const {
@@ -56,6 +66,8 @@ Snapshot take_snapshot() {
   snapshot.devices = count_host_devices();
   snapshot.cores = count_allowed_cores();
   snapshot.files = read_mounted_files(snapshot);
+  snapshot.rank_table = find_rank_table();
+  snapshot.addresses = own_addresses();
   snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
   return snapshot;
 }

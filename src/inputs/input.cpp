@@ -3,6 +3,7 @@
 #include <muster/base/text.hpp>
 #include <muster/inputs/input.hpp>
 #include <muster/mode/placeholders.hpp>
+#include <muster/rank_table/read.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -60,6 +61,31 @@ Answer judge_field(const Input& input, const std::string& content) {
   return not_yet(input, one_line(text_of(*value), 60));
 }
 
+/// "... and 3 more; 'muster check ranktable FILE' shows them": the first is what people mend first.
+Error describe_breaches(const Input& input, const std::vector<rank_table::Breach>& breaches) {
+  std::string message = "the " + name_of(input) + " is invalid: " + describe(breaches.front());
+  if (breaches.size() > 1) {
+    message += "; there is more, which 'muster check ranktable " + input.path + "' shows";
+  }
+  return Error{ErrorKind::BadData, std::move(message)};
+}
+
+Answer judge_table(const Input& input, const Found& found) {
+  rank_table::Reading reading = rank_table::read(found.content, name_of(input));
+  if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
+    return not_yet(input, one_line(unfinished->reason, 200));
+  }
+  if (auto* const error = std::get_if<Error>(&reading)) {
+    return std::move(*error);
+  }
+  auto& table = std::get<rank_table::Table>(reading);
+  const auto breaches = rank_table::check(found.content, {.most = 2});
+  if (!breaches.empty()) {
+    return describe_breaches(input, breaches);
+  }
+  return Here{rank_table::TableFile{input.path, found.content, std::move(table), found.version}};
+}
+
 bool is_given(const std::string& text, const ChosenMode& chosen) {
   return std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
     return !one.second.value.empty() || !use_placeholder({text}, one.first);
@@ -82,34 +108,47 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
       inputs.push_back({fill_placeholders(wanted.what, values),
                         fill_placeholders(wanted.file, values),
                         wanted.field,
-                        fill_placeholders(wanted.wanted, values)});
+                        fill_placeholders(wanted.wanted, values),
+                        wanted.is_rank_table});
     }
   }
   return inputs;
 }
 
-Answer judge(const Input& input, const Found& found) {
+Answer judge(const Input& wanted, const Found& found) {
+  Input input = wanted;
+  input.path = found.path.empty() ? wanted.path : found.path;
   if (found.error_number != 0) {
     return judge_error(input, found.error_number);
   }
   if (found.content.empty()) {
     return not_yet(input, "empty");
   }
+  if (input.is_rank_table) {
+    return judge_table(input, found);
+  }
   return input.field.empty() ? Answer(Here{}) : judge_field(input, found.content);
 }
 
-Answer ask(const std::vector<Input>& inputs) {
+Answer ask(const std::vector<Input>& inputs, const Look& look) {
   std::vector<std::string> reasons;
+  Here here;
   for (const Input& input : inputs) {
-    Answer answer = judge(input, look_at(input));
+    Answer answer = judge(input, look(input));
     if (std::holds_alternative<Error>(answer)) {
       return answer;
     }
     if (auto* const missing = std::get_if<NotYet>(&answer)) {
       reasons.push_back(std::move(missing->reason));
+    } else if (auto& table = std::get<Here>(answer).table) {
+      here.table = std::move(table);
     }
   }
-  return reasons.empty() ? Answer(Here{}) : Answer(NotYet{join(reasons, ", ")});
+  return reasons.empty() ? Answer(std::move(here)) : Answer(NotYet{join(reasons, ", ")});
+}
+
+Answer ask(const std::vector<Input>& inputs) {
+  return ask(inputs, [](const Input& input) { return look_at(input); });
 }
 
 }  // namespace muster

@@ -1,4 +1,5 @@
 // Reads a file that is waited for. Its file system may be slow: whoever asks waits for it.
+#include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
 #include <muster/inputs/input.hpp>
 
@@ -7,9 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <limits>
 
 namespace muster {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
 
@@ -26,10 +31,9 @@ int check_file(int file, std::size_t& size) {
   return !S_ISREG(status.st_mode) ? ENOTSUP : size > kMostBytes ? EFBIG : 0;
 }
 
-}  // namespace
-
-Found look_at(const Input& input) {
-  const UniqueFd file(::open(input.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+/// The whole file, as it is now.
+Found read_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::size_t size = 0;
   Found found;
   found.error_number = file ? check_file(file.get(), size) : errno;
@@ -51,6 +55,64 @@ Found look_at(const Input& input) {
   }
   found.content.resize(done);
   return found;
+}
+
+/// What a controller counts in the file `version` beside a table, which may be given by its folder.
+std::optional<int> read_version(const std::string& table) {
+  std::error_code failed;  // then the table cannot be read either
+  const fs::path folder =
+      fs::is_directory(table, failed) ? fs::path(table) : fs::path(table).parent_path();
+  const Found found = read_file((folder / "version").string());
+  return parse_integer(trim(found.content), 0, std::numeric_limits<int>::max());
+}
+
+using Read = std::function<Found(const std::string& path)>;
+
+/// A table's folder has the file under one of its usual names.
+Found read_table(const std::string& path, const Read& read) {
+  Found found = read(path);
+  if (found.error_number != EISDIR) {
+    return found;
+  }
+  for (const char* const name : rank_table::kFileNames) {
+    const std::string place = (fs::path(path) / name).string();
+    found = read(place);
+    if (found.error_number != ENOENT) {
+      found.path = place;
+      return found;
+    }
+  }
+  found.path = (fs::path(path) / rank_table::kFileNames.front()).string();
+  return found;
+}
+
+/// What the snapshot has, else what is there. It has no folders, so one is what files of it are in.
+Found read_snapshot(const std::string& path, const Snapshot& snapshot) {
+  const auto file = snapshot.files.find(path);
+  if (file != snapshot.files.end()) {
+    return Found{file->second};
+  }
+  const auto inside = snapshot.files.lower_bound(path + "/");
+  const bool is_folder = inside != snapshot.files.end() && inside->first.starts_with(path + "/");
+  return is_folder ? Found{"", EISDIR} : read_file(path);
+}
+
+}  // namespace
+
+Found look_at(const Input& input) {
+  if (!input.is_rank_table) {
+    return read_file(input.path);
+  }
+  // First: a table that is newer than its number is read once more than needed, an older one would stay.
+  const auto version = read_version(input.path);
+  Found found = read_table(input.path, read_file);
+  found.version = version;
+  return found;
+}
+
+Found look_at(const Input& input, const Snapshot& snapshot) {
+  const Read read = [&](const std::string& path) { return read_snapshot(path, snapshot); };
+  return input.is_rank_table ? read_table(input.path, read) : read(input.path);
 }
 
 }  // namespace muster

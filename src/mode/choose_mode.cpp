@@ -3,7 +3,9 @@
 
 #include <muster/base/text.hpp>
 #include <muster/cluster/run_method.hpp>
+#include <muster/environment/accelerators.hpp>
 #include <muster/mode/mode_template.hpp>
+#include <muster/rank_table/own_instance.hpp>
 
 #include <cerrno>
 #include <filesystem>
@@ -79,6 +81,23 @@ std::optional<Source> find_tasks(const Snapshot& snapshot) {
   return has_tasks ? std::optional(from_variable("TF_CONFIG")) : std::nullopt;
 }
 
+/// What says that the processes meet by a rank table: one that is named beside Ascend devices, or
+/// ModelArts, whose usual way this is for them.
+std::optional<Source> find_rank_table(const Snapshot& snapshot) {
+  const bool is_started_once_a_device =  // by ModelArts' own boot code, or by mpirun
+      snapshot.has("RANK_ID") || snapshot.has("OMPI_COMM_WORLD_RANK");
+  if (is_started_once_a_device || !has_ascend_devices(snapshot)) {
+    return std::nullopt;
+  }
+  for (const char* const name :
+       {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE", "MA_NUM_HOSTS", "MA_VJ_NAME"}) {
+    if (!snapshot.variable(name).value_or("").empty()) {
+      return from_variable(name + std::string(" and Ascend devices"));
+    }
+  }
+  return std::nullopt;
+}
+
 /// What the surroundings ask for when nobody names a mode.
 Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source& otherwise) {
   const auto wanted = mode_of_run_method(snapshot);
@@ -90,6 +109,9 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
   }
   if (const auto sign = find_tasks(snapshot)) {
     return Sourced<std::string>{"ps", *sign};
+  }
+  if (const auto sign = find_rank_table(snapshot)) {
+    return Sourced<std::string>{"ranktable", *sign};
   }
   return Sourced<std::string>{"torchrun", otherwise};
 }
@@ -135,14 +157,27 @@ bool is_integer(std::string_view text) {
   return parse_integer(text, 0, std::numeric_limits<int>::max()).has_value();
 }
 
-/// What the user gives to the template, else what the template says.
-Result<> read_parameters(ChosenMode& chosen, Parameters given) {
+/// What the surroundings say of a parameter that nobody gives, else what the template says.
+Sourced<std::string> find_parameter(const Parameter& parameter, const Snapshot& snapshot) {
+  for (const std::string& name : parameter.variables) {
+    const auto value = sourced_variable(snapshot, name);
+    if (value && !value->value.empty()) {
+      return *value;
+    }
+  }
+  const auto table =
+      parameter.finds_rank_table ? rank_table::find_table_file(snapshot) : std::nullopt;
+  return table.value_or(Sourced<std::string>{parameter.otherwise, {}});
+}
+
+/// What the user gives to the template, else what is found.
+Result<> read_parameters(ChosenMode& chosen, Parameters given, const Snapshot& snapshot) {
   std::vector<std::string> names;
   for (const Parameter& parameter : chosen.mode.parameters) {
     names.push_back(parameter.name);
     const auto value = given.extract(parameter.name);
     chosen.parameters[parameter.name] =
-        value ? value.mapped() : Sourced<std::string>{parameter.otherwise, {}};
+        value ? value.mapped() : find_parameter(parameter, snapshot);
     if (value && parameter.is_integer && !is_integer(value.mapped().value)) {
       const Source& source = value.mapped().source;
       const bool is_set = source.name == "--set" || source.name == "MUSTER_SET";
@@ -175,7 +210,7 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
   if (!chosen) {
     return chosen;
   }
-  if (auto read = read_parameters(*chosen, request.parameters); !read) {
+  if (auto read = read_parameters(*chosen, request.parameters, snapshot); !read) {
     return read.error();
   }
   return chosen;

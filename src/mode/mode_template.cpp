@@ -6,17 +6,36 @@
 namespace muster {
 
 const std::vector<std::string>& placeholder_names() {
-  static const std::vector<std::string> names = {
-      "attempt",        "cores_per_worker", "endpoint",
-      "error_file",     "global_rank",      "host_count",
-      "host_name",      "host_rank",        "job_id",
-      "leader_address", "local_rank",       "local_world_size",
-      "master_address", "master_endpoint",  "master_ip",
-      "max_restarts",   "node_rank",        "nodes",
-      "own_address",    "own_interface",    "python",
-      "role",           "role_rank",        "role_world_size",
-      "run_dir",        "task_config",      "visible_local_rank",
-      "worker_port",    "world_size"};
+  static const std::vector<std::string> names = {"attempt",
+                                                 "cores_per_worker",
+                                                 "endpoint",
+                                                 "error_file",
+                                                 "global_rank",
+                                                 "host_count",
+                                                 "host_name",
+                                                 "host_rank",
+                                                 "job_id",
+                                                 "leader_address",
+                                                 "local_rank",
+                                                 "local_world_size",
+                                                 "master_address",
+                                                 "master_endpoint",
+                                                 "master_ip",
+                                                 "max_restarts",
+                                                 "node_rank",
+                                                 "nodes",
+                                                 "own_address",
+                                                 "own_interface",
+                                                 "own_rank_table",
+                                                 "python",
+                                                 "role",
+                                                 "role_rank",
+                                                 "role_world_size",
+                                                 "run_dir",
+                                                 "task_config",
+                                                 "visible_local_rank",
+                                                 "worker_port",
+                                                 "world_size"};
   return names;
 }
 
@@ -42,7 +61,7 @@ std::vector<std::string> texts_of(const RoleTemplate& role) {
       texts.push_back(text);
     }
   }
-  texts.insert(texts.end(), {role.label, role.log, role.error_file});
+  texts.insert(texts.end(), {role.working_directory, role.label, role.log, role.error_file});
   return texts;
 }
 

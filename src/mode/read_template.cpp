@@ -66,6 +66,7 @@ const std::vector<std::string>& role_fields() {
                                                   "arguments_unless_set",
                                                   "listens",
                                                   "label",
+                                                  "working_directory",
                                                   "log",
                                                   "joins_streams",
                                                   "error_file"};
@@ -118,6 +119,7 @@ Result<RoleTemplate> read_role(const json::value& value,
        read_contract(role, object, path, place),
        read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
        read_field(role.label, object, path + "/label", place, read_text),
+       read_field(role.working_directory, object, path + "/working_directory", place, read_text),
        read_field(role.log, object, path + "/log", place, read_text),
        read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
        read_field(role.error_file, object, path + "/error_file", place, read_text)});
@@ -138,11 +140,13 @@ Result<Parameter> read_parameter(const json::value& value,
   }
   const json::object& object = value.get_object();
   Parameter parameter;
-  const auto read =
-      all_of({check_fields(object, {"name", "default", "integer"}, path, place),
-              read_field(parameter.name, object, path + "/name", place, read_text),
-              read_field(parameter.otherwise, object, path + "/default", place, read_text),
-              read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
+  const auto read = all_of(
+      {check_fields(object, {"name", "default", "integer", "variables", "finds"}, path, place),
+       read_field(parameter.name, object, path + "/name", place, read_text),
+       read_field(parameter.otherwise, object, path + "/default", place, read_text),
+       read_field(parameter.variables, object, path + "/variables", place, read_texts),
+       read_field(parameter.finds_rank_table, object, path + "/finds", place, read_rank_table),
+       read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
   if (!read) {
     return read.error();
   }

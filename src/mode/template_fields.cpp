@@ -137,6 +137,13 @@ Result<bool> read_yes_or_no(const json::value& value, const std::string& path, c
   return text == "true";
 }
 
+Result<bool> read_rank_table(const json::value& value,
+                             const std::string& path,
+                             const Place& place) {
+  const bool is_it = value.is_string() && value.get_string() == "rank table";
+  return is_it ? Result<bool>(true) : place.error(path, "must be 'rank table'");
+}
+
 Result<> all_of(const std::vector<Result<>>& steps) {
   const auto failed =
       std::find_if(steps.begin(), steps.end(), [](const Result<>& step) { return !step; });

@@ -53,6 +53,10 @@ class Place {
 [[nodiscard]] Result<bool> read_yes_or_no(const json::value& value,
                                           const std::string& path,
                                           const Place& place);
+/// "rank table", the one thing that is known by its name.
+[[nodiscard]] Result<bool> read_rank_table(const json::value& value,
+                                           const std::string& path,
+                                           const Place& place);
 
 template <typename T>
 using Reader = Result<T> (*)(const json::value&, const std::string&, const Place&);

@@ -63,13 +63,18 @@ Result<InputTemplate> read_input(const json::value& value,
   const json::object& object = value.get_object();
   InputTemplate input;
   input.what = "input";
-  const auto read = all_of({check_fields(object, {"file", "what", "until"}, path, place),
-                            read_field(input.file, object, path + "/file", place, read_text),
-                            read_field(input.what, object, path + "/what", place, read_text),
-                            check_known_early(input.file, path + "/file", place),
-                            read_until(input, object, path, place)});
+  const auto read =
+      all_of({check_fields(object, {"file", "what", "until", "is"}, path, place),
+              read_field(input.file, object, path + "/file", place, read_text),
+              read_field(input.what, object, path + "/what", place, read_text),
+              check_known_early(input.file, path + "/file", place),
+              read_field(input.is_rank_table, object, path + "/is", place, read_rank_table),
+              read_until(input, object, path, place)});
   if (!read) {
     return read.error();
+  }
+  if (input.is_rank_table && !input.field.empty()) {
+    return place.error(path, "has both 'is' and 'until'");
   }
   return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
 }

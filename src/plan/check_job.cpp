@@ -224,15 +224,16 @@ Result<> check_sizes(const LaunchPlan& plan) {
 }
 
 Result<> check_files(const LaunchPlan& plan, const PlanInput& input) {
+  const std::vector<FileTemplate>& files = input.mode.mode.files;
   std::set<std::filesystem::path> paths;
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     const std::string& path = plan.files[i].path;
     const std::filesystem::path whole =
         input.snapshot.working_directory / std::filesystem::path(path);
     if (!paths.insert(whole.lexically_normal()).second) {
-      return Error{
-          ErrorKind::BadData,
-          input.mode.mode.files[i].place + " has the path '" + path + "', as another file has"};
+      return Error{ErrorKind::BadData,
+                   (i < files.size() ? files[i].place : "the rank table") + " has the path '" +
+                       path + "', as another file has"};
     }
   }
   return {};

@@ -20,6 +20,7 @@ void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
     }
     visit(worker.error_file);
     visit(worker.log);
+    visit(worker.working_directory);
     visit(worker.label);
   }
 }

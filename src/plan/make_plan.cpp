@@ -1,11 +1,13 @@
 // Joins the cluster, the job and a template into the plan. Pure.
 #include "plan_role.hpp"
+#include "ranked.hpp"
 #include "remarks.hpp"
 #include "share.hpp"
 
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 #include <muster/environment/marker.hpp>
+#include <muster/inputs/input.hpp>
 #include <muster/plan/launch_plan.hpp>
 
 #include <algorithm>
@@ -126,7 +128,8 @@ std::vector<std::string> all_texts(const ModeTemplate& mode, const JobRequest& j
 
 /// What the template names, and what the user's arguments and the files need beside it.
 std::vector<std::string> find_services(const ModeTemplate& mode,
-                                       const std::vector<std::string>& texts) {
+                                       const std::vector<std::string>& texts,
+                                       bool takes_table) {
   std::vector<std::string> services = mode.services;
   const auto add = [&](const char* name, bool is_needed) {
     if (is_needed && std::find(services.begin(), services.end(), name) == services.end()) {
@@ -134,8 +137,24 @@ std::vector<std::string> find_services(const ModeTemplate& mode,
     }
   };
   add(kWorkerPortService, use_worker_port(texts));
-  add(kPlannedFilesService, !mode.files.empty());
+  add(kPlannedFilesService, !mode.files.empty() || takes_table);
   return services;
+}
+
+/// True in a job whose processes are given a rank table: it is here, or will be at their start.
+bool takes_table(const PlanInput& input, const std::vector<std::string>& texts) {
+  const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
+  return use_placeholder(texts, kOwnRankTable) &&
+         std::any_of(
+             inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; });
+}
+
+/// The table goes into a file of this job alone: the controller's may change, or be of an older form.
+void add_table(LaunchPlan& plan, const PlanInput& input, const Values& values) {
+  if (input.ranked) {
+    plan.files.push_back(
+        {values.at(kOwnRankTable), "0640", input.ranked->text, /*is_private=*/true});
+  }
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
@@ -276,18 +295,22 @@ Placement assume_placement(const Cluster& cluster) {
 }
 
 LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
-  const auto& [cluster, chosen, job, snapshot] = input;
+  const auto& [cluster, chosen, job, snapshot, ranked] = input;
   LaunchPlan plan = start_plan(cluster, placement);
   add_mode(plan, chosen, job);
-  const std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);
+  std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);
+  apply_ranks(places, input);
   const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
   Values values = common_values(cluster, placement, chosen, snapshot);
   const HostPart part = find_host_part(input);
   add_sizes(values, chosen.mode, places, part);
   add_endpoints(values, chosen.mode, endpoints, placement.is_decided);
   const std::vector<std::string> texts = all_texts(chosen.mode, job);
-  plan.services = find_services(chosen.mode, texts);
-  plan.needs_run_folder = use_placeholder(texts, "run_dir");
+  const bool has_table = ranked || takes_table(input, texts);
+  plan.services = find_services(chosen.mode, texts, has_table);
+  plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
+  values[kOwnRankTable] =
+      has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";
 
   plan.world_size = 0;  // grows role by role: the first rank of the next role
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -295,12 +318,14 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
     RolePlan shared{role, chosen, job, snapshot, endpoints, part, placement.attempt};
     shared.is_decided = placement.is_decided;
     shared.has_several_nodes = placement.nodes > 1;
+    shared.devices = runtime_devices(input);
     fill_role_plan(shared, input, values);
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
   plan.files = plan_files(chosen.mode, values);
+  add_table(plan, input, values);
   remark_start(plan, snapshot, part.cores_text);
   plan.remarks.insert(plan.remarks.end(), cluster.remarks.begin(), cluster.remarks.end());
   remark_binding(plan, job);

@@ -72,8 +72,13 @@ json::object process_document(const WorkerPlan& worker) {
 }
 
 json::object file_document(const PlannedFile& file) {
-  json::object document{
-      {"path", readable(file.path)}, {"mode", file.mode}, {"content", readable(file.content)}};
+  constexpr std::size_t kMostShown = 65'536;  // a rank table may have millions
+  json::object document{{"path", readable(file.path)}, {"mode", file.mode}};
+  if (file.content.size() <= kMostShown) {
+    document["content"] = readable(file.content);
+  } else {
+    document["bytes"] = file.content.size();
+  }
   if (file.is_private) {
     document["private"] = true;
   }

@@ -4,6 +4,7 @@
 #include <muster/environment/accelerators.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace muster {
 namespace {
@@ -12,11 +13,15 @@ std::string in_log_dir(const JobRequest& job, const std::string& name) {
   return job.log_dir.empty() ? name : job.log_dir + "/" + name;
 }
 
-/// True when each parameter in the text has a value.
-bool is_given(std::string_view text, const ChosenMode& chosen) {
-  return std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
-    return !one.second.value.empty() || text.find("{" + one.first + "}") == std::string_view::npos;
-  });
+/// True when each parameter in the text has a value, and the rank table.
+bool is_given(std::string_view text, const ChosenMode& chosen, const Values& values) {
+  const bool needs_table =
+      text.find("{" + std::string(kOwnRankTable) + "}") != std::string_view::npos;
+  return !(needs_table && values.at(kOwnRankTable).empty()) &&
+         std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
+           return !one.second.value.empty() ||
+                  text.find("{" + one.first + "}") == std::string_view::npos;
+         });
 }
 
 /// True when a placeholder in the text stands for nothing.
@@ -37,7 +42,7 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
     }
   }
   for (const auto& [name, text] : shared.role.environment_if_given) {
-    if (is_given(text, shared.chosen)) {
+    if (is_given(text, shared.chosen, values)) {
       environment[name] = fill_placeholders(text, values);
     }
   }
@@ -122,6 +127,33 @@ void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> 
   worker.binding = std::move(binding);
 }
 
+/// The same file from another folder.
+std::string absolute_path(const std::string& path, const std::string& folder) {
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+/// A role may have folders of its own for its processes. Then what the user named by a relative path is
+/// still that file.
+void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& values) {
+  const std::string& folder = shared.role.working_directory;
+  const std::string& here = shared.snapshot.working_directory;
+  worker.working_directory = here;
+  if (folder.empty() || !is_given(folder, shared.chosen, values)) {
+    return;
+  }
+  worker.changes_directory = true;
+  worker.working_directory = fill_placeholders(folder, values);
+  const auto script = std::find(worker.argv.begin(), worker.argv.end(), worker.script);
+  if (!worker.script.empty() && script != worker.argv.end()) {
+    worker.script = absolute_path(worker.script, here);
+    *script = worker.script;
+  }
+  std::string& program = worker.argv.front();
+  if (program.find('/') != std::string::npos) {  // else it is looked for in PATH
+    program = absolute_path(program, here);
+  }
+}
+
 WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   const RoleTemplate& role = shared.role;
   WorkerPlan worker;
@@ -137,7 +169,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
       worker.unset.push_back(name);
     }
   }
-  worker.working_directory = shared.snapshot.working_directory;
+  enter_directory(worker, shared, values);
   worker.label = fill_placeholders(role.label, values);
   worker.joins_streams = role.joins_streams;
   worker.log =
@@ -183,12 +215,18 @@ void show_devices(WorkerPlan& worker,
   worker.unset.insert(worker.unset.end(), unset.begin(), unset.end());
 }
 
+/// Which of the devices that it sees a process has, by its place on the host and among those of this node.
+int device_of(const RolePlan& shared, int local_rank, std::size_t i) {
+  const bool is_listed = shared.role.count == RoleCount::PerDevice && i < shared.devices.size();
+  return is_listed ? shared.devices[i] : shared.part.device(local_rank);
+}
+
 /// Shows the worker that is number `place` of its role on this host its own device alone, if that is asked
 /// for and it has one, else those that were chosen.
-void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place) {
+void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place, std::size_t i) {
   if (shared.job.masks_devices && shared.role.count == RoleCount::PerDevice) {
     const DeviceMask mask = find_device_mask(shared.snapshot);
-    const auto device = static_cast<std::size_t>(shared.part.device(static_cast<int>(place)));
+    const auto device = static_cast<std::size_t>(device_of(shared, static_cast<int>(place), i));
     show_devices(worker, mask.variable, mask.device(device), mask.unset);
   }
   if (const auto& chosen = shared.job.devices) {
@@ -215,13 +253,13 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
     values["visible_local_rank"] =
-        std::to_string(shared.job.masks_devices ? 0 : shared.part.device(local_rank));
+        std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
     add_own_values(values, shared, role_rank);
     std::optional<CpuBinding> binding = binding_of(shared, place_on_host);
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);
     bind(worker, shared, std::move(binding));
-    show_devices(worker, shared, place_on_host);
+    show_devices(worker, shared, place_on_host, i);
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
     worker.role_rank = role_rank;

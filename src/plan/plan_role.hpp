@@ -30,6 +30,7 @@ struct RolePlan {
   bool reserves_ports = true;
   bool has_several_nodes = false;
   bool decides_success = true;
+  std::vector<int> devices = {};  ///< as the runtime calls them, by a rank table; empty: in turn
   std::vector<std::string> unset = {};  ///< inherited variables that no worker of the role gets
 };
 

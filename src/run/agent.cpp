@@ -45,6 +45,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       reserved_(reserve_ports(input.job)),
       gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.options.inputs_timeout),
+      table_(input.job.input),
       signals_(io_),
       lifeline_(io_),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
@@ -196,10 +197,17 @@ void Agent::wait_for_inputs() {
     }
     gang_.notify(gang::InputsAre{waits_for.empty() ? "" : "its " + waits_for});
   };
+  inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
   inputs_.on_failure = [this](EndKind kind, const std::string& why) {
     gang_.notify(gang::InputsFailed{kind, why});
   };
   inputs_.start();
+}
+
+/// Here the rank table of this node is known, for the first time or anew, and what the nodes tell each
+/// other of theirs has to be contributed: the leader starts nothing before all nodes are ready.
+Result<> Agent::take_table(rank_table::TableFile file) {
+  return table_.take(std::move(file), /*is_restart=*/attempt_ != nullptr);
 }
 
 // --- What the gang wants ------------------------------------------------------------------------
@@ -210,7 +218,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   if (const auto ports = merged.find(ports_key().name); ports != merged.end()) {
     placement.ports = read_ports(ports->second).value();  // written by the same program
   }
-  LaunchPlan plan = input_.job.of_attempt(placement);
+  LaunchPlan plan = input_.job.of_attempt(placement, table_.part());
   const OwnEnd own = placement.nodes == 1 ? OwnEnd() : own_end_towards(placement.master_address);
   fill_late_values(plan,
                    {{"run_dir", input_.run_folder},

@@ -7,6 +7,7 @@
 #include "front_link.hpp"
 #include "input_wait.hpp"
 #include "output/consoles.hpp"
+#include "own_table.hpp"
 #include "process/guard.hpp"
 #include "reasons_to_stay.hpp"
 #include "stop_requests.hpp"
@@ -75,6 +76,7 @@ class Agent {
   [[nodiscard]] std::string attempt_name() const;
   void bury_attempt();
   void wait_for_inputs();
+  [[nodiscard]] Result<> take_table(rank_table::TableFile file);
   [[nodiscard]] std::optional<std::string> progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services() const;
@@ -97,6 +99,7 @@ class Agent {
   Result<std::vector<WorkerPort>> reserved_;  ///< for workers that listen, until the agent ends
   gang::Gang gang_;
   InputWait inputs_;
+  OwnTable table_;
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;

@@ -18,10 +18,14 @@ constexpr std::chrono::seconds kLookAgain{5};
 /// Also what replaces a link, as mounted ConfigMaps do, and a change of permissions.
 constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE;
 
-/// The folder of the file, or the nearest above it that is there: what is made in it comes first.
-std::string folder_to_watch(const std::string& path) {
+/// The folder of the file, or the nearest above it that is there: what is made in it comes first. A rank
+/// table may be given by its folder.
+std::string folder_to_watch(const Input& input) {
   std::error_code ignored;  // then there is nothing to watch, and looking again is what is left
-  std::filesystem::path folder = std::filesystem::absolute(path, ignored).parent_path();
+  std::filesystem::path folder = std::filesystem::absolute(input.path, ignored);
+  folder = input.is_rank_table && std::filesystem::is_directory(folder, ignored)
+               ? folder
+               : folder.parent_path();
   while (!std::filesystem::is_directory(folder, ignored) && folder != folder.parent_path()) {
     folder = folder.parent_path();
   }
@@ -70,10 +74,23 @@ void InputWait::look() {
     return;
   }
   watch_folders();  // first: what happens between here and the look is an event
-  take(ask(inputs_));
+  take(take_table(ask(inputs_)));
 }
 
-void InputWait::take(const Answer& answer) {
+Answer InputWait::take_table(Answer answer) {
+  auto* const here = std::get_if<Here>(&answer);
+  if (here == nullptr || !here->table || here->table->text == table_ || !on_table) {
+    return answer;
+  }
+  std::string text = here->table->text;
+  if (auto taken = on_table(std::move(*here->table)); !taken) {
+    return taken.error();
+  }
+  table_ = std::move(text);
+  return Here{};
+}
+
+void InputWait::take(Answer answer) {
   const auto* const error = std::get_if<Error>(&answer);
   if (error != nullptr && may_fail_) {
     cancel();
@@ -105,8 +122,7 @@ void InputWait::watch_folders() {
     return;
   }
   for (const Input& input : inputs_) {
-    (void)::inotify_add_watch(
-        events_.native_handle(), folder_to_watch(input.path).c_str(), kEvents);
+    (void)::inotify_add_watch(events_.native_handle(), folder_to_watch(input).c_str(), kEvents);
   }
 }
 

@@ -29,6 +29,9 @@ class InputWait {
   /// What is waited for has changed: whole words, such as "rank table '/x': missing"; empty: all is
   /// there.
   std::function<void(const std::string& waits_for)> on_change;
+  /// A rank table is there, and is as it was not before. It counts when all inputs are there; what is
+  /// wrong with it for this node is said as if the file were wrong.
+  std::function<Result<>(rank_table::TableFile file)> on_table;
   /// It cannot become better (`BadInput`), or the time is over (`Incomplete`).
   std::function<void(EndKind kind, const std::string& why)> on_failure;
 
@@ -47,7 +50,8 @@ class InputWait {
 
   void open();
   void look();
-  void take(const Answer& answer);
+  void take(Answer answer);
+  [[nodiscard]] Answer take_table(Answer answer);
   void note(const std::string& waits_for);
   void watch_folders();
   void wait_for_events();
@@ -61,6 +65,7 @@ class InputWait {
   boost::asio::steady_timer next_look_;
   boost::asio::steady_timer deadline_;
   std::string waits_for_;
+  std::string table_;  ///< the text that was told last
   bool is_over_ = false;
   bool may_fail_ = true;
 };

@@ -106,6 +106,16 @@ Result<> acquire(Resources& resources,
 
 }  // namespace
 
+LaunchPlan JobPlan::of_attempt(const Placement& placement,
+                               std::optional<rank_table::RankedNode> ranked) const {
+  if (!input) {
+    return plan;
+  }
+  PlanInput of_attempt = *input;
+  of_attempt.ranked = std::move(ranked);
+  return make_plan(of_attempt, placement);
+}
+
 Result<int> run(const JobPlan& job,
                 const RunOptions& options,
                 const Inherited& inherited,

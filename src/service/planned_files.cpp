@@ -86,6 +86,10 @@ class PlannedFiles final : public Service {
  public:
   Result<Additions> start(const LaunchPlan& plan) override {
     for (const PlannedFile& planned : plan.files) {
+      if (planned.path.empty()) {  // it was to be in the folder of the run
+        return Error{ErrorKind::System,
+                     "there is no folder for files of the workers (TMPDIR names another place)"};
+      }
       auto written = write_file(planned);
       if (!written) {
         return written.error();

@@ -77,6 +77,11 @@ void read_mounted(Snapshot& snapshot, const std::string& line) {
   if (blank != std::string::npos) {
     text += line.substr(blank + 1) + "\n";
   }
+  const auto& places = kRankTablePlaces;
+  if (snapshot.rank_table.empty() &&
+      std::find(places.begin(), places.end(), name) != places.end()) {
+    snapshot.rank_table = name;
+  }
 }
 
 void read_program(Case& given, const std::string& line) {
@@ -121,6 +126,8 @@ Result<> read_line(Case& given, const std::string& line) {
   }
   if (line.starts_with("host: ")) {
     given.snapshot.host_name = words_of(line).back();
+  } else if (line.starts_with("address: ")) {
+    given.snapshot.addresses.push_back(words_of(line).back());
   } else if (line.starts_with('@')) {
     read_mounted(given.snapshot, line);
   } else if (line.starts_with('$')) {
@@ -139,6 +146,7 @@ Result<> read_line(Case& given, const std::string& line) {
 Result<CommandLine> line_of(const Case& given) {
   if (given.command_line.empty()) {
     CommandLine line;
+    line.command = Command::Plan;
     line.settings = given.settings;
     line.program = given.program;
     return line;

@@ -1,5 +1,6 @@
 """Files that somebody else writes are waited for before anything is started: one node, real files."""
 
+import json
 import os
 import signal
 
@@ -165,13 +166,21 @@ def test_a_signal_ends_the_wait_at_once(muster, table, number):
 def test_msrun_waits_for_its_rank_table(muster, table):
     options = ["--worker_num=1", "--local_worker_num=1", f"--rank_table_file={table}"]
     script = muster.folder / "train.py"
-    script.write_text("import os; print(os.environ['MS_ROLE'], os.environ['RANK_TABLE_FILE'])")
+    script.write_text(
+        "import os; e = os.environ; print(e['MS_ROLE'], open(e['RANK_TABLE_FILE']).read().split())"
+    )
     job = muster.start("msrun", *options, script)
     expect_reason(job, table, "missing")
 
-    table.write_text('{"status": "completed"}')
+    device = {"device_id": "0", "device_ip": "10.1.0.1"}
+    instance = {"pod_name": "job-worker-0", "server_id": "10.0.0.1", "devices": [device]}
+    group = {"group_name": "worker", "device_count": "1", "instance_count": "1"}
+    group["instance_list"] = [instance]
+    of_old_form = {"status": "completed", "group_count": "1", "group_list": [group]}
+    table.write_text(json.dumps(of_old_form))
     assert job.end() == 0, job.words()
-    assert f"MS_WORKER {table}" in job.out.text
+    for role in ("MS_WORKER", "MS_SCHED"):
+        assert any(role in line and "server_list" in line for line in job.out.lines), job.words()
 
 
 def test_a_plan_waits_for_nothing(muster, table):

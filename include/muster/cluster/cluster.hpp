@@ -35,6 +35,7 @@ struct Cluster {
   NodeFacts node;                                 ///< this one
   std::optional<HostShare> share;                 ///< of its host; empty: it has that to itself
   std::vector<std::optional<std::string>> hosts;  ///< one per node; empty where nobody names it
+  Source slots_from;                              ///< who says how many this node has
   std::vector<int> slots;           ///< one per node: ours, and what the others should have
   std::string master_address;       ///< where agents and workers meet
   std::string master_address_from;  ///< who says so, for people

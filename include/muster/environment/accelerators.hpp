@@ -22,6 +22,15 @@ namespace muster {
 /// Accelerators that a process of this node may use: those that "auto" means; 0 where there are none.
 [[nodiscard]] int count_visible_devices(const Snapshot& snapshot);
 
+/// True where this node has Ascend devices: by the list that hides them, else by their files.
+[[nodiscard]] bool has_ascend_devices(const Snapshot& snapshot);
+
+/// How the runtime of this process calls these Ascend devices, given by their numbers on the host: by their
+/// places in ASCEND_RT_VISIBLE_DEVICES, by the same numbers where all of them are visible, else one
+/// after the other from 0, as in a container that has just these.
+[[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot,
+                                                      const std::vector<int>& devices);
+
 /// How one worker is shown one device alone.
 struct DeviceMask {
   std::string variable;              ///< such as CUDA_VISIBLE_DEVICES

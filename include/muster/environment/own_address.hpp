@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace muster {
 
@@ -13,5 +14,8 @@ struct OwnEnd {
 /// The end of the route from here to `host`, if that is an address, else of the one that leaves this
 /// network. Nothing is sent, and no name is looked up.
 [[nodiscard]] OwnEnd own_end_towards(const std::string& host);
+
+/// The addresses of this host's interfaces, but those of its loopback, as numbers.
+[[nodiscard]] std::vector<std::string> own_addresses();
 
 }  // namespace muster

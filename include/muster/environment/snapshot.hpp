@@ -2,6 +2,7 @@
 
 #include <muster/base/source.hpp>
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,6 +37,10 @@ struct Snapshot {
   /// What platforms mount for their jobs, or name by a variable: path -> text. A file that cannot be
   /// read is not there.
   std::map<std::string, std::string> files;
+  /// Where a controller puts the job's rank table, or the folder in which it will: the first of
+  /// `kRankTablePlaces` that is there. Empty: none is.
+  std::string rank_table;
+  std::vector<std::string> addresses;  ///< of this host's interfaces, but those of its loopback
   /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
   /// secret that they share. Empty: there is none.
   std::string volcano_ssh_key;
@@ -52,6 +57,14 @@ struct Snapshot {
 /// Volcano's svc plugin mounts a file "<task>.host" for each task of the job here.
 inline constexpr const char* kVolcanoFolder = "/etc/volcano";
 inline constexpr const char* kHostFileEnding = ".host";
+
+/// ModelArts; hccl-controller and ascend-operator. Then their folders, before the file is there.
+/// Source: ModelArts, "Preset images"; MindCluster, ascend-operator.
+inline constexpr std::array<const char*, 4> kRankTablePlaces = {
+    "/user/config/jobstart_hccl.json",
+    "/user/serverid/devindex/config/hccl.json",
+    "/user/config",
+    "/user/serverid/devindex/config"};
 
 /// Reads the surroundings of this process.
 [[nodiscard]] Snapshot take_snapshot();

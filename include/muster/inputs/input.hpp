@@ -7,7 +7,10 @@
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
+#include <muster/rank_table/own_instance.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,20 +19,28 @@ namespace muster {
 
 /// A file that is waited for.
 struct Input {
-  std::string what;    ///< what messages call it: "rank table"
-  std::string path;    ///< a relative one begins where muster was started
-  std::string field;   ///< of the JSON object in it; empty: any content will do
-  std::string wanted;  ///< what that field has to be
+  std::string what;  ///< what messages call it: "rank table"
+  std::string
+      path;  ///< a relative one begins where muster was started; a rank table's may be a folder
+  std::string field;           ///< of the JSON object in it; empty: any content will do
+  std::string wanted;          ///< what that field has to be
+  bool is_rank_table = false;  ///< instead: it has to be a rank table that is complete
 };
 
 /// What was found under its name.
 struct Found {
   std::string content;
-  int error_number = 0;  ///< why it cannot be read; 0: it was
+  int error_number = 0;             ///< why it cannot be read; 0: it was
+  std::string path = {};            ///< in the folder that was named; empty: as it was named
+  std::optional<int> version = {};  ///< of a rank table, which is counted beside it
 };
+/// How a file is looked at.
+using Look = std::function<Found(const Input&)>;
 
-/// It is as it has to be: nobody looks at it again.
-struct Here {};
+/// It is as it has to be.
+struct Here {
+  std::optional<rank_table::TableFile> table = {};  ///< what a rank table says
+};
 struct NotYet {
   std::string reason;  ///< "rank table '/x': missing"
 };
@@ -48,7 +59,11 @@ using Answer = std::variant<Here, NotYet, Error>;
 /// Reads the file as it is now. A pipe or a device is not waited for.
 [[nodiscard]] Found look_at(const Input& input);
 
+/// As the snapshot has it, else as it is now.
+[[nodiscard]] Found look_at(const Input& input, const Snapshot& snapshot);
+
 /// Asks all of them: the first error, else what is missing, else that all are here.
+[[nodiscard]] Answer ask(const std::vector<Input>& inputs, const Look& look);
 [[nodiscard]] Answer ask(const std::vector<Input>& inputs);
 
 }  // namespace muster

@@ -41,18 +41,21 @@ struct RoleTemplate {
   std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
   /// Inherited variables that say the same: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;
-  bool listens = false;        ///< each process has a port of its own that all others know
-  std::string label;           ///< what its lines on the console begin with; empty: the global rank
-  std::string log;             ///< name of its log file; empty: attempt_<a>/<role>_<rank>
-  bool joins_streams = false;  ///< output and error go into one file, NAME.log
-  std::string error_file;      ///< where the process writes why it failed: {error_file}
+  bool listens = false;  ///< each process has a port of its own that all others know
+  std::string label;     ///< what its lines on the console begin with; empty: the global rank
+  std::string working_directory;  ///< made if it is missing; empty: where muster was started
+  std::string log;                ///< name of its log file; empty: attempt_<a>/<role>_<rank>
+  bool joins_streams = false;     ///< output and error go into one file, NAME.log
+  std::string error_file;         ///< where the process writes why it failed: {error_file}
 };
 
 /// A value that the user may give to a template with --set, such as a timeout of the framework.
 struct Parameter {
   std::string name;
-  std::string otherwise;    ///< when nobody gives it; may be empty
-  bool is_integer = false;  ///< what is given must be an integer
+  std::string otherwise;                 ///< when nobody gives it; may be empty
+  bool is_integer = false;               ///< what is given must be an integer
+  std::vector<std::string> variables{};  ///< the first that is set says it, where nobody gives it
+  bool finds_rank_table = false;         ///< then where the surroundings have a rank table
 };
 
 /// A file to write before the processes start.
@@ -70,6 +73,7 @@ struct InputTemplate {
   std::string what;    ///< what messages call it, such as "rank table"
   std::string field;   ///< of the JSON object in it; empty: it has to be there, and that is all
   std::string wanted;  ///< what that field has to be
+  bool is_rank_table = false;  ///< instead: it has to be a rank table that is complete
 };
 
 /// How a framework wants its processes started: data, read from YAML. docs/templates.md describes
@@ -90,6 +94,9 @@ struct ModeTemplate {
 /// Services that a job needs without naming them: who uses {worker_port}, or has files to be written.
 inline constexpr const char* kWorkerPortService = "worker_port";
 inline constexpr const char* kPlannedFilesService = "planned_files";
+
+/// The path of the table that the workers are to read; empty: the job has none.
+inline constexpr const char* kOwnRankTable = "own_rank_table";
 
 /// Stands in a role's program for that of the command line, with its arguments.
 inline constexpr const char* kUsersProgram = "{program}";
@@ -162,7 +169,8 @@ struct ChosenMode {
 };
 
 /// The user's template, else the built-in one that is named. For "auto", in this
-/// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG lists tasks; torchrun.
+/// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG lists tasks; on Ascend devices, ranktable
+/// where a variable names the table, and on ModelArts; torchrun.
 /// Fails for a name that is none, a template that cannot be read, and parameters that it lacks.
 [[nodiscard]] Result<ChosenMode> choose_mode(const ModeRequest& request,
                                              const Snapshot& snapshot = {});

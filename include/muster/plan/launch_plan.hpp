@@ -10,6 +10,7 @@
 #include <muster/mode/placeholders.hpp>
 #include <muster/plan/binding.hpp>
 #include <muster/plan/placement.hpp>
+#include <muster/rank_table/own_instance.hpp>
 
 #include <functional>
 #include <map>
@@ -60,6 +61,7 @@ struct WorkerPlan {
   std::vector<std::string> unset;                  ///< inherited variables that are removed
   std::optional<CpuBinding> binding;               ///< empty: all that this process may use
   std::string working_directory;
+  bool changes_directory = false;  ///< to a folder of its own, which is made if it is missing
   std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
   std::string log;  ///< path without its ending; relative to the log directory if it has none
   bool joins_streams = false;  ///< one file ".log" for both streams, instead of ".out" and ".err"
@@ -106,7 +108,16 @@ struct PlanInput {
   ChosenMode mode;
   JobRequest job;
   Snapshot snapshot;
+  std::optional<rank_table::RankedNode> ranked = {};  ///< empty: ranks follow the placement
 };
+
+/// Which instance of the table this node is. Fails with `BadData` when none is, and when what the user or
+/// the platform says about the nodes and their workers is not what the table has.
+[[nodiscard]] Result<std::size_t> find_own_instance(const PlanInput& input,
+                                                    const rank_table::TableFile& file);
+
+/// Takes ranks and devices of this node from the table, and what nobody else has said.
+[[nodiscard]] Result<> apply_table(PlanInput& input, const rank_table::TableFile& file);
 
 /// Fails with `BadUsage` when the job asks for what the mode or this node does not have: a role that
 /// decides success, a placeholder that is none, devices to be shown one by one. Called before a plan

@@ -65,10 +65,9 @@ struct JobPlan {
   /// For processes of this node that listen, whatever rank it gets and however many nodes there are.
   int ports_to_reserve = 0;
 
-  /// The plan of one attempt, with what the gang has decided.
-  [[nodiscard]] LaunchPlan of_attempt(const Placement& placement) const {
-    return input ? make_plan(*input, placement) : plan;
-  }
+  /// The plan of one attempt, with what the gang and a rank table have decided.
+  [[nodiscard]] LaunchPlan of_attempt(const Placement& placement,
+                                      std::optional<rank_table::RankedNode> ranked) const;
   /// Fixed by the user; empty: a fresh one each time.
   [[nodiscard]] std::optional<std::uint16_t> worker_port() const {
     return input ? input->cluster.worker_port : std::nullopt;

@@ -77,7 +77,10 @@ Result<> WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& j
   }
   if (!joined) {
     const bool joins = plan_.workers[route.worker].joins_streams;
-    const char* const ending = joins ? ".log" : (route.is_error ? ".err" : ".out");
+    const bool has_ending = joins && plan_.workers[route.worker].log.ends_with(".txt");
+    const char* const ending = has_ending ? ""
+                               : joins    ? ".log"
+                                          : (route.is_error ? ".err" : ".out");
     auto file = LogFile::create(log_path(route.worker, ending));
     if (!file) {
       return file.error();

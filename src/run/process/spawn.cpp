@@ -85,6 +85,9 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
       ::dup2(request.standard_error, STDERR_FILENO) < 0) {
     return "connecting its standard streams";
   }
+  if (!request.working_directory.empty() && ::chdir(request.working_directory.c_str()) != 0) {
+    return "entering its working directory";
+  }
   if (task.inherited->descriptors &&
       ::setrlimit(RLIMIT_NOFILE, &*task.inherited->descriptors) != 0) {
     return "restoring the limit of descriptors";

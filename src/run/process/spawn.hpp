@@ -19,6 +19,7 @@ struct SpawnRequest {
   std::string executable;  ///< path of the file
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< "NAME=value"
+  std::string working_directory;         ///< empty: ours
   int standard_input = -1;               ///< descriptors of ours; the child gets copies
   int standard_output = -1;
   int standard_error = -1;

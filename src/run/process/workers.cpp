@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 namespace muster {
 namespace {
@@ -34,6 +35,13 @@ Result<Pipe> make_pipe() {
     return system_error("cannot make a pipe", errno);
   }
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<> make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  return failed ? Result<>(system_error("cannot make the folder '" + path + "'", failed.value()))
+                : Result<>();
 }
 
 /// As execve wants it: "NAME=value".
@@ -80,6 +88,12 @@ Result<> Workers::start(std::size_t worker,
     request.cpus = planned.binding->cpus;
     request.memory_nodes = planned.binding->memory_nodes;
     request.is_memory_strict = planned.binding->is_memory_strict;
+  }
+  if (planned.changes_directory) {
+    if (auto made = make_folder(planned.working_directory); !made) {
+      return made;
+    }
+    request.working_directory = planned.working_directory;
   }
   // Connected first: when a log file cannot be made there is no process to take back.
   if (auto connected = connect(std::move(out->read_end), std::move(err->read_end)); !connected) {

@@ -1,0 +1,17 @@
+#pragma once
+
+// Ranks and devices by a rank table. Private to plan/.
+
+#include "places.hpp"
+
+#include <vector>
+
+namespace muster {
+
+/// Puts the ranks of the table, if there is one, in the place of those that follow the placement.
+void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input);
+
+/// How the runtime calls the device of each process of this node; empty: no table says which they have.
+[[nodiscard]] std::vector<int> runtime_devices(const PlanInput& input);
+
+}  // namespace muster

@@ -1,0 +1,196 @@
+// Finds a node in a table. Pure.
+#include <muster/base/text.hpp>
+#include <muster/rank_table/own_instance.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace muster::rank_table {
+namespace {
+
+/// Instances that something fits, by their place in the table.
+using Places = std::vector<std::size_t>;
+
+template <typename Condition>
+Places find_all(const Table& table, const Condition& condition) {
+  Places places;
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    if (condition(table.instances[i])) {
+      places.push_back(i);
+    }
+  }
+  return places;
+}
+
+bool has_address(const Instance& instance, const std::string& address) {
+  const auto& others = instance.addresses;
+  return instance.server_id == address ||
+         std::find(others.begin(), others.end(), address) != others.end();
+}
+
+/// The number that a pod's name ends with: 3 of "job-worker-3".
+std::optional<int> number_of(const std::string& pod) {
+  const std::size_t dash = pod.rfind('-');
+  return dash == std::string::npos ? std::nullopt
+                                   : parse_integer(pod.substr(dash + 1), 0, 1'000'000'000);
+}
+
+bool has_pod_names(const Table& table) {
+  return std::any_of(table.instances.begin(), table.instances.end(), [](const Instance& instance) {
+    return !instance.pod_name.empty();
+  });
+}
+
+/// Collects what was tried, for the one who has to find out why nothing fits.
+class Search {
+ public:
+  explicit Search(const Table& table) : table_(table) {}
+
+  [[nodiscard]] std::optional<std::size_t> by_pods(const OwnNames& own) {
+    for (const auto& pod : own.pods) {
+      const auto is_it = [&](const Instance& instance) { return instance.pod_name == pod.value; };
+      if (const auto found = judge(pod.source.name + " '" + pod.value + "'", is_it)) {
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> by_index(const OwnNames& own) {
+    if (!own.index) {
+      return std::nullopt;
+    }
+    const int index = own.index->value;
+    return judge(index_text(own),
+                 [&](const Instance& instance) { return number_of(instance.pod_name) == index; });
+  }
+
+  [[nodiscard]] std::optional<std::size_t> by_addresses(const OwnNames& own) {
+    for (const auto& address : own.addresses) {
+      const auto is_it = [&](const Instance& instance) {
+        return has_address(instance, address.value);
+      };
+      if (const auto found = judge(address.source.name + " '" + address.value + "'", is_it)) {
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// A table without names lists as many instances as there are nodes, in their order.
+  [[nodiscard]] std::optional<std::size_t> by_place(const OwnNames& own) {
+    if (!own.index) {
+      return std::nullopt;
+    }
+    const auto place = static_cast<std::size_t>(own.index->value);
+    if (table_.instances.size() == static_cast<std::size_t>(own.nodes) &&
+        place < table_.instances.size()) {
+      return place;
+    }
+    tried_.push_back(index_text(own) + " of " +
+                     count_of(static_cast<std::size_t>(own.nodes), "node"));
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::string tried() const {
+    return tried_.empty() ? "nothing says which pod this is" : "tried " + join(tried_, ", ");
+  }
+
+ private:
+  [[nodiscard]] static std::string index_text(const OwnNames& own) {
+    return "index " + std::to_string(own.index->value) + " (" + own.index->source.name + ")";
+  }
+
+  /// Just one will do.
+  template <typename Condition>
+  std::optional<std::size_t> judge(const std::string& what, const Condition& condition) {
+    const Places places = find_all(table_, condition);
+    if (places.size() == 1) {
+      return places.front();
+    }
+    tried_.push_back(what +
+                     (places.empty() ? "" : ", which " + std::to_string(places.size()) + " have"));
+    return std::nullopt;
+  }
+
+  const Table& table_;
+  std::vector<std::string> tried_;
+};
+
+/// "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2": some, of a large table.
+std::string describe_instances(const Table& table) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> texts;
+  for (const Instance& instance : table.instances) {
+    if (texts.size() == kMost) {
+      texts.push_back("and " + std::to_string(table.instances.size() - kMost) + " more");
+      break;
+    }
+    texts.push_back(instance.pod_name.empty() ? instance.server_id
+                                              : instance.pod_name + " on " + instance.server_id);
+  }
+  return texts.empty() ? "no instance" : join(texts, ", ");
+}
+
+}  // namespace
+
+OwnNames own_names(const Snapshot& snapshot) {
+  OwnNames own;
+  const auto add = [](std::vector<Sourced<std::string>>& names,
+                      const std::optional<Sourced<std::string>>& name) {
+    const bool is_known = !name || name->value.empty() ||
+                          std::any_of(names.begin(), names.end(), [&](const auto& other) {
+                            return other.value == name->value;
+                          });
+    if (!is_known) {
+      names.push_back(*name);
+    }
+  };
+  for (const char* const name :
+       {"MA_CURRENT_INSTANCE_NAME", "BATCH_TASK_CURRENT_INSTANCE", "POD_NAME", "HOSTNAME"}) {
+    add(own.pods, sourced_variable(snapshot, name));
+  }
+  add(own.pods, Sourced<std::string>{snapshot.host_name, {SourceKind::File, "host name"}});
+  for (const char* const name : {"MA_CURRENT_HOST_IP", "MA_CURRENT_IP", "POD_IP", "HOST_IP"}) {
+    add(own.addresses, sourced_variable(snapshot, name));
+  }
+  for (const std::string& address : snapshot.addresses) {
+    add(own.addresses, Sourced<std::string>{address, {SourceKind::File, "own address"}});
+  }
+  return own;
+}
+
+Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
+  Search search(file.table);
+  const bool has_names = has_pod_names(file.table);
+  auto found = has_names ? search.by_pods(own) : std::nullopt;
+  found = found || !has_names ? found : search.by_index(own);
+  found = found ? found : search.by_addresses(own);
+  found = found || has_names ? found : search.by_place(own);
+  if (found) {
+    return *found;
+  }
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' does not list this node: " + search.tried() +
+                   "; it has " + describe_instances(file.table)};
+}
+
+RankedNode take_part(const TableFile& file, std::size_t instance, const Changes& changes) {
+  const auto& instances = file.table.instances;
+  RankedNode node{
+      file.table.size, instances[instance].devices, rewrite(file.text, file.table, changes)};
+  if (changes.ranks.empty()) {
+    return node;
+  }
+  const std::size_t before = std::accumulate(
+      instances.begin(),
+      instances.begin() + static_cast<std::ptrdiff_t>(instance),
+      std::size_t{0},
+      [](std::size_t sum, const Instance& one) { return sum + one.devices.size(); });
+  for (std::size_t i = 0; i < node.devices.size(); ++i) {
+    node.devices[i].rank = changes.ranks[before + i];
+  }
+  return node;
+}
+
+}  // namespace muster::rank_table

@@ -1,0 +1,35 @@
+#pragma once
+
+// The rank table of this node, from the moment that it is there. Private to run/.
+
+#include <muster/plan/launch_plan.hpp>
+
+#include <optional>
+
+namespace muster {
+
+/// Goes by the table that was read last: before the first start by each that comes, and before a restart by
+/// one that its controller has counted as newer. Never changes while workers run.
+class OwnTable {
+ public:
+  /// `input` is empty where there is nothing to decide, and so no table.
+  explicit OwnTable(const std::optional<PlanInput>& input) : input_(input) {}
+
+  /// Fails when this node is not in the table, or the table is not the job's.
+  [[nodiscard]] Result<> take(rank_table::TableFile file, bool is_restart);
+
+  [[nodiscard]] bool is_here() const { return file_.has_value(); }
+  [[nodiscard]] const rank_table::TableFile& file() const { return *file_; }
+  /// The place of this node in it.
+  [[nodiscard]] std::size_t instance() const { return instance_; }
+
+  /// What the plan of the next attempt is made from; empty: the job has no table.
+  [[nodiscard]] std::optional<rank_table::RankedNode> part() const;
+
+ private:
+  const std::optional<PlanInput>& input_;
+  std::optional<rank_table::TableFile> file_;
+  std::size_t instance_ = 0;
+};
+
+}  // namespace muster
