@@ -74,6 +74,10 @@ void check_devices_per_server(const Checked& table,
 
 void check_groups(const Checked& table) {
   check_not_empty(table, "group_list");
+  if (table.layout.instances.empty() && table.breaches.found().empty()) {
+    table.breaches.add(
+        "group_list", &table.root.at("group_list"), "at least one device", kInvalidTable);
+  }
   const json::array& groups = *array_of(table.root, "group_list");
   check_count(table, table.root, "group_count", groups.size());
   Place place;

@@ -17,10 +17,7 @@ std::string pod_path(std::size_t pod, std::string_view field) {
 
 /// A number of 32 bits, as digits; empty: it is none.
 std::string device_number(const json::object& device) {
-  const json::value* value = device.if_contains("super_device_id");
-  const std::string digits(value != nullptr && value->is_string()
-                               ? std::string(text_of(device, "super_device_id"))
-                               : written(value));
+  const std::string digits = plain_text(device, "super_device_id");
   const bool is_number = digits.size() <= 10 && !digits.empty() &&
                          digits.find_first_not_of("0123456789") == std::string::npos;
   return is_number && std::stoull(digits) <= std::numeric_limits<std::uint32_t>::max()
@@ -37,12 +34,11 @@ class SuperPodRules {
   }
 
   void see(std::size_t index, const json::object& pod) {
-    const std::string_view id = text_of(pod, "super_pod_id");
+    const std::string id = plain_text(pod, "super_pod_id");
     const json::value* value = pod.if_contains("super_pod_id");
-    const bool is_number = value != nullptr && number_of(value).has_value();
-    if (id.empty() && !is_number) {
+    if (id.empty()) {
       table_.breaches.add(pod_path(index, "super_pod_id"), value, "a name", kNewerCode);
-    } else if (!ids_.insert(written(value)).second) {
+    } else if (!ids_.insert(id).second) {
       table_.breaches.add(
           pod_path(index, "super_pod_id"), value, "a name that no other super pod has", kNewerCode);
     }

@@ -67,6 +67,12 @@ std::string_view text_of(const json::object& object, std::string_view key) {
   return text == nullptr ? std::string_view{} : std::string_view{text->data(), text->size()};
 }
 
+std::string plain_text(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  const bool is_number = value != nullptr && (value->is_int64() || value->is_uint64());
+  return is_number ? json::serialize(*value) : std::string(text_of(object, key));
+}
+
 std::string written(const json::value* value) {
   if (value == nullptr) {
     return {};

@@ -26,6 +26,9 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 /// Of the member, a part of it; empty: there is none, or it is no text.
 [[nodiscard]] std::string_view text_of(const json::object& object, std::string_view key);
 
+/// The member as text, also where it is a number; empty: there is none, or it is neither.
+[[nodiscard]] std::string plain_text(const json::object& object, std::string_view key);
+
 /// As it is written, for a `Breach`; shortened. Empty: there is none.
 [[nodiscard]] std::string written(const json::value* value);
 

@@ -58,7 +58,7 @@ class TableMaker {
     }
     device.id = number(*place.device, "device_id", place.place);
     device.addresses = text_of(*place.device, "device_ip");
-    device.super_device_id = text_of(*place.device, "super_device_id");
+    device.super_device_id = plain_text(*place.device, "super_device_id");
     return device;
   }
 

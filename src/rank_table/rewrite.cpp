@@ -129,17 +129,21 @@ class Rewriter {
     root["version"] = "1.0";
     root["server_count"] = std::to_string(servers.size());
     root["server_list"] = std::move(servers);
-    move_members(root_, root, {"group_count", "group_list"});
+    // Without the lists by which a form is known, wherever they stand.
+    const Keys dropped = {"group_count",
+                          "group_list",
+                          "rank_list",
+                          "super_pod_list",
+                          "group_name",
+                          "device_count",
+                          "instance_count",
+                          "instance_list",
+                          "device_num",
+                          "server_num"};
+    move_members(root_, root, dropped);
     for (json::value& group : root_["group_list"].get_array()) {
       if (group.is_object()) {
-        move_members(group.get_object(),
-                     root,
-                     {"group_name",
-                      "device_count",
-                      "instance_count",
-                      "instance_list",
-                      "device_num",
-                      "server_num"});
+        move_members(group.get_object(), root, dropped);
       }
     }
     return root;
@@ -152,7 +156,6 @@ class Rewriter {
     root_.emplace("server_count", std::to_string(layout_.instances.size()));
     make_text(root_, "server_count");
     for (const InstancePlace& place : layout_.instances) {
-      make_text(*place.instance, "server_id");
       add_pod_address(*place.instance);
       for (const DevicePlace& device : place.devices) {
         canonical_device(*device.device);

@@ -13,7 +13,7 @@ void add_super_pods(const json::object& root, Table& table) {
       continue;
     }
     const json::object& pod = item.get_object();
-    table.super_pods.push_back({std::string(text_of(pod, "super_pod_id")), {}});
+    table.super_pods.push_back({plain_text(pod, "super_pod_id"), {}});
     const json::array* servers = array_of(pod, "server_list");
     for (std::size_t i = 0; servers != nullptr && i < servers->size(); ++i) {
       if (const json::object* server = (*servers)[i].if_object()) {

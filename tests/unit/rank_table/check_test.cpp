@@ -96,6 +96,14 @@ TEST(Check, WantsServersAndDevices) {
             R"(version is "3.0", expected "1.0" or "1.2" (CANN: EI0004))");
 }
 
+TEST(Check, WantsADeviceInSomeGroup) {
+  EXPECT_EQ(
+      broken(R"({"status":"completed","group_list":[{"device_count":"0","instance_list":[]}]})",
+             "0",
+             "0"),
+      "group_list is a list, expected at least one device (CANN: EI0004)");
+}
+
 TEST(Check, WantsEachServerOnce) {
   EXPECT_EQ(broken(kServers, R"("server_id":"10.0.0.2")", R"("server_id":"")"),
             "server_list[1].server_id is \"\", expected the server's address or name, "
