@@ -118,6 +118,20 @@ constexpr auto kTable = std::to_array<Option>({
      "Job",
      "Give a parameter of the mode a value; may be repeated. As a variable: several, separated by "
      "blanks."},
+    {"rank-table",
+     '\0',
+     "WHERE",
+     "Job",
+     "The rank table of Ascend devices: a file, the folder in which a controller writes it, or "
+     "generate: the nodes make one of what each of them has. Default: where the platform has it.",
+     "generate"},
+    {"hccn-conf",
+     '\0',
+     "FILE",
+     "Job",
+     "The addresses of this node's Ascend devices, where the table is generated: as "
+     "/etc/hccn.conf, "
+     "or what hccn_tool prints. Default: /etc/hccn.conf."},
     {"inputs-timeout",
      '\0',
      "SECONDS",

@@ -146,7 +146,7 @@ Result<> check_table(const ChosenMode& chosen) {
                    "the mode '" + chosen.mode.name +
                        "' needs a rank table: RANK_TABLE_FILE does not name one, there is no '" +
                        std::string(kRankTablePlaces[0]) + "' and no '" + kRankTablePlaces[1] +
-                       "'; --set " + parameter.name + "=FILE names another one"};
+                       "'; --rank-table names another one, or has one generated"};
     }
   }
   return {};
@@ -183,7 +183,8 @@ Result<Planned> plan_visible(const CommandLine& line,
   if (auto checked = check_program(options.job, mode->mode); !checked) {
     return checked.error();
   }
-  if (auto checked = check_table(*mode); !checked) {
+  const bool makes = makes_table(*mode, options.job.generates);
+  if (auto checked = makes ? Result<>() : check_table(*mode); !checked) {
     return checked.error();
   }
   auto cluster = find_cluster(options, mode->mode, snapshot);
@@ -191,7 +192,8 @@ Result<Planned> plan_visible(const CommandLine& line,
     return cluster.error();
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
-  if (auto read = read_table(input, line.command == Command::Run); !read) {
+  if (auto read = makes ? make_own_part(input) : read_table(input, line.command == Command::Run);
+      !read) {
     return read.error();
   }
   if (auto checked = check_job(input); !checked) {

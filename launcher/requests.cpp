@@ -55,6 +55,8 @@ std::vector<Source> placed_by(const Settings& settings) {
                                  "hostfile",
                                  "mode",
                                  "template",
+                                 "rank-table",
+                                 "hccn-conf",
                                  "numa-binding",
                                  "bind-core",
                                  "bind-numa"}) {
@@ -169,6 +171,9 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
     return options;
   }
   options.mode = read_mode_request(settings);
+  if (auto read = read_rank_table(options, settings, snapshot); !read) {
+    return read.error();
+  }
   auto cluster = read_cluster_request(settings);
   if (!cluster) {
     return cluster.error();

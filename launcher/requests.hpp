@@ -62,6 +62,12 @@ struct Options {
 [[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings,
                                                           const Snapshot& snapshot);
 
+/// Where the rank table is, or that the nodes make one. Fails when the file with the addresses of the devices
+/// cannot be read.
+[[nodiscard]] Result<> read_rank_table(Options& options,
+                                       const Settings& settings,
+                                       const Snapshot& snapshot);
+
 /// How the processes are to be bound to CPUs and memory; empty: nobody asked for it. Reads the file
 /// that an option names. Fails when an option is wrong, or when two contradict each other.
 [[nodiscard]] Result<std::optional<BindingOptions>> read_binding_options(const Settings& settings);

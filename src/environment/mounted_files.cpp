@@ -28,6 +28,10 @@ constexpr auto kPlaces = std::to_array<Place>({
     {"/opt/ml/input/config", "resourceconfig.json"},
 });
 
+/// Files that may be anywhere.
+constexpr std::array<const char*, 1> kFiles = {
+    "/etc/hccn.conf"};  // of Ascend's driver: the addresses of the devices
+
 /// Variables whose value is the path of a file.
 constexpr std::array<const char*, 5> kVariables = {{
     "PBS_NODEFILE",
@@ -77,6 +81,9 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
   std::map<std::string, std::string> files;
   for (const Place& place : kPlaces) {
     read_place(files, place);
+  }
+  for (const char* const path : kFiles) {
+    read_file(files, path);
   }
   for (const char* const variable : kVariables) {
     const std::string path = snapshot.variable(variable).value_or("");

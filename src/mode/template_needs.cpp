@@ -29,6 +29,12 @@ Result<> check_known_early(const std::string& text, const std::string& path, con
   return {};
 }
 
+/// The one thing that can be added to a rank table.
+Result<bool> read_pod_ip(const json::value& value, const std::string& path, const Place& place) {
+  const bool is_it = value.is_string() && value.get_string() == "pod_ip";
+  return is_it ? Result<bool>(true) : place.error(path, "must be 'pod_ip'");
+}
+
 /// {field: status, is: completed}
 Result<> read_until(InputTemplate& input,
                     const json::object& object,
@@ -64,17 +70,21 @@ Result<InputTemplate> read_input(const json::value& value,
   InputTemplate input;
   input.what = "input";
   const auto read =
-      all_of({check_fields(object, {"file", "what", "until", "is"}, path, place),
+      all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
               read_field(input.file, object, path + "/file", place, read_text),
               read_field(input.what, object, path + "/what", place, read_text),
               check_known_early(input.file, path + "/file", place),
               read_field(input.is_rank_table, object, path + "/is", place, read_rank_table),
+              read_field(input.adds_pod_addresses, object, path + "/adds", place, read_pod_ip),
               read_until(input, object, path, place)});
   if (!read) {
     return read.error();
   }
   if (input.is_rank_table && !input.field.empty()) {
     return place.error(path, "has both 'is' and 'until'");
+  }
+  if (input.adds_pod_addresses && !input.is_rank_table) {
+    return place.error(path, "adds to what is no rank table");
   }
   return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
 }

@@ -295,7 +295,7 @@ Placement assume_placement(const Cluster& cluster) {
 }
 
 LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
-  const auto& [cluster, chosen, job, snapshot, ranked] = input;
+  const auto& [cluster, chosen, job, snapshot, ranked, generated] = input;
   LaunchPlan plan = start_plan(cluster, placement);
   add_mode(plan, chosen, job);
   std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);

@@ -21,7 +21,7 @@ int cores_of(const HostShare& share, const AllowedCores& allowed) {
 }  // namespace
 
 HostPart find_host_part(const PlanInput& input) {
-  const auto& [cluster, chosen, job, snapshot, ranked] = input;
+  const auto& [cluster, chosen, job, snapshot, ranked, generated] = input;
   HostPart part;
   part.is_shared = cluster.share.has_value();
   part.share = cluster.share.value_or(HostShare{{0, {}}, {1, {}}});

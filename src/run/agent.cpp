@@ -9,6 +9,7 @@
 #include <muster/fan_out/words.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/service/exchanged_ports.hpp>
+#include <muster/service/exchanged_rank_table.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -207,7 +208,15 @@ void Agent::wait_for_inputs() {
 /// Here the rank table of this node is known, for the first time or anew, and what the nodes tell each
 /// other of theirs has to be contributed: the leader starts nothing before all nodes are ready.
 Result<> Agent::take_table(rank_table::TableFile file) {
-  return table_.take(std::move(file), /*is_restart=*/attempt_ != nullptr);
+  auto taken = table_.take(std::move(file), /*is_restart=*/attempt_ != nullptr);
+  return taken ? contribute_table() : taken;
+}
+
+/// What is the same as before is not said again.
+Result<> Agent::contribute_table() {
+  std::string bytes = table_.contribution();
+  return bytes.empty() ? Result<>()
+                       : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
 }
 
 // --- What the gang wants ------------------------------------------------------------------------
@@ -218,7 +227,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   if (const auto ports = merged.find(ports_key().name); ports != merged.end()) {
     placement.ports = read_ports(ports->second).value();  // written by the same program
   }
-  LaunchPlan plan = input_.job.of_attempt(placement, table_.part());
+  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged));
   const OwnEnd own = placement.nodes == 1 ? OwnEnd() : own_end_towards(placement.master_address);
   fill_late_values(plan,
                    {{"run_dir", input_.run_folder},
@@ -328,13 +337,16 @@ std::unique_ptr<Services> Agent::make_services() const {
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  setup.policy.keys = {ports_key()};
+  setup.policy.keys = {ports_key(), rank_table_key()};
   return setup;
 }
 
 /// What this node contributes before the start: the ports that workers listen on, which are the same
-/// for all attempts.
+/// for all attempts, and its part of a rank table that the nodes make.
 Result<> Agent::contribute() {
+  if (auto contributed = contribute_table(); !contributed) {
+    return contributed;
+  }
   if (!reserved_) {
     return reserved_.error();
   }

@@ -82,6 +82,7 @@ class Agent {
   [[nodiscard]] std::unique_ptr<Services> make_services() const;
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
+  [[nodiscard]] Result<> contribute_table();
   void leave(const JobEnd& end);
 
   // The end.

@@ -2,9 +2,11 @@
 
 // The rank table of this node, from the moment that it is there. Private to run/.
 
+#include <muster/gang/exchange.hpp>
 #include <muster/plan/launch_plan.hpp>
 
 #include <optional>
+#include <string>
 
 namespace muster {
 
@@ -18,18 +20,21 @@ class OwnTable {
   /// Fails when this node is not in the table, or the table is not the job's.
   [[nodiscard]] Result<> take(rank_table::TableFile file, bool is_restart);
 
-  [[nodiscard]] bool is_here() const { return file_.has_value(); }
-  [[nodiscard]] const rank_table::TableFile& file() const { return *file_; }
-  /// The place of this node in it.
-  [[nodiscard]] std::size_t instance() const { return instance_; }
+  /// What this node tells the others of it, or of its part of one that all make; empty: nothing. To be
+  /// contributed again when another table has been taken.
+  [[nodiscard]] std::string contribution() const;
 
-  /// What the plan of the next attempt is made from; empty: the job has no table.
-  [[nodiscard]] std::optional<rank_table::RankedNode> part() const;
+  /// What the plan of an attempt is made from, with what the nodes have told each other; empty: the job has
+  /// no table.
+  [[nodiscard]] std::optional<rank_table::RankedNode> part(const Placement& placement,
+                                                           const gang::Exchanged& merged) const;
 
  private:
+  [[nodiscard]] bool needs_addresses() const;
+
   const std::optional<PlanInput>& input_;
   std::optional<rank_table::TableFile> file_;
-  std::size_t instance_ = 0;
+  std::size_t instance_ = 0;  ///< the place of this node in it
 };
 
 }  // namespace muster

@@ -65,6 +65,7 @@ OTHER_TEXTS = {
     "exec sh -c 'if test -x \\\"": "a command",
     "zlib: no memory": "a bug, or no memory",
     "the parts of all nodes end in the middle of one": "a bug",
+    "what the nodes know of the rank table cannot be read": "a bug",
 }
 
 STRING = r'"((?:[^"\\\n]|\\.)*)"'

@@ -73,7 +73,8 @@ struct InputTemplate {
   std::string what;    ///< what messages call it, such as "rank table"
   std::string field;   ///< of the JSON object in it; empty: it has to be there, and that is all
   std::string wanted;  ///< what that field has to be
-  bool is_rank_table = false;  ///< instead: it has to be a rank table that is complete
+  bool is_rank_table = false;       ///< instead: it has to be a rank table that is complete
+  bool adds_pod_addresses = false;  ///< the workers' copy has `pod_ip`, as far as that is known
 };
 
 /// How a framework wants its processes started: data, read from YAML. docs/templates.md describes

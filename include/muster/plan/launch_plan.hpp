@@ -10,6 +10,7 @@
 #include <muster/mode/placeholders.hpp>
 #include <muster/plan/binding.hpp>
 #include <muster/plan/placement.hpp>
+#include <muster/rank_table/generate.hpp>
 #include <muster/rank_table/own_instance.hpp>
 
 #include <functional>
@@ -39,6 +40,7 @@ struct JobRequest {
   std::optional<DeviceChoice> devices;     ///< what the workers see; empty: what is visible already
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
   std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any
+  rank_table::GenerateRequest generates;   ///< where nobody writes a rank table
 };
 
 /// The first attempt as it would be if all nodes came and had as many slots as the cluster says. A
@@ -109,12 +111,26 @@ struct PlanInput {
   JobRequest job;
   Snapshot snapshot;
   std::optional<rank_table::RankedNode> ranked = {};  ///< empty: ranks follow the placement
+  /// What this node has of a rank table that all nodes make; empty: they make none.
+  std::optional<rank_table::Instance> generated = {};
 };
 
 /// Which instance of the table this node is. Fails with `BadData` when none is, and when what the user or
 /// the platform says about the nodes and their workers is not what the table has.
 [[nodiscard]] Result<std::size_t> find_own_instance(const PlanInput& input,
                                                     const rank_table::TableFile& file);
+
+/// True where the nodes make a rank table: that was asked for, or the mode needs one, none is named, and the
+/// addresses of this node's devices are known.
+[[nodiscard]] bool makes_table(const ChosenMode& chosen,
+                               const rank_table::GenerateRequest& request);
+/// Takes this node's part of it. Fails when its devices or their addresses are not known, and when the mode
+/// has no use for a table.
+[[nodiscard]] Result<> make_own_part(PlanInput& input);
+/// The same once all nodes have said what they have: `text` is the table.
+[[nodiscard]] rank_table::RankedNode part_of_made_table(const rank_table::Instance& own,
+                                                        const Placement& placement,
+                                                        std::string text);
 
 /// Takes ranks and devices of this node from the table, and what nobody else has said.
 [[nodiscard]] Result<> apply_table(PlanInput& input, const rank_table::TableFile& file);

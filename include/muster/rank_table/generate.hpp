@@ -8,6 +8,7 @@
 #include <muster/rank_table/rank_table.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,13 @@ namespace muster::rank_table {
 
 /// Where the driver keeps the addresses of the devices.
 inline constexpr const char* kHccnFile = "/etc/hccn.conf";
+
+/// What is said about a table that the nodes make.
+struct GenerateRequest {
+  std::optional<Source> wanted;  ///< who asks for it; empty: nobody does
+  Sourced<std::string> file;     ///< where the addresses of this node's devices are; empty: nowhere
+  std::string text;              ///< what stands there
+};
 
 /// Device -> its address.
 using Addresses = std::map<int, std::string>;

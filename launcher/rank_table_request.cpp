@@ -1,0 +1,57 @@
+// Reads where the rank table is, or that the nodes make one.
+#include "requests.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+constexpr const char* kParameter = "rank_table_file";
+
+Result<std::string> read_file(const Sourced<std::string>& setting) {
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  const bool is_file = std::filesystem::is_regular_file(setting.value, ignored);
+  std::ifstream file(is_file ? setting.value : std::string());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return is_file && file ? Result<std::string>(text.str())
+                         : wrong_value(setting, "a file such as /etc/hccn.conf that can be read");
+}
+
+/// The file that is named, else the driver's if it is here.
+Result<> read_addresses(rank_table::GenerateRequest& request,
+                        const Settings& settings,
+                        const Snapshot& snapshot) {
+  const auto setting = settings.find("hccn-conf");
+  const std::string path = setting ? setting->value : rank_table::kHccnFile;
+  if (const auto known = snapshot.files.find(path); known != snapshot.files.end()) {
+    request.text = known->second;
+  } else if (!setting) {
+    return {};
+  } else if (auto text = read_file(*setting); text) {
+    request.text = std::move(*text);
+  } else {
+    return text.error();
+  }
+  request.file = setting.value_or(Sourced<std::string>{path, {SourceKind::File, path}});
+  return {};
+}
+
+}  // namespace
+
+Result<> read_rank_table(Options& options, const Settings& settings, const Snapshot& snapshot) {
+  const auto setting = settings.find("rank-table");
+  if (setting && setting->value.empty()) {
+    return wrong_value(*setting, "a file, a folder, or generate");
+  }
+  if (setting && setting->value == "generate") {
+    options.job.generates.wanted = setting->source;
+  } else if (setting) {
+    options.mode.parameters.insert_or_assign(kParameter, *setting);
+  }
+  return read_addresses(options.job.generates, settings, snapshot);
+}
+
+}  // namespace muster
