@@ -159,15 +159,16 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
   if (kind->value != "ranktable") {
     return wrong_value(*kind, "ranktable");
   }
-  const Found found = look_at({"rank table", file->value, "", ""});
+  const Found found = look_at({"rank table", file->value, "", "", true});
+  const std::string path = found.path.empty() ? file->value : found.path;
   if (found.error_number != 0) {
     return Error{ErrorKind::BadData,
-                 system_error("rank table '" + file->value + "'", found.error_number).message};
+                 system_error("rank table '" + path + "'", found.error_number).message};
   }
-  const Verdict verdict = judge(file->value, found.content, snapshot);
+  const Verdict verdict = judge(path, found.content, snapshot);
   const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
   if (is_on(line.settings, "json")) {
-    if (auto printed = print(pretty_json(document_of(file->value, verdict))); !printed) {
+    if (auto printed = print(pretty_json(document_of(path, verdict))); !printed) {
       return printed;
     }
   } else if (table != nullptr) {
@@ -175,7 +176,7 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
       return printed;
     }
   }
-  return speak(file->value, verdict);
+  return speak(path, verdict);
 }
 
 }  // namespace muster

@@ -83,8 +83,9 @@ constexpr const char* kCheckIntroduction =
 
 Reads a rank table of any form, and says which it is, how many servers and devices it has, and what
 HCCL would refuse in it: one line on standard error for each, with its place in the file, its value,
-what was expected, and the code that CANN would end with. It starts nothing and waits for nothing. A
-note is about what muster writes right for the workers, or what only old versions of HCCL refuse.
+what was expected, and the code that CANN would end with. It starts nothing and waits for nothing.
+FILE may be a folder, such as the value of RANK_TABLE_FILE on ModelArts. A note is about what muster
+writes right for the workers, or what only old versions of HCCL refuse.
 
 Exit codes: 0 the table is right; 65 it is not, or it is not complete yet; 64 bad command line.
 

@@ -37,14 +37,14 @@ std::string bash_function(const std::string& function,
       with_value += (with_value.empty() ? "--" : "|--") + std::string(option.name);
     }
   }
+  if (!with_value.empty()) {
+    with_value = "    " + with_value + ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n";
+  }
   return function +
          "() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n" +
          begin + "  case $previous in\n" + with_choices +
-         "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
-         "    " +
-         with_value +
-         ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "    --log-dir) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n" + with_value +
          "  esac\n"
          "  if [[ $current == -* ]]; then\n"
          "    COMPREPLY=($(compgen -W '" +

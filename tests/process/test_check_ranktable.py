@@ -102,6 +102,15 @@ def test_a_missing_file_is_bad_data(muster, tmp_path):
     )
 
 
+def test_a_folder_holds_the_table_under_one_of_its_usual_names(muster, tmp_path):
+    (tmp_path / "hccl.json").write_text((TABLES / "good" / "1x8-1.0.json").read_text())
+
+    job = check(muster, tmp_path, "--json")
+
+    assert job.code == 0
+    assert json.loads(job.out.text)["file"] == f"{tmp_path}/hccl.json"
+
+
 def test_addresses_are_wanted_where_hccl_was_told_to_use_them(muster, tmp_path):
     path = tmp_path / "hccl.json"
     path.write_text(
