@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 namespace muster {
 namespace {
@@ -35,18 +33,6 @@ struct Given {
   Setting setting;
 };
 
-Result<std::string> read_file(const Setting& setting) {
-  const Error unreadable = wrong_value(setting, "a JSON file that can be read");
-  std::error_code ignored;  // what cannot be looked at cannot be read either
-  if (!std::filesystem::is_regular_file(setting.value, ignored)) {  // a pipe could keep us for ever
-    return unreadable;
-  }
-  std::ifstream file(setting.value);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return file ? Result<std::string>(text.str()) : unreadable;
-}
-
 Result<Given> read_given(const Settings& settings, std::string_view name) {
   Given given;
   const auto setting = settings.find(name);
@@ -61,7 +47,7 @@ Result<Given> read_given(const Settings& settings, std::string_view name) {
   }
   std::string text = setting->value;
   if (word.ends_with(".json")) {
-    auto content = read_file(*setting);
+    auto content = read_given_file(*setting, "a JSON file that can be read");
     if (!content) {
       return content.error();
     }

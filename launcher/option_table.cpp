@@ -143,6 +143,12 @@ constexpr auto kTable = std::to_array<Option>({
      "SECONDS",
      "Job",
      "The same where that is a rank table. Default: --inputs-timeout."},
+    {"topology",
+     '\0',
+     "FILE",
+     "Job",
+     "Lines of a node of the rank table and its switches from the top, such as gpu-0 core/leaf-1: "
+     "ranks follow the switches."},
     {"numa-binding",
      '\0',
      "FORM",

@@ -172,6 +172,28 @@ Result<> read_table(PlanInput& input, bool is_run) {
                std::get<NotYet>(answer).reason + "; a run would wait for it, a plan does not"};
 }
 
+/// Ranks can be others than the placement's only where a rank table says them.
+Result<> read_route(PlanInput& input) {
+  JobRequest& job = input.job;
+  const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
+  if (std::none_of(
+          inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; })) {
+    return job.network ? wrong_value({job.network->value.path, job.network->source},
+                                     "a job with a rank table that is read from a file")
+                       : Result<>();
+  }
+  auto request = rank_table::read_route_request(input.snapshot);
+  if (!request) {
+    return request.error();
+  }
+  if (*request && !job.network) {
+    input.cluster.decisions.push_back(
+        {"route_plan", "what all nodes agree on at the start", "ROUTE_PLAN"});
+    job.route = std::move(**request);
+  }
+  return {};
+}
+
 /// Decides it for the devices that the snapshot shows.
 Result<Planned> plan_visible(const CommandLine& line,
                              const Options& options,
@@ -194,6 +216,9 @@ Result<Planned> plan_visible(const CommandLine& line,
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
   if (auto read = makes ? make_own_part(input) : read_table(input, line.command == Command::Run);
       !read) {
+    return read.error();
+  }
+  if (auto read = read_route(input); !read) {
     return read.error();
   }
   if (auto checked = check_job(input); !checked) {

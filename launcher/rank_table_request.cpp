@@ -1,24 +1,11 @@
 // Reads where the rank table is, or that the nodes make one.
 #include "requests.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 namespace muster {
 namespace {
 
 constexpr const char* kParameter = "rank_table_file";
-
-Result<std::string> read_file(const Sourced<std::string>& setting) {
-  std::error_code ignored;  // what cannot be looked at cannot be read either
-  const bool is_file = std::filesystem::is_regular_file(setting.value, ignored);
-  std::ifstream file(is_file ? setting.value : std::string());
-  std::ostringstream text;
-  text << file.rdbuf();
-  return is_file && file ? Result<std::string>(text.str())
-                         : wrong_value(setting, "a file such as /etc/hccn.conf that can be read");
-}
+constexpr const char* kExpected = "a file such as /etc/hccn.conf that can be read";
 
 /// The file that is named, else the driver's if it is here.
 Result<> read_addresses(rank_table::GenerateRequest& request,
@@ -30,7 +17,7 @@ Result<> read_addresses(rank_table::GenerateRequest& request,
     request.text = known->second;
   } else if (!setting) {
     return {};
-  } else if (auto text = read_file(*setting); text) {
+  } else if (auto text = read_given_file(*setting, kExpected); text) {
     request.text = std::move(*text);
   } else {
     return text.error();

@@ -59,7 +59,8 @@ std::vector<Source> placed_by(const Settings& settings) {
                                  "hccn-conf",
                                  "numa-binding",
                                  "bind-core",
-                                 "bind-numa"}) {
+                                 "bind-numa",
+                                 "topology"}) {
     if (const auto setting = settings.find(name)) {
       sources.push_back(setting->source);
     }
@@ -169,6 +170,9 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
   if (options.is_worker_already) {
     options.ignored = placed_by(settings);
     return options;
+  }
+  if (auto read = read_network(options.job, settings, snapshot); !read) {
+    return read.error();
   }
   options.mode = read_mode_request(settings);
   if (auto read = read_rank_table(options, settings, snapshot); !read) {

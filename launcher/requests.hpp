@@ -68,6 +68,16 @@ struct Options {
                                        const Settings& settings,
                                        const Snapshot& snapshot);
 
+/// The text of a file that an option names; `expected` reads behind "expected". A pipe is not waited for.
+[[nodiscard]] Result<std::string> read_given_file(const Sourced<std::string>& setting,
+                                                  const char* expected);
+
+/// Where the nodes are in the network, if --topology says so. Fails when the file cannot be read or a line of
+/// it is wrong.
+[[nodiscard]] Result<> read_network(JobRequest& job,
+                                    const Settings& settings,
+                                    const Snapshot& snapshot);
+
 /// How the processes are to be bound to CPUs and memory; empty: nobody asked for it. Reads the file
 /// that an option names. Fails when an option is wrong, or when two contradict each other.
 [[nodiscard]] Result<std::optional<BindingOptions>> read_binding_options(const Settings& settings);

@@ -135,7 +135,16 @@ Result<> apply_table(PlanInput& input, const TableFile& file) {
   if (!own) {
     return own.error();
   }
-  input.ranked = rank_table::take_part(file, *own);
+  rank_table::Changes changes;
+  if (const auto& network = input.job.network) {
+    auto order = rank_table::order_ring(file.table, network->value.switches, network->value.path);
+    if (!order) {
+      return order.error();
+    }
+    input.cluster.decisions.push_back({"ring.hops", describe(*order), network->source.name});
+    changes.ranks = std::move(order->ranks);
+  }
+  input.ranked = rank_table::take_part(file, *own, changes);
   if (!input.cluster.share) {
     take_slots(input.cluster, file, *own);
   }

@@ -295,6 +295,10 @@ Result<RingOrder> order_ring(const Table& table,
   return order;
 }
 
+std::string describe(const RingOrder& order) {
+  return std::to_string(order.hops_after) + ", before " + std::to_string(order.hops_before);
+}
+
 Table with_ranks(Table table, const std::vector<int>& ranks) {
   std::size_t device = 0;
   for (Instance& instance : table.instances) {

@@ -10,6 +10,7 @@
 #include <muster/logs/messages.hpp>
 #include <muster/service/exchanged_ports.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
+#include <muster/service/exchanged_route.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -47,6 +48,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.options.inputs_timeout),
       table_(input.job.input),
+      route_(io_, input.job.input),
       signals_(io_),
       lifeline_(io_),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
@@ -202,12 +204,18 @@ void Agent::wait_for_inputs() {
   inputs_.on_failure = [this](EndKind kind, const std::string& why) {
     gang_.notify(gang::InputsFailed{kind, why});
   };
+  inputs_.then_waits_for = [this] { return look_for_route(); };
+  route_.on_late = [this] { inputs_.look(); };
+  if (route_.is_wanted()) {
+    inputs_.watch_too(route_.file());
+  }
   inputs_.start();
 }
 
 /// Here the rank table of this node is known, for the first time or anew, and what the nodes tell each
 /// other of theirs has to be contributed: the leader starts nothing before all nodes are ready.
 Result<> Agent::take_table(rank_table::TableFile file) {
+  route_.forget();
   auto taken = table_.take(std::move(file), /*is_restart=*/attempt_ != nullptr);
   return taken ? contribute_table() : taken;
 }
@@ -219,15 +227,26 @@ Result<> Agent::contribute_table() {
                        : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
 }
 
+/// What is waited for; empty: the others have been told what this node would do.
+std::string Agent::look_for_route() {
+  std::string missing = route_.look(table_);
+  if (auto vote = route_.take_vote()) {
+    gang_.contribute({route_key().name, std::move(*vote), {}}).value();  // its size has a limit
+  }
+  return missing;
+}
+
 // --- What the gang wants ------------------------------------------------------------------------
 
 void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   inputs_.cancel();
+  route_.cancel();
   Placement placement = start.placement;
   if (const auto ports = merged.find(ports_key().name); ports != merged.end()) {
     placement.ports = read_ports(ports->second).value();  // written by the same program
   }
-  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged));
+  const std::vector<int> planned = route_.decided_ranks(merged, table_);
+  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned));
   const OwnEnd own = placement.nodes == 1 ? OwnEnd() : own_end_towards(placement.master_address);
   fill_late_values(plan,
                    {{"run_dir", input_.run_folder},
@@ -337,7 +356,7 @@ std::unique_ptr<Services> Agent::make_services() const {
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  setup.policy.keys = {ports_key(), rank_table_key()};
+  setup.policy.keys = {ports_key(), rank_table_key(), route_key()};
   return setup;
 }
 

@@ -7,6 +7,7 @@
 #include "front_link.hpp"
 #include "input_wait.hpp"
 #include "output/consoles.hpp"
+#include "own_route.hpp"
 #include "own_table.hpp"
 #include "process/guard.hpp"
 #include "reasons_to_stay.hpp"
@@ -77,6 +78,7 @@ class Agent {
   void bury_attempt();
   void wait_for_inputs();
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
+  [[nodiscard]] std::string look_for_route();
   [[nodiscard]] std::optional<std::string> progress() const;
   [[nodiscard]] Result<std::uint16_t> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services() const;
@@ -101,6 +103,7 @@ class Agent {
   gang::Gang gang_;
   InputWait inputs_;
   OwnTable table_;
+  OwnRoute route_;
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;

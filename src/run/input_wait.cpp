@@ -99,18 +99,23 @@ void InputWait::take(Answer answer) {
   }
   const auto* const missing = std::get_if<NotYet>(&answer);
   look_again_later();
-  note(error != nullptr ? error->message : missing != nullptr ? missing->reason : std::string());
+  if (error != nullptr || missing != nullptr) {
+    note(error != nullptr ? error->message : missing->reason, /*lacks_input=*/true);
+  } else {
+    note(then_waits_for ? then_waits_for() : std::string(), /*lacks_input=*/false);
+  }
 }
 
-void InputWait::note(const std::string& waits_for) {
-  if (waits_for == waits_for_) {
-    return;
-  }
-  if (waits_for.empty()) {
+void InputWait::note(const std::string& waits_for, bool lacks_input) {
+  if (!lacks_input) {
     deadline_.cancel();
-  } else if (waits_for_.empty() && may_fail_) {
+  } else if (!has_deadline_ && may_fail_) {
     deadline_.expires_after(timeout_);
     deadline_.async_wait(std::bind_front(&InputWait::on_deadline, this));
+  }
+  has_deadline_ = lacks_input;
+  if (waits_for == waits_for_) {
+    return;
   }
   waits_for_ = waits_for;
   on_change(waits_for_);
@@ -124,6 +129,15 @@ void InputWait::watch_folders() {
   for (const Input& input : inputs_) {
     (void)::inotify_add_watch(events_.native_handle(), folder_to_watch(input).c_str(), kEvents);
   }
+  for (const Input& input : watched_too_) {
+    (void)::inotify_add_watch(events_.native_handle(), folder_to_watch(input).c_str(), kEvents);
+  }
+}
+
+void InputWait::watch_too(const std::string& path) {
+  Input input;
+  input.path = path;
+  watched_too_.push_back(std::move(input));
 }
 
 void InputWait::wait_for_events() {

@@ -32,6 +32,9 @@ class InputWait {
   /// A rank table is there, and is as it was not before. It counts when all inputs are there; what is
   /// wrong with it for this node is said as if the file were wrong.
   std::function<Result<>(rank_table::TableFile file)> on_table;
+  /// What this node waits for when all inputs are there, as above; asked at each look. No time limit of ours
+  /// counts for it.
+  std::function<std::string()> then_waits_for;
   /// It cannot become better (`BadInput`), or the time is over (`Incomplete`).
   std::function<void(EndKind kind, const std::string& why)> on_failure;
 
@@ -41,6 +44,10 @@ class InputWait {
   /// be at its end: what is wrong is waited for, for as long as the nodes wait for each other.
   void start_again();
   void cancel();
+  /// Something that it waits for may have changed.
+  void look();
+  /// Looks, too, when something happens in the folder of this file.
+  void watch_too(const std::string& path);
 
   /// Empty: all is there, or nothing was wanted.
   [[nodiscard]] const std::string& waits_for() const { return waits_for_; }
@@ -49,10 +56,9 @@ class InputWait {
   using ErrorCode = boost::system::error_code;
 
   void open();
-  void look();
   void take(Answer answer);
   [[nodiscard]] Answer take_table(Answer answer);
-  void note(const std::string& waits_for);
+  void note(const std::string& waits_for, bool lacks_input);
   void watch_folders();
   void wait_for_events();
   void on_events(const ErrorCode& error);
@@ -60,6 +66,7 @@ class InputWait {
   void on_deadline(const ErrorCode& error);
 
   const std::vector<Input>& inputs_;
+  std::vector<Input> watched_too_;
   std::chrono::milliseconds timeout_;
   boost::asio::posix::stream_descriptor events_;
   boost::asio::steady_timer next_look_;
@@ -67,6 +74,7 @@ class InputWait {
   std::string waits_for_;
   std::string table_;  ///< the text that was told last
   bool is_over_ = false;
+  bool has_deadline_ = false;
   bool may_fail_ = true;
 };
 

@@ -1,9 +1,11 @@
 // When a table that was read counts.
 #include "own_table.hpp"
 
+#include <muster/logs/messages.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -23,8 +25,27 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
   if (!own) {
     return own.error();
   }
+  if (auto followed = follow_switches(file); !followed) {
+    return followed;
+  }
   instance_ = *own;
   file_ = std::move(file);
+  return {};
+}
+
+Result<> OwnTable::follow_switches(rank_table::TableFile& file) const {
+  const auto& network = input_->job.network;
+  if (!network) {
+    return {};
+  }
+  const auto order =
+      rank_table::order_ring(file.table, network->value.switches, network->value.path);
+  if (!order) {
+    return order.error();
+  }
+  file.table = rank_table::with_ranks(std::move(file.table), order->ranks);
+  say_info("hops around the ring of all ranks by " + network->source.name + ": " +
+           describe(*order));
   return {};
 }
 
@@ -52,7 +73,8 @@ bool OwnTable::needs_addresses() const {
 }
 
 std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,
-                                                     const gang::Exchanged& merged) const {
+                                                     const gang::Exchanged& merged,
+                                                     const std::vector<int>& ranks) const {
   const auto known = merged.find(rank_table_key().name);
   if (input_ && input_->generated && known != merged.end()) {
     return part_of_made_table(*input_->generated, placement, known->second);
@@ -61,6 +83,7 @@ std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,
     return std::nullopt;
   }
   rank_table::Changes changes;
+  changes.ranks = ranks;
   if (known != merged.end()) {  // written by the same program
     changes.pod_addresses = read_same_table(known->second).value().pod_addresses;
   }

@@ -7,11 +7,13 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace muster {
 
 /// Goes by the table that was read last: before the first start by each that comes, and before a restart by
-/// one that its controller has counted as newer. Never changes while workers run.
+/// one that its controller has counted as newer. Never changes while workers run. Its
+/// ranks follow the switches where the user says what these are.
 class OwnTable {
  public:
   /// `input` is empty where there is nothing to decide, and so no table.
@@ -24,17 +26,24 @@ class OwnTable {
   /// contributed again when another table has been taken.
   [[nodiscard]] std::string contribution() const;
 
-  /// What the plan of an attempt is made from, with what the nodes have told each other; empty: the job has
-  /// no table.
+  [[nodiscard]] bool is_here() const { return file_.has_value(); }
+  [[nodiscard]] const rank_table::TableFile& file() const { return *file_; }
+  /// The place of this node in it.
+  [[nodiscard]] std::size_t instance() const { return instance_; }
+
+  /// What the plan of an attempt is made from, with what the nodes have told each other, and with `ranks`
+  /// unless that is empty; empty: the job has no table.
   [[nodiscard]] std::optional<rank_table::RankedNode> part(const Placement& placement,
-                                                           const gang::Exchanged& merged) const;
+                                                           const gang::Exchanged& merged,
+                                                           const std::vector<int>& ranks) const;
 
  private:
+  [[nodiscard]] Result<> follow_switches(rank_table::TableFile& file) const;
   [[nodiscard]] bool needs_addresses() const;
 
   const std::optional<PlanInput>& input_;
   std::optional<rank_table::TableFile> file_;
-  std::size_t instance_ = 0;  ///< the place of this node in it
+  std::size_t instance_ = 0;
 };
 
 }  // namespace muster

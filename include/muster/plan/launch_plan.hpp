@@ -12,6 +12,8 @@
 #include <muster/plan/placement.hpp>
 #include <muster/rank_table/generate.hpp>
 #include <muster/rank_table/own_instance.hpp>
+#include <muster/rank_table/route_plan.hpp>
+#include <muster/rank_table/topology.hpp>
 
 #include <functional>
 #include <map>
@@ -41,6 +43,8 @@ struct JobRequest {
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
   std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any
   rank_table::GenerateRequest generates;   ///< where nobody writes a rank table
+  std::optional<Sourced<rank_table::NetworkFile>> network;  ///< by which ranks are given anew
+  std::optional<rank_table::RouteRequest> route;            ///< ranks that all nodes may agree on
 };
 
 /// The first attempt as it would be if all nodes came and had as many slots as the cluster says. A

@@ -21,6 +21,12 @@ using SwitchPaths = std::map<std::string, std::vector<std::string>, std::less<>>
 /// `name`.
 [[nodiscard]] Result<SwitchPaths> read_switches(std::string_view text, const std::string& name);
 
+/// Such a file as it was read.
+struct NetworkFile {
+  std::string path;
+  SwitchPaths switches;
+};
+
 /// Ranks of a table's devices, and what they do to a ring of all ranks.
 struct RingOrder {
   std::vector<int> ranks;  ///< by instance and device as `Table` lists them
@@ -35,6 +41,9 @@ struct RingOrder {
 [[nodiscard]] Result<RingOrder> order_ring(const Table& table,
                                            const SwitchPaths& paths,
                                            const std::string& name);
+
+/// "8, before 12".
+[[nodiscard]] std::string describe(const RingOrder& order);
 
 /// The table with other ranks, by instance and device.
 [[nodiscard]] Table with_ranks(Table table, const std::vector<int>& ranks);

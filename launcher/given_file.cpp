@@ -1,0 +1,45 @@
+// Reads the files that options name.
+#include "requests.hpp"
+
+#include <muster/rank_table/topology.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+
+Result<std::string> read_given_file(const Sourced<std::string>& setting, const char* expected) {
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  if (!std::filesystem::is_regular_file(setting.value, ignored)) {  // a pipe could keep us for ever
+    return wrong_value(setting, expected);
+  }
+  std::ifstream file(setting.value);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return file ? Result<std::string>(text.str()) : wrong_value(setting, expected);
+}
+
+Result<> read_network(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {
+  const auto setting = settings.find("topology");
+  if (!setting) {
+    return {};
+  }
+  const auto known = snapshot.files.find(setting->value);
+  const auto text =
+      known != snapshot.files.end()
+          ? Result<std::string>(known->second)
+          : read_given_file(*setting, "a file with a line for each node that can be read");
+  if (!text) {
+    return text.error();
+  }
+  auto switches = rank_table::read_switches(*text, setting->value);
+  if (!switches) {
+    return switches.error();
+  }
+  job.network =
+      Sourced<rank_table::NetworkFile>{{setting->value, std::move(*switches)}, setting->source};
+  return {};
+}
+
+}  // namespace muster
