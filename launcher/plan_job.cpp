@@ -138,8 +138,11 @@ Result<Cluster> find_cluster(const Options& options,
                            mode.takes_given_port});
 }
 
-/// A mode that goes by a rank table needs one to be named or found.
-Result<> check_table(const ChosenMode& chosen) {
+/// A mode that goes by a rank table needs one to be named or found, or the nodes make one.
+Result<> check_table(const ChosenMode& chosen, const rank_table::GenerateRequest& generates) {
+  if (makes_table(chosen, generates)) {
+    return {};
+  }
   for (const Parameter& parameter : chosen.mode.parameters) {
     if (parameter.finds_rank_table && chosen.parameters.at(parameter.name).value.empty()) {
       return Error{ErrorKind::BadEnvironment,
@@ -152,9 +155,12 @@ Result<> check_table(const ChosenMode& chosen) {
   return {};
 }
 
-/// Goes by a rank table that is there. A question does not wait for one; a run waits when it has begun, and
-/// tells the other nodes what is wrong with it.
+/// Goes by a rank table that is there, or by this node's part of one that is made. A question does not wait
+/// for a table; a run waits when it has begun, and tells the other nodes what is wrong with it.
 Result<> read_table(PlanInput& input, bool is_run) {
+  if (makes_table(input.mode, input.job.generates)) {
+    return make_own_part(input);
+  }
   std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot);
   std::erase_if(tables, [](const Input& one) { return !one.is_rank_table; });
   const Answer answer = ask(tables, [&](const Input& one) { return look_at(one, input.snapshot); });
@@ -205,8 +211,7 @@ Result<Planned> plan_visible(const CommandLine& line,
   if (auto checked = check_program(options.job, mode->mode); !checked) {
     return checked.error();
   }
-  const bool makes = makes_table(*mode, options.job.generates);
-  if (auto checked = makes ? Result<>() : check_table(*mode); !checked) {
+  if (auto checked = check_table(*mode, options.job.generates); !checked) {
     return checked.error();
   }
   auto cluster = find_cluster(options, mode->mode, snapshot);
@@ -214,8 +219,7 @@ Result<Planned> plan_visible(const CommandLine& line,
     return cluster.error();
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
-  if (auto read = makes ? make_own_part(input) : read_table(input, line.command == Command::Run);
-      !read) {
+  if (auto read = read_table(input, line.command == Command::Run); !read) {
     return read.error();
   }
   if (auto read = read_route(input); !read) {

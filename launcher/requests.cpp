@@ -96,6 +96,33 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   return {};
 }
 
+/// Where the job runs, how its processes are started, and what they are bound to.
+Result<> read_places(Options& options, const CommandLine& line, const Snapshot& snapshot) {
+  if (auto read = read_network(options.job, line.settings, snapshot); !read) {
+    return read.error();
+  }
+  options.mode = read_mode_request(line.settings);
+  if (auto read = read_rank_table(options, line.settings, snapshot); !read) {
+    return read.error();
+  }
+  auto cluster = read_cluster_request(line.settings);
+  if (!cluster) {
+    return cluster.error();
+  }
+  options.cluster = std::move(*cluster);
+  options.cluster.names = {
+      spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
+  if (!line.words.empty()) {
+    options.cluster.names.command = shell_line(line.words);
+  }
+  auto binding = read_binding_options(line.settings);
+  if (!binding) {
+    return binding.error();
+  }
+  options.binding = std::move(*binding);
+  return {};
+}
+
 }  // namespace
 
 Error no_program() {
@@ -171,28 +198,9 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
     options.ignored = placed_by(settings);
     return options;
   }
-  if (auto read = read_network(options.job, settings, snapshot); !read) {
+  if (auto read = read_places(options, line, snapshot); !read) {
     return read.error();
   }
-  options.mode = read_mode_request(settings);
-  if (auto read = read_rank_table(options, settings, snapshot); !read) {
-    return read.error();
-  }
-  auto cluster = read_cluster_request(settings);
-  if (!cluster) {
-    return cluster.error();
-  }
-  options.cluster = std::move(*cluster);
-  options.cluster.names = {
-      spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
-  if (!line.words.empty()) {
-    options.cluster.names.command = shell_line(line.words);
-  }
-  auto binding = read_binding_options(settings);
-  if (!binding) {
-    return binding.error();
-  }
-  options.binding = std::move(*binding);
   return options;
 }
 

@@ -21,10 +21,10 @@ const InputTemplate* find_table(const ModeTemplate& mode) {
 }
 
 /// Whatever the surroundings name, it is not read.
-void forget_table(ChosenMode& chosen, const InputTemplate& table, const Source& source) {
+void forget_table(ChosenMode& chosen, const InputTemplate& table) {
   for (auto& [name, value] : chosen.parameters) {
     if (table.file.find("{" + name + "}") != std::string::npos) {
-      value = {"", source};
+      value = {};
     }
   }
 }
@@ -84,7 +84,7 @@ Result<> make_own_part(PlanInput& input) {
                  source.name + " is 'generate', but the mode '" + input.mode.mode.name +
                      "' takes no rank table"};
   }
-  forget_table(input.mode, *table, source);
+  forget_table(input.mode, *table);
   const auto devices = own_devices(input);
   if (!devices) {
     return devices.error();

@@ -18,7 +18,7 @@ bool is_newer(const rank_table::TableFile& file, const rank_table::TableFile& be
 }  // namespace
 
 Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
-  if (is_restart && file_ && !is_newer(file, *file_)) {
+  if (is_restart && now_ && !is_newer(file, now_->file)) {
     return {};
   }
   const auto own = find_own_instance(*input_, file);
@@ -28,8 +28,12 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
   if (auto followed = follow_switches(file); !followed) {
     return followed;
   }
-  instance_ = *own;
-  file_ = std::move(file);
+  Known known{std::move(file), *own, {}};
+  if (tells()) {
+    known.summary = rank_table::summarise(known.file.table,
+                                          rank_table::rewrite(known.file.text, known.file.table));
+  }
+  before_ = std::exchange(now_, std::move(known));
   return {};
 }
 
@@ -50,19 +54,8 @@ Result<> OwnTable::follow_switches(rank_table::TableFile& file) const {
 }
 
 /// A node that is alone has nobody to compare with.
-std::string OwnTable::contribution() const {
-  if (!input_) {
-    return {};
-  }
-  if (input_->generated) {
-    return write_server(*input_->generated, input_->snapshot.host_name);
-  }
-  if (!file_ || (input_->cluster.job.most_nodes == 1 && !needs_addresses())) {
-    return {};
-  }
-  const std::string canonical = rank_table::rewrite(file_->text, file_->table);
-  return write_summary(rank_table::summarise(file_->table, canonical),
-                       needs_addresses() ? file_->table.instances[instance_].server_id : "");
+bool OwnTable::tells() const {
+  return input_->cluster.job.most_nodes > 1 || needs_addresses();
 }
 
 bool OwnTable::needs_addresses() const {
@@ -72,22 +65,39 @@ bool OwnTable::needs_addresses() const {
   });
 }
 
+std::string OwnTable::contribution() const {
+  if (input_ && input_->generated) {
+    return write_server(*input_->generated, input_->snapshot.host_name);
+  }
+  if (!now_ || !tells()) {
+    return {};
+  }
+  return write_summary(
+      now_->summary, needs_addresses() ? now_->file.table.instances[now_->instance].server_id : "");
+}
+
 std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,
                                                      const gang::Exchanged& merged,
                                                      const std::vector<int>& ranks) const {
-  const auto known = merged.find(rank_table_key().name);
-  if (input_ && input_->generated && known != merged.end()) {
-    return part_of_made_table(*input_->generated, placement, known->second);
+  const auto at = merged.find(rank_table_key().name);
+  if (input_ && input_->generated && at != merged.end()) {
+    return part_of_made_table(*input_->generated, placement, at->second);
   }
-  if (!file_) {
+  if (!now_) {
     return std::nullopt;
   }
+  const Known* used = &*now_;
   rank_table::Changes changes;
   changes.ranks = ranks;
-  if (known != merged.end()) {  // written by the same program
-    changes.pod_addresses = read_same_table(known->second).value().pod_addresses;
+  if (at != merged.end()) {
+    SameTable same = read_same_table(at->second).value();  // written by the same program
+    changes.pod_addresses = std::move(same.pod_addresses);
+    if (before_ && before_->summary.digest == same.digest) {
+      used = &*before_;
+      changes.ranks.clear();  // they are of the newer one
+    }
   }
-  return rank_table::take_part(*file_, instance_, changes);
+  return rank_table::take_part(used->file, used->instance, changes);
 }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 
 #include <muster/gang/exchange.hpp>
 #include <muster/plan/launch_plan.hpp>
+#include <muster/rank_table/compare.hpp>
 
 #include <optional>
 #include <string>
@@ -26,10 +27,10 @@ class OwnTable {
   /// contributed again when another table has been taken.
   [[nodiscard]] std::string contribution() const;
 
-  [[nodiscard]] bool is_here() const { return file_.has_value(); }
-  [[nodiscard]] const rank_table::TableFile& file() const { return *file_; }
+  [[nodiscard]] bool is_here() const { return now_.has_value(); }
+  [[nodiscard]] const rank_table::TableFile& file() const { return now_->file; }
   /// The place of this node in it.
-  [[nodiscard]] std::size_t instance() const { return instance_; }
+  [[nodiscard]] std::size_t instance() const { return now_->instance; }
 
   /// What the plan of an attempt is made from, with what the nodes have told each other, and with `ranks`
   /// unless that is empty; empty: the job has no table.
@@ -38,12 +39,21 @@ class OwnTable {
                                                            const std::vector<int>& ranks) const;
 
  private:
+  /// A table that this node has read.
+  struct Known {
+    rank_table::TableFile file;
+    std::size_t instance = 0;
+    rank_table::Summary summary;  ///< empty: there is nobody to tell it
+  };
+
   [[nodiscard]] Result<> follow_switches(rank_table::TableFile& file) const;
+  [[nodiscard]] bool tells() const;
   [[nodiscard]] bool needs_addresses() const;
 
   const std::optional<PlanInput>& input_;
-  std::optional<rank_table::TableFile> file_;
-  std::size_t instance_ = 0;
+  std::optional<Known> now_;
+  /// The one that it took the place of: the nodes may have agreed on that already.
+  std::optional<Known> before_;
 };
 
 }  // namespace muster

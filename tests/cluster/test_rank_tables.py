@@ -163,7 +163,7 @@ def test_a_stop_while_they_wait_ends_all_within_100_ms(agents, tmp_path):
     seconds = []
     for turn in range(TURNS):
         controller = Controller(tmp_path / str(turn), {})
-        job = agents("--console-stall=1")
+        job = agents("--verbose")
         started = [
             job.start(node, f"--set=rank_table_file={file}")
             for node, file in enumerate(controller.files)
@@ -171,8 +171,9 @@ def test_a_stop_while_they_wait_ends_all_within_100_ms(agents, tmp_path):
         controller.write(1, "initializing")
         started[0].err.wait_for("waiting for the rank table")
         started[1].err.wait_for("initializing")
-        started[0].err.wait_for("node 1 waits for its rank table")  # so all have joined
         started[2].err.wait_for("missing")
+        for other in started[1:]:
+            other.err.wait_for("knows this node as node")  # so it has joined
 
         asked = time.monotonic()
         started[0].signal(signal.SIGTERM)
