@@ -1,26 +1,36 @@
 // The layers of the network of each rank, of form 2.0.
 #include "rank_table/checks.hpp"
 
-#include <set>
+#include <array>
+#include <utility>
 
 namespace muster::rank_table {
 namespace {
 
 constexpr int kMostLayer = 3;
 
-void check_level(const Checked& table,
-                 const std::string& path,
-                 const json::value& item,
-                 std::set<int>& layers) {
-  const json::object* level = item.if_object();
-  if (level == nullptr) {
-    table.breaches.add(path, &item, "an object", kInvalidTable);
-    return;
-  }
-  const json::value* value = level->if_contains("net_layer");
-  const auto layer = number_of(value);
-  if (!layer || *layer > kMostLayer || !layers.insert(*layer).second) {
-    table.breaches.add(path + ".net_layer", value, "a layer from 0 to 3, each once", kInvalidTable);
+/// Paths are made when something is wrong: large tables have hundreds of thousands of levels.
+std::string level_path(const Checked& table, const DevicePlace& rank, std::size_t level) {
+  return path_of(table.layout.form, rank.place, "level_list") + "[" + std::to_string(level) + "]";
+}
+
+void check_rank(const Checked& table, const DevicePlace& rank, const json::array& levels) {
+  std::array<bool, kMostLayer + 1> layers{};
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const json::object* level = levels[i].if_object();
+    if (level == nullptr) {
+      table.breaches.add(level_path(table, rank, i), &levels[i], "an object", kInvalidTable);
+      continue;
+    }
+    const json::value* value = level->if_contains("net_layer");
+    const auto layer = number_of(value);
+    if (!layer || *layer > kMostLayer ||
+        std::exchange(layers.at(static_cast<std::size_t>(*layer)), true)) {
+      table.breaches.add(level_path(table, rank, i) + ".net_layer",
+                         value,
+                         "a layer from 0 to 3, each once",
+                         kInvalidTable);
+    }
   }
 }
 
@@ -33,17 +43,11 @@ void check_levels(const Checked& table) {
   for (const InstancePlace& instance : table.layout.instances) {
     for (const DevicePlace& rank : instance.devices) {
       const json::value* levels = rank.device->if_contains("level_list");
-      const std::string path = path_of(table.layout.form, rank.place, "level_list");
-      if (levels == nullptr) {
-        continue;
-      }
-      if (!levels->is_array()) {
-        table.breaches.add(path, levels, "a list", kInvalidTable);
-        continue;
-      }
-      std::set<int> layers;
-      for (std::size_t i = 0; i < levels->get_array().size(); ++i) {
-        check_level(table, path + "[" + std::to_string(i) + "]", levels->get_array()[i], layers);
+      if (levels != nullptr && levels->is_array()) {
+        check_rank(table, rank, levels->get_array());
+      } else if (levels != nullptr) {
+        table.breaches.add(
+            path_of(table.layout.form, rank.place, "level_list"), levels, "a list", kInvalidTable);
       }
     }
   }

@@ -1,4 +1,4 @@
-// Prints what holds no other list or object on one line.
+// Prints what holds no other list or object on one line, and what has a rank.
 #include "rank_table/print.hpp"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ bool is_flat(const json::value& value) {
     return std::all_of(array->begin(), array->end(), is_plain);
   }
   const json::object* object = value.if_object();
-  return object == nullptr || std::all_of(object->begin(), object->end(), [](const auto& member) {
+  return object == nullptr || object->contains("rank_id") ||
+         std::all_of(object->begin(), object->end(), [](const auto& member) {
            return is_plain(member.value());
          });
 }
@@ -53,9 +54,11 @@ void append(std::string& out, const json::value& value, std::size_t depth) {
 
 }  // namespace
 
-std::string print(const json::object& root) {
+std::string print(json::object&& root, std::size_t size) {
+  const json::value document(std::move(root));
   std::string out;
-  append(out, json::value(root), 0);
+  out.reserve(size);
+  append(out, document, 0);
   out += '\n';
   return out;
 }

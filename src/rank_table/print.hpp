@@ -8,7 +8,7 @@
 
 namespace muster::rank_table {
 
-/// The same document gives the same bytes.
-[[nodiscard]] std::string print(const json::object& root);
+/// The same document gives the same bytes, about `size` of them. It is used up, since it may be large.
+[[nodiscard]] std::string print(json::object&& root, std::size_t size = 0);
 
 }  // namespace muster::rank_table

@@ -65,18 +65,19 @@ class Rewriter {
   Rewriter(json::object& root, Layout layout, const Table& table, const Changes& changes)
       : root_(root), layout_(std::move(layout)), table_(table), changes_(changes) {}
 
-  std::string rewrite() {
+  /// Uses the document up.
+  std::string rewrite(std::size_t size) {
     const bool has_groups = layout_.form == Form::Groups || layout_.form == Form::Standard;
     set_ranks();
     if (has_groups) {
-      return print(servers_of_groups());
+      return print(servers_of_groups(), size);
     }
     if (layout_.form == Form::Version2) {
       make_canonical_ranks();
     } else {
       make_canonical_servers();
     }
-    return print(root_);
+    return print(std::move(root_), size);
   }
 
  private:
@@ -207,7 +208,7 @@ std::string rewrite(std::string_view text, const Table& table, const Changes& ch
   Document document = parse(text, memory);
   auto& root = std::get<json::object>(document);
   Breaches ignored(0);
-  return Rewriter(root, lay_out(root, ignored), table, changes).rewrite();
+  return Rewriter(root, lay_out(root, ignored), table, changes).rewrite(text.size());
 }
 
 }  // namespace muster::rank_table

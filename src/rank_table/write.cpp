@@ -65,7 +65,7 @@ std::string write(const Table& table) {
   if (!table.super_pods.empty()) {
     root["super_pod_list"] = pods_of(table);
   }
-  return print(root);
+  return print(std::move(root));
 }
 
 }  // namespace muster::rank_table

@@ -33,12 +33,7 @@ TEST(Rewrite, MakesServersOfGroups) {
     {
       "server_id": "10.0.0.1",
       "device": [
-        {
-          "device_id": "0",
-          "device_ip": "192.1.0.1",
-          "mac": [1],
-          "rank_id": "0"
-        },
+        {"device_id":"0","device_ip":"192.1.0.1","mac":[1],"rank_id":"0"},
         {"device_id":"1","rank_id":"1"}
       ],
       "host": "h"
