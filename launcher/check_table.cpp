@@ -29,21 +29,16 @@ constexpr auto kTable = std::to_array<Option>({
 });
 
 using rank_table::Breach;
+using rank_table::Inspection;
 
-/// All that is known of the file.
-struct Verdict {
-  rank_table::Reading reading;
-  std::vector<Breach> breaches;
-  std::vector<Breach> remarks;
-};
-
-Verdict judge(const std::string& file, const std::string& text, const Snapshot& snapshot) {
+Inspection inspect_file(const std::string& file,
+                        const std::string& text,
+                        const Snapshot& snapshot) {
   const auto roce = snapshot.variables.find("HCCL_INTRA_ROCE_ENABLE");
   rank_table::Rules rules;
   rules.needs_addresses = roce != snapshot.variables.end() && roce->second == "1";
   rules.most = std::numeric_limits<std::size_t>::max();
-  Verdict verdict{
-      rank_table::read(text, file), rank_table::check(text, rules), rank_table::find_remarks(text)};
+  Inspection verdict = rank_table::inspect(text, file, rules);
   if (!file.ends_with(".json")) {
     verdict.remarks.push_back({"the file's name", "", "one that ends with .json", "EI0004"});
     verdict.remarks.back().value = json::serialize(json::string(file));
@@ -84,7 +79,7 @@ json::array array_of(const std::vector<Breach>& breaches) {
   return array;
 }
 
-json::value document_of(const std::string& file, const Verdict& verdict) {
+json::value document_of(const std::string& file, const Inspection& verdict) {
   const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
   const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading);
   json::object document = {{"file", valid_utf8(file)}, {"status", "invalid"}};
@@ -109,7 +104,7 @@ Error no_table(const std::string& file, const std::string& why) {
 }
 
 /// The lines on standard error; the exit code.
-Result<int> speak(const std::string& file, const Verdict& verdict) {
+Result<int> speak(const std::string& file, const Inspection& verdict) {
   for (const Breach& breach : verdict.breaches) {
     say_error("rank table '" + file + "': " + describe(breach));
   }
@@ -165,7 +160,7 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
     return Error{ErrorKind::BadData,
                  system_error("rank table '" + path + "'", found.error_number).message};
   }
-  const Verdict verdict = judge(path, found.content, snapshot);
+  const Inspection verdict = inspect_file(path, found.content, snapshot);
   const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
   if (is_on(line.settings, "json")) {
     if (auto printed = print(pretty_json(document_of(path, verdict))); !printed) {

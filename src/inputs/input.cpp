@@ -71,7 +71,8 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
 }
 
 Answer judge_table(const Input& input, const Found& found) {
-  rank_table::Reading reading = rank_table::read(found.content, name_of(input));
+  auto [reading, breaches, remarks] =
+      rank_table::inspect(found.content, name_of(input), {.most = 2});
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
     return not_yet(input, one_line(unfinished->reason, 200));
   }
@@ -79,7 +80,6 @@ Answer judge_table(const Input& input, const Found& found) {
     return std::move(*error);
   }
   auto& table = std::get<rank_table::Table>(reading);
-  const auto breaches = rank_table::check(found.content, {.most = 2});
   if (!breaches.empty()) {
     return describe_breaches(input, breaches);
   }

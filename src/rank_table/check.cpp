@@ -3,30 +3,20 @@
 #include "rank_table/document.hpp"
 
 #include <set>
-#include <utility>
 
 namespace muster::rank_table {
 
-std::vector<Breach> check(std::string_view text, const Rules& rules) {
-  json::monotonic_resource memory;
-  Document document = parse(text, memory);
-  if (std::holds_alternative<Unfinished>(document)) {
-    return {};
-  }
-  if (auto* breach = std::get_if<Breach>(&document)) {
-    return {std::move(*breach)};
-  }
-  auto& root = std::get<json::object>(document);
-  Breaches breaches(rules.most);
-  const Layout layout = lay_out(root, breaches);
-  const Checked table{root, layout, rules, breaches};
+void check_all(const Checked& table) {
   check_counts(table);
   check_servers(table);
   check_ranks(table);
   check_addresses(table);
   check_super_pods(table);
   check_levels(table);
-  return std::move(breaches.found());
+}
+
+std::vector<Breach> check(std::string_view text, const Rules& rules) {
+  return inspect(text, "", rules).breaches;
 }
 
 std::string_view server_of(const InstancePlace& instance) {

@@ -54,7 +54,8 @@ class RankRule {
 /// Each device of a server once, also where several pods share the server.
 class IdRule {
  public:
-  explicit IdRule(const Checked& table) : table_(table) {
+  IdRule(const Checked& table, std::size_t size) : table_(table) {
+    seen_.reserve(size);
     const bool is_first_910 =
         table.layout.form == Form::Standard && text_of(table.root, "chip_info") == "910";
     most_ = is_first_910 ? kMostIdOfFirst : kMostId;
@@ -102,7 +103,7 @@ void check_ranks(const Checked& table) {
     size += instance.devices.size();
   }
   RankRule ranks(table, size);
-  IdRule ids(table);
+  IdRule ids(table, size);
   for (const InstancePlace& instance : table.layout.instances) {
     ids.start(instance);
     for (const DevicePlace& device : instance.devices) {

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster::rank_table {
 
@@ -18,6 +19,8 @@ struct Checked {
   const Rules& rules;
   Breaches& breaches;
 };
+
+void check_all(const Checked& table);
 
 /// `version`, and counts beside lists.
 void check_counts(const Checked& table);
@@ -31,6 +34,9 @@ void check_addresses(const Checked& table);
 void check_super_pods(const Checked& table);
 /// `level_list` of form 2.0.
 void check_levels(const Checked& table);
+
+/// What need not be mended by hand.
+[[nodiscard]] std::vector<Breach> find_remarks(const json::object& root, const Layout& layout);
 
 /// What CANN would end with; and for rules for which it has no code.
 inline constexpr std::string_view kNewerCode = "EI0014";

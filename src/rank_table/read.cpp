@@ -1,6 +1,5 @@
 // From a file's text to a table.
-#include "rank_table/document.hpp"
-#include "rank_table/layout.hpp"
+#include "rank_table/checks.hpp"
 
 #include <muster/rank_table/read.hpp>
 
@@ -8,26 +7,60 @@
 
 namespace muster::rank_table {
 
+namespace {
+
+Error refuse(const std::string& name, const Breach& breach) {
+  return {ErrorKind::BadData, "rank table '" + name + "': " + describe(breach)};
+}
+
+/// What the document says, and where it says it.
+struct Understood {
+  Reading reading;
+  Layout layout;
+};
+
+/// Breaches of its structure are added; the first, of whatever kind, makes it none.
+Understood understand(json::object& root, const std::string& name, Breaches& breaches) {
+  Layout layout = lay_out(root, breaches);
+  Breaches wrong(1);
+  Table table = make_table(root, layout, wrong);
+  const auto& first = breaches.found().empty() ? wrong.found() : breaches.found();
+  return {first.empty() ? Reading(std::move(table)) : refuse(name, first.front()),
+          std::move(layout)};
+}
+
+}  // namespace
+
 Reading read(std::string_view text, const std::string& name) {
-  const auto refuse = [&name](const Breach& breach) {
-    return Error{ErrorKind::BadData, "rank table '" + name + "': " + describe(breach)};
-  };
   json::monotonic_resource memory;
   Document document = parse(text, memory);
   if (auto* unfinished = std::get_if<Unfinished>(&document)) {
     return std::move(*unfinished);
   }
   if (const auto* breach = std::get_if<Breach>(&document)) {
-    return refuse(*breach);
+    return refuse(name, *breach);
+  }
+  Breaches breaches(1);
+  return understand(std::get<json::object>(document), name, breaches).reading;
+}
+
+Inspection inspect(std::string_view text, const std::string& name, const Rules& rules) {
+  json::monotonic_resource memory;
+  Document document = parse(text, memory);
+  if (auto* unfinished = std::get_if<Unfinished>(&document)) {
+    return {std::move(*unfinished), {}, {}};
+  }
+  if (auto* breach = std::get_if<Breach>(&document)) {
+    Error error = refuse(name, *breach);
+    return {std::move(error), {std::move(*breach)}, {}};
   }
   auto& root = std::get<json::object>(document);
-  Breaches breaches(1);
-  const Layout layout = lay_out(root, breaches);
-  Table table = make_table(root, layout, breaches);
-  if (!breaches.found().empty()) {
-    return refuse(breaches.found().front());
-  }
-  return table;
+  Breaches breaches(rules.most);
+  Understood understood = understand(root, name, breaches);
+  check_all({root, understood.layout, rules, breaches});
+  return {std::move(understood.reading),
+          std::move(breaches.found()),
+          find_remarks(root, understood.layout)};
 }
 
 std::string describe(const Breach& breach) {

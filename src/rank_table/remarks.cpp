@@ -1,8 +1,5 @@
 // What HCCL would not take as it is written, but need not be mended by hand.
-#include "rank_table/document.hpp"
-#include "rank_table/layout.hpp"
-
-#include <muster/rank_table/read.hpp>
+#include "rank_table/checks.hpp"
 
 #include <set>
 #include <utility>
@@ -12,8 +9,7 @@ namespace {
 
 class Remarks {
  public:
-  Remarks(const json::object& root, const Layout& layout, std::size_t most)
-      : root_(root), layout_(layout), found_(most) {}
+  Remarks(const json::object& root, const Layout& layout) : root_(root), layout_(layout) {}
 
   std::vector<Breach> find() {
     if (layout_.form == Form::Version2) {
@@ -99,21 +95,13 @@ class Remarks {
 
   const json::object& root_;
   const Layout& layout_;
-  Breaches found_;
+  Breaches found_{20};
 };
 
 }  // namespace
 
-std::vector<Breach> find_remarks(std::string_view text, std::size_t most) {
-  json::monotonic_resource memory;
-  Document document = parse(text, memory);
-  auto* root = std::get_if<json::object>(&document);
-  if (root == nullptr) {
-    return {};
-  }
-  Breaches ignored(0);
-  const Layout layout = lay_out(*root, ignored);
-  return Remarks(*root, layout, most).find();
+std::vector<Breach> find_remarks(const json::object& root, const Layout& layout) {
+  return Remarks(root, layout).find();
 }
 
 }  // namespace muster::rank_table

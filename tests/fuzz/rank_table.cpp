@@ -60,13 +60,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace muster;
   using namespace muster::rank_table;
   const std::string_view text = fuzz::text_of(data, size);
-  const Reading reading = read(text, "t");
-  const std::vector<Breach> breaches = check(text);
+  const auto [reading, breaches, remarks] = inspect(text, "t");
   for (const Breach& breach : breaches) {
     fuzz::require(!breach.path.empty() && !breach.expected.empty(), "a breach is somewhere");
     fuzz::require(describe(breach).find('\n') == std::string::npos, "a breach is one line");
   }
-  static_cast<void>(find_remarks(text));
+  fuzz::require(reading.index() == read(text, "t").index(), "reading is a part of inspecting");
   if (const auto* table = std::get_if<Table>(&reading)) {
     fuzz::check_table(text, *table);
     fuzz::require(std::holds_alternative<Unfinished>(read(text.substr(0, text.rfind('}')), "p")),

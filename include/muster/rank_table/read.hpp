@@ -30,9 +30,19 @@ struct Rules {
 /// of which `read` makes an Error breaks one or more.
 [[nodiscard]] std::vector<Breach> check(std::string_view text, const Rules& rules = {});
 
-/// What HCCL would refuse in the file itself but not in what `rewrite` makes of it, such as numbers where it
-/// wants text, and what only old versions of it refuse.
-[[nodiscard]] std::vector<Breach> find_remarks(std::string_view text, std::size_t most = 20);
+/// All that can be said of a text.
+struct Inspection {
+  Reading reading;
+  std::vector<Breach> breaches;
+  /// What HCCL would refuse in the file itself but not in what `rewrite` makes of it, such as numbers where
+  /// it wants text, and what only old versions of it refuse.
+  std::vector<Breach> remarks;
+};
+
+/// Parses the text once for all of that: a large table takes a while.
+[[nodiscard]] Inspection inspect(std::string_view text,
+                                 const std::string& name,
+                                 const Rules& rules = {});
 
 /// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.
 [[nodiscard]] std::string describe(const Breach& breach);

@@ -57,7 +57,7 @@ std::string broken(std::string text, const std::string& part, const std::string&
 TEST(Check, FindsNothingInGoodTables) {
   for (const std::string& text : {kServers, kGroups, kStandard, kSuperPods, kRanks}) {
     EXPECT_EQ(broken(text, "status", "status"), "") << text;
-    EXPECT_TRUE(find_remarks(text).empty()) << text;
+    EXPECT_TRUE(inspect(text, "t").remarks.empty()) << text;
   }
 }
 
@@ -271,12 +271,12 @@ TEST(Check, StopsAtTheLimit) {
   EXPECT_EQ(check(text).size(), 2U);
 }
 
-TEST(FindRemarks, NamesWhatIsWrittenOtherwiseForWorkers) {
+TEST(Remarks, NamesWhatIsWrittenOtherwiseForWorkers) {
   std::string text = kServers;
   text.replace(text.find(R"("rank_id":"3")"), 13, R"("rank_id":3)");
   text.replace(text.find(R"("server_count":"2",)"), 19, "");
   EXPECT_EQ(broken(text, "status", "status"), "");
-  const std::vector<Breach> remarks = find_remarks(text);
+  const std::vector<Breach> remarks = inspect(text, "t").remarks;
   ASSERT_EQ(remarks.size(), 2U);
   EXPECT_EQ(describe(remarks[0]),
             "server_count is missing, expected how many servers are listed (CANN: EI0004)");
@@ -284,12 +284,12 @@ TEST(FindRemarks, NamesWhatIsWrittenOtherwiseForWorkers) {
             "server_list[1].device[1].rank_id is 3, expected it as text (CANN: EI0004)");
 }
 
-TEST(FindRemarks, NamesSuperPodsOfDifferentSizes) {
+TEST(Remarks, NamesSuperPodsOfDifferentSizes) {
   std::string text = kSuperPods;
   text.replace(text.find(R"({"super_pod_id")"),
                15,
                R"({"super_pod_id":"1","server_list":[]},{"super_pod_id")");
-  const std::vector<Breach> remarks = find_remarks(text);
+  const std::vector<Breach> remarks = inspect(text, "t").remarks;
   ASSERT_EQ(remarks.size(), 1U);
   EXPECT_EQ(remarks[0].path, "super_pod_list");
 }

@@ -70,7 +70,7 @@ void expect_conversion(const std::string& text, const std::string& expected) {
   EXPECT_EQ(ranks_of(table).size(), static_cast<std::size_t>(table.size));
   EXPECT_TRUE(check(text).empty()) << describe(check(text).front());
   EXPECT_TRUE(check(canonical).empty()) << describe(check(canonical).front());
-  EXPECT_TRUE(find_remarks(canonical).empty());
+  EXPECT_TRUE(inspect(canonical, "t").remarks.empty());
 }
 
 /// Every server with so many devices, in one pod or more, as text in each form. Written as `rewrite` writes, so
