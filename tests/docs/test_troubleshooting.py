@@ -66,6 +66,8 @@ OTHER_TEXTS = {
     "zlib: no memory": "a bug, or no memory",
     "the parts of all nodes end in the middle of one": "a bug",
     "what the nodes know of the rank table cannot be read": "a bug",
+    "the decision about the route plan is torn": "a bug",
+    "has a vote that is none": "a bug, of which the node is named",
 }
 
 STRING = r'"((?:[^"\\\n]|\\.)*)"'
