@@ -187,6 +187,21 @@ bool has_ascend_devices(const Snapshot& snapshot) {
   return count_of(ascend(), snapshot).value > 0;
 }
 
+std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
+  std::vector<int> numbers;
+  for (const char* const name : ascend().variables) {
+    for (const DeviceEntry& entry : read_device_list(snapshot.variable(name).value_or(""))) {
+      if (entry.number) {
+        numbers.push_back(*entry.number);
+      }
+    }
+    if (!numbers.empty()) {
+      break;
+    }
+  }
+  return numbers;
+}
+
 std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices) {
   const std::string list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or("");
   const std::vector<DeviceEntry> visible = read_device_list(list);

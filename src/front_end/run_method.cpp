@@ -2,6 +2,7 @@
 // something else. Which variables those are, and what mode that is, `cluster` knows.
 #include <muster/cluster/run_method.hpp>
 #include <muster/front_end/front_end.hpp>
+#include <muster/rank_table/own_instance.hpp>
 
 namespace muster {
 namespace {
@@ -46,7 +47,7 @@ void set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   const bool is_wanted = snapshot.variable("MS_RANKTABLE_ENABLE") == "true";
   if (is_wanted) {
     set_if_missing(line, kSetting, find_given(snapshot, "MSRUN_RANK_TABLE_FILE"));
-    set_if_missing(line, kSetting, table);
+    set_if_missing(line, kSetting, rank_table::find_table_file(snapshot));
   }
   if (line.settings.has(kSetting)) {
     return;

@@ -72,7 +72,7 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
 
 Answer judge_table(const Input& input, const Found& found) {
   auto [reading, breaches, remarks] =
-      rank_table::inspect(found.content, name_of(input), {.most = 2});
+      rank_table::inspect(found.content, one_line(input.path, 1'024), {.most = 2});
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
     return not_yet(input, one_line(unfinished->reason, 200));
   }

@@ -40,7 +40,15 @@ std::string source_of(const Cluster& cluster, const std::string& field) {
   return field + (at == cluster.decisions.end() ? "" : " (" + at->source + ")");
 }
 
-/// Tasks that a platform has placed are no nodes of a table, and where workers are counted, nodes are not.
+bool has_pod_names(const TableFile& file) {
+  const auto& instances = file.table.instances;
+  return std::any_of(instances.begin(), instances.end(), [](const Instance& instance) {
+    return !instance.pod_name.empty();
+  });
+}
+
+/// Tasks that a platform has placed are no nodes of a table, and where workers are counted, nodes are not. A
+/// table without names of pods lists servers, of which each may have several.
 Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
   const JobFacts& job = cluster.job;
   if (job.total_slots && *job.total_slots != file.table.size) {
@@ -50,7 +58,8 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
                    {*job.total_slots, from_variable(source_of(cluster, "slots.total"))});
   }
   const int nodes = count_nodes(file);
-  if (cluster.share || job.total_slots || (nodes >= job.least_nodes && nodes <= job.most_nodes)) {
+  const bool is_enough = nodes >= job.least_nodes || (nodes > 0 && !has_pod_names(file));
+  if (cluster.share || job.total_slots || (is_enough && nodes <= job.most_nodes)) {
     return {};
   }
   return differs(
@@ -62,13 +71,37 @@ bool is_said(const Source& source) {
   return is_given(source) || source.kind == SourceKind::Variable;
 }
 
-Result<> check_slots(const Cluster& cluster, const TableFile& file, const Instance& own) {
-  const int devices = static_cast<int>(own.devices.size());
-  const bool is_same = cluster.node.slots == devices;
-  if (cluster.share || is_same || !is_said(cluster.slots_from)) {
+/// Of an instance that is a whole server, a pod has those devices that it sees.
+std::vector<Device> devices_here(const PlanInput& input, const std::vector<Device>& devices) {
+  const std::vector<int> visible = visible_ascend_devices(input.snapshot);
+  std::vector<Device> here;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(here), [&](const Device& device) {
+    return std::find(visible.begin(), visible.end(), device.id) != visible.end();
+  });
+  return here.empty() ? devices : here;
+}
+
+Result<> check_slots(const PlanInput& input, const TableFile& file, const Instance& own) {
+  const Cluster& cluster = input.cluster;
+  if (cluster.share) {
     return {};
   }
-  return differs(file, "devices of this node", devices, {cluster.node.slots, cluster.slots_from});
+  const int devices = static_cast<int>(devices_here(input, own.devices).size());
+  const bool is_known = is_said(cluster.slots_from);
+  if (is_known && cluster.node.slots != devices) {
+    return differs(file, "devices of this node", devices, {cluster.node.slots, cluster.slots_from});
+  }
+  const bool is_whole = devices == static_cast<int>(own.devices.size());
+  if (!is_known && is_whole && !cluster.job.total_slots &&
+      count_nodes(file) < cluster.job.least_nodes) {
+    return Error{ErrorKind::BadData,
+                 "the rank table '" + file.path + "' has " +
+                     count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
+                     std::to_string(cluster.job.least_nodes) +
+                     " nodes, and nothing says which devices of '" + own.server_id +
+                     "' are this node's; ASCEND_VISIBLE_DEVICES or --devices does"};
+  }
+  return {};
 }
 
 /// The names of the surroundings, and the index that the platform or the user gives.
@@ -85,10 +118,10 @@ rank_table::OwnNames names_of(const PlanInput& input) {
 }
 
 /// What nobody has said, the table does.
-void take_slots(Cluster& cluster, const TableFile& file, std::size_t own) {
+void take_slots(Cluster& cluster, const TableFile& file, std::size_t own, int devices) {
   const auto& instances = file.table.instances;
-  const int devices = static_cast<int>(instances[own].devices.size());
   const bool is_in_order = instances.size() == cluster.slots.size() &&
+                           devices == static_cast<int>(instances[own].devices.size()) &&
                            own == static_cast<std::size_t>(cluster.assumed_rank().value);
   cluster.node.slots = devices;
   for (std::size_t i = 0; i < cluster.slots.size(); ++i) {
@@ -103,16 +136,6 @@ void take_slots(Cluster& cluster, const TableFile& file, std::size_t own) {
   }
 }
 
-/// Of a task that a platform has placed: its own alone.
-std::vector<Device> ranked_devices(const PlanInput& input) {
-  std::vector<Device> devices = input.ranked->devices;
-  if (!input.cluster.share) {
-    return devices;
-  }
-  const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
-  return own < devices.size() ? std::vector<Device>{devices[own]} : std::vector<Device>();
-}
-
 }  // namespace
 
 Result<std::size_t> find_own_instance(const PlanInput& input, const TableFile& file) {
@@ -123,8 +146,7 @@ Result<std::size_t> find_own_instance(const PlanInput& input, const TableFile& f
   if (!own) {
     return own;
   }
-  const Instance& instance = file.table.instances[*own];
-  if (auto checked = check_slots(input.cluster, file, instance); !checked) {
+  if (auto checked = check_slots(input, file, file.table.instances[*own]); !checked) {
     return checked.error();
   }
   return own;
@@ -144,11 +166,25 @@ Result<> apply_table(PlanInput& input, const TableFile& file) {
     input.cluster.decisions.push_back({"ring.hops", describe(*order), network->source.name});
     changes.ranks = std::move(order->ranks);
   }
-  input.ranked = rank_table::take_part(file, *own, changes);
+  input.ranked = take_own_part(input, file, *own, changes);
   if (!input.cluster.share) {
-    take_slots(input.cluster, file, *own);
+    take_slots(input.cluster, file, *own, static_cast<int>(input.ranked->devices.size()));
   }
   return {};
+}
+
+rank_table::RankedNode take_own_part(const PlanInput& input,
+                                     const TableFile& file,
+                                     std::size_t instance,
+                                     const rank_table::Changes& changes) {
+  rank_table::RankedNode node = rank_table::take_part(file, instance, changes);
+  node.devices = devices_here(input, node.devices);
+  if (input.cluster.share) {  // a task that the platform has placed has one of them
+    const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
+    node.devices =
+        own < node.devices.size() ? std::vector<Device>{node.devices[own]} : std::vector<Device>();
+  }
+  return node;
 }
 
 void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
@@ -161,7 +197,7 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
       continue;
     }
     places[i] = {{}, input.ranked->world_size};
-    for (const Device& device : ranked_devices(input)) {
+    for (const Device& device : input.ranked->devices) {
       places[i].here.push_back(device.rank);
     }
   }
@@ -170,7 +206,7 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
 std::vector<int> runtime_devices(const PlanInput& input) {
   std::vector<int> ids;
   if (input.ranked) {
-    for (const Device& device : ranked_devices(input)) {
+    for (const Device& device : input.ranked->devices) {
       ids.push_back(device.id);
     }
   }

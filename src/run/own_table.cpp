@@ -97,7 +97,7 @@ std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,
       changes.ranks.clear();  // they are of the newer one
     }
   }
-  return rank_table::take_part(used->file, used->instance, changes);
+  return take_own_part(*input_, used->file, used->instance, changes);
 }
 
 }  // namespace muster

@@ -135,6 +135,11 @@ struct PlanInput {
 [[nodiscard]] rank_table::RankedNode part_of_made_table(const rank_table::Instance& own,
                                                         const Placement& placement,
                                                         std::string text);
+/// This node's part, with the devices that it has of a server that several nodes share.
+[[nodiscard]] rank_table::RankedNode take_own_part(const PlanInput& input,
+                                                   const rank_table::TableFile& file,
+                                                   std::size_t instance,
+                                                   const rank_table::Changes& changes = {});
 
 /// Takes ranks and devices of this node from the table, and what nobody else has said.
 [[nodiscard]] Result<> apply_table(PlanInput& input, const rank_table::TableFile& file);

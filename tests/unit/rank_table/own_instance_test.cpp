@@ -1,0 +1,135 @@
+// Which instance of a table a node is, and where the table is.
+#include <muster/rank_table/own_instance.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster::rank_table {
+namespace {
+
+Sourced<std::string> said(const std::string& value) {
+  return {value, from_variable("V")};
+}
+
+TableFile table_of(std::vector<Instance> instances) {
+  return {"/t", "", Table{Form::Version1, std::move(instances), {}, 0}};
+}
+
+TableFile pods() {
+  return table_of({{"job-worker-0", "10.0.0.1", {}, {}},
+                   {"job-worker-1", "10.0.0.2", {}, {}},
+                   {"job-worker-2", "10.0.0.2", {"172.16.0.9"}, {}}});
+}
+
+TableFile servers() {
+  return table_of({{"", "10.0.0.2", {}, {}}, {"", "10.0.0.1", {}, {}}});
+}
+
+/// "1", or the message.
+std::string found(const TableFile& file, const OwnNames& own) {
+  const auto instance = find_instance(file, own);
+  return instance ? std::to_string(*instance) : instance.error().message;
+}
+
+OwnNames index_of(int index, int nodes) {
+  OwnNames own;
+  own.index = {index, from_variable("I")};
+  own.nodes = nodes;
+  return own;
+}
+
+TEST(FindInstance, GoesByTheNameOfThePod) {
+  OwnNames own = index_of(0, 3);
+  own.pods = {said("else"), said("job-worker-2")};
+  own.addresses = {said("10.0.0.1")};
+  EXPECT_EQ(found(pods(), own), "2");
+}
+
+TEST(FindInstance, GoesByTheNumberThatANameEndsWith) {
+  OwnNames own = index_of(1, 3);
+  own.addresses = {said("10.0.0.1")};
+  EXPECT_EQ(found(pods(), own), "1");
+}
+
+TEST(FindInstance, GoesByAnAddressThatOneAloneHas) {
+  OwnNames own;
+  own.addresses = {said("10.0.0.2"), said("172.16.0.9")};
+  EXPECT_EQ(found(pods(), own), "2");
+  own.addresses = {said("10.0.0.2")};
+  EXPECT_EQ(found(pods(), own),
+            "the rank table '/t' does not list this node: tried V '10.0.0.2', which 2 have; it has "
+            "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2");
+}
+
+TEST(FindInstance, GoesByThePlaceInATableWithoutNames) {
+  EXPECT_EQ(found(servers(), index_of(1, 2)), "1");
+  OwnNames own = index_of(1, 2);
+  own.addresses = {said("10.0.0.2")};
+  EXPECT_EQ(found(servers(), own), "0");
+}
+
+TEST(FindInstance, IsNeverTheFirstByDefault) {
+  EXPECT_EQ(found(servers(), OwnNames()),
+            "the rank table '/t' does not list this node: nothing says which pod this is; it has "
+            "10.0.0.2, 10.0.0.1");
+  EXPECT_EQ(found(servers(), index_of(0, 3)),
+            "the rank table '/t' does not list this node: tried index 0 (I) of 3 nodes; it has "
+            "10.0.0.2, 10.0.0.1");
+  EXPECT_EQ(
+      found(pods(), index_of(7, 8)),
+      "the rank table '/t' does not list this node: tried index 7 (I); it has job-worker-0 on "
+      "10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2");
+  EXPECT_EQ(
+      found(table_of({}), OwnNames()),
+      "the rank table '/t' does not list this node: nothing says which pod this is; it has no "
+      "instance");
+}
+
+TEST(FindInstance, NamesAFewOfMany) {
+  const TableFile file = table_of(std::vector<Instance>(10'000, {"", "a", {}, {}}));
+  EXPECT_EQ(
+      found(file, OwnNames()),
+      "the rank table '/t' does not list this node: nothing says which pod this is; it has a, "
+      "a, a, a, and 9996 more");
+}
+
+TEST(OwnNames, AreThoseOfTheSurroundings) {
+  Snapshot snapshot;
+  snapshot.host_name = "h";
+  snapshot.addresses = {"10.0.0.1", "10.0.0.2"};
+  snapshot.variables = {{"HOSTNAME", "h"}, {"MA_CURRENT_HOST_IP", "10.0.0.2"}, {"POD_NAME", ""}};
+  const OwnNames own = own_names(snapshot);
+  ASSERT_EQ(own.pods.size(), 1U);
+  EXPECT_EQ(own.pods[0].source.name, "HOSTNAME");
+  ASSERT_EQ(own.addresses.size(), 2U);
+  EXPECT_EQ(own.addresses[0].source.name, "MA_CURRENT_HOST_IP");
+  EXPECT_EQ(own.addresses[1].value, "10.0.0.1");
+}
+
+TEST(FindTableFile, AsksTheOlderVariableLater) {
+  Snapshot snapshot;
+  EXPECT_FALSE(find_table_file(snapshot));
+  snapshot.variables["MA_NUM_HOSTS"] = "1";
+  EXPECT_EQ(find_table_file(snapshot)->value, "/user/config/jobstart_hccl.json");
+  snapshot.rank_table = "/user/serverid/devindex/config";
+  EXPECT_EQ(find_table_file(snapshot)->value, snapshot.rank_table);
+  snapshot.variables["RANK_TABLE_FILE"] = "/old";
+  EXPECT_EQ(find_table_file(snapshot)->value, "/old");
+  snapshot.variables["RANK_TABLE_FILE_V_1_0"] = "/new";
+  EXPECT_EQ(find_table_file(snapshot)->value, "/new");
+}
+
+TEST(TakePart, HasTheRanksThatWereAgreedOn) {
+  TableFile file = table_of({{"", "a", {}, {{0, 0, "10.1.0.1", ""}, {1, 1, "10.1.0.2", ""}}},
+                             {"", "b", {}, {{2, 4, "10.1.0.3", ""}, {3, 5, "10.1.0.4", ""}}}});
+  file.table.size = 4;
+  file.text = write(file.table);
+  EXPECT_EQ(take_part(file, 1).devices[0].rank, 2);
+  const RankedNode moved = take_part(file, 1, {.ranks = {2, 3, 0, 1}, .pod_addresses = {}});
+  EXPECT_EQ(moved.world_size, 4);
+  EXPECT_EQ(moved.devices[0].rank, 0);
+  EXPECT_EQ(moved.devices[1].rank, 1);
+  EXPECT_EQ(moved.devices[0].id, 4);
+}
+
+}  // namespace
+}  // namespace muster::rank_table
