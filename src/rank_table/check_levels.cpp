@@ -14,7 +14,7 @@ std::string level_path(const Checked& table, const DevicePlace& rank, std::size_
   return path_of(table.layout.form, rank.place, "level_list") + "[" + std::to_string(level) + "]";
 }
 
-void check_rank(const Checked& table, const DevicePlace& rank, const json::array& levels) {
+void check_each(const Checked& table, const DevicePlace& rank, const json::array& levels) {
   std::array<bool, kMostLayer + 1> layers{};
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const json::object* level = levels[i].if_object();
@@ -34,6 +34,16 @@ void check_rank(const Checked& table, const DevicePlace& rank, const json::array
   }
 }
 
+void check_rank(const Checked& table, const DevicePlace& rank) {
+  const json::value* levels = rank.device->if_contains("level_list");
+  if (levels != nullptr && levels->is_array()) {
+    check_each(table, rank, levels->get_array());
+  } else if (levels != nullptr) {
+    table.breaches.add(
+        path_of(table.layout.form, rank.place, "level_list"), levels, "a list", kInvalidTable);
+  }
+}
+
 }  // namespace
 
 void check_levels(const Checked& table) {
@@ -42,13 +52,7 @@ void check_levels(const Checked& table) {
   }
   for (const InstancePlace& instance : table.layout.instances) {
     for (const DevicePlace& rank : instance.devices) {
-      const json::value* levels = rank.device->if_contains("level_list");
-      if (levels != nullptr && levels->is_array()) {
-        check_rank(table, rank, levels->get_array());
-      } else if (levels != nullptr) {
-        table.breaches.add(
-            path_of(table.layout.form, rank.place, "level_list"), levels, "a list", kInvalidTable);
-      }
+      check_rank(table, rank);
     }
   }
 }
