@@ -200,6 +200,12 @@ Result<> read_route(PlanInput& input) {
   return {};
 }
 
+/// The ranks that do not follow the placement.
+Result<> read_ranks(PlanInput& input, bool is_run) {
+  auto read = read_table(input, is_run);
+  return read ? read_route(input) : read;
+}
+
 /// Decides it for the devices that the snapshot shows.
 Result<Planned> plan_visible(const CommandLine& line,
                              const Options& options,
@@ -219,10 +225,7 @@ Result<Planned> plan_visible(const CommandLine& line,
     return cluster.error();
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
-  if (auto read = read_table(input, line.command == Command::Run); !read) {
-    return read.error();
-  }
-  if (auto read = read_route(input); !read) {
+  if (auto read = read_ranks(input, line.command == Command::Run); !read) {
     return read.error();
   }
   if (auto checked = check_job(input); !checked) {

@@ -29,6 +29,25 @@ Result<> read_number(std::optional<int>& into,
   return {};
 }
 
+using HostDevice = std::pair<std::string, int>;  // server_id and the device's id
+
+/// With their ranks, in the order of the table.
+std::vector<std::pair<HostDevice, int>> list_devices(const Table& table) {
+  std::vector<std::pair<HostDevice, int>> devices;
+  for (const Instance& instance : table.instances) {
+    for (const Device& device : instance.devices) {
+      devices.push_back({{instance.server_id, device.id}, device.rank});
+    }
+  }
+  return devices;
+}
+
+/// How many devices of an instance have a lower rank.
+int place_among(const std::vector<Device>& devices, int rank) {
+  return static_cast<int>(std::count_if(
+      devices.begin(), devices.end(), [&](const Device& other) { return other.rank < rank; }));
+}
+
 /// Devices of a server, which several instances may share, by a name of it.
 std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
   std::map<std::string, std::size_t> devices;
@@ -150,23 +169,19 @@ Result<std::optional<RouteRequest>> read_route_request(const Snapshot& snapshot)
 }
 
 Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned) {
-  std::map<std::pair<std::string, int>, int> ranks;
-  for (const Instance& instance : planned.instances) {
-    for (const Device& device : instance.devices) {
-      ranks[{instance.server_id, device.id}] = device.rank;
-    }
+  std::map<HostDevice, int> ranks;
+  for (const auto& [device, rank] : list_devices(planned)) {
+    ranks[device] = rank;
   }
   std::vector<int> of_table;
-  for (const Instance& instance : table.instances) {
-    for (const Device& device : instance.devices) {
-      const auto found = ranks.find({instance.server_id, device.id});
-      if (found == ranks.end()) {
-        return Error{ErrorKind::BadData,
-                     "the planned table has no device " + std::to_string(device.id) +
-                         " of server '" + one_line(instance.server_id, 100) + "'"};
-      }
-      of_table.push_back(found->second);
+  for (const auto& [device, rank] : list_devices(table)) {
+    const auto found = ranks.find(device);
+    if (found == ranks.end()) {
+      return Error{ErrorKind::BadData,
+                   "the planned table has no device " + std::to_string(device.second) +
+                       " of server '" + one_line(device.first, 100) + "'"};
     }
+    of_table.push_back(found->second);
   }
   std::vector<int> sorted = of_table;
   std::sort(sorted.begin(), sorted.end());
@@ -265,10 +280,8 @@ std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& p
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const auto& devices = table.instances[i].devices;
     for (const Device& device : devices) {
-      const auto before = std::count_if(devices.begin(), devices.end(), [&](const Device& other) {
-        return other.rank < device.rank;
-      });
-      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + static_cast<int>(before));
+      ranks.push_back(first[static_cast<std::size_t>(positions[i])] +
+                      place_among(devices, device.rank));
     }
   }
   return ranks;

@@ -216,20 +216,27 @@ std::size_t hops_between(const Node& one, const Node& other) {
   return a.size() + b.size() - 2 * shared + 1;
 }
 
+/// The instance of each device, as the table lists them.
+std::vector<std::size_t> instances_of_devices(const Table& table) {
+  std::vector<std::size_t> instances;
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    instances.insert(instances.end(), table.instances[i].devices.size(), i);
+  }
+  return instances;
+}
+
 /// Instances by rank; nothing unless each rank from 0 on occurs once.
 std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table,
                                                           const std::vector<int>& ranks) {
   constexpr auto kNobody = static_cast<std::size_t>(-1);
+  const std::vector<std::size_t> of_devices = instances_of_devices(table);
   std::vector<std::size_t> instances(ranks.size(), kNobody);
-  std::size_t device = 0;
-  for (std::size_t i = 0; i < table.instances.size(); ++i) {
-    for (std::size_t j = 0; j < table.instances[i].devices.size(); ++j) {
-      const auto rank = static_cast<std::size_t>(ranks[device++]);
-      if (rank >= instances.size() || instances[rank] != kNobody) {
-        return std::nullopt;
-      }
-      instances[rank] = i;
+  for (std::size_t device = 0; device < ranks.size(); ++device) {
+    const auto rank = static_cast<std::size_t>(ranks[device]);
+    if (rank >= instances.size() || instances[rank] != kNobody) {
+      return std::nullopt;
     }
+    instances[rank] = of_devices[device];
   }
   return instances;
 }
