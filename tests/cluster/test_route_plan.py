@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import signal
 
 import pytest
 
@@ -149,6 +150,27 @@ def test_without_the_consent_of_one_all_keep_the_ranks_of_the_table(ranked, vari
         assert job.jobs[node].said_about(
             f"starting without the route plan on all nodes: {why}"
         )
+
+
+def test_the_time_for_the_rank_table_is_not_the_time_for_the_topology(ranked):
+    job = ranked(3, "--rank-table-timeout=0.1")
+    for node in range(3):
+        start(job, node, ROUTE_PLAN="true", ROUTE_TOPO_WAIT_TIME="1")
+
+    job.assert_codes(0)
+    assert ranks_of(job) == {0: block(0), 1: block(1), 2: block(2)}
+    assert all(one.said_about("waited 1 s in vain: topology") for one in job.jobs.values())
+
+
+def test_a_signal_ends_the_wait_for_the_topology(ranked):
+    job = ranked(3)
+    for node in range(3):
+        start(job, node, ROUTE_PLAN="true").err.wait_for("waiting for the topology")
+    for one in job.jobs.values():
+        one.signal(signal.SIGTERM)
+
+    job.assert_codes(143)
+    assert all(one.out.text == "" for one in job.jobs.values())
 
 
 def test_a_file_of_ours_decides_as_well(ranked, tmp_path):
