@@ -74,6 +74,15 @@ std::string unused_of(const LaunchPlan& plan) {
   return rows.size() == 1 ? "" : "\n" + table_of(rows);
 }
 
+std::string help_of(const CommandLine& line) {
+  if (line.front_end != nullptr) {
+    return front_end_help(*line.front_end);
+  }
+  return line.command == Command::Render  ? render_help()
+         : line.command == Command::Check ? check_help()
+                                          : help_text();
+}
+
 }  // namespace
 
 std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
@@ -82,10 +91,7 @@ std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
     return front_end_table(*line.front_end);
   }
   if (is_on(settings, "help")) {
-    return line.front_end != nullptr         ? front_end_help(*line.front_end)
-           : line.command == Command::Render ? render_help()
-           : line.command == Command::Check  ? check_help()
-                                             : help_text();
+    return help_of(line);
   }
   if (is_on(settings, "version")) {
     return is_on(settings, "verbose") ? version_details() : version_text();

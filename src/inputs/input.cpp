@@ -115,19 +115,19 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
   return inputs;
 }
 
-Answer judge(const Input& wanted, const Found& found) {
-  Input input = wanted;
-  input.path = found.path.empty() ? wanted.path : found.path;
+Answer judge(const Input& input, const Found& found) {
+  Input named = input;
+  named.path = found.path.empty() ? input.path : found.path;
   if (found.error_number != 0) {
-    return judge_error(input, found.error_number);
+    return judge_error(named, found.error_number);
   }
   if (found.content.empty()) {
-    return not_yet(input, "empty");
+    return not_yet(named, "empty");
   }
-  if (input.is_rank_table) {
-    return judge_table(input, found);
+  if (named.is_rank_table) {
+    return judge_table(named, found);
   }
-  return input.field.empty() ? Answer(Here{}) : judge_field(input, found.content);
+  return named.field.empty() ? Answer(Here{}) : judge_field(named, found.content);
 }
 
 Answer ask(const std::vector<Input>& inputs, const Look& look) {

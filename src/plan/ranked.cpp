@@ -142,7 +142,7 @@ Result<std::size_t> find_own_instance(const PlanInput& input, const TableFile& f
   if (auto checked = check_nodes(input.cluster, file); !checked) {
     return checked.error();
   }
-  const auto own = rank_table::find_instance(file, names_of(input));
+  auto own = rank_table::find_instance(file, names_of(input));
   if (!own) {
     return own;
   }

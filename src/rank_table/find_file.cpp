@@ -6,7 +6,7 @@ namespace muster::rank_table {
 
 std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot) {
   for (const char* const name : {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE"}) {
-    const auto given = sourced_variable(snapshot, name);
+    auto given = sourced_variable(snapshot, name);
     if (given && !given->value.empty()) {
       return given;
     }

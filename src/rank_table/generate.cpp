@@ -5,6 +5,7 @@
 #include <muster/rank_table/generate.hpp>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
@@ -12,6 +13,7 @@ namespace muster::rank_table {
 namespace {
 
 constexpr int kGroup = 4;  ///< devices that are linked among themselves, on servers of eight
+constexpr int kBothGroups = 8;
 constexpr int kHighestDevice = 1'023;
 
 std::vector<int> numbers_of(const std::string& list) {
@@ -61,8 +63,8 @@ Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
 /// On servers of eight the two groups have links of their own. Others have one group, or more devices.
 Result<> check_groups(const std::vector<int>& devices) {
   const auto [least, most] = std::minmax_element(devices.begin(), devices.end());
-  const bool is_mixed = *least < kGroup && *most >= kGroup && *most < 2 * kGroup;
-  if (is_mixed && devices.size() != 2 * kGroup) {
+  const bool is_mixed = *least < kGroup && *most >= kGroup && *most < kBothGroups;
+  if (is_mixed && devices.size() != kBothGroups) {
     std::vector<int> sorted = devices;
     std::sort(sorted.begin(), sorted.end());
     return Error{ErrorKind::BadEnvironment,
@@ -70,6 +72,12 @@ Result<> check_groups(const std::vector<int>& devices) {
                      ": expected some of 0-3, some of 4-7, or all eight"};
   }
   return {};
+}
+
+Error two_addresses(const std::string& name, int device, const std::array<std::string, 2>& both) {
+  return Error{ErrorKind::BadData,
+               "'" + name + "' has two addresses for device " + std::to_string(device) + ": " +
+                   both[0] + " and " + both[1]};
 }
 
 /// The device of "address_3"; empty: it is another key.
@@ -111,9 +119,7 @@ Result<Said> read_lines(std::string_view text, const std::string& name) {
     if (!device) {
       said.in_turn.push_back(value);
     } else if (said.of_devices.insert({*device, value}).first->second != value) {
-      return Error{ErrorKind::BadData,
-                   "'" + name + "' has two addresses for device " + std::to_string(*device) + ": " +
-                       said.of_devices[*device] + " and " + value};
+      return two_addresses(name, *device, {said.of_devices[*device], value});
     }
   }
   return said;
@@ -151,29 +157,52 @@ Result<> add(Instance& server, const Device& device, const std::string& node) {
 }
 
 /// Across servers HCCL goes by the addresses.
-Result<> check_addresses(const Table& table) {
-  if (table.instances.size() == 1) {
+class AddressRule {
+ public:
+  explicit AddressRule(std::size_t servers) : servers_(servers) {}
+
+  Result<> see(const Instance& server, const Device& device) {
+    const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
+    if (servers_ > 1 && device.addresses.empty()) {
+      return Error{ErrorKind::BadData,
+                   "cannot generate a rank table for " + count_of(servers_, "server") + ": " +
+                       name + " has no address, expected one in " + kHccnFile};
+    }
+    const auto [owner, is_new] = owners_.emplace(device.addresses, name);
+    if (servers_ > 1 && !is_new) {
+      return Error{ErrorKind::BadData,
+                   "cannot generate a rank table: " + name + " has the address " +
+                       device.addresses + ", as " + owner->second + " has"};
+    }
     return {};
   }
-  std::map<std::string, std::string> owners;
+
+ private:
+  std::size_t servers_;
+  std::map<std::string, std::string> owners_;
+};
+
+Result<> check_addresses(const Table& table) {
+  AddressRule rule(table.instances.size());
   for (const Instance& server : table.instances) {
     for (const Device& device : server.devices) {
-      const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
-      if (device.addresses.empty()) {
-        return Error{ErrorKind::BadData,
-                     "cannot generate a rank table for " +
-                         count_of(table.instances.size(), "server") + ": " + name +
-                         " has no address, expected one in " + kHccnFile};
-      }
-      const auto [owner, is_new] = owners.emplace(device.addresses, name);
-      if (!is_new) {
-        return Error{ErrorKind::BadData,
-                     "cannot generate a rank table: " + name + " has the address " +
-                         device.addresses + ", as " + owner->second + " has"};
+      if (auto fine = rule.see(server, device); !fine) {
+        return fine;
       }
     }
   }
   return {};
+}
+
+/// The server of that name, which is new or has devices of another node.
+Instance& server_of(Table& table,
+                    std::map<std::string, std::size_t>& places,
+                    const std::string& server_id) {
+  const auto [place, is_new] = places.emplace(server_id, table.instances.size());
+  if (is_new) {
+    table.instances.push_back({"", server_id, {}, {}});
+  }
+  return table.instances[place->second];
 }
 
 }  // namespace
@@ -235,12 +264,7 @@ Result<Table> merge_servers(const std::vector<Instance>& nodes,
   Table table;
   std::map<std::string, std::size_t> places;  // of servers
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const std::string& server_id = nodes[node].server_id;
-    const auto [place, is_new] = places.emplace(server_id, table.instances.size());
-    if (is_new) {
-      table.instances.push_back({"", server_id, {}, {}});
-    }
-    Instance& server = table.instances[place->second];
+    Instance& server = server_of(table, places, nodes[node].server_id);
     for (Device device : nodes[node].devices) {
       device.rank = table.size++;
       if (auto added = add(server, device, names[node]); !added) {

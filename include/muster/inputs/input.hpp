@@ -20,8 +20,8 @@ namespace muster {
 /// A file that is waited for.
 struct Input {
   std::string what;  ///< what messages call it: "rank table"
-  std::string
-      path;  ///< a relative one begins where muster was started; a rank table's may be a folder
+  /// A relative one begins where muster was started; a rank table's may be a folder.
+  std::string path;
   std::string field;           ///< of the JSON object in it; empty: any content will do
   std::string wanted;          ///< what that field has to be
   bool is_rank_table = false;  ///< instead: it has to be a rank table that is complete
