@@ -156,11 +156,35 @@ Result<> add(Instance& server, const Device& device, const std::string& node) {
   return {};
 }
 
+/// Those of a node, whose first rank is `rank`.
+Result<> add_all(Instance& server,
+                 const std::vector<Device>& devices,
+                 int rank,
+                 const std::string& node) {
+  for (Device device : devices) {
+    device.rank = rank++;
+    if (auto added = add(server, device, node); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
 /// Across servers HCCL goes by the addresses.
 class AddressRule {
  public:
   explicit AddressRule(std::size_t servers) : servers_(servers) {}
 
+  Result<> see(const Instance& server) {
+    for (const Device& device : server.devices) {
+      if (auto fine = see(server, device); !fine) {
+        return fine;
+      }
+    }
+    return {};
+  }
+
+ private:
   Result<> see(const Instance& server, const Device& device) {
     const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
     if (servers_ > 1 && device.addresses.empty()) {
@@ -177,7 +201,6 @@ class AddressRule {
     return {};
   }
 
- private:
   std::size_t servers_;
   std::map<std::string, std::string> owners_;
 };
@@ -185,10 +208,8 @@ class AddressRule {
 Result<> check_addresses(const Table& table) {
   AddressRule rule(table.instances.size());
   for (const Instance& server : table.instances) {
-    for (const Device& device : server.devices) {
-      if (auto fine = rule.see(server, device); !fine) {
-        return fine;
-      }
+    if (auto fine = rule.see(server); !fine) {
+      return fine;
     }
   }
   return {};
@@ -265,12 +286,10 @@ Result<Table> merge_servers(const std::vector<Instance>& nodes,
   std::map<std::string, std::size_t> places;  // of servers
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     Instance& server = server_of(table, places, nodes[node].server_id);
-    for (Device device : nodes[node].devices) {
-      device.rank = table.size++;
-      if (auto added = add(server, device, names[node]); !added) {
-        return added.error();
-      }
+    if (auto added = add_all(server, nodes[node].devices, table.size, names[node]); !added) {
+      return added.error();
     }
+    table.size += static_cast<int>(nodes[node].devices.size());
   }
   if (auto fine = check_addresses(table); !fine) {
     return fine.error();
