@@ -156,11 +156,7 @@ void check_addresses(const Checked& table) {
       rules.see(instance, device);
     }
   }
-  for (const InstancePlace& instance : table.layout.instances) {
-    for (const DevicePlace& device : instance.devices) {
-      rules.see_backup(device);
-    }
-  }
+  for_each_device(table.layout, [&rules](const DevicePlace& device) { rules.see_backup(device); });
 }
 
 }  // namespace muster::rank_table

@@ -50,11 +50,7 @@ void check_levels(const Checked& table) {
   if (table.layout.form != Form::Version2) {
     return;
   }
-  for (const InstancePlace& instance : table.layout.instances) {
-    for (const DevicePlace& rank : instance.devices) {
-      check_rank(table, rank);
-    }
-  }
+  for_each_device(table.layout, [&table](const DevicePlace& rank) { check_rank(table, rank); });
 }
 
 }  // namespace muster::rank_table

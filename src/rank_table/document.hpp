@@ -36,6 +36,19 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 [[nodiscard]] json::array* array_of(json::object& object, std::string_view key);
 [[nodiscard]] const json::array* array_of(const json::object& object, std::string_view key);
 
+/// Calls back with each object of a list; null is a list without any.
+template <typename Array, typename Function>
+void for_each_object(Array* list, const Function& function) {
+  if (list == nullptr) {
+    return;
+  }
+  for (auto& item : *list) {
+    if (auto* object = item.if_object()) {
+      function(*object);
+    }
+  }
+}
+
 /// What HCCL wants as text in forms 1.x.
 inline constexpr std::array<std::string_view, 8> kDeviceTexts = {"device_id",
                                                                  "rank_id",

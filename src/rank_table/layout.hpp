@@ -41,6 +41,16 @@ struct Layout {
   std::vector<InstancePlace> instances;
 };
 
+/// Calls back with each device, in that order.
+template <typename Function>
+void for_each_device(const Layout& layout, const Function& function) {
+  for (const InstancePlace& instance : layout.instances) {
+    for (const DevicePlace& device : instance.devices) {
+      function(device);
+    }
+  }
+}
+
 /// Collects what is wrong, up to a limit.
 class Breaches {
  public:

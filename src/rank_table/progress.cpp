@@ -7,6 +7,7 @@
 #include <muster/base/text.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,12 +16,13 @@ namespace muster::rank_table {
 namespace {
 
 constexpr std::size_t kMostNames = 8;
+constexpr std::size_t kMostBytes = 60;  ///< of a name
 
 /// What is there, over all groups.
 struct Progress {
-  std::size_t here = 0;
   std::size_t expected = 0;
-  std::vector<std::string> missing;  ///< "index 2", "job-worker-1 has no devices"
+  std::vector<std::string> here;     ///< names of pods
+  std::vector<std::string> missing;  ///< "no instance 2", "job-worker-1 has no devices"
 };
 
 std::string list_of(std::vector<std::string> names) {
@@ -29,86 +31,88 @@ std::string list_of(std::vector<std::string> names) {
   return join(names, ", ") + (more == 0 ? "" : " and " + std::to_string(more) + " more");
 }
 
-/// Instances without devices, and whose numbers no pod's name ends with.
-void look_at_group(const json::object& group, Progress& progress) {
-  static const json::array kNone;
-  const json::array* list = array_of(group, "instance_list");
-  std::set<int> numbers;
-  for (const json::value& item : list == nullptr ? kNone : *list) {
-    const json::object* instance = item.if_object();
-    const json::array* devices = instance == nullptr ? nullptr : array_of(*instance, "devices");
-    const std::string name(instance == nullptr ? "" : text_of(*instance, "pod_name"));
-    if (devices == nullptr || devices->empty()) {
-      progress.missing.push_back((name.empty() ? "an instance" : name) + " has no devices");
-    } else {
-      progress.here += 1;
-    }
-    const auto number = pod_number(name);
-    numbers.insert(number && *number < 1'000'000'000 ? static_cast<int>(*number) : -1);
-  }
-  const std::size_t listed = list == nullptr ? 0 : list->size();
-  const auto count = number_of(group.if_contains("instance_count"));
-  progress.expected += std::max(listed, static_cast<std::size_t>(count.value_or(0)));
+/// The numbers below `count` that are not there; -1 is one that nobody could read, so that none is missed.
+std::vector<int> absent_numbers(const std::set<int>& numbers, int count) {
+  constexpr int kMostNumbers = 100'000;
   std::vector<int> absent;
-  for (int number = 0; listed < 100'000 && number < std::min(count.value_or(0), 100'000);
-       ++number) {
+  for (int number = 0; numbers.count(-1) == 0 && number < std::min(count, kMostNumbers); ++number) {
     if (numbers.count(number) == 0) {
       absent.push_back(number);
     }
   }
-  if (!absent.empty() && numbers.count(-1) == 0) {
-    const std::string_view group_name = text_of(group, "group_name");
+  return absent;
+}
+
+/// Counts the instance, and says what it lacks; the value is the number that its pod's name ends with.
+int look_at_instance(const json::object& instance, Progress& progress) {
+  const json::array* devices = array_of(instance, "devices");
+  const std::string pod = one_line(text_of(instance, "pod_name"), kMostBytes);
+  const std::string name = pod.empty() ? "an instance" : pod;
+  if (devices == nullptr || devices->empty()) {
+    progress.missing.push_back(name + " has no devices");
+  } else {
+    progress.here.push_back(name);
+  }
+  const auto number = pod_number(pod);
+  return number && *number <= std::numeric_limits<int>::max() ? static_cast<int>(*number) : -1;
+}
+
+/// Instances without devices, and whose numbers no pod's name ends with.
+void look_at_group(const json::object& group, Progress& progress) {
+  const json::array* list = array_of(group, "instance_list");
+  std::set<int> numbers;
+  for_each_object(list, [&](const json::object& instance) {
+    numbers.insert(look_at_instance(instance, progress));
+  });
+  const int count = number_of(group.if_contains("instance_count")).value_or(0);
+  progress.expected +=
+      std::max(list == nullptr ? 0 : list->size(), static_cast<std::size_t>(count));
+  const std::vector<int> absent = absent_numbers(numbers, count);
+  if (!absent.empty()) {
+    const std::string name = one_line(text_of(group, "group_name"), kMostBytes);
     progress.missing.push_back("no instance " + describe_ranges(absent) +
-                               (group_name.empty() ? "" : " of group " + one_line(group_name, 60)));
+                               (name.empty() ? "" : " of group " + name));
   }
 }
 
 Progress look_at_groups(const json::array& groups) {
   Progress progress;
-  for (const json::value& item : groups) {
-    if (const json::object* group = item.if_object()) {
-      look_at_group(*group, progress);
-    }
-  }
+  for_each_object(&groups,
+                  [&progress](const json::object& group) { look_at_group(group, progress); });
   return progress;
 }
 
-/// Lists of one level, whose names say which are there.
-std::string describe_list(const json::array& list,
-                          const json::value* count,
-                          std::string_view name,
-                          std::string_view noun) {
-  std::vector<std::string> here;
-  for (const json::value& item : list) {
-    const json::object* object = item.if_object();
-    const json::value* id = object == nullptr ? nullptr : object->if_contains(name);
-    if (id != nullptr) {
-      here.push_back(id->is_string() ? one_line(text_of(*object, name), 60) : written(id));
+/// A list of one level: what is there, by the name that each has.
+Progress look_at_list(const json::array& list, const json::value* count, std::string_view key) {
+  Progress progress;
+  for_each_object(&list, [&](const json::object& object) {
+    if (object.contains(key)) {
+      progress.here.push_back(one_line(plain_text(object, key), kMostBytes));
     }
-  }
-  const auto expected = number_of(count);
-  return (expected ? std::to_string(here.size()) + " of " : "") +
-         count_of(static_cast<std::size_t>(expected.value_or(static_cast<int>(here.size()))),
-                  noun) +
-         (here.size() == 1 ? " is there" : " are there") +
-         (here.empty() ? "" : " (" + list_of(here) + ")");
+  });
+  progress.expected =
+      std::max(progress.here.size(), static_cast<std::size_t>(number_of(count).value_or(0)));
+  return progress;
+}
+
+/// ": 2 of 3 servers are there (10.0.0.1, 10.0.0.2)"
+std::string describe(const Progress& progress, std::string_view noun) {
+  return ": " + std::to_string(progress.here.size()) + " of " + count_of(progress.expected, noun) +
+         (progress.here.size() == 1 ? " is there" : " are there") +
+         (progress.here.empty() ? "" : " (" + list_of(progress.here) + ")") +
+         (progress.missing.empty() ? "" : ", " + list_of(progress.missing));
 }
 
 std::string describe_progress(const json::object& root) {
   if (const json::array* groups = array_of(root, "group_list"); groups != nullptr) {
-    const Progress progress = look_at_groups(*groups);
-    if (progress.expected > 0) {
-      return ": " + std::to_string(progress.here) + " of " +
-             count_of(progress.expected, "instance") +
-             (progress.here == 1 ? " is there" : " are there") +
-             (progress.missing.empty() ? "" : ", " + list_of(progress.missing));
-    }
+    return describe(look_at_groups(*groups), "instance");
   }
-  if (const json::array* servers = array_of(root, "server_list")) {
-    return ": " + describe_list(*servers, root.if_contains("server_count"), "server_id", "server");
+  if (const json::array* servers = array_of(root, "server_list"); servers != nullptr) {
+    return describe(look_at_list(*servers, root.if_contains("server_count"), "server_id"),
+                    "server");
   }
-  if (const json::array* ranks = array_of(root, "rank_list")) {
-    return ": " + describe_list(*ranks, root.if_contains("rank_count"), "rank_id", "rank");
+  if (const json::array* ranks = array_of(root, "rank_list"); ranks != nullptr) {
+    return describe(look_at_list(*ranks, root.if_contains("rank_count"), "rank_id"), "rank");
   }
   return ": it lists nothing yet";
 }

@@ -38,15 +38,13 @@ class Remarks {
   void want_of_devices(std::string_view key, bool as_text) {
     const DevicePlace* first = nullptr;
     std::size_t count = 0;
-    for (const InstancePlace& instance : layout_.instances) {
-      for (const DevicePlace& device : instance.devices) {
-        const json::value* value = device.device->if_contains(key);
-        if (value != nullptr && (as_text ? value->is_number() : value->is_string())) {
-          first = first == nullptr ? &device : first;
-          count += 1;
-        }
+    for_each_device(layout_, [&](const DevicePlace& device) {
+      const json::value* value = device.device->if_contains(key);
+      if (value != nullptr && (as_text ? value->is_number() : value->is_string())) {
+        first = first == nullptr ? &device : first;
+        count += 1;
       }
-    }
+    });
     if (first != nullptr) {
       found_.add(path_of(layout_.form, first->place, key),
                  first->device->if_contains(key),
@@ -70,13 +68,11 @@ class Remarks {
 
   /// Super pods of different sizes are for newer versions of HCCL.
   void compare_super_pods() {
-    const json::array* pods = array_of(root_, "super_pod_list");
     std::set<std::size_t> sizes;
-    for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
-      const json::object* pod = (*pods)[i].if_object();
-      const json::array* servers = pod == nullptr ? nullptr : array_of(*pod, "server_list");
+    for_each_object(array_of(root_, "super_pod_list"), [&sizes](const json::object& pod) {
+      const json::array* servers = array_of(pod, "server_list");
       sizes.insert(servers == nullptr ? 0 : servers->size());
-    }
+    });
     if (sizes.size() > 1) {
       found_.add("super_pod_list",
                  root_.if_contains("super_pod_list"),

@@ -142,11 +142,8 @@ class Rewriter {
                           "device_num",
                           "server_num"};
     move_members(root_, root, dropped);
-    for (json::value& group : root_["group_list"].get_array()) {
-      if (group.is_object()) {
-        move_members(group.get_object(), root, dropped);
-      }
-    }
+    for_each_object(array_of(root_, "group_list"),
+                    [&](json::object& group) { move_members(group, root, dropped); });
     return root;
   }
 
@@ -158,16 +155,10 @@ class Rewriter {
     make_text(root_, "server_count");
     for (const InstancePlace& place : layout_.instances) {
       add_pod_address(*place.instance);
-      for (const DevicePlace& device : place.devices) {
-        canonical_device(*device.device);
-      }
     }
-    json::array* pods = array_of(root_, "super_pod_list");
-    for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
-      if ((*pods)[i].is_object()) {
-        make_text((*pods)[i].get_object(), "super_pod_id");
-      }
-    }
+    for_each_device(layout_, [](const DevicePlace& place) { canonical_device(*place.device); });
+    for_each_object(array_of(root_, "super_pod_list"),
+                    [](json::object& pod) { make_text(pod, "super_pod_id"); });
   }
 
   void make_canonical_ranks() {
@@ -175,17 +166,11 @@ class Rewriter {
     make_version(root_, "2.0");
     root_.emplace("rank_count", table_.size);
     make_number(root_, {"rank_count"});
-    for (const InstancePlace& instance : layout_.instances) {
-      for (const DevicePlace& place : instance.devices) {
-        make_number(*place.device, {"rank_id", "device_id", "local_id"});
-        json::array* levels = array_of(*place.device, "level_list");
-        for (std::size_t i = 0; levels != nullptr && i < levels->size(); ++i) {
-          if ((*levels)[i].is_object()) {
-            make_number((*levels)[i].get_object(), {"net_layer"});
-          }
-        }
-      }
-    }
+    for_each_device(layout_, [](const DevicePlace& place) {
+      make_number(*place.device, {"rank_id", "device_id", "local_id"});
+      for_each_object(array_of(*place.device, "level_list"),
+                      [](json::object& level) { make_number(level, {"net_layer"}); });
+    });
   }
 
   void add_pod_address(json::object& server) const {

@@ -122,7 +122,7 @@ TEST(Read, SaysWhichInstancesAreMissing) {
                 "instance_count": "4", "instance_list": [
                 {"pod_name": "job-0", "devices": [{"device_id": "0"}]},
                 {"pod_name": "job-3", "devices": []}]}]})"),
-            "initializing: 1 of 4 instances is there, job-3 has no devices, "
+            "initializing: 1 of 4 instances is there (job-0), job-3 has no devices, "
             "no instance 1-2 of group job");
   EXPECT_EQ(reason_of(R"({"status": "unknown", "version": "1.0", "server_count": "3",
                 "server_list": [{"server_id": "10.0.0.1"}]})"),
