@@ -73,7 +73,9 @@ std::string OwnTable::contribution() const {
     return {};
   }
   return write_summary(
-      now_->summary, needs_addresses() ? now_->file.table.instances[now_->instance].server_id : "");
+      now_->summary,
+      needs_addresses() ? now_->file.table.instances[now_->instance].server_id : "",
+      now_->file.version);
 }
 
 std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,

@@ -25,6 +25,7 @@ constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
 struct Said {
   Summary summary;
   std::string server_id;
+  std::optional<int> version;
 };
 
 /// What a node has written. Nothing: it has no table and makes none.
@@ -46,7 +47,10 @@ Said to_said(const json::object& object) {
            object.at("is_short").as_bool(),
            to_texts(object.at("ranks")),
            to_texts(object.at("super_pods"))},
-          json::value_to<std::string>(object.at("server_id"))};
+          json::value_to<std::string>(object.at("server_id")),
+          object.at("version").is_null()
+              ? std::nullopt
+              : std::optional(json::value_to<int>(object.at("version")))};
 }
 
 bool is_of_one_machine(std::string_view address) {
@@ -164,20 +168,58 @@ Result<std::string> merge(const std::vector<NodePart>& parts) {
   return std::holds_alternative<Said>(all->front()) ? compare(parts, *all) : generate(parts, *all);
 }
 
+/// A controller has written another table, which has not come to all nodes yet.
+std::string wait_for_newest(const std::vector<NodePart>& parts) {
+  const auto all = read_all(parts);
+  if (!all) {
+    return {};  // to be said when they are merged
+  }
+  std::optional<std::size_t> newest;
+  std::optional<std::size_t> oldest;
+  bool is_same = true;
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    const auto* const said = std::get_if<Said>(&(*all)[i]);
+    if (said == nullptr || !said->version) {
+      return {};
+    }
+    const auto version_of = [&](std::size_t at) { return *std::get<Said>((*all)[at]).version; };
+    newest = !newest || *said->version > version_of(*newest) ? i : *newest;
+    oldest = !oldest || *said->version < version_of(*oldest) ? i : *oldest;
+    is_same = is_same && said->summary.digest == std::get<Said>(all->front()).summary.digest;
+  }
+  const auto version_of = [&](std::size_t at) {
+    return std::to_string(*std::get<Said>((*all)[at]).version);
+  };
+  if (is_same || version_of(*newest) == version_of(*oldest)) {
+    return {};
+  }
+  return whole_name_of(parts[*newest]) + " has version " + version_of(*newest) +
+         " of the rank table, and " + whole_name_of(parts[*oldest]) + " still has version " +
+         version_of(*oldest);
+}
+
 }  // namespace
 
 gang::ExchangeKey rank_table_key() {
-  return {"rank_table", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge};
+  return {"rank_table",
+          gang::Phase::BeforeStart,
+          kMostBytesOfNode,
+          kMostMergedBytes,
+          merge,
+          wait_for_newest};
 }
 
-std::string write_summary(const Summary& summary, const std::string& server_id) {
+std::string write_summary(const Summary& summary,
+                          const std::string& server_id,
+                          std::optional<int> version) {
   json::value document = {{"summary",
                            {{"size", summary.size},
                             {"digest", summary.digest},
                             {"is_short", summary.is_short},
                             {"ranks", to_array(summary.ranks)},
                             {"super_pods", to_array(summary.super_pods)},
-                            {"server_id", server_id}}}};
+                            {"server_id", server_id},
+                            {"version", version ? json::value(*version) : json::value()}}}};
   make_valid_utf8(document);
   return json::serialize(document);
 }

@@ -27,6 +27,10 @@ struct NodePart {
 /// sentence, and the job ends with 65. All others read behind the key's name: "are torn on node 3".
 using Merge = std::function<Result<std::string>(const std::vector<NodePart>&)>;
 
+/// Why the parts do not fit together yet, though all are here: some node will contribute anew. A sentence
+/// without a full stop; empty: they are to be merged. Until then nothing starts.
+using Pending = std::function<std::string(const std::vector<NodePart>&)>;
+
 /// Everybody gets the parts of all. To be read by `read_parts`.
 [[nodiscard]] Result<std::string> all_parts(const std::vector<NodePart>& parts);
 /// The parts in the order of node ranks. Fails with `BadData`.
@@ -44,6 +48,7 @@ struct ExchangeKey {
   std::size_t most_of_node = 0;  ///< bytes that one node may contribute
   std::size_t most_merged = 0;   ///< bytes that come out
   Merge merge = all_parts;
+  Pending pending = nullptr;  ///< empty: they always are
 };
 using ExchangeKeys = std::vector<ExchangeKey>;
 

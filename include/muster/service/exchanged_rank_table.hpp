@@ -8,6 +8,7 @@
 #include <muster/rank_table/rank_table.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,9 +25,11 @@ struct SameTable {
 /// `write_server` has, the text of the table that is made of the nodes' servers.
 [[nodiscard]] gang::ExchangeKey rank_table_key();
 
-/// `server_id` is the one of this node, if others need its address.
+/// `server_id` is the one of this node, if others need its address. While tables differ and have different
+/// versions the nodes wait for the newest one.
 [[nodiscard]] std::string write_summary(const rank_table::Summary& summary,
-                                        const std::string& server_id = {});
+                                        const std::string& server_id = {},
+                                        std::optional<int> version = {});
 /// Fails with `BadData`.
 [[nodiscard]] Result<SameTable> read_same_table(std::string_view merged);
 

@@ -243,34 +243,54 @@ ExchangeOutcomes Exchange::finish(const Group& group, Round& round) {
   return {std::move(handout)};
 }
 
+/// Those of all nodes, also of those that have none; empty: nobody has contributed.
+std::optional<std::vector<NodePart>> Exchange::parts_before_start(
+    const ExchangeKey& key, const std::vector<ExchangeNode>& nodes) const {
+  std::vector<NodePart> parts;
+  bool is_any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    NodePart& part = parts.emplace_back();
+    part.node = NodeRank{static_cast<int>(i)};
+    part.address = nodes[i].address;
+    const auto contributor = contributors_.find(nodes[i].link);
+    if (contributor == contributors_.end()) {
+      continue;
+    }
+    const auto& contributed = contributor->second.before_start;
+    if (const auto at = contributed.find(key.name); at != contributed.end()) {
+      part.bytes = at->second;
+      is_any = true;
+    }
+  }
+  return is_any ? std::optional(std::move(parts)) : std::nullopt;
+}
+
+std::string Exchange::pending(const std::vector<ExchangeNode>& nodes) const {
+  for (const ExchangeKey& key : keys_) {
+    const auto parts = key.pending ? parts_before_start(key, nodes) : std::nullopt;
+    if (std::string why = parts ? key.pending(*parts) : std::string(); !why.empty()) {
+      return why;
+    }
+  }
+  return {};
+}
+
 Result<std::vector<Merged>> Exchange::begin(int attempt, std::vector<ExchangeNode> nodes) {
   end();
   attempt_ = attempt;
   nodes_ = std::move(nodes);
-  std::vector<const Contributor*> contributors;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const NodeRank rank{static_cast<int>(i)};
-    Contributor& contributor = contributors_[nodes_[i].link];
-    contributor.rank = rank;
+    contributors_[nodes_[i].link].rank = rank;
     present_.insert(rank);
-    contributors.push_back(&contributor);
   }
   std::vector<Merged> messages;
   for (const ExchangeKey& key : keys_) {
-    std::vector<NodePart> parts;
-    bool is_any = false;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const auto& contributed = contributors[i]->before_start;
-      const auto at = contributed.find(key.name);
-      is_any = is_any || at != contributed.end();
-      parts.push_back({NodeRank{static_cast<int>(i)},
-                       nodes_[i].address,
-                       at == contributed.end() ? std::string_view() : at->second});
-    }
-    if (!is_any) {
+    const auto parts = parts_before_start(key, nodes_);
+    if (!parts) {
       continue;
     }
-    auto merged = merge(key, parts);
+    auto merged = merge(key, *parts);
     if (!merged) {
       return merged.error();
     }

@@ -62,6 +62,9 @@ class Exchange {
   /// "'ports'": what it has not contributed yet, or is contributing anew; empty: it can start.
   [[nodiscard]] std::string missing(LinkId link) const;
 
+  /// Why these nodes cannot start yet; see `Pending`.
+  [[nodiscard]] std::string pending(const std::vector<ExchangeNode>& nodes) const;
+
   /// An attempt starts. Returns what its nodes are sent before. An error is for the user: the attempt
   /// cannot start.
   [[nodiscard]] Result<std::vector<Merged>> begin(int attempt, std::vector<ExchangeNode> nodes);
@@ -86,6 +89,8 @@ class Exchange {
   using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key, and who is listed
 
   [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
+  [[nodiscard]] std::optional<std::vector<NodePart>> parts_before_start(
+      const ExchangeKey& key, const std::vector<ExchangeNode>& nodes) const;
   [[nodiscard]] std::string objection(const Contributor& from, const ValueId& id) const;
   [[nodiscard]] std::string objection_to_nodes(NodeRank from, const ValueId& id) const;
   [[nodiscard]] bool is_late(const Contributor& from, const ValueId& id) const;

@@ -177,6 +177,7 @@ class Leader {
   void report_progress(Instant now);
 
   // The exchange.
+  [[nodiscard]] bool holds_back();
   void note_readiness(LinkId link);
   void follow_readiness(LinkId link, Instant now);
   void carry_out(const ExchangeOutcomes& outcomes, Instant now);
@@ -227,7 +228,9 @@ class Leader {
   std::set<std::string> incarnations_;  ///< of the agents that were let in
   int refusals_ = 0;
   bool waits_for_port_ = false;
-  Instant next_look_;  ///< for silence
+  std::string pending_;              ///< why those who are here cannot start yet
+  std::vector<LinkId> pending_for_;  ///< who they are
+  Instant next_look_;                ///< for silence
   Instant rest_until_;
   Instant stop_deadline_;  ///< who has not ended then is not waited for
   Instant goodbye_deadline_;

@@ -3,6 +3,7 @@
 #include "leader.hpp"
 
 #include <csignal>
+#include <utility>
 
 namespace muster::gang {
 
@@ -26,9 +27,25 @@ void Leader::follow_readiness(LinkId link, Instant now) {
 
 void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
   carry_out(exchange_.take(link, contribute), now);
+  pending_for_.clear();
   if (roster_.find(link) != nullptr) {
     follow_readiness(link, now);
   }
+}
+
+/// What these nodes have does not fit together yet. Asked again when one of them contributes anew, or others
+/// are to start.
+bool Leader::holds_back() {
+  const std::vector<LinkId> nodes = roster_.in_order();
+  const std::string before = std::exchange(pending_, exchange_.pending(exchange_nodes(nodes)));
+  pending_for_ = nodes;
+  if (!pending_.empty() && pending_ != before) {
+    say(Level::Info, pending_);
+    std::vector<LinkId> others = nodes;
+    std::erase(others, kOwnLink);
+    send(std::move(others), Waiting{pending_});
+  }
+  return !pending_.empty();
 }
 
 void Leader::carry_out(const ExchangeOutcomes& outcomes, Instant now) {

@@ -15,6 +15,7 @@ constexpr std::size_t kHostsLookedUp = 8;
 
 void Leader::gather(Instant now) {
   state_ = State::Gathering;
+  pending_.clear();
   gathering_.begin(now);
   seat_spares();
   if (!is_enough()) {
@@ -52,7 +53,8 @@ void Leader::try_start(Instant now) {
   if (state_ != State::Gathering || waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  gathering_.note_enough(is_enough_ready(), is_anybody_awaited(), now);
+  const bool is_pending = !pending_.empty() && pending_for_ == roster_.in_order();
+  gathering_.note_enough(is_enough_ready() && !is_pending, is_anybody_awaited(), now);
   if (gathering_.is_last_call_over(now)) {
     waits_for_port_ = true;
     actions_.emplace_back(ReservePort{});
@@ -80,7 +82,9 @@ std::string Leader::describe_waiting(const std::string& how) const {
     const std::string missing =
         roster_.describe_missing(policy_.hosts, gathering_.unresolved(), expected);
     const std::string unready = roster_.describe_unready();
-    return missing + (missing.empty() || unready.empty() ? "" : "; ") + unready;
+    std::vector<std::string> all = {missing, unready, pending_};
+    std::erase(all, "");
+    return join(all, "; ");
   };
   if (!policy_.job.total_slots) {
     return std::to_string(roster_.seated()) + " of " + describe_nodes() + " " + how + ": " +

@@ -56,6 +56,10 @@ std::vector<int> Leader::leave_out_unready() {
 }
 
 void Leader::start_attempt(std::uint16_t port, Instant now) {
+  if (holds_back()) {
+    gathering_.note_enough(false, false, now);
+    return;
+  }
   const std::vector<LinkId> nodes = roster_.in_order();
   auto merged = exchange_.begin(attempt_.number(), exchange_nodes(nodes));
   if (!merged) {

@@ -75,6 +75,22 @@ TEST(ExchangedRankTable, ThatDiffersNamesBothNodesAndBothValues) {
       "of 10.0.0.1 (192.168.0.1) on node 0 and device 0 of 10.0.0.1 (192.168.0.7) on node 2");
 }
 
+TEST(ExchangedRankTable, IsWaitedForWhereANewerOneHasNotComeToAll) {
+  const auto of = [](const std::string& address, std::optional<int> version) {
+    return write_summary(rank_table::summarise(table_of(address), address), "", version);
+  };
+  const auto pending = [](const std::string& first, const std::string& second) {
+    return rank_table_key().pending({{{0}, "10.0.0.1", first}, {{1}, "10.0.0.2", second}});
+  };
+  EXPECT_EQ(pending(of("192.168.0.1", 3), of("192.168.0.2", 4)),
+            "node 1 (10.0.0.2) has version 4 of the rank table, and node 0 (10.0.0.1) still has "
+            "version 3");
+  EXPECT_EQ(pending(of("192.168.0.1", 3), of("192.168.0.1", 4)), "") << "they are the same";
+  EXPECT_EQ(pending(of("192.168.0.1", 3), of("192.168.0.2", 3)), "") << "nobody is late";
+  EXPECT_EQ(pending(of("192.168.0.1", 3), of("192.168.0.2", std::nullopt)), "");
+  EXPECT_EQ(pending(of("192.168.0.1", 3), "torn"), "");
+}
+
 TEST(ExchangedRankTable, IsMadeOfWhatAllNodesHave) {
   const Table table = table_from(
       merged_of({{{0}, "10.0.0.9", server_of("", {0, 1}, {{0, "1.1.1.1"}, {1, "1.1.1.2"}})},

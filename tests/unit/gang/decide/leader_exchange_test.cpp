@@ -20,9 +20,14 @@ Result<std::string> agreed(const std::vector<NodePart>& parts) {
   return "agreed";
 }
 
+std::string wait_for_two(const std::vector<NodePart>& parts) {
+  const bool is_old = parts.front().bytes == "old" || parts.back().bytes == "old";
+  return is_old ? "a node has an old table" : "";
+}
+
 Policy exchanging(Policy policy) {
   policy.keys = {{"ports", Phase::BeforeStart, 100, 60, in_words},
-                 {"table", Phase::BeforeStart, 100, 60, agreed},
+                 {"table", Phase::BeforeStart, 100, 60, agreed, wait_for_two},
                  {"fence", Phase::WhileRunning, 100, 60, in_words}};
   return policy;
 }
@@ -133,6 +138,32 @@ TEST(LeaderExchange, EndsTheJobWithBadDataWhereWhatTheNodesHaveDoesNotFit) {
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "failed 65");
   EXPECT_EQ(story.end->reason, "node 1 has another table than node 0");
+}
+
+TEST(LeaderExchange, WaitsWhileWhatTheNodesHaveDoesNotFitYet) {
+  LeaderStory story(exchanging(job_of(2)));
+  (void)story.hear(kOwnLink, table("two"));
+  Join join = story.join_of(1, 1);
+  join.contributes = {"table"};
+  (void)story.arrive(1, join);
+  EXPECT_EQ(story.hear(1, table("old")).find("start 0"), std::string::npos);
+  EXPECT_TRUE(story.has_said("a node has an old table")) << story.all_said();
+  EXPECT_EQ(story.wait(seconds(60)).find("start 0"), std::string::npos);
+  EXPECT_FALSE(story.end);
+  EXPECT_NE(story.hear(1, table("two")).find("start 0"), std::string::npos);
+}
+
+TEST(LeaderExchange, GivesUpWhereItNeverFits) {
+  LeaderStory story(exchanging(job_of(2)));
+  (void)story.hear(kOwnLink, table("two"));
+  Join join = story.join_of(1, 1);
+  join.contributes = {"table"};
+  (void)story.arrive(1, join);
+  (void)story.hear(1, table("old"));
+  (void)story.wait(seconds(901));
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "incomplete 75");
+  EXPECT_TRUE(story.end->reason.ends_with(": a node has an old table")) << story.end->reason;
 }
 
 TEST(LeaderExchange, StartsAgainWithWhatWasContributedAnew) {
