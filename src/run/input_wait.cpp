@@ -79,10 +79,12 @@ void InputWait::look() {
 
 Answer InputWait::take_table(Answer answer) {
   auto* const here = std::get_if<Here>(&answer);
-  if (here == nullptr || !here->table || here->table->text == table_ || !on_table) {
+  if (here == nullptr || !here->table || !on_table ||
+      (here->table->text == table_ && here->table->version == version_)) {
     return answer;
   }
   std::string text = here->table->text;
+  version_ = here->table->version;
   if (auto taken = on_table(std::move(*here->table)); !taken) {
     return taken.error();
   }

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,8 @@ class InputWait {
   boost::asio::steady_timer next_look_;
   boost::asio::steady_timer deadline_;
   std::string waits_for_;
-  std::string table_;  ///< the text that was told last
+  std::string table_;           ///< the text that was told last
+  std::optional<int> version_;  ///< and what was counted for it
   bool is_over_ = false;
   bool has_deadline_ = false;
   bool may_fail_ = true;

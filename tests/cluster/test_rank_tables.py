@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import signal
 import statistics
 import time
@@ -88,6 +89,9 @@ class Controller:
         self.files = [folder / f"host-{node}" / "jobstart_hccl.json" for node in range(NODES)]
         for file in self.files:
             file.parent.mkdir(parents=True)
+
+    def count(self, node, version):
+        (self.files[node].parent / "version").write_text(str(version))
 
     def write(self, node, state):
         texts = {
@@ -201,6 +205,44 @@ def test_two_nodes_with_different_tables_end_with_the_first_difference(agents, h
             f"rank 4 is {own} ({device_ip(1, 2)}) on node 0 and {own} (192.168.9.9) on node 2"
         )
     assert not any("right" in one.out.text for one in job.gang.jobs.values())
+
+
+# Fails once when it is told to; checks in the next attempt.
+FAIL_ONCE = '''
+if test "$1" = 0; then
+  test $RANK_ID = 0 && read -r line <"$2" && exit 1
+  exec sleep 1000
+fi
+exec python3 "$3"
+'''
+
+
+def test_a_restart_waits_until_all_nodes_have_the_newest_table(agents, hosts, tmp_path):
+    go, check = tmp_path / "go", tmp_path / "check.py"
+    os.mkfifo(go)
+    check.write_text(CHECK)
+    controller = Controller(tmp_path, table_of_groups(hosts))
+    command = ["sh", "-c", FAIL_ONCE, "sh", "{attempt}", go, check]
+    job = agents("--max-restarts=1", "--fill-arguments", command=command)
+    started = []
+    for node, file in enumerate(controller.files):
+        controller.write(node, "completed")
+        controller.count(node, 1)
+        started.append(job.start(node, f"--set=rank_table_file={file}"))
+    for one in started:
+        one.err.wait_for("attempt 0: node")
+
+    controller.text = controller.text.replace("192.168.", "172.16.")
+    for node in (1, 2):
+        controller.write(node, "completed")
+        controller.count(node, 2)
+    go.write_text("now\n")
+    started[0].err.wait_for("has version 2 of the rank table")
+    started[1].err.wait_for(f"node 0 ({hosts.address(0)}) still has version 1")
+    controller.write(0, "completed")
+    controller.count(0, 2)
+
+    assert all(" at 172.16." in line for line in job.assert_right())
 
 
 def hccn_file(folder, node):
