@@ -1,0 +1,225 @@
+"""One process for each device of a rank table: real processes, and a file that somebody else writes."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from support.gang import free_port
+
+
+def device(number, server=1):
+    return {"device_id": str(number), "device_ip": f"192.168.{server}.{number + 1}"}
+
+
+def groups(*instances):
+    """v0.1: a pod for each list of devices, all on one server."""
+    listed = [
+        {"pod_name": f"job-worker-{i}", "server_id": "10.0.0.1", "devices": list(devices)}
+        for i, devices in enumerate(instances)
+    ]
+    group = {
+        "group_name": "worker",
+        "device_count": str(sum(map(len, instances))),
+        "instance_count": str(len(instances)),
+        "instance_list": listed,
+    }
+    return {"status": "completed", "group_count": "1", "group_list": [group]}
+
+
+ONE_POD = groups([device(0), device(1)])
+TWO_PODS = groups([device(0), device(1)], [device(2), device(3)])
+
+MODE = "--mode=ranktable"
+SAY = 'echo "rank $RANK_ID/$RANK_SIZE device $DEVICE_ID"'
+
+
+@pytest.fixture
+def table(muster):
+    return muster.folder / "jobstart_hccl.json"
+
+
+def start(muster, table, *options, script=SAY, **more):
+    return muster.start(MODE, f"--rank-table={table}", *options, "--", "sh", "-c", script, **more)
+
+
+def write(table, value):
+    """Truncated and then written, as controllers do."""
+    table.write_text(value if isinstance(value, str) else json.dumps(value))
+
+
+def test_each_device_has_a_process_that_knows_its_rank(muster, table):
+    write(table, ONE_POD)
+    names = "RANK_ID RANK_SIZE DEVICE_ID ASCEND_DEVICE_ID JOB_ID HCCL_CONNECT_TIMEOUT".split()
+    said = " ".join(f"${name}" for name in names) + " ${RANK_TABLE_FILE_V_1_0-unset}"
+    environment = {"RANK_TABLE_FILE_V_1_0": str(table), "RANK_TABLE_FILE": "/no/such/folder"}
+    job = muster.start(MODE, "--job-id=j", "--", "sh", "-c", f'echo "{said}"', env=environment)
+
+    assert job.end() == 0, job.words()
+    assert sorted(job.out.lines) == ["[0] 0 2 0 0 j 1800 unset", "[1] 1 2 1 1 j 1800 unset"]
+
+
+def test_workers_read_a_copy_that_nobody_else_can(muster, table):
+    write(table, ONE_POD)
+    script = 'test $RANK_ID = 1 || { stat -c %a "$RANK_TABLE_FILE"; cat "$RANK_TABLE_FILE"; }'
+    job = start(muster, table, "--prefix=never", script=f'{script}; echo >&2 "at $RANK_TABLE_FILE"')
+
+    assert job.end() == 0, job.words()
+    mode, copy = job.out.text.split("\n", 1)
+    assert mode == "640"
+    copy = json.loads(copy)
+    assert copy["version"] == "1.0" and copy["server_count"] == "1"
+    ranks = [one["rank_id"] for one in copy["server_list"][0]["device"]]
+    assert ranks == ["0", "1"]
+    place = next(line for line in job.err.lines if line.startswith("at ")).removeprefix("at ")
+    assert place.endswith(".json") and not os.path.exists(place)
+    assert json.loads(table.read_text()) == ONE_POD, "the controller's file has been changed"
+
+
+def test_each_state_of_a_table_is_waited_through(muster, table):
+    job = start(muster, table)
+    waits = f"waiting for the rank table '{table}': "
+    job.err.wait_for(waits + "missing")
+    write(table, {"status": "initializing"})
+    job.err.wait_for(waits + "initializing")
+    write(table, '{"status": "completed", "group_li')
+    job.err.wait_for(waits + "it ends in the middle")
+    write(table, {"status": "unknown"})
+    job.err.wait_for("unknown")
+    assert job.out.text == ""
+
+    write(table, ONE_POD)
+    assert job.end() == 0, job.words()
+    assert sorted(job.out.lines) == ["[0] rank 0/2 device 0", "[1] rank 1/2 device 1"]
+
+
+def test_a_folder_is_waited_in_under_both_names(muster):
+    folder = muster.folder / "config"
+    job = start(muster, folder)
+    job.err.wait_for(f"waiting for the rank table '{folder}': missing")
+    folder.mkdir()
+    job.err.wait_for(f"waiting for the rank table '{folder}/jobstart_hccl.json': missing")
+
+    write(folder / "hccl.json", ONE_POD)
+    assert job.end() == 0, job.words()
+
+
+def test_waiting_for_a_table_has_an_end(muster, table):
+    job = start(muster, table, "--rank-table-timeout=0.2", report=True)
+
+    assert job.end() == 75, job.words()
+    assert f"waited 0.20 s in vain: rank table '{table}': missing" in job.report["reason"]
+
+
+def test_a_signal_ends_the_wait(muster, table):
+    job = start(muster, table)
+    job.err.wait_for("missing")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143, job.words()
+
+
+def test_a_table_that_is_wrong_ends_the_job_at_once(muster, table):
+    wrong = groups([device(0), device(0)])
+    write(table, wrong)
+    job = start(muster, table, report=True)
+
+    assert job.end() == 65, job.words()
+    assert f"the rank table '{table}' is invalid: " in job.report["reason"]
+    assert "device_id" in job.report["reason"]
+    assert job.out.text == ""
+
+
+def test_another_number_of_workers_is_an_error(muster, table):
+    write(table, ONE_POD)
+    job = start(muster, table, "--nproc-per-node=3", report=True)
+
+    assert job.end() == 65, job.words()
+    assert "has 2 devices of this node, but --nproc-per-node says 3" in job.report["reason"]
+
+
+def test_a_node_that_is_not_listed_starts_nothing(muster, table):
+    write(table, TWO_PODS)
+    job = start(muster, table, "--nnodes=1:2", "--master-addr=127.0.0.1", "--last-call=0")
+
+    assert job.end() == 65, job.words()
+    assert job.said_about("does not list this node: tried", "it has job-worker-0 on 10.0.0.1")
+    assert job.out.text == ""
+
+
+def test_a_plan_does_not_wait(muster, table):
+    job = muster.run("plan", MODE, f"--rank-table={table}", "--", "true")
+    assert job.code == 65, job.words()
+    assert job.said_about(f"rank table '{table}': missing")
+
+
+def test_two_pods_on_one_server_have_their_own_devices_alone(muster, table):
+    write(table, TWO_PODS)
+    meeting = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
+    jobs = [
+        start(muster, table, *meeting, f"--node-rank={node}", "--prefix=never") for node in (0, 1)
+    ]
+
+    assert [job.end() for job in jobs] == [0, 0], [job.words() for job in jobs]
+    assert sorted(jobs[0].out.lines) == ["rank 0/4 device 0", "rank 1/4 device 1"]
+    # As in a container, which shows a pod its devices from 0.
+    assert sorted(jobs[1].out.lines) == ["rank 2/4 device 0", "rank 3/4 device 1"]
+
+
+def test_on_modelarts_each_process_has_a_folder_and_a_log(muster, table):
+    write(table, ONE_POD)
+    folder = muster.folder
+    script = folder / "worker.sh"
+    script.write_text('#!/bin/sh\npwd; echo "$ASCEND_PROCESS_LOG_PATH"\n')
+    script.chmod(0o755)
+    environment = {
+        "MA_VJ_NAME": "ma-job-1",
+        "MA_NUM_HOSTS": "1",
+        "MA_MOUNT_PATH": str(folder / "mnt"),
+        "MA_LOG_DIR": str(folder / "log"),
+        "ASCEND_VISIBLE_DEVICES": "0,1",
+        "RANK_TABLE_FILE": str(folder),
+    }
+    logs = [f"--log-dir={folder}/logs", "--tee=3"]
+    job = muster.start(*logs, "--", "./worker.sh", env=environment, cwd=folder)
+
+    assert job.end() == 0, job.words()
+    for rank in (0, 1):
+        log = folder / "logs" / f"ma-job-1-proc-rank-{rank}-device-{rank}.txt"
+        assert log.read_text().splitlines() == [
+            f"{folder}/mnt/workspace/device{rank}",
+            f"{folder}/log/ascend/process_log/rank_{rank}",
+        ]
+
+
+# The first attempt changes the table and fails, the second one says what it was given.
+CHANGE = """
+mkdir {folder}/seen_$RANK_ID 2>/dev/null || {{ echo "rank $RANK_ID of $RANK_SIZE"; exit 0; }}
+test $RANK_ID = 0 || exec sleep 300
+until test -e {folder}/seen_1; do :; done
+mv {new} {table}; {count}
+exit 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "ranks"),
+    [
+        ("echo 2 >{folder}/version", ["rank 0 of 1"]),
+        ("true", ["rank 0 of 2", "rank 1 of 2"]),
+        ("rm {folder}/version", ["rank 0 of 1"]),
+    ],
+    ids=["counted", "not-counted", "nobody-counts"],
+)
+def test_a_restart_goes_by_the_table_that_counts(muster, table, count, ranks):
+    folder = muster.folder
+    new = folder / "new.json"
+    write(new, groups([device(0)]))
+    write(table, ONE_POD)
+    (folder / "version").write_text("1\n")
+    script = CHANGE.format(folder=folder, new=new, table=table, count=count.format(folder=folder))
+    job = start(muster, table, "--max-restarts=1", "--prefix=never", script=script)
+
+    assert job.end() == 0, job.words()
+    assert sorted(job.out.lines) == ranks, job.words()
