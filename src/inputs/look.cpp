@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <sstream>
 
 namespace muster {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kVersionFile = "version";
 constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
 
 /// 0, or why it is none that can be read whole.
@@ -62,8 +64,21 @@ std::optional<int> read_version(const std::string& table) {
   std::error_code failed;  // then the table cannot be read either
   const fs::path folder =
       fs::is_directory(table, failed) ? fs::path(table) : fs::path(table).parent_path();
-  const Found found = read_file((folder / "version").string());
+  const Found found = read_file((folder / kVersionFile).string());
   return parse_integer(trim(found.content), 0, std::numeric_limits<int>::max());
+}
+
+/// Which file it is, how large, and when it was changed.
+std::string stamp_of_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return {};
+  }
+  std::ostringstream text;
+  text << status.st_dev << ' ' << status.st_ino << ' ' << status.st_size << ' '
+       << status.st_mtim.tv_sec << '.' << status.st_mtim.tv_nsec << ' ' << status.st_ctim.tv_sec
+       << '.' << status.st_ctim.tv_nsec;
+  return text.str();
 }
 
 using Read = std::function<Found(const std::string& path)>;
@@ -113,6 +128,24 @@ Found look_at(const Input& input) {
 Found look_at(const Input& input, const Snapshot& snapshot) {
   const Read read = [&](const std::string& path) { return read_snapshot(path, snapshot); };
   return input.is_rank_table ? read_table(input.path, read) : read(input.path);
+}
+
+std::string stamp_of(const std::vector<Input>& inputs) {
+  std::string stamp;
+  for (const Input& input : inputs) {
+    std::vector<fs::path> paths = {input.path};
+    if (input.is_rank_table) {
+      paths.push_back(fs::path(input.path).parent_path() / kVersionFile);
+      paths.push_back(fs::path(input.path) / kVersionFile);
+      for (const char* const name : rank_table::kFileNames) {
+        paths.push_back(fs::path(input.path) / name);
+      }
+    }
+    for (const fs::path& path : paths) {
+      stamp += stamp_of_file(path) + ";";
+    }
+  }
+  return stamp;
 }
 
 }  // namespace muster

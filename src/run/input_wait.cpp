@@ -74,7 +74,23 @@ void InputWait::look() {
     return;
   }
   watch_folders();  // first: what happens between here and the look is an event
-  take(take_table(ask(inputs_)));
+  ask_all();
+}
+
+void InputWait::ask_all() {
+  stamp_ = stamp_of(inputs_);  // first: what is changed meanwhile has another one
+  Answer answer = take_table(ask(inputs_));
+  is_here_ = std::holds_alternative<Here>(answer);
+  take(std::move(answer));
+}
+
+/// A table of a large job takes long to read, and nobody has said that anything has happened to it.
+void InputWait::look_if_touched() {
+  if (is_here_ && stamp_ == stamp_of(inputs_)) {
+    take(Here{});
+  } else {
+    look();
+  }
 }
 
 Answer InputWait::take_table(Answer answer) {
@@ -162,8 +178,8 @@ void InputWait::on_events(const ErrorCode& error) {
 void InputWait::look_again_later() {
   next_look_.expires_after(kLookAgain);
   next_look_.async_wait([this](const ErrorCode& error) {
-    if (!error) {
-      look();
+    if (!error && !is_over_) {
+      look_if_touched();
     }
   });
 }

@@ -57,6 +57,8 @@ class InputWait {
   using ErrorCode = boost::system::error_code;
 
   void open();
+  void ask_all();
+  void look_if_touched();
   void take(Answer answer);
   [[nodiscard]] Answer take_table(Answer answer);
   void note(const std::string& waits_for, bool lacks_input);
@@ -75,7 +77,9 @@ class InputWait {
   std::string waits_for_;
   std::string table_;           ///< the text that was told last
   std::optional<int> version_;  ///< and what was counted for it
+  std::string stamp_;           ///< of the files as they were read last
   bool is_over_ = false;
+  bool is_here_ = false;  ///< all that they have to be
   bool has_deadline_ = false;
   bool may_fail_ = true;
 };

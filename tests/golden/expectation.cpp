@@ -70,7 +70,7 @@ std::string text_of_ranks(const json::array& processes) {
 
 /// A long content is told from others by its size and digest.
 json::value shortened(json::value file) {
-  constexpr std::size_t kMost = 400;
+  constexpr std::size_t kMost = 1'000;
   json::value* const content = file.as_object().if_contains("content");
   if (content != nullptr && content->as_string().size() > kMost) {
     const std::string text = text_of(*content);

@@ -62,6 +62,9 @@ using Answer = std::variant<Here, NotYet, Error>;
 /// As the snapshot has it, else as it is now.
 [[nodiscard]] Found look_at(const Input& input, const Snapshot& snapshot);
 
+/// Differs when somebody has touched one of the files: what is large is not read again for nothing.
+[[nodiscard]] std::string stamp_of(const std::vector<Input>& inputs);
+
 /// Asks all of them: the first error, else what is missing, else that all are here.
 [[nodiscard]] Answer ask(const std::vector<Input>& inputs, const Look& look);
 [[nodiscard]] Answer ask(const std::vector<Input>& inputs);
