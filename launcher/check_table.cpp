@@ -34,9 +34,7 @@ using rank_table::Inspection;
 Inspection inspect_file(const std::string& file,
                         const std::string& text,
                         const Snapshot& snapshot) {
-  const auto roce = snapshot.variables.find("HCCL_INTRA_ROCE_ENABLE");
-  rank_table::Rules rules;
-  rules.needs_addresses = roce != snapshot.variables.end() && roce->second == "1";
+  rank_table::Rules rules = rank_table::find_rules(snapshot);
   rules.most = std::numeric_limits<std::size_t>::max();
   Inspection verdict = rank_table::inspect(text, file, rules);
   if (!file.ends_with(".json")) {

@@ -72,7 +72,7 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
 
 Answer judge_table(const Input& input, const Found& found) {
   auto [reading, breaches, remarks] =
-      rank_table::inspect(found.content, one_line(input.path, 1'024), {.most = 2});
+      rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
     return not_yet(input, one_line(unfinished->reason, 200));
   }
@@ -102,6 +102,8 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
   for (const auto& [name, parameter] : chosen.parameters) {
     values[name] = parameter.value;
   }
+  rank_table::Rules rules = rank_table::find_rules(snapshot);
+  rules.most = 2;  // the first is said, and whether there are more
   std::vector<Input> inputs;
   for (const InputTemplate& wanted : chosen.mode.inputs) {
     if (is_given(wanted.file, chosen)) {
@@ -109,7 +111,8 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
                         fill_placeholders(wanted.file, values),
                         wanted.field,
                         fill_placeholders(wanted.wanted, values),
-                        wanted.is_rank_table});
+                        wanted.is_rank_table,
+                        rules});
     }
   }
   return inputs;

@@ -15,6 +15,13 @@ void check_all(const Checked& table) {
   check_levels(table);
 }
 
+Rules find_rules(const Snapshot& snapshot) {
+  const auto roce = snapshot.variables.find("HCCL_INTRA_ROCE_ENABLE");
+  Rules rules;
+  rules.needs_addresses = roce != snapshot.variables.end() && roce->second == "1";
+  return rules;
+}
+
 std::vector<Breach> check(std::string_view text, const Rules& rules) {
   return inspect(text, "", rules).breaches;
 }

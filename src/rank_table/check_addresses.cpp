@@ -37,7 +37,12 @@ class AddressRules {
     const std::string_view list = text_of(*device.device, "device_ip");
     const bool has_host_address = !text_of(*instance.instance, "host_ip").empty();
     if (list.empty() && needs_addresses_ && !has_host_address) {
-      add(device, "device_ip", value, "an address, as the table has several servers", kNewerCode);
+      add(device,
+          "device_ip",
+          value,
+          table_.rules.needs_addresses ? "an address, as HCCL_INTRA_ROCE_ENABLE is 1"
+                                       : "an address, as the table has several servers",
+          kNewerCode);
     } else if (value != nullptr && !value->is_string()) {
       add(device, "device_ip", value, "an address of version 4 or 6 as text", kInvalidTable);
     }

@@ -8,6 +8,7 @@
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
 #include <muster/rank_table/own_instance.hpp>
+#include <muster/rank_table/read.hpp>
 
 #include <functional>
 #include <optional>
@@ -22,9 +23,10 @@ struct Input {
   std::string what;  ///< what messages call it: "rank table"
   /// A relative one begins where muster was started; a rank table's may be a folder.
   std::string path;
-  std::string field;           ///< of the JSON object in it; empty: any content will do
-  std::string wanted;          ///< what that field has to be
-  bool is_rank_table = false;  ///< instead: it has to be a rank table that is complete
+  std::string field;             ///< of the JSON object in it; empty: any content will do
+  std::string wanted;            ///< what that field has to be
+  bool is_rank_table = false;    ///< instead: it has to be a rank table that is complete
+  rank_table::Rules rules = {};  ///< for that
 };
 
 /// What was found under its name.

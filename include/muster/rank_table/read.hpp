@@ -2,6 +2,7 @@
 
 // From a file's text to a table, and what is wrong with it.
 
+#include <muster/environment/snapshot.hpp>
 #include <muster/rank_table/rank_table.hpp>
 
 #include <cstddef>
@@ -25,6 +26,9 @@ struct Rules {
       false;              ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server have `device_ip`, too
   std::size_t most = 20;  ///< how many breaches to look for
 };
+
+/// What the surroundings say about it.
+[[nodiscard]] Rules find_rules(const Snapshot& snapshot);
 
 /// What HCCL would refuse, rule by rule in the order of the table. A text that is not finished breaks none; one
 /// of which `read` makes an Error breaks one or more.

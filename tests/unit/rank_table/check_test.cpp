@@ -197,7 +197,8 @@ TEST(Check, NeedsNoAddressesWithinOneServerOrSuperPod) {
             "several servers (CANN: EI0014)");
   Rules rules;
   rules.needs_addresses = true;
-  EXPECT_EQ(check(kSuperPods, rules).size(), 2U);
+  ASSERT_EQ(check(kSuperPods, rules).size(), 2U);
+  EXPECT_EQ(check(kSuperPods, rules)[0].expected, "an address, as HCCL_INTRA_ROCE_ENABLE is 1");
 }
 
 TEST(Check, WantsPortsThatCanBeOpened) {
