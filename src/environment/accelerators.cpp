@@ -167,6 +167,17 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
   return {};
 }
 
+/// Of a list of devices those that are not named.
+std::vector<int> numbers_in(const std::string& list) {
+  std::vector<int> numbers;
+  for (const DeviceEntry& entry : read_device_list(list)) {
+    if (entry.number) {
+      numbers.push_back(*entry.number);
+    }
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
@@ -188,18 +199,13 @@ bool has_ascend_devices(const Snapshot& snapshot) {
 }
 
 std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
-  std::vector<int> numbers;
   for (const char* const name : ascend().variables) {
-    for (const DeviceEntry& entry : read_device_list(snapshot.variable(name).value_or(""))) {
-      if (entry.number) {
-        numbers.push_back(*entry.number);
-      }
-    }
+    std::vector<int> numbers = numbers_in(snapshot.variable(name).value_or(""));
     if (!numbers.empty()) {
-      break;
+      return numbers;
     }
   }
-  return numbers;
+  return {};
 }
 
 std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices) {

@@ -13,10 +13,10 @@ namespace muster {
 
 /// Accelerators that this host shows, as counted on the file system.
 struct HostDevices {
-  int nvidia = 0;  ///< files /dev/nvidia0, /dev/nvidia1, ...
-  int ascend = 0;  ///< files /dev/davinci0, /dev/davinci1, ...
+  int nvidia = 0;                    ///< files /dev/nvidia0, /dev/nvidia1, ...
+  int ascend = 0;                    ///< files /dev/davinci0, /dev/davinci1, ...
   std::vector<int> ascend_ids = {};  ///< their N; empty where only their number is known
-  int amd = 0;     ///< nodes with compute units in the KFD topology
+  int amd = 0;                       ///< nodes with compute units in the KFD topology
 };
 
 /// Processor cores that this process may use.

@@ -49,6 +49,24 @@ std::string entry(const std::string& name, const std::string& value) {
   return name + "=" + value;
 }
 
+/// What the plan says of the process; its folder is made if it has one of its own.
+Result<SpawnRequest> request_of(const WorkerPlan& planned) {
+  SpawnRequest request;
+  request.argv = planned.argv;
+  if (planned.binding) {
+    request.cpus = planned.binding->cpus;
+    request.memory_nodes = planned.binding->memory_nodes;
+    request.is_memory_strict = planned.binding->is_memory_strict;
+  }
+  if (planned.changes_directory) {
+    if (auto made = make_folder(planned.working_directory); !made) {
+      return made.error();
+    }
+    request.working_directory = planned.working_directory;
+  }
+  return request;
+}
+
 }  // namespace
 
 Workers::Workers(const LaunchPlan& plan,
@@ -76,30 +94,21 @@ Result<> Workers::start(std::size_t worker,
   if (!err) {
     return err.error();
   }
-  SpawnRequest request;
-  request.executable = *executable;
-  request.argv = planned.argv;
-  request.environment = environment_of(planned);
-  request.standard_input = standard_input;
-  request.standard_output = out->write_end.get();
-  request.standard_error = err->write_end.get();
-  request.terminal = terminal;
-  if (planned.binding) {
-    request.cpus = planned.binding->cpus;
-    request.memory_nodes = planned.binding->memory_nodes;
-    request.is_memory_strict = planned.binding->is_memory_strict;
+  auto request = request_of(planned);
+  if (!request) {
+    return request.error();
   }
-  if (planned.changes_directory) {
-    if (auto made = make_folder(planned.working_directory); !made) {
-      return made;
-    }
-    request.working_directory = planned.working_directory;
-  }
+  request->executable = *executable;
+  request->environment = environment_of(planned);
+  request->standard_input = standard_input;
+  request->standard_output = out->write_end.get();
+  request->standard_error = err->write_end.get();
+  request->terminal = terminal;
   // Connected first: when a log file cannot be made there is no process to take back.
   if (auto connected = connect(std::move(out->read_end), std::move(err->read_end)); !connected) {
     return connected;
   }
-  auto spawned = spawner_.spawn(request);
+  auto spawned = spawner_.spawn(*request);
   if (!spawned) {
     return spawned.error();
   }
