@@ -140,7 +140,10 @@ def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tm
     first, second, third = ORDERS[turn % len(ORDERS)]
     controller.write(first, "initializing")
     job = agents()
-    started = [job.start(node, f"--set=rank_table_file={file}") for node, file in enumerate(controller.files)]
+    started = [
+        job.start(node, f"--set=rank_table_file={file}")
+        for node, file in enumerate(controller.files)
+    ]
 
     def write(node, state, seen):
         controller.write(node, state)
@@ -201,7 +204,8 @@ def test_two_nodes_with_different_tables_end_with_the_first_difference(agents, h
     own = f"device 2 of {hosts.address(1)}"
     for report in job.gang.reports().values():
         assert report["reason"] == (
-            f"node 0 ({hosts.address(0)}) and node 2 ({hosts.address(2)}) have different rank tables: "
+            f"node 0 ({hosts.address(0)}) and node 2 ({hosts.address(2)}) have different "
+            "rank tables: "
             f"rank 4 is {own} ({device_ip(1, 2)}) on node 0 and {own} (192.168.9.9) on node 2"
         )
     assert not any("right" in one.out.text for one in job.gang.jobs.values())

@@ -9,7 +9,10 @@ import jobs
 
 pytestmark = pytest.mark.framework
 TRAINING = jobs.script("mindspore_dp.py")
-REASSIGNED = re.compile(r"Reassign rank id from rank table file.*with host ip: (\S+), device id: (\d+),.*new rank id: (\d+)")
+REASSIGNED = re.compile(
+    r"Reassign rank id from rank table file.*"
+    r"with host ip: (\S+), device id: (\d+),.*new rank id: (\d+)"
+)
 
 
 @pytest.fixture
@@ -18,7 +21,7 @@ def settings(mindspore_venv, tmp_path):
 
 
 def write_table(folder, instances):
-    """As ModelArts' controller does: groups, no ranks, no pod_ip. The second pod is the first node's."""
+    """As ModelArts' controller does: groups, no ranks, no pod_ip."""
     group = {
         "group_name": "job-worker",
         "device_count": "4",
@@ -40,7 +43,9 @@ def write_table(folder, instances):
     return table
 
 
-def test_the_scheduler_takes_a_converted_table_and_ranks_by_it(muster, two_hosts, settings, tmp_path):
+def test_the_scheduler_takes_a_converted_table_and_ranks_by_it(
+    muster, two_hosts, settings, tmp_path
+):
     """Node 0 is the pod with the higher number: by their place its workers would be 0 and 1."""
     names = ["job-worker-1", "job-worker-0"]
     table = write_table(tmp_path, [(1, two_hosts.address(0)), (0, two_hosts.address(1))])

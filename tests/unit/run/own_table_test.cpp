@@ -1,0 +1,79 @@
+// Which of the tables that this node has read an attempt goes by.
+#include "run/own_table.hpp"
+
+#include <muster/rank_table/read.hpp>
+#include <muster/service/exchanged_rank_table.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+/// Two servers with a device each; this node is the second one.
+rank_table::TableFile table_of(const std::string& network, int version) {
+  const auto server = [&](const std::string& number, const std::string& rank) {
+    return R"({"server_id": "10.0.0.)" + number +
+           R"(", "device": [{"device_id": "0", "device_ip": ")" + network + number +
+           R"(", "rank_id": ")" + rank + R"("}]})";
+  };
+  rank_table::TableFile file;
+  file.path = "/x/hccl.json";
+  file.text = R"({"status": "completed", "version": "1.0", "server_count": "2", "server_list": [)" +
+              server("1", "0") + ", " + server("2", "1") + "]}";
+  file.table = std::get<rank_table::Table>(rank_table::read(file.text, file.path));
+  file.version = version;
+  return file;
+}
+
+class OwnTables : public ::testing::Test {
+ protected:
+  OwnTables() {
+    input.emplace();
+    input->cluster.job.least_nodes = input->cluster.job.most_nodes = 2;
+    input->cluster.node.rank = NodeRank{1};
+    input->snapshot.addresses = {"10.0.0.2"};
+  }
+  void take(const std::string& network, int version, bool is_restart = false) {
+    const auto taken = table.take(table_of(network, version), is_restart);
+    ASSERT_TRUE(taken) << taken.error().message;
+  }
+  /// What all nodes learn when each has told this.
+  static gang::Exchanged agreed_on(const std::string& told) {
+    const auto merged = rank_table_key().merge({{{0}, "10.0.0.1", told}, {{1}, "10.0.0.2", told}});
+    return {{rank_table_key().name, merged.value()}};
+  }
+  /// The address of this node's device by the table of the attempt.
+  std::string address(const gang::Exchanged& merged) const {
+    const auto part = table.part(Placement{}, merged, {});
+    return part ? part->devices.at(0).addresses : "none";
+  }
+
+  std::optional<PlanInput> input;
+  OwnTable table{input};
+};
+
+TEST_F(OwnTables, AreNoneBeforeOneIsRead) {
+  EXPECT_EQ(table.contribution(), "");
+  EXPECT_EQ(address({}), "none");
+}
+
+TEST_F(OwnTables, CountAgainBeforeARestartWhenTheyAreNewer) {
+  take("192.168.0.", 1);
+  const auto merged = agreed_on(table.contribution());
+  EXPECT_EQ(address(merged), "192.168.0.2");
+  take("192.168.1.", 1, /*is_restart=*/true);
+  EXPECT_EQ(address(merged), "192.168.0.2") << "its controller has not counted it yet";
+  take("192.168.1.", 2, /*is_restart=*/true);
+  EXPECT_EQ(address(agreed_on(table.contribution())), "192.168.1.2");
+}
+
+TEST_F(OwnTables, AreTheOnesThatAllNodesHaveAgreedOn) {
+  take("192.168.0.", 1);
+  const auto merged = agreed_on(table.contribution());
+  take("192.168.1.", 2);  // the start was on its way
+  EXPECT_EQ(address(merged), "192.168.0.2");
+  EXPECT_EQ(address(agreed_on(table.contribution())), "192.168.1.2");
+}
+
+}  // namespace
+}  // namespace muster
