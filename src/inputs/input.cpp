@@ -70,7 +70,8 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
   return Error{ErrorKind::BadData, std::move(message)};
 }
 
-Answer judge_table(const Input& input, const Found& found) {
+/// Takes the text, which may be large.
+Answer judge_table(const Input& input, Found found) {
   auto [reading, breaches, remarks] =
       rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
@@ -83,7 +84,8 @@ Answer judge_table(const Input& input, const Found& found) {
   if (!breaches.empty()) {
     return describe_breaches(input, breaches);
   }
-  return Here{rank_table::TableFile{input.path, found.content, std::move(table), found.version}};
+  return Here{
+      rank_table::TableFile{input.path, std::move(found.content), std::move(table), found.version}};
 }
 
 bool is_given(const std::string& text, const ChosenMode& chosen) {
@@ -118,7 +120,7 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
   return inputs;
 }
 
-Answer judge(const Input& input, const Found& found) {
+Answer judge(const Input& input, Found found) {
   Input named = input;
   named.path = found.path.empty() ? input.path : found.path;
   if (found.error_number != 0) {
@@ -128,7 +130,7 @@ Answer judge(const Input& input, const Found& found) {
     return not_yet(named, "empty");
   }
   if (named.is_rank_table) {
-    return judge_table(named, found);
+    return judge_table(named, std::move(found));
   }
   return named.field.empty() ? Answer(Here{}) : judge_field(named, found.content);
 }

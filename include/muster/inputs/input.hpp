@@ -56,7 +56,7 @@ using Answer = std::variant<Here, NotYet, Error>;
 
 /// Pure: what to make of what was found. A JSON object without the field counts as complete, as rank
 /// tables of version 2.0 are.
-[[nodiscard]] Answer judge(const Input& input, const Found& found);
+[[nodiscard]] Answer judge(const Input& input, Found found);
 
 /// Reads the file as it is now. A pipe or a device is not waited for.
 [[nodiscard]] Found look_at(const Input& input);
