@@ -166,6 +166,7 @@ def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tm
         assert f"5 of 6, device 0 at {device_ip(0, 0)}" in right
 
 
+@pytest.mark.soak
 def test_a_stop_while_they_wait_ends_all_within_100_ms(agents, tmp_path):
     seconds = []
     for turn in range(TURNS):
@@ -186,7 +187,8 @@ def test_a_stop_while_they_wait_ends_all_within_100_ms(agents, tmp_path):
         started[0].signal(signal.SIGTERM)
         job.gang.assert_codes(143)
         seconds.append(time.monotonic() - asked)
-    assert statistics.median(seconds) <= 0.1, seconds
+    print(f"TERM while waiting until all have ended, ms: {[round(s * 1e3) for s in seconds]}")
+    assert statistics.median(seconds) <= 0.1
 
 
 def test_two_nodes_with_different_tables_end_with_the_first_difference(agents, hosts, tmp_path):
