@@ -59,7 +59,7 @@ TEST(CountSlots, EachVariableDecidesOverTheFiles) {
 }
 
 TEST(CountSlots, TheRuntimesOwnVariableBeatsTheContainers) {
-  Snapshot snapshot = host_with({.nvidia = 0, .ascend = 8, .amd = 0});
+  Snapshot snapshot = host_with({.ascend = 8});
   snapshot.variables = {{"ASCEND_VISIBLE_DEVICES", "0-7"}, {"ASCEND_RT_VISIBLE_DEVICES", "0,1"}};
   EXPECT_EQ(counted(kAuto, snapshot), "2 by ASCEND_RT_VISIBLE_DEVICES");
 
@@ -152,8 +152,7 @@ TEST(CountSlots, ANumberIsThatNumber) {
 }
 
 TEST(CountSlots, AsksForADeviceThatIsThere) {
-  EXPECT_EQ(counted({"gpu", from_flag("--nproc-per-node")},
-                    host_with({.nvidia = 0, .ascend = 8, .amd = 0})),
+  EXPECT_EQ(counted({"gpu", from_flag("--nproc-per-node")}, host_with({.ascend = 8})),
             "--nproc-per-node is 'gpu', but there is no GPU on this node (by /dev/nvidia[0-9]*); "
             "give a number to start workers without one");
   EXPECT_EQ(
@@ -196,6 +195,29 @@ TEST(CountSlots, BlamesWhoAsked) {
     EXPECT_EQ(count_slots({text, from_variable("PET_NPROC_PER_NODE")}, host_with({})).error().kind,
               ErrorKind::BadEnvironment);
   }
+}
+
+TEST(AscendRuntimeNumbers, AreWhatThisProcessCallsTheDevices) {
+  const std::vector<int> upper = {4, 5};
+  Snapshot host = host_with({.ascend = 8});
+  EXPECT_EQ(ascend_runtime_numbers(host, upper), upper);
+  host.variables["ASCEND_RT_VISIBLE_DEVICES"] = "3,4,5";
+  EXPECT_EQ(ascend_runtime_numbers(host, upper), (std::vector<int>{1, 2}));
+  const Snapshot container = host_with({.ascend = 2});
+  EXPECT_EQ(ascend_runtime_numbers(container, upper), (std::vector<int>{0, 1}));
+  EXPECT_EQ(ascend_runtime_numbers(host_with({}), upper), (std::vector<int>{0, 1}));
+  EXPECT_TRUE(ascend_runtime_numbers(host, {}).empty());
+}
+
+TEST(VisibleAscendDevices, AreThoseThatAListLeaves) {
+  Snapshot host = host_with({.ascend = 8});
+  EXPECT_TRUE(visible_ascend_devices(host).empty());
+  EXPECT_TRUE(has_ascend_devices(host));
+  host.variables["ASCEND_VISIBLE_DEVICES"] = "4-6";
+  EXPECT_EQ(visible_ascend_devices(host), (std::vector<int>{4, 5, 6}));
+  host.variables["ASCEND_RT_VISIBLE_DEVICES"] = "5";
+  EXPECT_EQ(visible_ascend_devices(host), std::vector<int>{5});
+  EXPECT_FALSE(has_ascend_devices(host_with({})));
 }
 
 }  // namespace

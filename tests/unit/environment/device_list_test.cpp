@@ -84,9 +84,9 @@ std::string chosen(const std::string& list,
          (choice->unset.empty() ? "" : " without " + join(choice->unset, ","));
 }
 
-const HostDevices kNvidia = {8, 0, 0};
-const HostDevices kAscend = {0, 8, 0};
-const HostDevices kAmd = {0, 0, 8};
+const HostDevices kNvidia = {.nvidia = 8};
+const HostDevices kAscend = {.ascend = 8};
+const HostDevices kAmd = {.amd = 8};
 
 TEST(ChooseDevices, NamesTheVariableOfTheRuntime) {
   EXPECT_EQ(chosen("0,2,4-7", kNvidia), "CUDA_VISIBLE_DEVICES=0,2,4,5,6,7");

@@ -58,5 +58,47 @@ TEST_F(LookAt, AsksAllAndNamesWhatIsMissing) {
   EXPECT_TRUE(std::holds_alternative<Here>(ask({input("a"), input("b"), input("c")})));
 }
 
+TEST_F(LookAt, FindsATableInItsFolderUnderEitherName) {
+  Input table = input("");
+  table.path = folder_;
+  table.is_rank_table = true;
+  EXPECT_EQ(look_at(table).error_number, ENOENT);
+  EXPECT_EQ(look_at(table).path, folder_ + "/jobstart_hccl.json");
+  write("hccl.json", "b");
+  write("version", " 7\n");
+  EXPECT_EQ(look_at(table).content, "b");
+  EXPECT_EQ(look_at(table).path, folder_ + "/hccl.json");
+  EXPECT_EQ(look_at(table).version, 7);
+  write("jobstart_hccl.json", "a");
+  EXPECT_EQ(look_at(table).content, "a");
+
+  table.path = folder_ + "/hccl.json";
+  EXPECT_EQ(look_at(table).content, "b");
+  EXPECT_EQ(look_at(table).version, 7);
+}
+
+TEST_F(LookAt, SeesThatAFileHasBeenTouched) {
+  write("a", "x");
+  const std::vector<Input> inputs = {input("a"), input("b")};
+  const std::string before = stamp_of(inputs);
+  EXPECT_EQ(stamp_of(inputs), before);
+  write("a", "xy");
+  EXPECT_NE(stamp_of(inputs), before);
+  const std::string now = stamp_of(inputs);
+  write("b", "");
+  EXPECT_NE(stamp_of(inputs), now);
+}
+
+TEST_F(LookAt, TakesWhatTheSnapshotHas) {
+  Snapshot snapshot;
+  snapshot.files = {{"/no/such/hccl.json", "s"}};
+  Input table{"rank table", "/no/such", "", ""};
+  table.is_rank_table = true;
+  EXPECT_EQ(look_at(table, snapshot).content, "s");
+  EXPECT_EQ(look_at(table, snapshot).path, "/no/such/hccl.json");
+  table.path = "/no/such/hccl.json";
+  EXPECT_EQ(look_at(table, snapshot).content, "s");
+}
+
 }  // namespace
 }  // namespace muster

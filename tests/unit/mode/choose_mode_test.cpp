@@ -165,6 +165,19 @@ TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
       {{{"TF_CONFIG", R"({"cluster": {}})"}}, "torchrun", "default"},
       {{{"TF_CONFIG", "{}"}}, "torchrun", "default"},
       {{{"TF_CONFIG", R"({"cluster": )"}}, "ps", "TF_CONFIG"},  // and there it is refused
+      {{{"RANK_TABLE_FILE", "/t"}}, "torchrun", "default"},
+      {{{"RANK_TABLE_FILE", "/t"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}},
+       "ranktable",
+       "RANK_TABLE_FILE and Ascend devices"},
+      {{{"MA_VJ_NAME", "j"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}},
+       "ranktable",
+       "MA_VJ_NAME and Ascend devices"},
+      {{{"MA_VJ_NAME", "j"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"MA_RUN_METHOD", "msrun"}},
+       "msrun",
+       "MA_RUN_METHOD"},
+      {{{"RANK_TABLE_FILE", "/t"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"RANK_ID", "1"}},
+       "torchrun",
+       "default"},
   };
   for (const Row& row : rows) {
     const auto found = detected(row.variables);

@@ -99,5 +99,14 @@ TEST(ReadInputs, RefusesWhatTheNodesTellEachOther) {
   }
 }
 
+TEST(ReadInputs, KnowsRankTables) {
+  const auto of = [](const std::string& fields) {
+    return error_of("", "inputs:\n  - " + fields + "\n");
+  };
+  EXPECT_EQ(of("{file: x, is: table}"), "own.yaml:5: /inputs/0/is must be 'rank table'");
+  EXPECT_EQ(of("{file: x, is: rank table, until: {field: a, is: b}}"),
+            "own.yaml:5: /inputs/0 has both 'is' and 'until'");
+}
+
 }  // namespace
 }  // namespace muster
