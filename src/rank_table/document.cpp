@@ -1,6 +1,7 @@
 // Parses the text of a table, and says what is not a table yet.
 #include "rank_table/document.hpp"
 
+#include "rank_table/print.hpp"
 #include "rank_table/progress.hpp"
 
 #include <muster/base/text.hpp>
@@ -12,6 +13,7 @@ namespace muster::rank_table {
 namespace {
 
 constexpr std::size_t kShownBytes = 60;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 Breach not_json(std::string_view text, std::size_t end, const std::string& why) {
   const auto lines =
@@ -22,6 +24,9 @@ Breach not_json(std::string_view text, std::size_t end, const std::string& why) 
 }  // namespace
 
 Document parse(std::string_view text, json::monotonic_resource& memory) {
+  if (text.starts_with(kByteOrderMark)) {
+    text.remove_prefix(kByteOrderMark.size());  // HCCL takes it, too
+  }
   json::stream_parser parser;
   parser.reset(&memory);
   boost::system::error_code error;
@@ -80,7 +85,7 @@ std::string written(const json::value* value) {
   if (value->is_array()) {
     return value->get_array().empty() ? "an empty list" : "a list";
   }
-  return value->is_object() ? "an object" : one_line(json::serialize(*value), kShownBytes);
+  return value->is_object() ? "an object" : one_line(compact(*value), kShownBytes);
 }
 
 json::array* array_of(json::object& object, std::string_view key) {

@@ -145,5 +145,16 @@ TEST(Generate, NeedsAddressesBetweenServers) {
             "has");
 }
 
+TEST(Generate, NeedsOtherAddressesOfAllDevicesOfOneServer) {
+  EXPECT_EQ(error_of(merge_servers({make_server("a", {0, 1}, {{0, "1.1.1.1"}, {1, "1.1.1.1"}})},
+                                   {"node 0"})),
+            "cannot generate a rank table: device 1 of a has the address 1.1.1.1, as device 0 of a "
+            "has");
+  EXPECT_EQ(error_of(merge_servers({make_server("a", {0, 1}, {{0, "fe80::1"}, {1, "fe80:0::1"}})},
+                                   {"node 0"})),
+            "cannot generate a rank table: device 1 of a has the address fe80:0::1, as device 0 of "
+            "a has");
+}
+
 }  // namespace
 }  // namespace muster::rank_table

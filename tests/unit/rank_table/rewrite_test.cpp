@@ -87,6 +87,46 @@ TEST(Rewrite, WritesNumbersInTheRankList) {
 )");
 }
 
+TEST(Rewrite, AddsTheStatusThatHcclWaitsFor) {
+  for (
+      const std::string text :
+      {R"({"version":"1.0","server_list":[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]})",
+       R"({"version":"1.2","server_list":[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]})",
+       R"({"version":"2.0","rank_list":[{"rank_id":0,"device_id":0,"local_id":0}]})"}) {
+    EXPECT_NE(rewritten(text).find(R"("status": "completed")"), std::string::npos) << text;
+  }
+}
+
+TEST(Rewrite, WritesNumbersThatItDoesNotKnowAsPeopleDo) {
+  const std::string text =
+      "\xEF\xBB\xBF"
+      R"({"status":"completed","version":1.0,"server_count":"1",
+      "a":0.1,"b":[2.50,{"c":18446744073709551615}],"d":-9007199254740993,"e":3.0,"server_list":
+      [{"server_id":"a","device":[{"device_id":"0","rank_id":"0","load":0.3}]}]})";
+
+  EXPECT_EQ(rewritten(text), R"({
+  "status": "completed",
+  "version": "1.0",
+  "server_count": "1",
+  "a": 0.1,
+  "b": [
+    2.5,
+    {"c":18446744073709551615}
+  ],
+  "d": -9007199254740993,
+  "e": 3.0,
+  "server_list": [
+    {
+      "server_id": "a",
+      "device": [
+        {"device_id":"0","rank_id":"0","load":0.3}
+      ]
+    }
+  ]
+}
+)");
+}
+
 TEST(Write, MakesATableThatIsReadTheSame) {
   Table table;
   table.instances = {{"", "10.0.0.1", {}, {{0, 0, "192.1.0.1", ""}}},
