@@ -78,7 +78,7 @@ void check_pods(const Checked& table) {
     }
     table.breaches.add(path_of(table.layout.form, instance.place, "pod_name"),
                        instance.instance->if_contains("pod_name"),
-                       "a name that ends with a number that no other pod of the group has");
+                       "a name that ends with - and a number that no other pod of the group has");
   }
 }
 

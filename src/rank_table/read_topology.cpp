@@ -6,6 +6,7 @@
 #include <muster/rank_table/route_plan.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 namespace muster::rank_table {
@@ -65,13 +66,23 @@ TopologyReading read_servers(const json::array& servers, const std::string& name
   return paths;
 }
 
+/// Base64 so far, of what begins as gzip does. What is not that need not be waited for.
+bool may_be_packed(std::string_view letters) {
+  constexpr std::string_view kStart = "H4sI";  // the first three bytes that gzip writes
+  const bool is_base64 = std::all_of(letters.begin(), letters.end(), [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("+/= \t\r\n").find(letter) != std::string_view::npos;
+  });
+  return is_base64 && kStart.starts_with(letters.substr(0, kStart.size()));
+}
+
 }  // namespace
 
 TopologyReading read_topology(std::string_view document, const std::string& name) {
   boost::system::error_code torn;
   const json::value parsed = json::parse(document, torn);
   if (torn) {
-    return Unfinished{"torn"};
+    return unknown_form(name, "it is no JSON");  // what was packed is whole
   }
   const json::object* const topology = parsed.if_object();
   if (topology == nullptr) {
@@ -90,9 +101,16 @@ TopologyReading decode_topology(std::string_view text, const std::string& name) 
   if (text.size() > kMostText) {
     return wrong(name, "has more than " + std::to_string(kMostText) + " bytes");
   }
-  const auto packed = decode_base64(trim(text));
+  const std::string_view letters = trim(text);
+  if (letters.empty()) {
+    return Unfinished{"empty"};
+  }
+  if (!may_be_packed(letters)) {
+    return unknown_form(name, "it is no base64 of what gzip packs");
+  }
+  const auto packed = decode_base64(letters);
   if (!packed || packed->empty()) {
-    return Unfinished{text.empty() ? "empty" : "torn"};
+    return Unfinished{"torn"};
   }
   const auto document = unpack_gzip(*packed, kMostDocument);
   if (!document) {

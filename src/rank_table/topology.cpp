@@ -135,7 +135,7 @@ Result<Nodes> find_nodes(const Table& table, const SwitchPaths& paths, const std
   }
   if (!missing.empty()) {
     return Error{ErrorKind::BadData,
-                 "'" + name + "' has no line for " + count_of(missing.size(), "node") +
+                 "'" + name + "' has no switches for " + count_of(missing.size(), "node") +
                      " of the rank table, the first is '" + missing.front() + "'"};
   }
   return nodes;

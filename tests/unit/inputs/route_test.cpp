@@ -60,7 +60,7 @@ TEST(JudgeRoute, WaitsForTheTopology) {
 
 TEST(JudgeRoute, LeavesATopologyThatCannotBeUsed) {
   EXPECT_EQ(vote_of(judge_route(request(), table_of(3), 0, {kMissing, {"bm8gZ3ppcA=="}})).reason,
-            "the topology '/t' is nothing that gzip packs");
+            "the topology '/t' has an unknown form: it is no base64 of what gzip packs");
   EXPECT_EQ(vote_of(judge_route(request(), table_of(3), 0, {kMissing, {"", EACCES}})).reason,
             "cannot read the topology '/t': Permission denied");
 }

@@ -251,8 +251,11 @@ TEST(Check, WantsNumbersOfDevicesInSuperPods) {
 TEST(Check, WantsPodsThatCanBeCounted) {
   EXPECT_EQ(broken(kGroups, "job-1", "job-0"),
             "group_list[0].instance_list[1].pod_name is \"job-0\", expected a name that ends with "
-            "a number that no other pod of the group has");
+            "- and a number that no other pod of the group has");
   EXPECT_NE(broken(kGroups, "job-1", "job-x"), "");
+  EXPECT_EQ(broken(kGroups, "job-1", "job-1-xk5d7"),
+            "group_list[0].instance_list[1].pod_name is \"job-1-xk5d7\", expected a name that ends "
+            "with - and a number that no other pod of the group has");
 }
 
 TEST(Check, WantsLayersOfTheNetworkOnce) {

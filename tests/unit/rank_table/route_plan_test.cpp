@@ -88,8 +88,15 @@ TEST(DecodeTopology, OfAnotherFormNeverWillBe) {
   }
   EXPECT_EQ(reason_of(read_topology(topology(server("a", {"t"}) + "," + server("a", {"u"})), "t")),
             "the topology 't' has different switches for the server 'a'");
+  for (const std::string other : {"{\"status\":\"completed\"}", "[", "H4sI*", "hello"}) {
+    EXPECT_EQ(reason_of(decode_topology(other, "t")),
+              "the topology 't' has an unknown form: it is no base64 of what gzip packs");
+  }
+  EXPECT_EQ(reason_of(decode_topology(pack("{"), "t")),
+            "the topology 't' has an unknown form: it is no JSON");
+  EXPECT_EQ(reason_of(decode_topology("H4sIAAAA", "t")), "not yet: torn");
   EXPECT_EQ(reason_of(decode_topology("bm8gZ3ppcA==", "t")),
-            "the topology 't' is nothing that gzip packs");
+            "the topology 't' has an unknown form: it is no base64 of what gzip packs");
 }
 
 TEST(DecodeTopology, RefusesABomb) {

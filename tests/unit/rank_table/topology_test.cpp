@@ -114,7 +114,7 @@ TEST(OrderRing, NeedsAllNodes) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::BadData);
   EXPECT_EQ(missing.error().message,
-            "'t' has no line for 2 nodes of the rank table, the first is 'n1'");
+            "'t' has no switches for 2 nodes of the rank table, the first is 'n1'");
   const auto torn = order_ring(table_of(1, 1), paths_of("n0 a\n10.0.0.0 b"), "t");
   ASSERT_FALSE(torn);
   EXPECT_EQ(torn.error().message,
@@ -126,7 +126,7 @@ TEST(OrderRing, KnowsAHostWithoutANameByItsDevices) {
   table.instances[0] = {"", "", {}, {{0, 0, "fe80::1,fe80::2", ""}}};
   EXPECT_TRUE(order_ring(table, paths_of("fe80::2 a"), "t"));
   EXPECT_EQ(order_ring(table, {}, "t").error().message,
-            "'t' has no line for 1 node of the rank table, the first is 'fe80::1'");
+            "'t' has no switches for 1 node of the rank table, the first is 'fe80::1'");
 }
 
 TEST(OrderRing, RefusesRanksThatAreNone) {
