@@ -45,9 +45,9 @@ class AddressRules {
           kNewerCode);
     } else if (value != nullptr && !value->is_string()) {
       add(device, "device_ip", value, "an address of version 4 or 6 as text", kInvalidTable);
+    } else {
+      see_count(device, value, list);
     }
-    see_count(
-        device, value, std::max<std::ptrdiff_t>(1, std::count(list.begin(), list.end(), ',') + 1));
     see_each(device, "device_ip", list, owners_);
     see_each(
         device, "backup_device_ip", text_of(*device.device, "backup_device_ip"), backup_owners_);
@@ -99,9 +99,10 @@ class AddressRules {
     table_.breaches.add(path_of(table_.layout.form, device.place, key), value, expected, code);
   }
 
-  /// All devices have as many addresses as the first; none counts as one.
-  void see_count(const DevicePlace& device, const json::value* value, std::ptrdiff_t count) {
-    count_ = count_ == 0 ? count : count_;
+  /// All devices have as many addresses as the first.
+  void see_count(const DevicePlace& device, const json::value* value, std::string_view list) {
+    const std::ptrdiff_t count = list.empty() ? 0 : std::count(list.begin(), list.end(), ',') + 1;
+    count_ = count_ < 0 ? count : count_;
     if (count != count_) {
       add(device,
           "device_ip",
@@ -144,7 +145,7 @@ class AddressRules {
 
   const Checked& table_;
   bool needs_addresses_ = false;
-  std::ptrdiff_t count_ = 0;
+  std::ptrdiff_t count_ = -1;  ///< of the first device; -1: none was seen
   Owners owners_;
   Owners backup_owners_;
 };

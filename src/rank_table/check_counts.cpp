@@ -113,9 +113,23 @@ void check_devices_listed(const Checked& table, std::string_view key) {
   }
 }
 
+/// HCCL goes by `version`, and would read another list than muster.
+void check_one_list(const Checked& table) {
+  std::string_view first;
+  for (const std::string_view key : {"server_list", "rank_list", "group_list"}) {
+    const json::value* list = table.root.if_contains(key);
+    if (list != nullptr && !first.empty()) {
+      table.breaches.add(
+          std::string(key), list, "no such list beside " + std::string(first), kInvalidTable);
+    }
+    first = list != nullptr && first.empty() ? key : first;
+  }
+}
+
 }  // namespace
 
 void check_counts(const Checked& table) {
+  check_one_list(table);
   switch (table.layout.form) {
     case Form::Groups:
     case Form::Standard:

@@ -3,12 +3,13 @@
 
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace muster::rank_table {
 namespace {
 
-/// Ids of devices that one server can have; of the first Ascend 910, whose tables have no version.
+/// Ids of devices that one server can have; of the first Ascend 910, which `chip_info` names.
 constexpr int kMostId = 15;
 constexpr int kMostIdOfFirst = 7;
 
@@ -28,8 +29,8 @@ class RankRule {
   RankRule(const Checked& table, std::size_t size) : table_(table), seen_(size) {}
 
   void see(const DevicePlace& device) {
-    if (table_.layout.form == Form::Groups) {
-      return;  // there they are counted
+    if (table_.layout.form == Form::Groups || device.ranked == without_) {
+      return;  // there they are counted; an instance is named once
     }
     const json::value* value = device.ranked->if_contains("rank_id");
     const auto rank = number_of(value);
@@ -38,6 +39,7 @@ class RankRule {
     };
     if (!rank) {
       add("a number from 0");
+      without_ = device.ranked;
     } else if (static_cast<std::size_t>(*rank) >= seen_.size()) {
       add("a rank below " + std::to_string(seen_.size()) +
           ", as there are so many devices, and each rank from 0 once");
@@ -52,16 +54,33 @@ class RankRule {
  private:
   const Checked& table_;
   std::vector<const DevicePlace*> seen_;
+  const json::object* without_ = nullptr;  ///< what was said to have no rank
 };
+
+/// In v0.1 nothing has a rank. The first that has one is named.
+void check_uncounted(const Checked& table) {
+  bool is_found = false;
+  const auto look_at = [&](const json::object& object, const Place& place) {
+    const json::value* rank = object.if_contains("rank_id");
+    if (rank != nullptr && !std::exchange(is_found, true)) {
+      table.breaches.add(path_of(table.layout.form, place, "rank_id"),
+                         rank,
+                         "no rank, as most devices have none and ranks go by pod_name");
+    }
+  };
+  for (const InstancePlace& instance : table.layout.instances) {
+    look_at(*instance.instance, instance.place);
+  }
+  for_each_device(table.layout,
+                  [&look_at](const DevicePlace& device) { look_at(*device.device, device.place); });
+}
 
 /// Each device of a server once, also where several pods share the server.
 class IdRule {
  public:
   IdRule(const Checked& table, std::size_t size) : table_(table) {
     seen_.reserve(size);
-    const bool is_first_910 =
-        table.layout.form == Form::Standard && text_of(table.root, "chip_info") == "910";
-    most_ = is_first_910 ? kMostIdOfFirst : kMostId;
+    most_ = text_of(table.root, "chip_info") == "910" ? kMostIdOfFirst : kMostId;
   }
 
   void start(const InstancePlace& instance) {
@@ -104,6 +123,9 @@ void check_ranks(const Checked& table) {
   std::size_t size = 0;
   for (const InstancePlace& instance : table.layout.instances) {
     size += instance.devices.size();
+  }
+  if (table.layout.form == Form::Groups) {
+    check_uncounted(table);
   }
   RankRule ranks(table, size);
   IdRule ids(table, size);

@@ -103,7 +103,11 @@ class SuperPodRules {
 
 void check_super_pods(const Checked& table) {
   const json::value* pods = table.root.if_contains("super_pod_list");
-  if (table.layout.form != Form::SuperPods || pods == nullptr) {
+  if (table.layout.form != Form::SuperPods) {
+    return;
+  }
+  if (pods == nullptr) {
+    table.breaches.add("super_pod_list", pods, "the servers of each super pod", kNewerCode);
     return;
   }
   if (!pods->is_array()) {

@@ -10,19 +10,30 @@ std::string indexed(std::string_view list, int index) {
   return std::string(list) + "[" + std::to_string(index) + "]";
 }
 
+/// What tells the two forms with groups apart.
+struct Signs {
+  std::size_t devices = 0;
+  std::size_t with_rank = 0;  ///< of their own, or of their instance
+  bool has_pods = false;
+};
+
+void look_at(const json::object& instance, Signs& signs) {
+  const bool is_ranked = instance.contains("rank_id");
+  signs.has_pods = signs.has_pods || instance.contains("pod_name");
+  for_each_object(array_of(instance, "devices"), [&signs, is_ranked](const json::object& device) {
+    signs.devices += 1;
+    signs.with_rank += is_ranked || device.contains("rank_id") ? 1 : 0;
+  });
+}
+
+/// Most devices have ranks, or some have and nothing else could be what ranks go by.
 bool has_ranks(const json::object& root) {
-  const json::array* groups = array_of(root, "group_list");
-  const json::object* group =
-      groups == nullptr || groups->empty() ? nullptr : groups->front().if_object();
-  const json::array* instances = group == nullptr ? nullptr : array_of(*group, "instance_list");
-  if (instances == nullptr || instances->empty() || !instances->front().is_object()) {
-    return false;
-  }
-  const json::object& instance = instances->front().get_object();
-  const json::array* devices = array_of(instance, "devices");
-  const json::object* device =
-      devices == nullptr || devices->empty() ? nullptr : devices->front().if_object();
-  return instance.contains("rank_id") || (device != nullptr && device->contains("rank_id"));
+  Signs signs;
+  for_each_object(array_of(root, "group_list"), [&signs](const json::object& group) {
+    for_each_object(array_of(group, "instance_list"),
+                    [&signs](const json::object& instance) { look_at(instance, signs); });
+  });
+  return 2 * signs.with_rank > signs.devices || (signs.with_rank > 0 && !signs.has_pods);
 }
 
 }  // namespace

@@ -79,6 +79,9 @@ void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches);
 void lay_out_servers(json::object& root, Layout& layout, Breaches& breaches);
 void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches);
 
+/// `net_instance_id` of the lowest layer of a rank of form 2.0; empty: it names none.
+[[nodiscard]] std::string_view lowest_network(const json::object& rank);
+
 /// The list under a key, or null and a breach.
 [[nodiscard]] json::array* list_in(json::object& object,
                                    std::string_view key,

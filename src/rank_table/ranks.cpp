@@ -5,16 +5,12 @@
 #include <set>
 
 namespace muster::rank_table {
-namespace {
-
 std::string_view lowest_network(const json::object& rank) {
   const json::array* levels = array_of(rank, "level_list");
   const json::object* level =
       levels == nullptr || levels->empty() ? nullptr : levels->front().if_object();
   return level == nullptr ? std::string_view{} : text_of(*level, "net_instance_id");
 }
-
-}  // namespace
 
 void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches) {
   json::array* ranks = list_in(root, "rank_list", "rank_list", breaches);

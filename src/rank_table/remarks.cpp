@@ -2,6 +2,7 @@
 #include "rank_table/checks.hpp"
 
 #include <set>
+#include <string>
 #include <utility>
 
 namespace muster::rank_table {
@@ -57,6 +58,12 @@ class Remarks {
   void find_in_servers() {
     want(root_, "status", "\"completed\"");
     want(root_, "version", layout_.form == Form::SuperPods ? "\"1.2\"" : "\"1.0\"");
+    if (layout_.form == Form::SuperPods && text_of(root_, "version") == "1.0") {
+      found_.add("version",
+                 root_.if_contains("version"),
+                 "\"1.2\", as there is a super_pod_list",
+                 kInvalidTable);
+    }
     want(root_, "server_count", "how many servers are listed");
     want_text(root_, "version", "version");
     want_text(root_, "server_count", "server_count");
@@ -81,9 +88,49 @@ class Remarks {
     }
   }
 
+  /// Ranks of one host have different devices.
+  void compare_devices() {
+    std::set<std::pair<std::string_view, int>> seen;
+    for_each_device(layout_, [this, &seen](const DevicePlace& rank) {
+      const std::string_view network = lowest_network(*rank.device);
+      const json::value* value = rank.device->if_contains("device_id");
+      const int id = number_of(value).value_or(-1);
+      if (!network.empty() && id >= 0 && !seen.emplace(network, id).second) {
+        found_.add(path_of(layout_.form, rank.place, "device_id"),
+                   value,
+                   "a device that no other rank of the same net_instance_id has");
+      }
+    });
+  }
+
+  /// The first rank without one, and how many more there are.
+  void want_levels() {
+    const DevicePlace* first = nullptr;
+    std::size_t count = 0;
+    for_each_device(layout_, [&](const DevicePlace& rank) {
+      if (!rank.device->contains("level_list")) {
+        first = first == nullptr ? &rank : first;
+        count += 1;
+      }
+    });
+    if (first != nullptr) {
+      found_.add(path_of(layout_.form, first->place, "level_list"),
+                 nullptr,
+                 "the layers of its network" +
+                     (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""));
+    }
+  }
+
   void find_in_ranks() {
+    want(root_, "status", "\"completed\"");
     want(root_, "version", "\"2.0\"");
     want(root_, "rank_count", "how many ranks are listed");
+    if (const json::value* count = root_.if_contains("rank_count");
+        count != nullptr && count->is_string()) {
+      found_.add("rank_count", count, "it as a number", kInvalidTable);
+    }
+    want_levels();
+    compare_devices();
     for (const std::string_view key : {"rank_id", "device_id", "local_id"}) {
       want_of_devices(key, false);
     }

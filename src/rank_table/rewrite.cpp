@@ -25,11 +25,10 @@ void make_text(json::object& object, std::string_view key) {
   }
 }
 
-/// `version` of the document, also where it was 1.0 without quotes.
+/// `version` of the document, also where it was 1.0 without quotes, or is that of another form.
 void make_version(json::object& root, std::string_view version) {
-  json::value& value = root["version"];
-  if (!value.is_string()) {
-    value = version;
+  if (text_of(root, "version") != version) {
+    root["version"] = version;
   }
 }
 

@@ -96,6 +96,17 @@ TEST(Check, WantsServersAndDevices) {
             R"(version is "3.0", expected "1.0" or "1.2" (CANN: EI0004))");
 }
 
+TEST(Check, WantsOneOfTheLists) {
+  EXPECT_EQ(
+      broken(kGroups, R"("group_count")", R"("version":"1.0","server_list":[],"group_count")"),
+      "group_list is a list, expected no such list beside server_list (CANN: EI0004)");
+}
+
+TEST(Check, WantsSuperPodsInVersion12) {
+  EXPECT_EQ(broken(kServers, R"("version":"1.0")", R"("version":"1.2")"),
+            "super_pod_list is missing, expected the servers of each super pod (CANN: EI0014)");
+}
+
 TEST(Check, WantsADeviceInSomeGroup) {
   EXPECT_EQ(
       broken(R"({"status":"completed","group_list":[{"device_count":"0","instance_list":[]}]})",
@@ -149,6 +160,16 @@ TEST(Check, WantsRanksFromZeroWithoutAGap) {
             "has it (CANN: EI0004)");
 }
 
+TEST(Check, TellsFormsWithGroupsApartByMostOfTheirDevices) {
+  EXPECT_EQ(broken(kStandard, R"("rank_id":"0",)", ""),
+            "group_list[0].instance_list[0].rank_id is missing, expected a number from 0 "
+            "(CANN: EI0004)");
+  EXPECT_EQ(
+      broken(kGroups, R"("device_ip":"192.1.0.1")", R"("device_ip":"192.1.0.1","rank_id":"0")"),
+      "group_list[0].instance_list[0].devices[0].rank_id is \"0\", expected no rank, as most "
+      "devices have none and ranks go by pod_name");
+}
+
 TEST(Check, WantsDevicesThatExist) {
   EXPECT_EQ(broken(kServers,
                    R"("device_id":"1","device_ip":"192.1.0.4")",
@@ -188,7 +209,12 @@ TEST(Check, WantsAddressesOfDevices) {
 }
 
 TEST(Check, NeedsNoAddressesWithinOneServerOrSuperPod) {
-  EXPECT_EQ(broken(kStandard, R"(,"device_ip":"192.1.0.1")", ""), "");
+  EXPECT_EQ(broken(kStandard, R"(,"device_ip":"192.1.0.2")", ""),
+            "group_list[0].instance_list[1].devices[0].device_ip is missing, expected as many "
+            "addresses as the first device has, 1 (CANN: no code, a line in its log)");
+  std::string without = kStandard;
+  without.replace(without.find(R"(,"device_ip":"192.1.0.2")"), 24, "");
+  EXPECT_EQ(broken(without, R"(,"device_ip":"192.1.0.1")", ""), "");
   const std::string two_pods = R"({"server_id":"a"}]},{"super_pod_id":"8","server_list":[)";
   EXPECT_EQ(broken(kSuperPods, R"({"server_id":"a"},)", two_pods),
             "server_list[0].device[0].device_ip is missing, expected an address, as the table has "
@@ -286,6 +312,38 @@ TEST(Remarks, NamesWhatIsWrittenOtherwiseForWorkers) {
             "server_count is missing, expected how many servers are listed (CANN: EI0004)");
   EXPECT_EQ(describe(remarks[1]),
             "server_list[1].device[1].rank_id is 3, expected it as text (CANN: EI0004)");
+}
+
+/// All of them, one on a line.
+std::string remarks_of(std::string text, const std::string& part, const std::string& other) {
+  text.replace(text.find(part), part.size(), other);
+  std::string lines;
+  for (const Breach& remark : inspect(text, "t").remarks) {
+    lines += describe(remark) + "\n";
+  }
+  return lines;
+}
+
+TEST(Remarks, NamesTheVersionOfAnotherForm) {
+  EXPECT_EQ(remarks_of(kSuperPods, R"("1.2")", R"("1.0")"),
+            "version is \"1.0\", expected \"1.2\", as there is a super_pod_list (CANN: EI0004)\n");
+}
+
+TEST(Remarks, NamesWhatIsOddInTheRankList) {
+  EXPECT_EQ(remarks_of(kRanks, R"("status":"completed",)", ""),
+            "status is missing, expected \"completed\" (CANN: EI0004)\n");
+  EXPECT_EQ(remarks_of(kRanks, R"("rank_count":2)", R"("rank_count":"2")"),
+            "rank_count is \"2\", expected it as a number (CANN: EI0004)\n");
+  EXPECT_EQ(remarks_of(kRanks, R"(,"level_list":[{"net_layer":0}])", ""),
+            "rank_list[1].level_list is missing, expected the layers of its network\n");
+  const std::string layer = R"([{"net_layer":0,"net_instance_id":"a"}])";
+  EXPECT_EQ(remarks_of(R"({"status":"completed","version":"2.0","rank_count":2,"rank_list":[
+{"rank_id":0,"device_id":1,"level_list":)" +
+                           layer + R"(},{"rank_id":1,"device_id":1,"level_list":)" + layer + "}]}",
+                       "status",
+                       "status"),
+            "rank_list[1].device_id is 1, expected a device that no other rank of the same "
+            "net_instance_id has\n");
 }
 
 TEST(Remarks, NamesSuperPodsOfDifferentSizes) {

@@ -145,7 +145,9 @@ std::string version2(const Shape& shape) {
   for (int rank = 0; rank < shape.servers * shape.devices; ++rank) {
     const std::string id = std::to_string(rank % shape.devices);
     ranks.push_back("{\"rank_id\":" + std::to_string(rank) + ",\"local_id\":" + id +
-                    ",\"device_id\":" + id + "}");
+                    ",\"device_id\":" + id +
+                    R"(,"level_list":[{"net_layer":0,"net_instance_id":"node-)" +
+                    std::to_string(rank / shape.devices) + "\"}]}");
   }
   return "{\n  \"status\": \"completed\",\n  \"version\": \"2.0\",\n  \"rank_count\": " +
          std::to_string(ranks.size()) + ",\n  \"rank_list\": " + list_of(ranks, 4) + "\n}\n";
