@@ -28,8 +28,12 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
   if (auto followed = follow_switches(file); !followed) {
     return followed;
   }
-  Known known{std::move(file), *own, {}};
+  Known known{std::move(file), *own, {}, {}};
   if (tells()) {
+    for (const rank_table::Device& device :
+         take_own_part(*input_, known.file, known.instance).devices) {
+      known.ranks.push_back(device.rank);
+    }
     known.summary = rank_table::summarise(known.file.table,
                                           rank_table::rewrite(known.file.text, known.file.table));
   }
@@ -72,10 +76,11 @@ std::string OwnTable::contribution() const {
   if (!now_ || !tells()) {
     return {};
   }
-  return write_summary(
-      now_->summary,
-      needs_addresses() ? now_->file.table.instances[now_->instance].server_id : "",
-      now_->file.version);
+  PartOfTable part{now_->ranks, {}, now_->file.version};
+  if (needs_addresses()) {
+    part.server_id = now_->file.table.instances[now_->instance].server_id;
+  }
+  return write_summary(now_->summary, part);
 }
 
 std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,

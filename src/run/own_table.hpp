@@ -44,6 +44,7 @@ class OwnTable {
     rank_table::TableFile file;
     std::size_t instance = 0;
     rank_table::Summary summary;  ///< empty: there is nobody to tell it
+    std::vector<int> ranks;       ///< of this node; empty likewise
   };
 
   [[nodiscard]] Result<> follow_switches(rank_table::TableFile& file) const;

@@ -1,5 +1,6 @@
 // Summaries and servers as JSON, and what becomes of those of all nodes: see the header.
 #include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
 #include <muster/rank_table/generate.hpp>
 #include <muster/rank_table/rewrite.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
@@ -7,6 +8,7 @@
 #include <array>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <variant>
 #include <vector>
 
@@ -24,8 +26,7 @@ constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
 /// What a node says of its table.
 struct Said {
   Summary summary;
-  std::string server_id;
-  std::optional<int> version;
+  PartOfTable part;
 };
 
 /// What a node has written. Nothing: it has no table and makes none.
@@ -42,15 +43,22 @@ std::vector<std::string> to_texts(const json::value& value) {
 }
 
 Said to_said(const json::object& object) {
-  return {{json::value_to<int>(object.at("size")),
-           json::value_to<std::string>(object.at("digest")),
-           object.at("is_short").as_bool(),
-           to_texts(object.at("ranks")),
-           to_texts(object.at("super_pods"))},
-          json::value_to<std::string>(object.at("server_id")),
-          object.at("version").is_null()
-              ? std::nullopt
-              : std::optional(json::value_to<int>(object.at("version")))};
+  Said said{
+      {json::value_to<int>(object.at("size")),
+       json::value_to<std::string>(object.at("digest")),
+       object.at("is_short").as_bool(),
+       to_texts(object.at("ranks")),
+       to_texts(object.at("super_pods"))},
+      {json::value_to<std::vector<int>>(object.at("own_ranks")),
+       json::value_to<std::string>(object.at("server_id")),
+       object.at("version").is_null() ? std::nullopt
+                                      : std::optional(json::value_to<int>(object.at("version")))}};
+  for (const int rank : said.part.ranks) {
+    if (rank < 0 || rank >= said.summary.size) {
+      throw std::out_of_range("a rank that the table does not have");
+    }
+  }
+  return said;
 }
 
 bool is_of_one_machine(std::string_view address) {
@@ -126,6 +134,55 @@ std::optional<Error> find_mixture(const std::vector<NodePart>& parts,
   return std::nullopt;
 }
 
+/// Each rank of the table is to be started by one node.
+class RankOwners {
+ public:
+  explicit RankOwners(int size) : owners_(static_cast<std::size_t>(size), nullptr) {}
+
+  Result<> add(const NodePart& node, const std::vector<int>& ranks) {
+    for (const int rank : ranks) {
+      const NodePart*& owner = owners_.at(static_cast<std::size_t>(rank));
+      if (owner != nullptr) {
+        return different(*owner,
+                         node,
+                         "would both start rank " + std::to_string(rank) +
+                             " of the rank table: expected a part of its own for each node");
+      }
+      owner = &node;
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<> check_all() const {
+    constexpr std::size_t kMostNamed = 60;
+    std::vector<int> missing;
+    for (std::size_t rank = 0; rank < owners_.size(); ++rank) {
+      if (owners_[rank] == nullptr) {
+        missing.push_back(static_cast<int>(rank));
+      }
+    }
+    const std::string named = (missing.size() == 1 ? "rank " : "ranks ") + describe_ranges(missing);
+    return missing.empty()
+               ? Result<>()
+               : Error{ErrorKind::BadData,
+                       "no node that takes part would start " + one_line(named, kMostNamed) +
+                           " of the rank table, which has " + count_of(owners_.size(), "rank")};
+  }
+
+ private:
+  std::vector<const NodePart*> owners_;
+};
+
+Result<> check_ranks(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
+  RankOwners owners(std::get<Said>(all[0]).summary.size);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (auto added = owners.add(parts[i], std::get<Said>(all[i]).part.ranks); !added) {
+      return added;
+    }
+  }
+  return owners.check_all();
+}
+
 Result<std::string> compare(const std::vector<NodePart>& parts,
                             const std::vector<Contribution>& all) {
   const Summary& first = std::get<Said>(all[0]).summary;
@@ -137,9 +194,13 @@ Result<std::string> compare(const std::vector<NodePart>& parts,
     if (!difference.empty()) {
       return different(parts[0], parts[i], "have different rank tables: " + difference);
     }
-    if (!said.server_id.empty() && !parts[i].address.empty()) {
-      addresses.emplace(said.server_id, parts[i].address);  // of two pods of a server the first
+    if (!said.part.server_id.empty() && !parts[i].address.empty()) {
+      addresses.emplace(said.part.server_id,
+                        parts[i].address);  // of two pods of a server the first
     }
+  }
+  if (auto checked = check_ranks(parts, all); !checked) {
+    return checked.error();
   }
   return json::serialize(
       json::value{{"digest", first.digest}, {"pod_addresses", std::move(addresses)}});
@@ -179,16 +240,18 @@ std::string wait_for_newest(const std::vector<NodePart>& parts) {
   bool is_same = true;
   for (std::size_t i = 0; i < all->size(); ++i) {
     const auto* const said = std::get_if<Said>(&(*all)[i]);
-    if (said == nullptr || !said->version) {
+    if (said == nullptr || !said->part.version) {
       return {};
     }
-    const auto version_of = [&](std::size_t at) { return *std::get<Said>((*all)[at]).version; };
-    newest = !newest || *said->version > version_of(*newest) ? i : *newest;
-    oldest = !oldest || *said->version < version_of(*oldest) ? i : *oldest;
+    const auto version_of = [&](std::size_t at) {
+      return *std::get<Said>((*all)[at]).part.version;
+    };
+    newest = !newest || *said->part.version > version_of(*newest) ? i : *newest;
+    oldest = !oldest || *said->part.version < version_of(*oldest) ? i : *oldest;
     is_same = is_same && said->summary.digest == std::get<Said>(all->front()).summary.digest;
   }
   const auto version_of = [&](std::size_t at) {
-    return std::to_string(*std::get<Said>((*all)[at]).version);
+    return std::to_string(*std::get<Said>((*all)[at]).part.version);
   };
   if (is_same || version_of(*newest) == version_of(*oldest)) {
     return {};
@@ -209,17 +272,17 @@ gang::ExchangeKey rank_table_key() {
           wait_for_newest};
 }
 
-std::string write_summary(const Summary& summary,
-                          const std::string& server_id,
-                          std::optional<int> version) {
-  json::value document = {{"summary",
-                           {{"size", summary.size},
-                            {"digest", summary.digest},
-                            {"is_short", summary.is_short},
-                            {"ranks", to_array(summary.ranks)},
-                            {"super_pods", to_array(summary.super_pods)},
-                            {"server_id", server_id},
-                            {"version", version ? json::value(*version) : json::value()}}}};
+std::string write_summary(const Summary& summary, const PartOfTable& part) {
+  json::value document = {
+      {"summary",
+       {{"size", summary.size},
+        {"digest", summary.digest},
+        {"is_short", summary.is_short},
+        {"ranks", to_array(summary.ranks)},
+        {"super_pods", to_array(summary.super_pods)},
+        {"own_ranks", json::array(part.ranks.begin(), part.ranks.end())},
+        {"server_id", part.server_id},
+        {"version", part.version ? json::value(*part.version) : json::value()}}}};
   make_valid_utf8(document);
   return json::serialize(document);
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -21,15 +22,21 @@ struct SameTable {
   std::map<std::string, std::string> pod_addresses;
 };
 
+/// What a node has of its table.
+struct PartOfTable {
+  std::vector<int> ranks;           ///< its workers'
+  std::string server_id = {};       ///< if others need its address
+  std::optional<int> version = {};  ///< as the controller counts it
+};
+
 /// The key "rank_table". What `write_summary` has written on each node becomes a `SameTable`; what
 /// `write_server` has, the text of the table that is made of the nodes' servers.
 [[nodiscard]] gang::ExchangeKey rank_table_key();
 
-/// `server_id` is the one of this node, if others need its address. While tables differ and have different
-/// versions the nodes wait for the newest one.
+/// Each rank must be one node's. While tables differ and have different versions the nodes wait for the newest
+/// one.
 [[nodiscard]] std::string write_summary(const rank_table::Summary& summary,
-                                        const std::string& server_id = {},
-                                        std::optional<int> version = {});
+                                        const PartOfTable& part);
 /// Fails with `BadData`.
 [[nodiscard]] Result<SameTable> read_same_table(std::string_view merged);
 

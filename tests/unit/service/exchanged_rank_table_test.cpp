@@ -18,8 +18,8 @@ Table table_of(const std::string& address) {
   return table;
 }
 
-std::string summary_of(const std::string& address) {
-  return write_summary(rank_table::summarise(table_of(address), address));
+std::string summary_of(const std::string& address, std::vector<int> ranks = {0, 1}) {
+  return write_summary(rank_table::summarise(table_of(address), address), {std::move(ranks)});
 }
 
 std::string server_of(const std::string& id,
@@ -40,21 +40,24 @@ Table table_from(const std::string& text) {
 }
 
 TEST(ExchangedRankTable, IsItsDigestWhereAllHaveTheSame) {
-  const std::string one = summary_of("192.168.0.1");
-  const auto same = read_same_table(merged_of({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", one}}));
+  const std::string one = summary_of("192.168.0.1", {0});
+  const std::string two = summary_of("192.168.0.1", {1});
+  const auto same = read_same_table(merged_of({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", two}}));
   ASSERT_TRUE(same);
   EXPECT_EQ(same->digest, rank_table::summarise(table_of("192.168.0.1"), "192.168.0.1").digest);
   EXPECT_TRUE(same->pod_addresses.empty());
 }
 
 TEST(ExchangedRankTable, HasTheAddressesOfTheServersThatAreNamed) {
-  const auto of = [](const std::string& server_id) {
-    return write_summary(rank_table::summarise(table_of("192.168.0.1"), ""), server_id);
+  const auto of = [](const std::string& server_id, std::vector<int> ranks) {
+    return write_summary(rank_table::summarise(table_of("192.168.0.1"), ""),
+                         {std::move(ranks), server_id});
   };
-  const std::string first = of("10.1.0.1");
-  const std::string second = of("10.1.0.2");
+  const std::string first = of("10.1.0.1", {0});
+  const std::string second = of("10.1.0.2", {1});
+  const std::string third = of("10.1.0.2", {});
   const auto same = read_same_table(
-      merged_of({{{0}, "10.0.0.1", first}, {{1}, "fd00::2", second}, {{2}, "10.0.0.3", second}}));
+      merged_of({{{0}, "10.0.0.1", first}, {{1}, "fd00::2", second}, {{2}, "10.0.0.3", third}}));
   ASSERT_TRUE(same);
   EXPECT_EQ(
       same->pod_addresses,
@@ -75,9 +78,22 @@ TEST(ExchangedRankTable, ThatDiffersNamesBothNodesAndBothValues) {
       "of 10.0.0.1 (192.168.0.1) on node 0 and device 0 of 10.0.0.1 (192.168.0.7) on node 2");
 }
 
+TEST(ExchangedRankTable, HasEachRankOnOneNode) {
+  const auto merged = [](std::vector<int> one, std::vector<int> two) {
+    return merged_of({{{0}, "10.0.0.1", summary_of("192.168.0.1", std::move(one))},
+                      {{1}, "10.0.0.2", summary_of("192.168.0.1", std::move(two))}});
+  };
+  EXPECT_EQ(merged({0, 1}, {1}),
+            "node 0 (10.0.0.1) and node 1 (10.0.0.2) would both start rank 1 of the rank table: "
+            "expected a part of its own for each node");
+  EXPECT_EQ(merged({0}, {}),
+            "no node that takes part would start rank 1 of the rank table, which has 2 ranks");
+  EXPECT_EQ(merged({0}, {2}), "of node 1 is torn");
+}
+
 TEST(ExchangedRankTable, IsWaitedForWhereANewerOneHasNotComeToAll) {
   const auto of = [](const std::string& address, std::optional<int> version) {
-    return write_summary(rank_table::summarise(table_of(address), address), "", version);
+    return write_summary(rank_table::summarise(table_of(address), address), {{0}, {}, version});
   };
   const auto pending = [](const std::string& first, const std::string& second) {
     return rank_table_key().pending({{{0}, "10.0.0.1", first}, {{1}, "10.0.0.2", second}});
@@ -145,7 +161,7 @@ TEST(ExchangedRankTable, FitsItsLimits) {
     ++largest.size;
   }
   server.devices.pop_back();
-  EXPECT_LE(write_summary(rank_table::summarise(largest, "")).size(),
+  EXPECT_LE(write_summary(rank_table::summarise(largest, ""), {{0}}).size(),
             rank_table_key().most_of_node);
 
   constexpr int kNodes = 2'048;
