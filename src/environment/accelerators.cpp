@@ -4,7 +4,6 @@
 #include <muster/environment/device_list.hpp>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace muster {
@@ -167,17 +166,6 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
   return {};
 }
 
-/// Of a list of devices those that are not named.
-std::vector<int> numbers_in(const std::string& list) {
-  std::vector<int> numbers;
-  for (const DeviceEntry& entry : read_device_list(list)) {
-    if (entry.number) {
-      numbers.push_back(*entry.number);
-    }
-  }
-  return numbers;
-}
-
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
@@ -196,39 +184,6 @@ int count_visible_devices(const Snapshot& snapshot) {
 
 bool has_ascend_devices(const Snapshot& snapshot) {
   return count_of(ascend(), snapshot).value > 0;
-}
-
-std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
-  for (const char* const name : ascend().variables) {
-    std::vector<int> numbers = numbers_in(snapshot.variable(name).value_or(""));
-    if (!numbers.empty()) {
-      return numbers;
-    }
-  }
-  return {};
-}
-
-std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices) {
-  const std::string list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or("");
-  const std::vector<DeviceEntry> visible = read_device_list(list);
-  std::vector<int> numbers;
-  for (const int device : devices) {
-    const auto at = std::find_if(visible.begin(), visible.end(), [&](const DeviceEntry& entry) {
-      return entry.number == device;
-    });
-    if (at != visible.end()) {
-      numbers.push_back(static_cast<int>(at - visible.begin()));
-    }
-  }
-  if (numbers.size() == devices.size()) {
-    return numbers;
-  }
-  numbers = devices;
-  const auto highest = std::max_element(devices.begin(), devices.end());
-  if (!visible.empty() || highest == devices.end() || *highest >= snapshot.devices.ascend) {
-    std::iota(numbers.begin(), numbers.end(), 0);
-  }
-  return numbers;
 }
 
 DeviceMask find_device_mask(const Snapshot& snapshot) {

@@ -1,5 +1,5 @@
 // Reads lists of accelerators. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; CANN,
-// "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); ROCm, "GPU isolation techniques". CUDA knows no
+// "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); Ascend Device Plugin (names); ROCm, "GPU isolation techniques". CUDA knows no
 // ranges, and takes no list that has a device twice.
 #include <muster/base/text.hpp>
 #include <muster/environment/device_list.hpp>
@@ -27,6 +27,16 @@ std::optional<Range> read_range(std::string_view entry) {
   return first && last && *first <= *last ? std::optional(Range{*first, *last}) : std::nullopt;
 }
 
+/// "Ascend910-3", as Kubernetes' device plugin calls device 3.
+std::optional<Range> read_ascend(std::string_view entry) {
+  const std::size_t dash = entry.find('-');
+  if (!entry.starts_with("Ascend") || dash == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto number = parse_integer(entry.substr(dash + 1), 0, kHighestNumber);
+  return number ? std::optional(Range{*number, *number}) : std::nullopt;
+}
+
 bool is_name(std::string_view entry) {
   return entry.starts_with("GPU-") || entry.starts_with("MIG-");
 }
@@ -45,7 +55,8 @@ std::vector<DeviceEntry> read_device_list(std::string_view list) {
   std::vector<DeviceEntry> entries;
   for (const std::string& piece : split(list, ',')) {
     const std::string entry(trim(piece));
-    const auto range = read_range(entry);
+    auto range = read_range(entry);
+    range = range ? range : read_ascend(entry);
     const bool is_full = entries.size() > static_cast<std::size_t>(kMostDevices);
     if (is_full || (!range && !is_name(entry))) {
       break;

@@ -71,44 +71,117 @@ bool is_said(const Source& source) {
   return is_given(source) || source.kind == SourceKind::Variable;
 }
 
-/// Of an instance that is a whole server, a pod has those devices that it sees.
-std::vector<Device> devices_here(const PlanInput& input, const std::vector<Device>& devices) {
+std::vector<int> ids_of(const std::vector<Device>& devices) {
+  std::vector<int> ids;
+  ids.reserve(devices.size());
+  for (const Device& device : devices) {
+    ids.push_back(device.id);
+  }
+  return ids;
+}
+
+std::string describe_devices(std::vector<int> ids) {
+  std::sort(ids.begin(), ids.end());
+  return describe_ranges(ids);
+}
+
+/// True where several pods have a server of the table between them.
+bool is_shared(const Cluster& cluster, const TableFile& file, const Instance& own) {
+  const bool is_part =
+      is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(own.devices.size());
+  return !has_pod_names(file) &&
+         (cluster.job.total_slots ? is_part : count_nodes(file) < cluster.job.least_nodes);
+}
+
+Error hidden(const PlanInput& input, const TableFile& file, const Instance& own) {
+  const std::string list = input.job.devices ? input.job.devices->source.name
+                           : input.snapshot.has("ASCEND_RT_VISIBLE_DEVICES")
+                               ? "ASCEND_RT_VISIBLE_DEVICES"
+                               : "ASCEND_VISIBLE_DEVICES";
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' gives this node the devices " +
+                   describe_devices(ids_of(own.devices)) + ", but " + list + " leaves " +
+                   describe_devices(visible_ascend_devices(input.snapshot))};
+}
+
+Error nobody_says(const TableFile& file, const Cluster& cluster, const Instance& own) {
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' has " +
+                   count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
+                   count_of(static_cast<std::size_t>(cluster.job.least_nodes), "node") +
+                   ", and nothing says which devices of '" + own.server_id +
+                   "' are this node's; ASCEND_VISIBLE_DEVICES or --devices does, or --node-rank "
+                   "together with --nproc-per-node"};
+}
+
+/// Of a server that several pods share those of the ranks that this node has, if nodes have as many each.
+Result<std::vector<int>> ids_by_ranks(const Cluster& cluster,
+                                      const TableFile& file,
+                                      const Instance& own) {
+  if (!is_said(cluster.slots_from) || !cluster.node.rank) {
+    return nobody_says(file, cluster, own);
+  }
+  const int slots = cluster.node.slots;
+  const int first = cluster.assumed_rank().value * slots;
+  std::vector<int> ids;
+  for (const Device& device : own.devices) {
+    if (device.rank >= first && device.rank < first + slots) {
+      ids.push_back(device.id);
+    }
+  }
+  return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids)
+                                               : nobody_says(file, cluster, own);
+}
+
+/// Numbers of the devices of this node. A list of visible devices says which part of a shared server it has,
+/// and must not hide any of another's.
+Result<std::vector<int>> own_ids(const PlanInput& input,
+                                 const TableFile& file,
+                                 const Instance& own) {
   const std::vector<int> visible = visible_ascend_devices(input.snapshot);
-  std::vector<Device> here;
-  std::copy_if(devices.begin(), devices.end(), std::back_inserter(here), [&](const Device& device) {
-    return std::find(visible.begin(), visible.end(), device.id) != visible.end();
+  const std::vector<int> all = ids_of(own.devices);
+  std::vector<int> left = all;
+  std::erase_if(left, [&](int id) {
+    return !visible.empty() && std::find(visible.begin(), visible.end(), id) == visible.end();
   });
-  return here.empty() ? devices : here;
+  if (input.cluster.share) {
+    return left.empty() ? all : left;
+  }
+  const bool is_part = left.size() < all.size();
+  const bool shares = is_shared(input.cluster, file, own);
+  if (left.empty() || (is_part && !shares)) {
+    return hidden(input, file, own);
+  }
+  const bool is_listed = !visible.empty() && (is_part || file.table.instances.size() > 1);
+  return !shares || is_listed ? left : ids_by_ranks(input.cluster, file, own);
 }
 
 Result<> check_slots(const PlanInput& input, const TableFile& file, const Instance& own) {
   const Cluster& cluster = input.cluster;
-  if (cluster.share) {
-    return {};
+  const auto ids = own_ids(input, file, own);
+  if (!ids) {
+    return ids.error();
   }
-  const int devices = static_cast<int>(devices_here(input, own.devices).size());
-  const bool is_known = is_said(cluster.slots_from);
-  if (is_known && cluster.node.slots != devices) {
+  const int devices = static_cast<int>(ids->size());
+  if (!cluster.share && is_said(cluster.slots_from) && cluster.node.slots != devices) {
     return differs(file, "devices of this node", devices, {cluster.node.slots, cluster.slots_from});
-  }
-  const bool is_whole = devices == static_cast<int>(own.devices.size());
-  if (!is_known && is_whole && !cluster.job.total_slots &&
-      count_nodes(file) < cluster.job.least_nodes) {
-    return Error{ErrorKind::BadData,
-                 "the rank table '" + file.path + "' has " +
-                     count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
-                     std::to_string(cluster.job.least_nodes) +
-                     " nodes, and nothing says which devices of '" + own.server_id +
-                     "' are this node's; ASCEND_VISIBLE_DEVICES or --devices does"};
   }
   return {};
 }
 
 /// The names of the surroundings, and the index that the platform or the user gives.
-rank_table::OwnNames names_of(const PlanInput& input) {
+rank_table::OwnNames names_of(const PlanInput& input, const TableFile& file) {
   const Cluster& cluster = input.cluster;
   rank_table::OwnNames names = rank_table::own_names(input.snapshot);
-  names.nodes = cluster.job.total_slots ? 0 : cluster.job.most_nodes;
+  if (is_said(cluster.slots_from)) {
+    names.slots = cluster.node.slots;
+  }
+  const int listed = count_nodes(file);
+  const bool is_one_each = listed >= cluster.job.least_nodes && listed <= cluster.job.most_nodes;
+  names.nodes = is_one_each ? listed : cluster.job.most_nodes;
+  if (cluster.job.total_slots) {  // nodes are not counted then
+    names.nodes = names.slots ? 0 : listed;
+  }
   const bool is_alone = cluster.job.most_nodes == 1;
   if (!cluster.share && (cluster.node.rank || is_alone)) {
     names.index =
@@ -142,7 +215,7 @@ Result<std::size_t> find_own_instance(const PlanInput& input, const TableFile& f
   if (auto checked = check_nodes(input.cluster, file); !checked) {
     return checked.error();
   }
-  auto own = rank_table::find_instance(file, names_of(input));
+  auto own = rank_table::find_instance(file, names_of(input, file));
   if (!own) {
     return own;
   }
@@ -178,7 +251,14 @@ rank_table::RankedNode take_own_part(const PlanInput& input,
                                      std::size_t instance,
                                      const rank_table::Changes& changes) {
   rank_table::RankedNode node = rank_table::take_part(file, instance, changes);
-  node.devices = devices_here(input, node.devices);
+  if (const auto ids = own_ids(input, file, file.table.instances[instance])) {
+    std::erase_if(node.devices, [&](const Device& device) {
+      return std::find(ids->begin(), ids->end(), device.id) == ids->end();
+    });
+  }
+  std::sort(node.devices.begin(), node.devices.end(), [](const Device& one, const Device& other) {
+    return one.rank < other.rank;
+  });
   if (input.cluster.share) {  // a task that the platform has placed has one of them
     const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
     node.devices =
@@ -204,12 +284,7 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
 }
 
 std::vector<int> runtime_devices(const PlanInput& input) {
-  std::vector<int> ids;
-  if (input.ranked) {
-    for (const Device& device : input.ranked->devices) {
-      ids.push_back(device.id);
-    }
-  }
+  const std::vector<int> ids = input.ranked ? ids_of(input.ranked->devices) : std::vector<int>();
   return ascend_runtime_numbers(input.snapshot, ids);
 }
 

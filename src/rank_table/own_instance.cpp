@@ -3,7 +3,9 @@
 #include <muster/rank_table/own_instance.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace muster::rank_table {
 namespace {
@@ -39,6 +41,36 @@ bool has_pod_names(const Table& table) {
   return std::any_of(table.instances.begin(), table.instances.end(), [](const Instance& instance) {
     return !instance.pod_name.empty();
   });
+}
+
+int lowest_rank(const Instance& instance) {
+  const auto least = [](int rank, const Device& device) { return std::min(rank, device.rank); };
+  const auto& devices = instance.devices;
+  return std::accumulate(devices.begin(), devices.end(), std::numeric_limits<int>::max(), least);
+}
+
+/// Places of the servers in the order of their lowest ranks: that of the list says nothing.
+Places servers_by_rank(const Table& table) {
+  std::vector<std::pair<int, std::size_t>> ranked;
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    ranked.emplace_back(lowest_rank(table.instances[i]), i);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  Places places;
+  for (const auto& [rank, place] : ranked) {
+    places.push_back(place);
+  }
+  return places;
+}
+
+std::optional<std::size_t> holder_of(const Table& table, int rank) {
+  const auto has_rank = [&](const Instance& instance) {
+    return std::any_of(instance.devices.begin(), instance.devices.end(), [&](const Device& device) {
+      return device.rank == rank;
+    });
+  };
+  const Places places = find_all(table, has_rank);
+  return places.empty() ? std::nullopt : std::optional(places.front());
 }
 
 /// Collects what was tried, for the one who has to find out why nothing fits.
@@ -77,18 +109,22 @@ class Search {
     return std::nullopt;
   }
 
-  /// A table without names lists as many instances as there are nodes, in their order.
-  [[nodiscard]] std::optional<std::size_t> by_place(const OwnNames& own) {
+  /// In a table without names nodes have the ranks in their order, whatever the order of the servers.
+  [[nodiscard]] std::optional<std::size_t> by_ranks(const OwnNames& own) {
     if (!own.index) {
       return std::nullopt;
     }
-    const auto place = static_cast<std::size_t>(own.index->value);
-    if (table_.instances.size() == static_cast<std::size_t>(own.nodes) &&
-        place < table_.instances.size()) {
-      return place;
+    const auto index = static_cast<std::size_t>(own.index->value);
+    const auto nodes = static_cast<std::size_t>(own.nodes);
+    if (table_.instances.size() == nodes && index < nodes) {
+      return servers_by_rank(table_)[index];
     }
-    tried_.push_back(index_text(own) + " of " +
-                     count_of(static_cast<std::size_t>(own.nodes), "node"));
+    if (const auto found =
+            own.slots ? holder_of(table_, own.index->value * *own.slots) : std::nullopt) {
+      return found;
+    }
+    tried_.push_back(index_text(own) + (nodes == 0 ? "" : " of " + count_of(nodes, "node")) +
+                     (own.slots ? "" : ", nobody says with how many workers each"));
     return std::nullopt;
   }
 
@@ -166,7 +202,7 @@ Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   auto found = has_names ? search.by_pods(own) : std::nullopt;
   found = found || !has_names ? found : search.by_index(own);
   found = found ? found : search.by_addresses(own);
-  found = found || has_names ? found : search.by_place(own);
+  found = found || has_names ? found : search.by_ranks(own);
   if (found) {
     return *found;
   }

@@ -163,8 +163,7 @@ def test_two_pods_on_one_server_have_their_own_devices_alone(muster, table):
 
     assert [job.end() for job in jobs] == [0, 0], [job.words() for job in jobs]
     assert sorted(jobs[0].out.lines) == ["rank 0/4 device 0", "rank 1/4 device 1"]
-    # As in a container, which shows a pod its devices from 0.
-    assert sorted(jobs[1].out.lines) == ["rank 2/4 device 0", "rank 3/4 device 1"]
+    assert sorted(jobs[1].out.lines) == ["rank 2/4 device 2", "rank 3/4 device 3"]
 
 
 def test_on_modelarts_each_process_has_a_folder_and_a_log(muster, table):

@@ -25,12 +25,12 @@ namespace muster {
 /// True where this node has Ascend devices: by the list that hides them, else by their files.
 [[nodiscard]] bool has_ascend_devices(const Snapshot& snapshot);
 
-/// The numbers on the host of the Ascend devices that a list leaves to this process; empty: none says so.
+/// The numbers on the host of the Ascend devices that lists leave to this process; empty: none says so.
 [[nodiscard]] std::vector<int> visible_ascend_devices(const Snapshot& snapshot);
 
 /// How the runtime of this process calls these Ascend devices, given by their numbers on the host: by their
-/// places in ASCEND_RT_VISIBLE_DEVICES, by the same numbers where all of them are visible, else one
-/// after the other from 0, as in a container that has just these.
+/// places among what it sees. Where nothing is known to be seen, by the same numbers; where as many others
+/// are, by their order, as in a container that has just these.
 [[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot,
                                                       const std::vector<int>& devices);
 

@@ -13,8 +13,8 @@ struct DeviceEntry {
   std::string text;           ///< as the runtimes take it: "3", "GPU-5b6f"
 };
 
-/// The one reader of such lists: numbers, ranges as in 0-3, and names as in GPU-<uuid> or MIG-<uuid>, in
-/// their order. As in the runtimes the list ends at its first entry that is no device: "0,1,-1,2" has two,
+/// The one reader of such lists: numbers, ranges as in 0-3, names as in GPU-<uuid> or MIG-<uuid>, and
+/// Ascend910-3 for 3, in their order. As in the runtimes the list ends at its first entry that is no device: "0,1,-1,2" has two,
 /// "-1" none. No more than one above `kMostDevices` are read.
 [[nodiscard]] std::vector<DeviceEntry> read_device_list(std::string_view list);
 

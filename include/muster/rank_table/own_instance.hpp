@@ -36,7 +36,8 @@ struct TableFile {
 struct OwnNames {
   std::vector<Sourced<std::string>> pods;
   std::optional<Sourced<int>> index;  ///< which of the nodes it is
-  int nodes = 1;                      ///< how many there are
+  int nodes = 1;                      ///< how many there are; 0: not known
+  std::optional<int> slots = {};      ///< devices of each, where that was said
   std::vector<Sourced<std::string>> addresses;
 };
 
@@ -44,7 +45,7 @@ struct OwnNames {
 [[nodiscard]] OwnNames own_names(const Snapshot& snapshot);
 
 /// Which instance of the table this node is: by its pod's name, by the number that a pod's name ends with, by
-/// an address that just one instance has, and in a table without names of pods by its place. Fails with
+/// an address that just one instance has, and in a table without names of pods by its ranks. Fails with
 /// `BadData`, saying what was tried and what the table has; the first one is never meant by default.
 [[nodiscard]] Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own);
 

@@ -205,7 +205,13 @@ TEST(AscendRuntimeNumbers, AreWhatThisProcessCallsTheDevices) {
   EXPECT_EQ(ascend_runtime_numbers(host, upper), (std::vector<int>{1, 2}));
   const Snapshot container = host_with({.ascend = 2});
   EXPECT_EQ(ascend_runtime_numbers(container, upper), (std::vector<int>{0, 1}));
-  EXPECT_EQ(ascend_runtime_numbers(host_with({}), upper), (std::vector<int>{0, 1}));
+  EXPECT_EQ(ascend_runtime_numbers(container, {5, 4}), (std::vector<int>{1, 0}));
+  EXPECT_EQ(ascend_runtime_numbers(host_with({}), upper), upper);
+  Snapshot given = host_with({}, "ASCEND_VISIBLE_DEVICES", "Ascend910-4,Ascend910-5");
+  EXPECT_EQ(ascend_runtime_numbers(given, {5, 4}), (std::vector<int>{1, 0}));
+  given.variables["ASCEND_RT_VISIBLE_DEVICES"] = "1";
+  EXPECT_EQ(ascend_runtime_numbers(given, {5}), std::vector<int>{0});
+  EXPECT_EQ(visible_ascend_devices(given), std::vector<int>{5});
   EXPECT_TRUE(ascend_runtime_numbers(host, {}).empty());
 }
 

@@ -67,13 +67,25 @@ TEST(FindInstance, GoesByThePlaceInATableWithoutNames) {
   EXPECT_EQ(found(servers(), own), "0");
 }
 
+TEST(FindInstance, CountsServersByTheirRanks) {
+  const TableFile file = table_of({{"", "b", {}, {{2, 0, "", ""}, {3, 1, "", ""}}},
+                                   {"", "a", {}, {{1, 0, "", ""}, {0, 1, "", ""}}}});
+  EXPECT_EQ(found(file, index_of(0, 2)), "1");
+  EXPECT_EQ(found(file, index_of(1, 2)), "0");
+  OwnNames own = index_of(1, 4);
+  own.slots = 1;
+  EXPECT_EQ(found(file, own), "1");
+  own.index->value = 2;
+  EXPECT_EQ(found(file, own), "0");
+}
+
 TEST(FindInstance, IsNeverTheFirstByDefault) {
   EXPECT_EQ(found(servers(), OwnNames()),
             "the rank table '/t' does not list this node: nothing says which pod this is; it has "
             "10.0.0.2, 10.0.0.1");
   EXPECT_EQ(found(servers(), index_of(0, 3)),
-            "the rank table '/t' does not list this node: tried index 0 (I) of 3 nodes; it has "
-            "10.0.0.2, 10.0.0.1");
+            "the rank table '/t' does not list this node: tried index 0 (I) of 3 nodes, "
+            "nobody says with how many workers each; it has 10.0.0.2, 10.0.0.1");
   EXPECT_EQ(
       found(pods(), index_of(7, 8)),
       "the rank table '/t' does not list this node: tried index 7 (I); it has job-worker-0 on "
