@@ -27,6 +27,9 @@ Document parse(std::string_view text, json::monotonic_resource& memory) {
   if (text.starts_with(kByteOrderMark)) {
     text.remove_prefix(kByteOrderMark.size());  // HCCL takes it, too
   }
+  if (text.ends_with('\0')) {
+    return Unfinished{"it ends in the middle (being written)"};  // a hole that is filled later
+  }
   json::stream_parser parser;
   parser.reset(&memory);
   boost::system::error_code error;

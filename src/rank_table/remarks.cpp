@@ -70,7 +70,20 @@ class Remarks {
     for (const std::string_view key : kDeviceTexts) {
       want_of_devices(key, true);
     }
+    want_text_of_super_pods();
     compare_super_pods();
+  }
+
+  /// The first that has a number for a name.
+  void want_text_of_super_pods() {
+    const json::array* pods = array_of(root_, "super_pod_list");
+    for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
+      const json::object* pod = (*pods)[i].if_object();
+      if (pod != nullptr && plain_text(*pod, "super_pod_id") != text_of(*pod, "super_pod_id")) {
+        want_text(*pod, "super_pod_id", "super_pod_list[" + std::to_string(i) + "].super_pod_id");
+        return;
+      }
+    }
   }
 
   /// Super pods of different sizes are for newer versions of HCCL.

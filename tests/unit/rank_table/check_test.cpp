@@ -329,6 +329,11 @@ TEST(Remarks, NamesTheVersionOfAnotherForm) {
             "version is \"1.0\", expected \"1.2\", as there is a super_pod_list (CANN: EI0004)\n");
 }
 
+TEST(Remarks, NamesASuperPodThatIsANumber) {
+  EXPECT_EQ(remarks_of(kSuperPods, R"("super_pod_id":"7")", R"("super_pod_id":7)"),
+            "super_pod_list[0].super_pod_id is 7, expected it as text (CANN: EI0004)\n");
+}
+
 TEST(Remarks, NamesWhatIsOddInTheRankList) {
   EXPECT_EQ(remarks_of(kRanks, R"("status":"completed",)", ""),
             "status is missing, expected \"completed\" (CANN: EI0004)\n");

@@ -114,6 +114,9 @@ TEST(Read, WaitsForTextThatEndsInTheMiddle) {
     EXPECT_EQ(reason_of(whole.substr(0, length)), "it ends in the middle (being written)");
   }
   EXPECT_EQ(table_of(whole + "\n").size, 1);
+  EXPECT_EQ(table_of("\xEF\xBB\xBF" + whole).size, 1);
+  EXPECT_EQ(reason_of(whole.substr(0, 9) + std::string(40, '\0')),
+            "it ends in the middle (being written)");
 }
 
 TEST(Read, SaysWhichInstancesAreMissing) {
