@@ -45,7 +45,7 @@ std::vector<int> shown_devices(const Snapshot& snapshot) {
 /// In the order in which the runtime counts. Its list has places of what is shown; a number that is no place
 /// is meant as the host's.
 std::vector<int> counted_devices(const Snapshot& snapshot) {
-  const std::vector<int> shown = shown_devices(snapshot);
+  std::vector<int> shown = shown_devices(snapshot);
   std::vector<int> counted = numbers_of(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
   if (counted.empty()) {
     return shown;
