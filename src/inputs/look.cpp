@@ -112,6 +112,19 @@ Found read_snapshot(const std::string& path, const Snapshot& snapshot) {
   return is_folder ? Found{"", EISDIR} : read_file(path);
 }
 
+/// All that is looked at for it.
+std::vector<fs::path> paths_of(const Input& input) {
+  std::vector<fs::path> paths = {input.path};
+  if (input.is_rank_table) {
+    paths.push_back(fs::path(input.path).parent_path() / kVersionFile);
+    paths.push_back(fs::path(input.path) / kVersionFile);
+    for (const char* const name : rank_table::kFileNames) {
+      paths.push_back(fs::path(input.path) / name);
+    }
+  }
+  return paths;
+}
+
 }  // namespace
 
 Found look_at(const Input& input) {
@@ -133,15 +146,7 @@ Found look_at(const Input& input, const Snapshot& snapshot) {
 std::string stamp_of(const std::vector<Input>& inputs) {
   std::string stamp;
   for (const Input& input : inputs) {
-    std::vector<fs::path> paths = {input.path};
-    if (input.is_rank_table) {
-      paths.push_back(fs::path(input.path).parent_path() / kVersionFile);
-      paths.push_back(fs::path(input.path) / kVersionFile);
-      for (const char* const name : rank_table::kFileNames) {
-        paths.push_back(fs::path(input.path) / name);
-      }
-    }
-    for (const fs::path& path : paths) {
+    for (const fs::path& path : paths_of(input)) {
       stamp += stamp_of_file(path) + ";";
     }
   }
