@@ -86,7 +86,9 @@ std::optional<Source> find_tasks(const Snapshot& snapshot) {
 std::optional<Source> find_rank_table(const Snapshot& snapshot) {
   const bool is_started_once_a_device =  // by ModelArts' own boot code, or by mpirun
       snapshot.has("RANK_ID") || snapshot.has("OMPI_COMM_WORLD_RANK");
-  if (is_started_once_a_device || !has_ascend_devices(snapshot)) {
+  const bool is_for_torch =  // pods of the Ascend operator: what torch reads is there
+      snapshot.has("MASTER_ADDR") && snapshot.has("WORLD_SIZE") && snapshot.has("LOCAL_WORLD_SIZE");
+  if (is_started_once_a_device || is_for_torch || !has_ascend_devices(snapshot)) {
     return std::nullopt;
   }
   for (const char* const name :
