@@ -37,9 +37,12 @@ class OwnTables : public ::testing::Test {
     const auto taken = table.take(table_of(network, version), is_restart);
     ASSERT_TRUE(taken) << taken.error().message;
   }
-  /// What all nodes learn when each has told this.
+  /// What all nodes learn when this one has told that, and the first one the same of its own rank.
   static gang::Exchanged agreed_on(const std::string& told) {
-    const auto merged = rank_table_key().merge({{{0}, "10.0.0.1", told}, {{1}, "10.0.0.2", told}});
+    const std::string own = R"("own_ranks":[1])";
+    std::string other = told;
+    other.replace(other.find(own), own.size(), R"("own_ranks":[0])");
+    const auto merged = rank_table_key().merge({{{0}, "10.0.0.1", other}, {{1}, "10.0.0.2", told}});
     return {{rank_table_key().name, merged.value()}};
   }
   /// The address of this node's device by the table of the attempt.
