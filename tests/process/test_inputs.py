@@ -166,8 +166,14 @@ def test_a_signal_ends_the_wait_at_once(muster, table, number):
 def test_msrun_waits_for_its_rank_table(muster, table):
     options = ["--worker_num=1", "--local_worker_num=1", f"--rank_table_file={table}"]
     script = muster.folder / "train.py"
+    met = muster.folder / "met"  # the worker's end is the scheduler's, so it waits for that
+    os.mkfifo(met)
     script.write_text(
-        "import os; e = os.environ; print(e['MS_ROLE'], open(e['RANK_TABLE_FILE']).read().split())"
+        f"""import os
+e = os.environ
+print(e["MS_ROLE"], open(e["RANK_TABLE_FILE"]).read().split(), flush=True)
+open({str(met)!r}, "w" if e["MS_ROLE"] == "MS_SCHED" else "r").close()
+"""
     )
     job = muster.start("msrun", *options, script)
     expect_reason(job, table, "missing")
