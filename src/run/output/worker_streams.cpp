@@ -11,6 +11,17 @@
 #include <utility>
 
 namespace muster {
+namespace {
+
+/// Of the log of one stream, or of both; a name that ends with .txt has one.
+const char* ending_of(const WorkerPlan& planned, bool is_error) {
+  if (!planned.joins_streams) {
+    return is_error ? ".err" : ".out";
+  }
+  return planned.log.ends_with(".txt") ? "" : ".log";
+}
+
+}  // namespace
 
 WorkerStreams::WorkerStreams(boost::asio::io_context& io,
                              Consoles& consoles,
@@ -77,10 +88,7 @@ Result<> WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& j
   }
   if (!joined) {
     const bool joins = plan_.workers[route.worker].joins_streams;
-    const bool has_ending = joins && plan_.workers[route.worker].log.ends_with(".txt");
-    const char* const ending = has_ending ? ""
-                               : joins    ? ".log"
-                                          : (route.is_error ? ".err" : ".out");
+    const char* const ending = ending_of(plan_.workers[route.worker], route.is_error);
     auto file = LogFile::create(log_path(route.worker, ending));
     if (!file) {
       return file.error();
