@@ -1,5 +1,6 @@
 // Options that the platform's way to start a job holds in variables become settings, unless the user says
 // something else. Which variables those are, and what mode that is, `cluster` knows.
+#include <muster/base/text.hpp>
 #include <muster/cluster/run_method.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/rank_table/own_instance.hpp>
@@ -40,19 +41,35 @@ void set_if_missing(CommandLine& line,
   }
 }
 
-/// MS_RANKTABLE_ENABLE=true brings the platform's rank table.
-void set_rank_table(CommandLine& line, const Snapshot& snapshot) {
+/// Whether MS_RANKTABLE_ENABLE asks for the platform's rank table. Fails for what is neither yes nor no.
+Result<bool> wants_rank_table(const Snapshot& snapshot) {
+  const auto wish = find_given(snapshot, "MS_RANKTABLE_ENABLE");
+  const std::string word = wish ? lower_case(wish->value) : "false";
+  if (word != "true" && word != "false") {
+    return wrong_value(*wish, "true or false");
+  }
+  return word == "true";
+}
+
+/// MS_RANKTABLE_ENABLE=true brings the platform's rank table, unless the user names one.
+Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   constexpr const char* kSetting = "set:rank_table_file";
+  const auto is_wanted = wants_rank_table(snapshot);
+  if (!is_wanted) {
+    return is_wanted.error();
+  }
+  if (line.settings.has("rank-table")) {
+    return {};
+  }
   const auto table = find_given(snapshot, "RANK_TABLE_FILE");
-  const bool is_wanted = snapshot.variable("MS_RANKTABLE_ENABLE") == "true";
-  if (is_wanted) {
+  if (*is_wanted) {
     set_if_missing(line, kSetting, find_given(snapshot, "MSRUN_RANK_TABLE_FILE"));
     set_if_missing(line, kSetting, rank_table::find_table_file(snapshot));
   }
   if (line.settings.has(kSetting)) {
-    return;
+    return {};
   }
-  if (is_wanted) {
+  if (*is_wanted) {
     line.notices.emplace_back(
         "starting without a rank table in spite of MS_RANKTABLE_ENABLE=true: neither "
         "MSRUN_RANK_TABLE_FILE nor RANK_TABLE_FILE names one");
@@ -60,6 +77,7 @@ void set_rank_table(CommandLine& line, const Snapshot& snapshot) {
     line.notices.emplace_back(
         "removing RANK_TABLE_FILE for the workers: MS_RANKTABLE_ENABLE=true keeps it");
   }
+  return {};
 }
 
 }  // namespace
@@ -70,7 +88,9 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
   }
   const RunMethod* const method = method_of(line, snapshot);
   if (is_msrun(line, method)) {
-    set_rank_table(line, snapshot);
+    if (auto set = set_rank_table(line, snapshot); !set) {
+      return set;
+    }
   }
   if (method == nullptr) {
     return {};

@@ -165,9 +165,27 @@ TEST(MsrunVariables, NameARankTableHoweverMsrunIsAskedFor) {
   }
   EXPECT_EQ(setting_of("msrun --rank_table_file=/t a.py", "set:rank_table_file", variables),
             "/t (--rank_table_file)");
+  EXPECT_EQ(
+      setting_of("muster --mode msrun --rank-table=/t a.py", "set:rank_table_file", variables), "");
   for (const std::string line : {"muster a.py", "muster --mode msrun --template t a.py"}) {
     EXPECT_EQ(setting_of(line, "set:rank_table_file", variables), "") << line;
   }
+}
+
+TEST(MsrunVariables, WantARankTableInAnyCaseOfLetters) {
+  Variables variables = {{"RANK_TABLE_FILE", "/user/table"}};
+  const std::string line = "muster --mode msrun a.py";
+  for (const std::string wish : {"True", "TRUE", "true"}) {
+    variables["MS_RANKTABLE_ENABLE"] = wish;
+    EXPECT_EQ(setting_of(line, "set:rank_table_file", variables), "/user/table (RANK_TABLE_FILE)")
+        << wish;
+  }
+  for (const std::string wish : {"False", "false", ""}) {
+    variables["MS_RANKTABLE_ENABLE"] = wish;
+    EXPECT_EQ(setting_of(line, "set:rank_table_file", variables), "") << wish;
+  }
+  variables["MS_RANKTABLE_ENABLE"] = "yes";
+  EXPECT_EQ(settings_of(line, variables), "MS_RANKTABLE_ENABLE is 'yes', expected true or false");
 }
 
 TEST(MsrunVariables, SayWhenAWantedRankTableIsNotNamed) {
@@ -190,6 +208,8 @@ TEST(MsrunVariables, SayWhenARankTableIsRemoved) {
   EXPECT_EQ(notices_of("muster --mode msrun a.py", variables), removed);
   EXPECT_EQ(notices_of("msrun --join=True a.py", variables), removed);
   EXPECT_EQ(notices_of("msrun --join=True --rank_table_file=/t a.py", variables), "");
+  EXPECT_EQ(notices_of("muster --mode msrun --rank-table=/t a.py", variables), "");
+  EXPECT_EQ(notices_of("muster --mode msrun --rank-table=generate a.py", variables), "");
   EXPECT_EQ(notices_of("muster a.py", variables), "");
   EXPECT_EQ(notices_of("muster --mode msrun a.py", {{"RANK_TABLE_FILE", ""}}), "");
 }
