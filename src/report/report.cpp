@@ -295,7 +295,7 @@ std::vector<std::string> hints(const Outcome& outcome) {
   } else if (signal == SIGBUS) {
     advice.emplace_back("SIGBUS often means that /dev/shm is full; data loaders use it");
   }
-  if (outcome.end.rank_zero_had_ended) {
+  if (outcome.end.rank_zero_had_ended && outcome.tells_master_port) {
     advice.emplace_back(
         "rank 0 had ended with 0 before: with PyTorch it hosts the store at MASTER_PORT, which the "
         "others lose with it; let rank 0 wait for them, such as in a barrier");

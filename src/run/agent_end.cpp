@@ -3,6 +3,7 @@
 
 #include <muster/logs/messages.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace muster {
@@ -11,6 +12,12 @@ namespace {
 // Reasons to stay.
 constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kLastLines = "the last lines on the console";
+
+bool tells_master_port(const LaunchPlan& plan) {
+  return std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
+    return worker.environment.contains("MASTER_PORT");
+  });
+}
 
 }  // namespace
 
@@ -86,6 +93,7 @@ Outcome Agent::make_outcome() {
   } else {
     outcome.workers = results_without_start(input_.job.plan);
   }
+  outcome.tells_master_port = tells_master_port(attempt_ ? attempt_->plan() : input_.job.plan);
   outcome.remarks = remarks_;
   outcome.told_attempts = told_attempts_;
   outcome.is_told_elsewhere = front_ && (does_front_say_why_ || !input_.options.front->is_first);

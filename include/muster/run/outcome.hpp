@@ -34,6 +34,7 @@ struct Outcome {
   std::string host_name;
   std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
   double run_time_seconds = 0;
+  bool tells_master_port = false;    ///< workers are told MASTER_PORT, as PyTorch's are
   std::vector<std::string> remarks;  ///< sentences such as what a log file lacks
   std::set<int> told_attempts;       ///< why they ended was said here when they did
   bool is_told_elsewhere = false;    ///< by the front of the job, or its first node
