@@ -309,6 +309,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const bool has_table = ranked || takes_table(input, texts);
   plan.services = find_services(chosen.mode, texts, has_table);
   plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
+  plan.awaits_table = awaits_table(input, has_table);
   values[kOwnRankTable] =
       has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";
 

@@ -283,6 +283,10 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
   }
 }
 
+bool awaits_table(const PlanInput& input, bool takes_table) {
+  return takes_table && !input.ranked && !is_said(input.cluster.slots_from);
+}
+
 std::vector<int> runtime_devices(const PlanInput& input) {
   const std::vector<int> ids = input.ranked ? ids_of(input.ranked->devices) : std::vector<int>();
   return ascend_runtime_numbers(input.snapshot, ids);

@@ -48,12 +48,16 @@ std::string describe_node(const LaunchPlan& plan) {
 }  // namespace
 
 void remark_start(LaunchPlan& plan, const Snapshot& snapshot, const std::string& cores) {
+  const std::string here = plan.awaits_table
+                               ? "as many workers here as the rank table says"
+                               : count_of(plan.workers.size(), noun_of(plan.workers)) + " here";
+  const std::string in_job =
+      plan.awaits_table ? "" : ", " + std::to_string(plan.world_size) + " in the job";
   const std::string others =
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
-                     : ", " + std::to_string(plan.world_size) + " in the job";
-  plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " +
-                         count_of(plan.workers.size(), noun_of(plan.workers)) + " here" + others +
-                         describe_threads(plan, snapshot, cores));
+                     : in_job;
+  plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " + here + others +
+                         (plan.awaits_table ? "" : describe_threads(plan, snapshot, cores)));
   const int devices = count_visible_devices(snapshot);
   if (plan.share && devices > 1 && devices < plan.share->local_size.value) {
     plan.remarks.push_back(

@@ -313,7 +313,10 @@ void Agent::say_start(const LaunchPlan& plan,
                       const Placement& placement,
                       const std::string& interface) const {
   if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
-    return;  // the line at the start said it all
+    if (input_.job.plan.awaits_table) {
+      say_info(plan.remarks.front());
+    }
+    return;  // else the line at the start said it all
   }
   std::vector<int> ranks;
   for (const WorkerPlan& worker : plan.workers) {

@@ -81,6 +81,8 @@ def test_each_state_of_a_table_is_waited_through(muster, table):
     job = start(muster, table)
     waits = f"waiting for the rank table '{table}': "
     job.err.wait_for(waits + "missing")
+    assert job.said_about("node 0 of 1, as many workers here as the rank table says")
+    assert not any("in the job" in line for line in job.said)
     write(table, {"status": "initializing"})
     job.err.wait_for(waits + "initializing")
     write(table, '{"status": "completed", "group_li')
@@ -91,7 +93,17 @@ def test_each_state_of_a_table_is_waited_through(muster, table):
 
     write(table, ONE_POD)
     assert job.end() == 0, job.words()
+    assert job.said_about("node 0 of 1, 2 workers here, 2 in the job")
     assert sorted(job.out.lines) == ["[0] rank 0/2 device 0", "[1] rank 1/2 device 1"]
+
+
+def test_a_number_of_workers_that_is_given_is_said_before_the_table(muster, table):
+    job = start(muster, table, "--nproc-per-node=2")
+    job.err.wait_for("missing")
+    assert job.said_about("node 0 of 1, 2 workers here, 2 in the job")
+
+    write(table, ONE_POD)
+    assert job.end() == 0, job.words()
 
 
 def test_a_folder_is_waited_in_under_both_names(muster):

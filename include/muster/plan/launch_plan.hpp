@@ -104,6 +104,7 @@ struct LaunchPlan {
   std::vector<std::string> remarks;   ///< sentences that the user should read once at start
   std::vector<std::string> services;  ///< what runs beside the workers of this job
   bool needs_run_folder = false;      ///< some process of the job is told {run_dir}
+  bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are
   /// True inside another launcher's worker: environment and output pass as they are.
   bool is_transparent = false;
 };
