@@ -85,7 +85,11 @@ class SuperPodRules {
     const std::string id = device_number(*device.device);
     const std::string path = path_of(table_.layout.form, device.place, "super_device_id");
     if (id.empty()) {
-      table_.breaches.add(path, value, "the device's number in its super pod", kNewerCode);
+      table_.breaches.add(path,
+                          value,
+                          value == nullptr ? "the device's number in its super pod"
+                                           : "the device's number in its super pod, of 32 bits",
+                          kNewerCode);
     } else if (!seen_.insert({pod, id}).second) {
       table_.breaches.add(
           path, value, "a number that no other device of the super pod has", kNewerCode);

@@ -1,6 +1,7 @@
 // Reads what is given to golden cases and makes plans of it.
 #include "case.hpp"
 
+#include "large_tables.hpp"
 #include "requests.hpp"
 
 #include <muster/base/text.hpp>
@@ -84,6 +85,20 @@ void read_mounted(Snapshot& snapshot, const std::string& line) {
   }
 }
 
+/// "table: /t.json 1.0 64x8"
+Result<> read_large_table(Snapshot& snapshot, const std::string& line) {
+  const std::vector<std::string> words = words_of(line);
+  const std::vector<std::string> numbers = words.size() == 4 ? split(words[3], 'x') : words;
+  if (numbers.size() == 2) {
+    const Shape shape{parse_integer(numbers[0], 1, 60'000).value_or(0),
+                      parse_integer(numbers[1], 1, 16).value_or(0)};
+    snapshot.files[words[1]] = large_table(words[2], shape);
+  }
+  return numbers.size() == 2 && !snapshot.files[words[1]].empty()
+             ? Result<>()
+             : bad_line(line, "has no path, form, and servers x devices, such as /t.json 1.0 64x8");
+}
+
 void read_program(Case& given, const std::string& line) {
   std::vector<std::string> words = words_of(line.substr(1));
   const bool is_ours =
@@ -123,6 +138,9 @@ Result<> read_setting(Case& given, const std::string& line) {
 Result<> read_line(Case& given, const std::string& line) {
   if (line.starts_with("devices: ")) {
     return read_devices(given.snapshot, line);
+  }
+  if (line.starts_with("table: ")) {
+    return read_large_table(given.snapshot, line);
   }
   if (line.starts_with("host: ")) {
     given.snapshot.host_name = words_of(line).back();

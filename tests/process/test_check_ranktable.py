@@ -41,8 +41,9 @@ def test_a_good_table_is_described(muster, name, form, servers, devices):
 @pytest.mark.parametrize(("name", "breach"), BROKEN, ids=[name for name, _ in BROKEN])
 def test_each_breach_is_one_line(muster, name, breach):
     path = TABLES / "broken" / f"{name}.json"
+    environment = {"HCCL_INTRA_ROCE_ENABLE": 1} if name.endswith("with-roce") else {}
 
-    job = check(muster, path)
+    job = check(muster, path, env=environment)
 
     assert job.code == 65
     assert f"muster: rank table '{path}': {breach}" in job.err.lines
@@ -66,6 +67,21 @@ def test_what_is_mended_is_a_note(muster):
     assert (
         "muster: note: server_list[0].device[0].rank_id is 0, expected it as text, "
         "here and in 15 more (CANN: EI0004)" in job.err.lines
+    )
+
+
+def test_hccl_wants_another_name_of_the_file(muster, tmp_path):
+    path = tmp_path / "hccl"
+    path.write_text((TABLES / "good" / "1x1-1.0.json").read_text())
+
+    job = check(muster, path)
+
+    assert (job.code, job.err.lines) == (
+        0,
+        [
+            f'muster: note: the file\'s name is "{path}", expected one that ends with .json '
+            "(CANN: EI0004)"
+        ],
     )
 
 
