@@ -1,4 +1,6 @@
 // Finds a node in a table. Pure.
+#include "rank_table/pod_number.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/rank_table/own_instance.hpp>
 
@@ -28,13 +30,6 @@ bool has_address(const Instance& instance, const std::string& address) {
   const auto& others = instance.addresses;
   return instance.server_id == address ||
          std::find(others.begin(), others.end(), address) != others.end();
-}
-
-/// The number that a pod's name ends with: 3 of "job-worker-3".
-std::optional<int> number_of(const std::string& pod) {
-  const std::size_t dash = pod.rfind('-');
-  return dash == std::string::npos ? std::nullopt
-                                   : parse_integer(pod.substr(dash + 1), 0, 1'000'000'000);
 }
 
 bool has_pod_names(const Table& table) {
@@ -92,9 +87,9 @@ class Search {
     if (!own.index) {
       return std::nullopt;
     }
-    const int index = own.index->value;
+    const auto index = static_cast<std::uint64_t>(own.index->value);
     return judge(index_text(own),
-                 [&](const Instance& instance) { return number_of(instance.pod_name) == index; });
+                 [&](const Instance& instance) { return pod_number(instance.pod_name) == index; });
   }
 
   [[nodiscard]] std::optional<std::size_t> by_addresses(const OwnNames& own) {
