@@ -246,25 +246,33 @@ Result<> apply_table(PlanInput& input, const TableFile& file) {
   return {};
 }
 
-rank_table::RankedNode take_own_part(const PlanInput& input,
-                                     const TableFile& file,
-                                     std::size_t instance,
-                                     const rank_table::Changes& changes) {
-  rank_table::RankedNode node = rank_table::take_part(file, instance, changes);
+std::vector<Device> own_devices(const PlanInput& input,
+                                const TableFile& file,
+                                std::size_t instance,
+                                const std::vector<int>& ranks) {
+  std::vector<Device> devices = rank_table::devices_of(file.table, instance, ranks);
   if (const auto ids = own_ids(input, file, file.table.instances[instance])) {
-    std::erase_if(node.devices, [&](const Device& device) {
+    std::erase_if(devices, [&](const Device& device) {
       return std::find(ids->begin(), ids->end(), device.id) == ids->end();
     });
   }
-  std::sort(node.devices.begin(), node.devices.end(), [](const Device& one, const Device& other) {
+  std::sort(devices.begin(), devices.end(), [](const Device& one, const Device& other) {
     return one.rank < other.rank;
   });
   if (input.cluster.share) {  // a task that the platform has placed has one of them
     const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
-    node.devices =
-        own < node.devices.size() ? std::vector<Device>{node.devices[own]} : std::vector<Device>();
+    devices = own < devices.size() ? std::vector<Device>{devices[own]} : std::vector<Device>();
   }
-  return node;
+  return devices;
+}
+
+rank_table::RankedNode take_own_part(const PlanInput& input,
+                                     const TableFile& file,
+                                     std::size_t instance,
+                                     const rank_table::Changes& changes) {
+  return {file.table.size,
+          own_devices(input, file, instance, changes.ranks),
+          rank_table::rewrite(file.text, file.table, changes)};
 }
 
 void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {

@@ -206,22 +206,22 @@ Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
                    "; it has " + describe_instances(file.table)};
 }
 
-RankedNode take_part(const TableFile& file, std::size_t instance, const Changes& changes) {
-  const auto& instances = file.table.instances;
-  RankedNode node{
-      file.table.size, instances[instance].devices, rewrite(file.text, file.table, changes)};
-  if (changes.ranks.empty()) {
-    return node;
+std::vector<Device> devices_of(const Table& table,
+                               std::size_t instance,
+                               const std::vector<int>& ranks) {
+  std::vector<Device> devices = table.instances[instance].devices;
+  if (ranks.empty()) {
+    return devices;
   }
   const std::size_t before = std::accumulate(
-      instances.begin(),
-      instances.begin() + static_cast<std::ptrdiff_t>(instance),
+      table.instances.begin(),
+      table.instances.begin() + static_cast<std::ptrdiff_t>(instance),
       std::size_t{0},
       [](std::size_t sum, const Instance& one) { return sum + one.devices.size(); });
-  for (std::size_t i = 0; i < node.devices.size(); ++i) {
-    node.devices[i].rank = changes.ranks[before + i];
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[i].rank = ranks[before + i];
   }
-  return node;
+  return devices;
 }
 
 }  // namespace muster::rank_table

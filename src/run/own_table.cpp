@@ -30,8 +30,7 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
   }
   Known known{std::move(file), *own, {}, {}};
   if (tells()) {
-    for (const rank_table::Device& device :
-         take_own_part(*input_, known.file, known.instance).devices) {
+    for (const auto& device : own_devices(*input_, known.file, known.instance)) {
       known.ranks.push_back(device.rank);
     }
     known.summary = rank_table::summarise(known.file.table,

@@ -12,6 +12,7 @@
 #include <muster/plan/placement.hpp>
 #include <muster/rank_table/generate.hpp>
 #include <muster/rank_table/own_instance.hpp>
+#include <muster/rank_table/rewrite.hpp>
 #include <muster/rank_table/route_plan.hpp>
 #include <muster/rank_table/topology.hpp>
 
@@ -136,11 +137,17 @@ struct PlanInput {
 [[nodiscard]] rank_table::RankedNode part_of_made_table(const rank_table::Instance& own,
                                                         const Placement& placement,
                                                         std::string text);
-/// This node's part, with the devices that it has of a server that several nodes share.
+/// The devices that this node has of the instance, which several nodes may share, by rank.
+[[nodiscard]] std::vector<rank_table::Device> own_devices(const PlanInput& input,
+                                                          const rank_table::TableFile& file,
+                                                          std::size_t instance,
+                                                          const std::vector<int>& ranks = {});
+/// These, and the text for the workers, which takes a while to make of a large table. `changes` are those that
+/// all nodes have agreed on.
 [[nodiscard]] rank_table::RankedNode take_own_part(const PlanInput& input,
                                                    const rank_table::TableFile& file,
                                                    std::size_t instance,
-                                                   const rank_table::Changes& changes = {});
+                                                   const rank_table::Changes& changes);
 
 /// Takes ranks and devices of this node from the table, and what nobody else has said.
 [[nodiscard]] Result<> apply_table(PlanInput& input, const rank_table::TableFile& file);

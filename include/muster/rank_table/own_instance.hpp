@@ -5,7 +5,6 @@
 #include <muster/base/result.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/rank_table/rank_table.hpp>
-#include <muster/rank_table/rewrite.hpp>
 
 #include <array>
 #include <cstddef>
@@ -56,9 +55,9 @@ struct RankedNode {
   std::string text;             ///< the table as the workers are to read it
 };
 
-/// The part of the instance; `changes` are those that all nodes have agreed on.
-[[nodiscard]] RankedNode take_part(const TableFile& file,
-                                   std::size_t instance,
-                                   const Changes& changes = {});
+/// Those of an instance. `ranks`, by instance and device, take the place of the table's unless that is empty.
+[[nodiscard]] std::vector<Device> devices_of(const Table& table,
+                                             std::size_t instance,
+                                             const std::vector<int>& ranks = {});
 
 }  // namespace muster::rank_table

@@ -130,17 +130,16 @@ TEST(FindTableFile, AsksTheOlderVariableLater) {
   EXPECT_EQ(find_table_file(snapshot)->value, "/new");
 }
 
-TEST(TakePart, HasTheRanksThatWereAgreedOn) {
-  TableFile file = table_of({{"", "a", {}, {{0, 0, "10.1.0.1", ""}, {1, 1, "10.1.0.2", ""}}},
-                             {"", "b", {}, {{2, 4, "10.1.0.3", ""}, {3, 5, "10.1.0.4", ""}}}});
-  file.table.size = 4;
-  file.text = write(file.table);
-  EXPECT_EQ(take_part(file, 1).devices[0].rank, 2);
-  const RankedNode moved = take_part(file, 1, {.ranks = {2, 3, 0, 1}, .pod_addresses = {}});
-  EXPECT_EQ(moved.world_size, 4);
-  EXPECT_EQ(moved.devices[0].rank, 0);
-  EXPECT_EQ(moved.devices[1].rank, 1);
-  EXPECT_EQ(moved.devices[0].id, 4);
+TEST(DevicesOf, HaveTheRanksThatWereAgreedOn) {
+  const Table table = table_of({{"", "a", {}, {{0, 0, "10.1.0.1", ""}, {1, 1, "10.1.0.2", ""}}},
+                                {"", "b", {}, {{2, 4, "10.1.0.3", ""}, {3, 5, "10.1.0.4", ""}}}})
+                          .table;
+  EXPECT_EQ(devices_of(table, 1)[0].rank, 2);
+  const std::vector<Device> moved = devices_of(table, 1, {2, 3, 0, 1});
+  ASSERT_EQ(moved.size(), 2U);
+  EXPECT_EQ(moved[0].rank, 0);
+  EXPECT_EQ(moved[1].rank, 1);
+  EXPECT_EQ(moved[0].id, 4);
 }
 
 }  // namespace
