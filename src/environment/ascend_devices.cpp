@@ -29,23 +29,10 @@ bool has(const std::vector<int>& numbers, int number) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-/// What the runtime counts before its own list. Where there are more files than a container was given,
-/// nobody has carried that out.
-std::vector<int> shown_devices(const Snapshot& snapshot) {
-  std::vector<int> given = given_to_container(snapshot);
-  std::vector<int> files = snapshot.devices.ascend_ids;
-  if (files.empty()) {
-    files.resize(static_cast<std::size_t>(snapshot.devices.ascend));
-    std::iota(files.begin(), files.end(), 0);
-  }
-  const bool is_given = !given.empty() && (files.empty() || files.size() == given.size());
-  return is_given ? std::move(given) : std::move(files);
-}
-
 /// In the order in which the runtime counts. Its list has places of what is shown; a number that is no place
 /// is meant as the host's.
 std::vector<int> counted_devices(const Snapshot& snapshot) {
-  std::vector<int> shown = shown_devices(snapshot);
+  std::vector<int> shown = shown_ascend_devices(snapshot);
   std::vector<int> counted = numbers_of(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
   if (counted.empty()) {
     return shown;
@@ -58,6 +45,17 @@ std::vector<int> counted_devices(const Snapshot& snapshot) {
 }
 
 }  // namespace
+
+std::vector<int> shown_ascend_devices(const Snapshot& snapshot) {
+  std::vector<int> given = given_to_container(snapshot);
+  std::vector<int> files = snapshot.devices.ascend_ids;
+  if (files.empty()) {
+    files.resize(static_cast<std::size_t>(snapshot.devices.ascend));
+    std::iota(files.begin(), files.end(), 0);
+  }
+  const bool is_given = !given.empty() && (files.empty() || files.size() == given.size());
+  return is_given ? std::move(given) : std::move(files);
+}
 
 std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
   const std::vector<int> given = given_to_container(snapshot);

@@ -1,13 +1,14 @@
 // The part of one node in a generated table, and the table: see the header.
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
+#include <muster/environment/accelerators.hpp>
 #include <muster/environment/device_list.hpp>
 #include <muster/rank_table/generate.hpp>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
+#include <utility>
 
 namespace muster::rank_table {
 namespace {
@@ -16,48 +17,32 @@ constexpr int kGroup = 4;  ///< devices that are linked among themselves, on ser
 constexpr int kBothGroups = 8;
 constexpr int kHighestDevice = 1'023;
 
-std::vector<int> numbers_of(const std::string& list) {
-  std::vector<int> numbers;
-  for (const DeviceEntry& entry : read_device_list(list)) {
-    numbers.push_back(entry.number.value_or(-1));  // no Ascend device has a name
-  }
-  return numbers;
+/// True for a list without any device, such as "-1".
+bool hides_all(const Snapshot& snapshot, const char* variable) {
+  const auto list = snapshot.variable(variable);
+  return list && read_device_list(*list).empty();
 }
 
-/// What the host shows, before the runtime's own list.
-std::vector<int> shown_devices(const Snapshot& snapshot) {
-  if (const auto list = snapshot.variable("ASCEND_VISIBLE_DEVICES")) {
-    return numbers_of(*list);
-  }
-  std::vector<int> devices = snapshot.devices.ascend_ids;
-  if (devices.empty()) {
-    devices.resize(static_cast<std::size_t>(snapshot.devices.ascend));
-    std::iota(devices.begin(), devices.end(), 0);
-  }
-  return devices;
-}
-
-/// What the runtime's list leaves of them, by their places. Where nothing is shown its numbers are taken as
-/// they are: the files may be hidden from muster.
+/// All that are shown, or those that lists leave. A number of the runtime's list that is no place among them
+/// cannot be meant. Where nothing is shown the files may be hidden from muster.
 Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
-  const std::vector<int> shown = shown_devices(snapshot);
-  const auto list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES");
-  if (!list) {
-    return shown;
+  if (hides_all(snapshot, "ASCEND_VISIBLE_DEVICES") ||
+      hides_all(snapshot, "ASCEND_RT_VISIBLE_DEVICES")) {
+    return std::vector<int>();
   }
-  std::vector<int> places = numbers_of(*list);
-  if (shown.empty()) {
-    return places;
+  std::vector<int> shown = shown_ascend_devices(snapshot);
+  const std::string list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or("");
+  const std::vector<DeviceEntry> places = read_device_list(list);
+  const bool are_there = std::all_of(places.begin(), places.end(), [&](const DeviceEntry& place) {
+    return place.number && static_cast<std::size_t>(*place.number) < shown.size();
+  });
+  if (!shown.empty() && !are_there) {
+    return Error{ErrorKind::BadEnvironment,
+                 "ASCEND_RT_VISIBLE_DEVICES is '" + list + "', but this node shows " +
+                     count_of(shown.size(), "device")};
   }
-  for (int& place : places) {
-    if (place < 0 || static_cast<std::size_t>(place) >= shown.size()) {
-      return Error{ErrorKind::BadEnvironment,
-                   "ASCEND_RT_VISIBLE_DEVICES is '" + *list + "', but this node shows " +
-                       count_of(shown.size(), "device")};
-    }
-    place = shown[static_cast<std::size_t>(place)];
-  }
-  return places;
+  std::vector<int> left = visible_ascend_devices(snapshot);
+  return left.empty() ? std::move(shown) : std::move(left);
 }
 
 /// On servers of eight the two groups have links of their own. Others have one group, or more devices.

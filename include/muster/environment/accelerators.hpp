@@ -25,6 +25,10 @@ namespace muster {
 /// True where this node has Ascend devices: by the list that hides them, else by their files.
 [[nodiscard]] bool has_ascend_devices(const Snapshot& snapshot);
 
+/// The numbers on the host of the Ascend devices that the runtime counts before its own list: those that the
+/// container was given. Where there are more files than that, nobody has carried it out, and they are the files'.
+[[nodiscard]] std::vector<int> shown_ascend_devices(const Snapshot& snapshot);
+
 /// The numbers on the host of the Ascend devices that lists leave to this process; empty: none says so.
 [[nodiscard]] std::vector<int> visible_ascend_devices(const Snapshot& snapshot);
 

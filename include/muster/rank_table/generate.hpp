@@ -28,9 +28,9 @@ struct GenerateRequest {
 /// Device -> its address.
 using Addresses = std::map<int, std::string>;
 
-/// The devices of this node by their numbers on the host: those of ASCEND_VISIBLE_DEVICES, else the
-/// `counted` ones, and of them those whose places ASCEND_RT_VISIBLE_DEVICES lists; the first `count`. Fails
-/// where there are fewer, and where they are some of 0-3 and some of 4-7 but not all eight: the two groups
+/// The devices of this node by their numbers on the host: those that lists leave, as `visible_ascend_devices`
+/// has it, else all that are shown; the first `count`. Fails where there are fewer, where the runtime's list
+/// names none of them, and where they are some of 0-3 and some of 4-7 but not all eight: the two groups
 /// have no link of their own.
 [[nodiscard]] Result<std::vector<int>> choose_device_ids(const Snapshot& snapshot, int count);
 

@@ -37,6 +37,13 @@ TEST(Generate, TakesTheDevicesThatAreListed) {
   EXPECT_EQ(*choose_device_ids(showing(0, {{"ASCEND_RT_VISIBLE_DEVICES", "5"}}), 1), (Ids{5}));
 }
 
+TEST(Generate, TakesNoneThatAreHidden) {
+  for (const char* const name : {"ASCEND_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"}) {
+    EXPECT_EQ(error_of(choose_device_ids(showing(8, {{name, "-1"}}), 1)),
+              "cannot generate a rank table for 1 worker of this node: it shows 0 Ascend devices");
+  }
+}
+
 /// A container shows some of the host's, and its runtime counts those.
 TEST(Generate, ReadsTheListOfTheRuntimeWithinThatOfTheContainer) {
   const Snapshot both =
