@@ -1,4 +1,6 @@
 // What a node makes of ROUTE_PLAN: whose plan comes first, and when there is none.
+#include "rank_table/tables.hpp"
+
 #include <muster/inputs/route.hpp>
 
 #include <gtest/gtest.h>
@@ -8,21 +10,8 @@
 namespace muster {
 namespace {
 
-using rank_table::Instance;
+using rank_table::numbered_table;
 using rank_table::RouteRequest;
-using rank_table::Table;
-
-Table table_of(std::size_t servers, int devices = 8) {
-  Table table;
-  for (std::size_t i = 0; i < servers; ++i) {
-    Instance instance{"job-" + std::to_string(i), "10.0.0." + std::to_string(i), {}, {}};
-    for (int device = 0; device < devices; ++device) {
-      instance.devices.push_back({table.size++, device, "", ""});
-    }
-    table.instances.push_back(instance);
-  }
-  return table;
-}
 
 const Found kMissing{"", ENOENT};
 
@@ -44,35 +33,37 @@ std::string awaited(const std::variant<RouteFinding, NotYet>& answer) {
 }
 
 TEST(JudgeRoute, OfFewServersNeedsNoTopology) {
-  const auto vote = vote_of(judge_route(request(), table_of(2), 1, {kMissing, kMissing}));
+  const auto vote = vote_of(judge_route(request(), numbered_table(2, 8), 1, {kMissing, kMissing}));
   EXPECT_EQ(vote.reason, "it is for jobs of at least 3 servers, and this one has 2");
   EXPECT_EQ(vote.instance, 1);
 }
 
 TEST(JudgeRoute, WaitsForTheTopology) {
-  EXPECT_EQ(awaited(judge_route(request(), table_of(3), 0, {kMissing, kMissing})),
+  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, kMissing})),
             "topology '/t': missing");
-  EXPECT_EQ(awaited(judge_route(request(), table_of(3), 0, {kMissing, {"H4sI"}})),
+  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"H4sI"}})),
             "topology '/t': torn");
-  EXPECT_EQ(awaited(judge_route(request(), table_of(3), 0, {kMissing, {""}})),
+  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {""}})),
             "topology '/t': empty");
 }
 
 TEST(JudgeRoute, LeavesATopologyThatCannotBeUsed) {
-  EXPECT_EQ(vote_of(judge_route(request(), table_of(3), 0, {kMissing, {"bm8gZ3ppcA=="}})).reason,
-            "the topology '/t' has an unknown form: it is no base64 of what gzip packs");
-  EXPECT_EQ(vote_of(judge_route(request(), table_of(3), 0, {kMissing, {"", EACCES}})).reason,
-            "cannot read the topology '/t': Permission denied");
+  EXPECT_EQ(
+      vote_of(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"bm8gZ3ppcA=="}})).reason,
+      "the topology '/t' has an unknown form: it is no base64 of what gzip packs");
+  EXPECT_EQ(
+      vote_of(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"", EACCES}})).reason,
+      "cannot read the topology '/t': Permission denied");
 }
 
 TEST(JudgeRoute, ThePlatformsPlanComesFirst) {
   RouteRequest placed = request();
   placed.position = 2;
   placed.first = 1;
-  const auto by_place = vote_of(judge_route(placed, table_of(3), 0, {kMissing, kMissing}));
+  const auto by_place = vote_of(judge_route(placed, numbered_table(3, 8), 0, {kMissing, kMissing}));
   EXPECT_EQ(by_place.position, 2);
   EXPECT_EQ(by_place.first, 1);
-  const auto torn = vote_of(judge_route(placed, table_of(3), 0, {{"{"}, kMissing}));
+  const auto torn = vote_of(judge_route(placed, numbered_table(3, 8), 0, {{"{"}, kMissing}));
   EXPECT_EQ(torn.reason.substr(0, 43), "the planned table 'jobstart_routeplan.json'");
   EXPECT_FALSE(torn.position);
 }

@@ -1,4 +1,6 @@
 // ROUTE_PLAN: what is asked for, the topology of strangers, and the decision of all nodes.
+#include "rank_table/tables.hpp"
+
 #include <muster/rank_table/route_plan.hpp>
 
 #include <gtest/gtest.h>
@@ -150,43 +152,31 @@ TEST(RouteRequest, HasDefaults) {
   }
 }
 
-Table table_of(std::size_t servers, int devices) {
-  Table table;
-  for (std::size_t i = 0; i < servers; ++i) {
-    Instance instance{"job-" + std::to_string(i), "10.0.0." + std::to_string(i), {}, {}};
-    for (int device = 0; device < devices; ++device) {
-      instance.devices.push_back({table.size++, device, "", ""});
-    }
-    table.instances.push_back(instance);
-  }
-  return table;
-}
-
 TEST(ReasonToSkip, IsFewOrPartlyFilledServers) {
-  EXPECT_FALSE(reason_to_skip(table_of(3, 8)));
-  EXPECT_FALSE(reason_to_skip(table_of(4, 16)));
-  EXPECT_EQ(reason_to_skip(table_of(2, 8)),
+  EXPECT_FALSE(reason_to_skip(numbered_table(3, 8)));
+  EXPECT_FALSE(reason_to_skip(numbered_table(4, 16)));
+  EXPECT_EQ(reason_to_skip(numbered_table(2, 8)),
             "it is for jobs of at least 3 servers, and this one has 2");
-  EXPECT_EQ(reason_to_skip(table_of(3, 4)),
+  EXPECT_EQ(reason_to_skip(numbered_table(3, 4)),
             "it is for whole servers, and of '10.0.0.0' the job has 4 devices");
-  Table uneven = table_of(3, 8);
+  Table uneven = numbered_table(3, 8);
   uneven.instances[1].devices.pop_back();
   EXPECT_EQ(reason_to_skip(uneven),
             "it is for whole servers, and of '10.0.0.1' the job has 7 devices");
-  Table halves = table_of(4, 4);
+  Table halves = numbered_table(4, 4);
   halves.instances[1].server_id = "10.0.0.0";
   halves.instances[3].server_id = "10.0.0.2";
   EXPECT_EQ(reason_to_skip(halves), "it is for jobs of at least 3 servers, and this one has 2");
 }
 
 TEST(PlannedRanks, AreThoseOfTheSameDevices) {
-  const Table table = table_of(3, 2);
+  const Table table = numbered_table(3, 2);
   const Table planned = with_ranks(table, {0, 1, 4, 5, 3, 2});
   EXPECT_EQ(*planned_ranks(table, planned), (std::vector<int>{0, 1, 4, 5, 3, 2}));
-  EXPECT_FALSE(planned_ranks(table, table_of(2, 2)));
-  EXPECT_FALSE(planned_ranks(table, table_of(4, 2)));
+  EXPECT_FALSE(planned_ranks(table, numbered_table(2, 2)));
+  EXPECT_FALSE(planned_ranks(table, numbered_table(4, 2)));
   EXPECT_FALSE(planned_ranks(table, with_ranks(table, {0, 1, 2, 3, 4, 4})));
-  const auto other = planned_ranks(table, table_of(3, 1));
+  const auto other = planned_ranks(table, numbered_table(3, 1));
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().message, "the planned table has no device 1 of server '10.0.0.0'");
 }
@@ -251,7 +241,7 @@ TEST(DecideRoute, PlacesMakeAPlan) {
   const auto decision = decide_route({by_place(1, 0, 0), by_place(2, 2, 0), by_place(0, 1, 0)});
   ASSERT_TRUE(decision.applies) << decision.reason;
   EXPECT_EQ(decision.positions, (std::vector<int>{1, 0, 2}));
-  const Table table = with_ranks(table_of(3, 2), {0, 1, 3, 2, 4, 5});
+  const Table table = with_ranks(numbered_table(3, 2), {0, 1, 3, 2, 4, 5});
   EXPECT_EQ(ranks_by_position(table, decision.positions), (std::vector<int>{2, 3, 1, 0, 4, 5}));
 }
 

@@ -1,23 +1,12 @@
 // Where nodes are, and the order of a ring.
+#include "rank_table/tables.hpp"
+
 #include <muster/rank_table/topology.hpp>
 
 #include <gtest/gtest.h>
 
 namespace muster::rank_table {
 namespace {
-
-/// Nodes "n0", "n1", ... with so many devices each, numbered in this order.
-Table table_of(std::size_t nodes, int devices) {
-  Table table;
-  for (std::size_t i = 0; i < nodes; ++i) {
-    Instance instance{"n" + std::to_string(i), "10.0.0." + std::to_string(i), {}, {}};
-    for (int device = 0; device < devices; ++device) {
-      instance.devices.push_back({table.size++, device, "", ""});
-    }
-    table.instances.push_back(instance);
-  }
-  return table;
-}
 
 SwitchPaths paths_of(const std::string& text) {
   const auto paths = read_switches(text, "t");
@@ -54,7 +43,7 @@ TEST(ReadSwitches, NamesTheLineThatIsWrong) {
 TEST(OrderRing, KeepsNodesOfASwitchTogether) {
   // Every second node hangs on the same switch: the ring goes up and down between all of them.
   const auto paths = paths_of("n0 core/a\nn1 core/b\nn2 core/a\nn3 core/b\nelse x");
-  const auto order = order_ring(table_of(4, 2), paths, "t");
+  const auto order = order_ring(numbered_table(4, 2), paths, "t");
   ASSERT_TRUE(order) << order.error().message;
   EXPECT_EQ(order->ranks, (std::vector<int>{0, 1, 4, 5, 2, 3, 6, 7}));
   EXPECT_EQ(order->hops_before, 12) << "3 switches between all neighbours";
@@ -65,28 +54,28 @@ TEST(OrderRing, KeepsSwitchesOfAParentTogether) {
   const auto paths = paths_of(
       "n0 s0/a\nn1 s1/c\nn2 s0/b\nn3 s1/d\n"
       "n4 s0/a\nn5 s1/c");
-  const auto order = order_ring(table_of(6, 1), paths, "t");
+  const auto order = order_ring(numbered_table(6, 1), paths, "t");
   ASSERT_TRUE(order);
   EXPECT_EQ(order->ranks, (std::vector<int>{0, 3, 2, 5, 1, 4}));
 }
 
 TEST(OrderRing, LeavesWhatIsGood) {
   const auto paths = paths_of("n0 a\nn1 a\nn2 b");
-  const auto order = order_ring(table_of(3, 1), paths, "t");
+  const auto order = order_ring(numbered_table(3, 1), paths, "t");
   ASSERT_TRUE(order);
   EXPECT_EQ(order->ranks, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(order->hops_before, order->hops_after);
-  EXPECT_EQ(order_ring(table_of(1, 8), paths, "t")->hops_after, 0);
+  EXPECT_EQ(order_ring(numbered_table(1, 8), paths, "t")->hops_after, 0);
 }
 
 TEST(OrderRing, GoesByTheRanksThatAreThere) {
-  Table table = table_of(3, 2);
+  Table table = numbered_table(3, 2);
   // The last instance has the first ranks, and devices in reverse.
   table = with_ranks(table, {2, 3, 4, 5, 1, 0});
   const auto order = order_ring(table, paths_of("n0 b\nn1 a\nn2 a"), "t");
   ASSERT_TRUE(order);
   EXPECT_EQ(order->ranks, (std::vector<int>{2, 3, 4, 5, 1, 0})) << "three ways of one ring";
-  table = table_of(4, 1);
+  table = numbered_table(4, 1);
   table = with_ranks(table, {3, 1, 2, 0});
   const auto other = order_ring(table, paths_of("n0 b\nn1 b\nn2 a\nn3 a"), "t");
   ASSERT_TRUE(other);
@@ -94,12 +83,12 @@ TEST(OrderRing, GoesByTheRanksThatAreThere) {
 }
 
 TEST(OrderRing, KeepsServersAndSuperPodsTogether) {
-  Table table = table_of(5, 1);
+  Table table = numbered_table(5, 1);
   const auto paths = paths_of("n0 a\nn1 b\nn2 a\nn3 b\nn4 a");
   EXPECT_EQ(order_ring(table, paths, "t")->ranks, (std::vector<int>{0, 3, 1, 4, 2}));
   table.super_pods = {{"x", {"10.0.0.0", "10.0.0.1", "10.0.0.2"}}, {"y", {"10.0.0.3", "10.0.0.4"}}};
   EXPECT_EQ(order_ring(table, paths, "t")->ranks, (std::vector<int>{0, 2, 1, 3, 4}));
-  Table shared = table_of(4, 1);
+  Table shared = numbered_table(4, 1);
   shared.instances[2].server_id = "10.0.0.0";
   shared.instances[3].server_id = "10.0.0.1";
   const auto two_pods = order_ring(shared, paths_of("10.0.0.0 a\n10.0.0.1 a"), "t");
@@ -110,19 +99,19 @@ TEST(OrderRing, KeepsServersAndSuperPodsTogether) {
 }
 
 TEST(OrderRing, NeedsAllNodes) {
-  const auto missing = order_ring(table_of(4, 1), paths_of("n0 a\n10.0.0.2 b"), "t");
+  const auto missing = order_ring(numbered_table(4, 1), paths_of("n0 a\n10.0.0.2 b"), "t");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::BadData);
   EXPECT_EQ(missing.error().message,
             "'t' has no switches for 2 nodes of the rank table, the first is 'n1'");
-  const auto torn = order_ring(table_of(1, 1), paths_of("n0 a\n10.0.0.0 b"), "t");
+  const auto torn = order_ring(numbered_table(1, 1), paths_of("n0 a\n10.0.0.0 b"), "t");
   ASSERT_FALSE(torn);
   EXPECT_EQ(torn.error().message,
             "'t' has different switches for 'n0' and '10.0.0.0', which are the same node");
 }
 
 TEST(OrderRing, KnowsAHostWithoutANameByItsDevices) {
-  Table table = table_of(1, 1);
+  Table table = numbered_table(1, 1);
   table.instances[0] = {"", "", {}, {{0, 0, "fe80::1,fe80::2", ""}}};
   EXPECT_TRUE(order_ring(table, paths_of("fe80::2 a"), "t"));
   EXPECT_EQ(order_ring(table, {}, "t").error().message,
@@ -131,9 +120,9 @@ TEST(OrderRing, KnowsAHostWithoutANameByItsDevices) {
 
 TEST(OrderRing, RefusesRanksThatAreNone) {
   const auto paths = paths_of("n0 a\nn1 b");
-  EXPECT_FALSE(order_ring(with_ranks(table_of(2, 1), {0, 0}), paths, "t"));
-  EXPECT_FALSE(order_ring(with_ranks(table_of(2, 1), {0, -1}), paths, "t"));
-  EXPECT_FALSE(order_ring(with_ranks(table_of(2, 1), {1, 2}), paths, "t"));
+  EXPECT_FALSE(order_ring(with_ranks(numbered_table(2, 1), {0, 0}), paths, "t"));
+  EXPECT_FALSE(order_ring(with_ranks(numbered_table(2, 1), {0, -1}), paths, "t"));
+  EXPECT_FALSE(order_ring(with_ranks(numbered_table(2, 1), {1, 2}), paths, "t"));
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+#pragma once
+
+// A table for tests of ranks and of the network.
+
+#include <muster/rank_table/rank_table.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace muster::rank_table {
+
+/// Pods "n0", "n1", ... on 10.0.0.0, 10.0.0.1, ... with so many devices each, numbered in this order.
+inline Table numbered_table(std::size_t nodes, int devices) {
+  Table table;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    Instance instance{"n" + std::to_string(i), "10.0.0." + std::to_string(i), {}, {}};
+    for (int device = 0; device < devices; ++device) {
+      instance.devices.push_back({table.size++, device, "", ""});
+    }
+    table.instances.push_back(instance);
+  }
+  return table;
+}
+
+}  // namespace muster::rank_table
