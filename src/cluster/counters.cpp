@@ -249,13 +249,13 @@ std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& sna
 
 }  // namespace
 
-std::vector<Counter> find_counters(const Snapshot& snapshot) {
-  std::vector<Counter> counters;
+Counters find_counters(const Snapshot& snapshot) {
+  Counters counters{snapshot, {}};
   for (const auto& [name, value] : snapshot.variables) {
-    add_counter(counters, from_variable(name), value, snapshot);
+    add_counter(counters.all, from_variable(name), value, snapshot);
   }
   for (const auto& [path, text] : snapshot.files) {
-    add_counter(counters, {SourceKind::File, path}, text, snapshot);
+    add_counter(counters.all, {SourceKind::File, path}, text, snapshot);
   }
   return counters;
 }
@@ -264,7 +264,8 @@ Result<> check_not_alone(const Findings& findings,
                          const Choice& choice,
                          const JobRoles& roles,
                          int slots,
-                         const Snapshot& snapshot) {
+                         const Counters& counters) {
+  const Snapshot& snapshot = counters.snapshot;
   // Lists of all tasks count them all, and a user may want a job of its own inside a worker.
   const bool is_decided = !choice.name.empty() || is_given(findings.nodes->source) ||
                           findings.are_nodes_of_total || roles.tasks || is_already_worker(snapshot);
@@ -275,10 +276,10 @@ Result<> check_not_alone(const Findings& findings,
     return too_few(*replaced, findings, choice);
   }
   const int nodes = findings.nodes->value;
-  std::vector<Counter> counters = find_counters(snapshot);
+  std::vector<Counter> all = counters.all;
   const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
-  counters.insert(counters.end(), left_out.begin(), left_out.end());
-  for (const Counter& counter : counters) {
+  all.insert(all.end(), left_out.begin(), left_out.end());
+  for (const Counter& counter : all) {
     const bool is_read =
         choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
     const bool counts_our_workers =  // all of them: another number may as well be one of nodes

@@ -19,9 +19,14 @@ struct Counter {
   const Platform* owner = nullptr;  ///< empty: known by the shape of its name alone
 };
 
-/// All of them: those that the platforms name, and those whose names look like it
-/// (*_NNODES, *_NUM_NODES, *_WORLD_SIZE, *_NODE_COUNT, *_HOSTS).
-[[nodiscard]] std::vector<Counter> find_counters(const Snapshot& snapshot);
+/// All of a snapshot, which has to live longer: those that the platforms name, and those whose names look
+/// like it (*_NNODES, *_NUM_NODES, *_WORLD_SIZE, *_NODE_COUNT, *_HOSTS).
+struct Counters {
+  const Snapshot& snapshot;
+  std::vector<Counter> all;
+};
+
+[[nodiscard]] Counters find_counters(const Snapshot& snapshot);
 
 /// Fails when one of them says more than the job has and belongs to no platform that was read. What
 /// the user says about nodes, or about the platform, holds against all of them.
@@ -29,6 +34,6 @@ struct Counter {
                                        const Choice& choice,
                                        const JobRoles& roles,
                                        int slots,
-                                       const Snapshot& snapshot);
+                                       const Counters& counters);
 
 }  // namespace muster

@@ -197,6 +197,7 @@ void add_grace(Cluster& cluster, const Findings& findings, const ClusterRequest&
 /// What was asked, and where.
 struct Asked {
   const Snapshot& snapshot;
+  const Counters& counters;  ///< of it
   const ClusterRequest& request;
   const ModeFacts& mode;
 };
@@ -224,7 +225,7 @@ Result<Cluster> join(const Choice& choice,
   }
   add_roles(*cluster, roles);
   cluster->lost = findings.lost;
-  for (Lost& unused : find_unused(cluster->decisions, findings.lost, choice, asked.snapshot)) {
+  for (Lost& unused : find_unused(cluster->decisions, findings.lost, choice, asked.counters)) {
     cluster->lost.push_back(std::move(unused));
   }
   cluster->job.mode = asked.mode.name;
@@ -266,11 +267,12 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (auto checked = check(*choice, *findings); !checked) {
     return checked.error();
   }
-  if (auto checked = check_not_alone(*findings, *choice, *job_roles, slots->value, snapshot);
+  const Counters counters = find_counters(snapshot);
+  if (auto checked = check_not_alone(*findings, *choice, *job_roles, slots->value, counters);
       !checked) {
     return checked.error();
   }
-  return join(*choice, *job_roles, *findings, *slots, Asked{snapshot, request, mode});
+  return join(*choice, *job_roles, *findings, *slots, Asked{snapshot, counters, request, mode});
 }
 
 Result<Sourced<int>> read_restarts(const Sourced<std::string>& text) {

@@ -1,7 +1,6 @@
 // Looks for what speaks of nodes and made no decision: what explain shows below its table.
 #include "unused.hpp"
 
-#include "counters.hpp"
 #include "hosts.hpp"
 
 #include <muster/base/text.hpp>
@@ -82,7 +81,8 @@ void add_names(std::set<std::string, std::less<>>& names, const std::string& sou
 std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
                               const std::vector<Lost>& lost,
                               const Choice& choice,
-                              const Snapshot& snapshot) {
+                              const Counters& counters) {
+  const Snapshot& snapshot = counters.snapshot;
   std::set<std::string, std::less<>> used;
   for (const Decision& decision : decisions) {
     add_names(used, decision.source);
@@ -96,7 +96,7 @@ std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
       unused.push_back({"", text, why_not(text, owner, choice, snapshot)});
     }
   };
-  for (const Counter& counter : find_counters(snapshot)) {
+  for (const Counter& counter : counters.all) {
     add(counter.text, counter.owner);
   }
   const auto add_variable = [&](const std::string& name, const Platform* owner) {
@@ -114,7 +114,7 @@ std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
 }
 
 std::vector<Lost> seen_of_nodes(const Snapshot& snapshot, const std::string& why) {
-  std::vector<Lost> seen = find_unused({}, {}, Choice{}, snapshot);
+  std::vector<Lost> seen = find_unused({}, {}, Choice{}, find_counters(snapshot));
   for (Lost& lost : seen) {
     lost.why = why;
   }

@@ -3,6 +3,7 @@
 // What looked relevant and made no decision. Private to cluster/.
 
 #include "choose_platform.hpp"
+#include "counters.hpp"
 
 #include <vector>
 
@@ -12,6 +13,6 @@ namespace muster {
 [[nodiscard]] std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
                                             const std::vector<Lost>& lost,
                                             const Choice& choice,
-                                            const Snapshot& snapshot);
+                                            const Counters& counters);
 
 }  // namespace muster
