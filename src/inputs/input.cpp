@@ -126,11 +126,11 @@ Answer judge(const Input& input, Found found) {
   if (found.error_number != 0) {
     return judge_error(named, found.error_number);
   }
-  if (found.content.empty()) {
-    return not_yet(named, "empty");
-  }
   if (named.is_rank_table) {
     return judge_table(named, std::move(found));
+  }
+  if (found.content.empty()) {
+    return not_yet(named, "empty");
   }
   return named.field.empty() ? Answer(Here{}) : judge_field(named, found.content);
 }

@@ -101,7 +101,7 @@ Error hidden(const PlanInput& input, const TableFile& file, const Instance& own)
   return Error{ErrorKind::BadData,
                "the rank table '" + file.path + "' gives this node the devices " +
                    describe_devices(ids_of(own.devices)) + ", but " + list + " leaves " +
-                   describe_devices(visible_ascend_devices(input.snapshot))};
+                   describe_devices(visible_ascend_devices(input.snapshot)) + " (CANN: EI0004)"};
 }
 
 Error nobody_says(const TableFile& file, const Cluster& cluster, const Instance& own) {

@@ -155,6 +155,7 @@ def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tm
     write(first, "torn", "ends in the middle")
     write(second, "initializing", "initializing")
     write(first, "completed", "all inputs are here")
+    write(third, "initializing", "initializing")
     write(third, "torn", "ends in the middle")
     write(second, "torn", "ends in the middle")
     assert not any(one.out.text for one in started), "nothing starts before all have the table"
@@ -164,6 +165,30 @@ def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tm
     right = job.assert_right()
     if make is table_of_servers:
         assert f"5 of 6, device 0 at {device_ip(0, 0)}" in right
+
+
+def test_the_leader_says_which_node_waits_for_what(agents, hosts, tmp_path):
+    controller = Controller(tmp_path, table_of_groups(hosts))
+    controller.text = controller.text.replace('"completed"', '"initializing"')
+    controller.write(1, "completed")
+    controller.text = json.dumps(table_of_groups(hosts))
+    controller.write(0, "completed")
+    job = agents()
+    started = [
+        job.start(node, f"--set=rank_table_file={file}")
+        for node, file in enumerate(controller.files)
+    ]
+
+    started[0].err.wait_for(
+        "3 of 3 nodes are here after 5 s: "
+        f"node 1 waits for its rank table '{controller.files[1]}': initializing: 3 of 3 instances "
+        "are there (job-worker-2, job-worker-0, job-worker-1); "
+        f"node 2 waits for its rank table '{controller.files[2]}': missing; giving up in at most"
+    )
+    for node in (1, 2):
+        controller.write(node, "completed")
+
+    job.assert_right()
 
 
 @pytest.mark.soak
