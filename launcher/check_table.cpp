@@ -152,13 +152,14 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
   if (kind->value != "ranktable") {
     return wrong_value(*kind, "ranktable");
   }
-  const Found found = look_at({"rank table", file->value, "", "", true});
+  Found found = look_at({"rank table", file->value, "", "", true});
   const std::string path = found.path.empty() ? file->value : found.path;
   if (found.error_number != 0) {
     return Error{ErrorKind::BadData,
                  system_error("rank table '" + path + "'", found.error_number).message};
   }
-  const Inspection verdict = inspect_file(path, found.content, snapshot);
+  const std::string text = rank_table::without_indentation(std::move(found.content));
+  const Inspection verdict = inspect_file(path, text, snapshot);
   const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
   if (is_on(line.settings, "json")) {
     if (auto printed = print(pretty_json(document_of(path, verdict))); !printed) {

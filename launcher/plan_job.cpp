@@ -163,9 +163,9 @@ Result<> read_table(PlanInput& input, bool is_run) {
   }
   std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot);
   std::erase_if(tables, [](const Input& one) { return !one.is_rank_table; });
-  const Answer answer = ask(tables, [&](const Input& one) { return look_at(one, input.snapshot); });
-  if (const auto* const here = std::get_if<Here>(&answer)) {
-    const auto applied = here->table ? apply_table(input, *here->table) : Result<>();
+  Answer answer = ask(tables, [&](const Input& one) { return look_at(one, input.snapshot); });
+  if (auto* const here = std::get_if<Here>(&answer)) {
+    const auto applied = here->table ? apply_table(input, std::move(*here->table)) : Result<>();
     return is_run ? Result<>() : applied;
   }
   if (is_run) {

@@ -72,6 +72,7 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
 
 /// Takes the text, which may be large.
 Answer judge_table(const Input& input, Found found) {
+  found.content = rank_table::without_indentation(std::move(found.content));
   auto [reading, breaches, remarks] =
       rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {

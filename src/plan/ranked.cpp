@@ -4,8 +4,10 @@
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
 #include <muster/plan/launch_plan.hpp>
+#include <muster/rank_table/rewrite.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -225,7 +227,7 @@ Result<std::size_t> find_own_instance(const PlanInput& input, const TableFile& f
   return own;
 }
 
-Result<> apply_table(PlanInput& input, const TableFile& file) {
+Result<> apply_table(PlanInput& input, TableFile file) {
   const auto own = find_own_instance(input, file);
   if (!own) {
     return own.error();
@@ -239,10 +241,14 @@ Result<> apply_table(PlanInput& input, const TableFile& file) {
     input.cluster.decisions.push_back({"ring.hops", describe(*order), network->source.name});
     changes.ranks = std::move(order->ranks);
   }
-  input.ranked = take_own_part(input, file, *own, changes);
+  auto devices = own_devices(input, file, *own, changes.ranks);
   if (!input.cluster.share) {
-    take_slots(input.cluster, file, *own, static_cast<int>(input.ranked->devices.size()));
+    take_slots(input.cluster, file, *own, static_cast<int>(devices.size()));
   }
+  input.ranked =
+      rank_table::RankedNode{file.table.size,
+                             std::move(devices),
+                             rank_table::rewrite(std::move(file.text), file.table, changes)};
   return {};
 }
 
@@ -264,15 +270,6 @@ std::vector<Device> own_devices(const PlanInput& input,
     devices = own < devices.size() ? std::vector<Device>{devices[own]} : std::vector<Device>();
   }
   return devices;
-}
-
-rank_table::RankedNode take_own_part(const PlanInput& input,
-                                     const TableFile& file,
-                                     std::size_t instance,
-                                     const rank_table::Changes& changes) {
-  return {file.table.size,
-          own_devices(input, file, instance, changes.ranks),
-          rank_table::rewrite(file.text, file.table, changes)};
 }
 
 void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {

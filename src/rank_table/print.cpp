@@ -121,7 +121,7 @@ std::string compact(const json::value& value) {
 std::string print(json::object&& root, std::size_t size) {
   const json::value document(std::move(root));
   std::string out;
-  out.reserve(size);
+  out.reserve(2 * size);  // what is not written to costs nothing, and growing does
   append(out, document, 0);
   out += '\n';
   return out;

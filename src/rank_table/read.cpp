@@ -3,6 +3,8 @@
 
 #include <muster/rank_table/read.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace muster::rank_table {
@@ -30,6 +32,23 @@ Understood understand(json::object& root, const std::string& name, Breaches& bre
 }
 
 }  // namespace
+
+std::string without_indentation(std::string text) {
+  std::size_t kept = std::min(text.find('\n'), text.size());  // a first line may begin with a mark
+  for (std::size_t at = kept; at < text.size();) {
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) {
+      ++at;
+    }
+    const std::size_t end = text.find('\n', at);
+    const std::size_t size = (end == std::string::npos ? text.size() : end + 1) - at;
+    std::memmove(text.data() + kept, text.data() + at, size);
+    kept += size;
+    at += size;
+  }
+  text.resize(kept);
+  text.shrink_to_fit();
+  return text;
+}
 
 Reading read(std::string_view text, const std::string& name) {
   json::monotonic_resource memory;

@@ -25,6 +25,12 @@ void make_text(json::object& object, std::string_view key) {
   }
 }
 
+/// The member, new or not; the library's own operator makes room for a new one before it looks.
+json::value& member_of(json::object& object, std::string_view key) {
+  json::value* found = object.if_contains(key);
+  return found != nullptr ? *found : object[key];
+}
+
 /// `version` of the document, also where it was 1.0 without quotes, or is that of another form.
 void make_version(json::object& root, std::string_view version) {
   if (text_of(root, "version") != version) {
@@ -89,7 +95,7 @@ class Rewriter {
       for (std::size_t k = 0; k < places.size(); ++k, ++next) {
         const int rank = next < changes_.ranks.size() ? changes_.ranks[next]
                                                       : table_.instances[i].devices[k].rank;
-        json::value& value = (*places[k].device)["rank_id"];
+        json::value& value = member_of(*places[k].device, "rank_id");
         value = is_number ? json::value(rank) : json::value(std::to_string(rank), root_.storage());
       }
     }
@@ -114,7 +120,7 @@ class Rewriter {
       json::object& server = servers[at->second].get_object();
       for (const DevicePlace& device : place.devices) {
         canonical_device(*device.device);
-        server["device"].get_array().push_back(std::move(*device.device));
+        member_of(server, "device").get_array().push_back(std::move(*device.device));
       }
       move_members(*place.instance, server, {"pod_name", "devices", "rank_id"});
       add_pod_address(server);
@@ -187,12 +193,13 @@ class Rewriter {
 
 }  // namespace
 
-std::string rewrite(std::string_view text, const Table& table, const Changes& changes) {
+std::string rewrite(std::string text, const Table& table, const Changes& changes) {
   json::monotonic_resource memory;
   Document document = parse(text, memory);
+  const std::size_t size = std::exchange(text, {}).size();
   auto& root = std::get<json::object>(document);
   Breaches ignored(0);
-  return Rewriter(root, lay_out(root, ignored), table, changes).rewrite(text.size());
+  return Rewriter(root, lay_out(root, ignored), table, changes).rewrite(size);
 }
 
 }  // namespace muster::rank_table

@@ -2,6 +2,7 @@
 #include "own_table.hpp"
 
 #include <muster/logs/messages.hpp>
+#include <muster/rank_table/rewrite.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
 
 #include <algorithm>
@@ -103,7 +104,10 @@ std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,
       changes.ranks.clear();  // they are of the newer one
     }
   }
-  return take_own_part(*input_, used->file, used->instance, changes);
+  const auto& file = used->file;
+  return rank_table::RankedNode{file.table.size,
+                                own_devices(*input_, file, used->instance, changes.ranks),
+                                rank_table::rewrite(file.text, file.table, changes)};
 }
 
 }  // namespace muster

@@ -44,7 +44,7 @@ void check_table(std::string_view text, const Table& table) {
   if (check(text).empty()) {
     check_ranks(ranks);
   }
-  const std::string canonical = rewrite(text, table);
+  const std::string canonical = rewrite(std::string(text), table);
   const Reading again = read(canonical, "c");
   require(std::holds_alternative<Table>(again), "what is rewritten is a table");
   require(ranks_of(std::get<Table>(again)) == ranks, "rewriting changes no rank");
@@ -66,6 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(describe(breach).find('\n') == std::string::npos, "a breach is one line");
   }
   fuzz::require(reading.index() == read(text, "t").index(), "reading is a part of inspecting");
+  fuzz::require(reading.index() == read(without_indentation(std::string(text)), "t").index(),
+                "indentation says nothing");
   if (const auto* table = std::get_if<Table>(&reading)) {
     fuzz::check_table(text, *table);
     fuzz::require(std::holds_alternative<Unfinished>(read(text.substr(0, text.rfind('}')), "p")),

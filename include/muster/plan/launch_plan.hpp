@@ -12,7 +12,6 @@
 #include <muster/plan/placement.hpp>
 #include <muster/rank_table/generate.hpp>
 #include <muster/rank_table/own_instance.hpp>
-#include <muster/rank_table/rewrite.hpp>
 #include <muster/rank_table/route_plan.hpp>
 #include <muster/rank_table/topology.hpp>
 
@@ -142,15 +141,9 @@ struct PlanInput {
                                                           const rank_table::TableFile& file,
                                                           std::size_t instance,
                                                           const std::vector<int>& ranks = {});
-/// These, and the text for the workers, which takes a while to make of a large table. `changes` are those that
-/// all nodes have agreed on.
-[[nodiscard]] rank_table::RankedNode take_own_part(const PlanInput& input,
-                                                   const rank_table::TableFile& file,
-                                                   std::size_t instance,
-                                                   const rank_table::Changes& changes);
 
 /// Takes ranks and devices of this node from the table, and what nobody else has said.
-[[nodiscard]] Result<> apply_table(PlanInput& input, const rank_table::TableFile& file);
+[[nodiscard]] Result<> apply_table(PlanInput& input, rank_table::TableFile file);
 
 /// Fails with `BadUsage` when the job asks for what the mode or this node does not have: a role that
 /// decides success, a placeholder that is none, devices to be shown one by one. Called before a plan

@@ -16,6 +16,9 @@ namespace muster::rank_table {
 /// A table, or why it is not one yet, or what is wrong with its structure for good (`BadData`).
 using Reading = std::variant<Table, Unfinished, Error>;
 
+/// The same without blanks at the beginnings of lines, which are most of a table for people.
+[[nodiscard]] std::string without_indentation(std::string text);
+
 /// Numbers may be written as text or as numbers. `name` is what errors call the file. Text that ends in
 /// the middle is torn, and so unfinished.
 [[nodiscard]] Reading read(std::string_view text, const std::string& name);

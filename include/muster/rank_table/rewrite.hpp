@@ -6,7 +6,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace muster::rank_table {
@@ -20,8 +19,9 @@ struct Changes {
 
 /// Groups and the form without a version become 1.0: servers in the order of `table`, instances of one
 /// `server_id` together. Others keep their form. Counts and ids are text as CANN wants them (numbers in
-/// 2.0), fields that muster does not know stay as they are, and the same input gives the same bytes.
-[[nodiscard]] std::string rewrite(std::string_view text,
+/// 2.0), fields that muster does not know stay as they are, and the same input gives the same bytes. The text
+/// of a large table is gone before the new one grows.
+[[nodiscard]] std::string rewrite(std::string text,
                                   const Table& table,
                                   const Changes& changes = {});
 

@@ -132,6 +132,14 @@ TEST(Read, SaysWhichInstancesAreMissing) {
             "its writer says that the state is unknown: 1 of 3 servers is there (10.0.0.1)");
 }
 
+TEST(Read, NeedsNoIndentation) {
+  EXPECT_EQ(without_indentation("{\n  \"a b\": [ 1,\n\t 2 ]\n\n   \n}  \n "),
+            "{\n\"a b\": [ 1,\n2 ]\n\n\n}  \n");
+  EXPECT_EQ(without_indentation(" {\n"), " {\n");
+  EXPECT_EQ(without_indentation(" "), " ");
+  EXPECT_EQ(without_indentation(""), "");
+}
+
 TEST(Read, RefusesWhatNoWaitingMends) {
   EXPECT_EQ(error_of("{\n]"),
             "rank table 'hccl.json': line 2 is no JSON (syntax error), expected a JSON object "

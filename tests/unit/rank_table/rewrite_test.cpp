@@ -12,7 +12,7 @@ std::string rewritten(std::string_view text, const Changes& changes = {}) {
   if (const auto* error = std::get_if<Error>(&reading)) {
     return error->message;
   }
-  return rewrite(text, std::get<Table>(reading), changes);
+  return rewrite(std::string(text), std::get<Table>(reading), changes);
 }
 
 TEST(Rewrite, MakesServersOfGroups) {
