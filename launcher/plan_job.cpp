@@ -7,7 +7,11 @@
 #include <muster/program/own_processes.hpp>
 #include <muster/service/service.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 
 namespace muster {
 namespace {
@@ -206,6 +210,55 @@ Result<> read_ranks(PlanInput& input, bool is_run) {
   return read ? read_route(input) : read;
 }
 
+/// Makes the folder if it is missing. Fails where no file can be made in it.
+Result<> make_log_dir(const Sourced<std::string>& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder.value, error);
+  const int error_number = error                                              ? error.value()
+                           : ::access(folder.value.c_str(), W_OK | X_OK) != 0 ? errno
+                                                                              : 0;
+  return error_number == 0
+             ? Result<>()
+             : Result<>(system_error("cannot write into the log folder '" + folder.value + "' (" +
+                                         folder.source.name + ")",
+                                     error_number));
+}
+
+/// Where the mode has log files written if the user names no folder; empty: nowhere. Nobody has asked for it,
+/// so that a run goes on where it cannot be written.
+std::string choose_log_dir(PlanInput& input, bool is_run) {
+  if (!input.job.log_dir.empty()) {
+    return {};
+  }
+  for (const Parameter& parameter : input.mode.mode.parameters) {
+    const Sourced<std::string>& folder = input.mode.parameters.at(parameter.name);
+    if (!parameter.is_log_dir || folder.value.empty()) {
+      continue;
+    }
+    const auto made = is_run ? make_log_dir(folder) : Result<>();
+    if (made) {
+      return input.job.log_dir = folder.value;
+    }
+    input.cluster.remarks.push_back(made.error().message + ", going on without it");
+  }
+  return {};
+}
+
+Selection selection_of(const Options& options, const std::string& log_dir) {
+  Selection selection = options.run.selection;
+  if (!log_dir.empty()) {
+    selection.add_folder();
+  }
+  return selection;
+}
+
+void add_remarks(LaunchPlan& plan, const std::string& doubt, const std::vector<std::string>& more) {
+  if (!doubt.empty()) {
+    plan.remarks.push_back(doubt);
+  }
+  plan.remarks.insert(plan.remarks.end(), more.begin(), more.end());
+}
+
 /// Decides it for the devices that the snapshot shows.
 Result<Planned> plan_visible(const CommandLine& line,
                              const Options& options,
@@ -225,6 +278,7 @@ Result<Planned> plan_visible(const CommandLine& line,
     return cluster.error();
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
+  std::string log_dir = choose_log_dir(input, line.command == Command::Run);
   if (auto read = read_ranks(input, line.command == Command::Run); !read) {
     return read.error();
   }
@@ -235,20 +289,15 @@ Result<Planned> plan_visible(const CommandLine& line,
     return bound.error();
   }
   LaunchPlan plan = make_plan(input);
-  if (auto checked = check_plan(plan, input, options.run.selection); !checked) {
+  if (auto checked = check_plan(plan, input, selection_of(options, log_dir)); !checked) {
     return checked.error();
   }
   auto doubt = check_own_processes(plan, input, options.mode);
   if (!doubt) {
     return doubt.error();
   }
-  if (!doubt->empty()) {
-    plan.remarks.push_back(*doubt);
-  }
-  for (std::string& remark : front_end_remarks(line, input.cluster)) {
-    plan.remarks.push_back(std::move(remark));
-  }
-  return Planned{std::move(plan), std::move(input), std::move(*doubt)};
+  add_remarks(plan, *doubt, front_end_remarks(line, input.cluster));
+  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir)};
 }
 
 /// The same for the devices that the user chooses: as if no others were visible.

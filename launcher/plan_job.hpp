@@ -16,6 +16,7 @@ struct Planned {
   LaunchPlan plan;
   std::optional<PlanInput> input;  ///< what it was made from; empty: a worker of another launcher
   std::string doubt{};             ///< of the plan's remarks: about a program that starts processes
+  std::string log_dir{};           ///< what the mode says where the user names none; empty: nothing
 };
 
 /// Decides who runs where.

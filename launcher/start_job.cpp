@@ -94,6 +94,10 @@ Result<int> start_job(Planned planned,
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   pass_mpi_socket(planned.plan, snapshot);
   RunOptions run_options = options.run;
+  if (!planned.log_dir.empty()) {
+    run_options.log_dir = planned.log_dir;
+    run_options.selection.add_folder();
+  }
   if (planned.input) {
     run_options.grace = planned.input->cluster.node.grace;
   }

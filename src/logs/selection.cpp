@@ -66,8 +66,9 @@ Result<std::set<int>> Selection::read_filter(const Sourced<std::string>& text) {
 
 Result<Selection> Selection::read(const SelectionOptions& options) {
   Selection selection;
-  if (!options.redirects && !options.tee) {
-    selection.tee_.for_all = options.has_folder ? Streams::Both : Streams::None;
+  selection.names_streams_ = options.redirects || options.tee;
+  if (options.has_folder) {
+    selection.add_folder();
   }
   for (const auto& [text, target] : {std::pair(options.redirects, &selection.redirects_),
                                      std::pair(options.tee, &selection.tee_)}) {
@@ -88,6 +89,12 @@ Result<Selection> Selection::read(const SelectionOptions& options) {
     selection.console_ranks_ = std::move(*ranks);
   }
   return selection;
+}
+
+void Selection::add_folder() {
+  if (!names_streams_) {
+    tee_.for_all = Streams::Both;
+  }
 }
 
 bool Selection::needs_files() const {

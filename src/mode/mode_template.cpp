@@ -15,6 +15,7 @@ const std::vector<std::string>& placeholder_names() {
                                                  "host_name",
                                                  "host_rank",
                                                  "job_id",
+                                                 "job_name",
                                                  "leader_address",
                                                  "local_rank",
                                                  "local_world_size",

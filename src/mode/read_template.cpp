@@ -141,11 +141,13 @@ Result<Parameter> read_parameter(const json::value& value,
   const json::object& object = value.get_object();
   Parameter parameter;
   const auto read = all_of(
-      {check_fields(object, {"name", "default", "integer", "variables", "finds"}, path, place),
+      {check_fields(
+           object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
        read_field(parameter.name, object, path + "/name", place, read_text),
        read_field(parameter.otherwise, object, path + "/default", place, read_text),
        read_field(parameter.variables, object, path + "/variables", place, read_texts),
        read_field(parameter.finds_rank_table, object, path + "/finds", place, read_rank_table),
+       read_field(parameter.is_log_dir, object, path + "/is", place, read_log_folder),
        read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
   if (!read) {
     return read.error();

@@ -144,6 +144,13 @@ Result<bool> read_rank_table(const json::value& value,
   return is_it ? Result<bool>(true) : place.error(path, "must be 'rank table'");
 }
 
+Result<bool> read_log_folder(const json::value& value,
+                             const std::string& path,
+                             const Place& place) {
+  const bool is_it = value.is_string() && value.get_string() == "log folder";
+  return is_it ? Result<bool>(true) : place.error(path, "must be 'log folder'");
+}
+
 Result<> all_of(const std::vector<Result<>>& steps) {
   const auto failed =
       std::find_if(steps.begin(), steps.end(), [](const Result<>& step) { return !step; });

@@ -53,8 +53,13 @@ class Place {
 [[nodiscard]] Result<bool> read_yes_or_no(const json::value& value,
                                           const std::string& path,
                                           const Place& place);
-/// "rank table", the one thing that is known by its name.
+// Each of these knows one word.
+/// "rank table".
 [[nodiscard]] Result<bool> read_rank_table(const json::value& value,
+                                           const std::string& path,
+                                           const Place& place);
+/// "log folder".
+[[nodiscard]] Result<bool> read_log_folder(const json::value& value,
                                            const std::string& path,
                                            const Place& place);
 

@@ -59,6 +59,7 @@ Values common_values(const Cluster& cluster,
                    {"master_address", placement.master_address},
                    {"leader_address", placement.master_address},
                    {"job_id", cluster.job.job_id},
+                   {"job_name", cluster.job.job_id == kNoJobId ? "job" : cluster.job.job_id},
                    {"attempt", std::to_string(placement.attempt)},
                    {"max_restarts", std::to_string(placement.max_restarts)}};
   if (placement.worker_port) {

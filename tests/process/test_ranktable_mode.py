@@ -178,13 +178,8 @@ def test_two_pods_on_one_server_have_their_own_devices_alone(muster, table):
     assert sorted(jobs[1].out.lines) == ["rank 2/4 device 2", "rank 3/4 device 3"]
 
 
-def test_on_modelarts_each_process_has_a_folder_and_a_log(muster, table):
-    write(table, ONE_POD)
-    folder = muster.folder
-    script = folder / "worker.sh"
-    script.write_text('#!/bin/sh\npwd; echo "$ASCEND_PROCESS_LOG_PATH"\n')
-    script.chmod(0o755)
-    environment = {
+def modelarts(folder):
+    return {
         "MA_VJ_NAME": "ma-job-1",
         "MA_NUM_HOSTS": "1",
         "MA_MOUNT_PATH": str(folder / "mnt"),
@@ -192,16 +187,55 @@ def test_on_modelarts_each_process_has_a_folder_and_a_log(muster, table):
         "ASCEND_VISIBLE_DEVICES": "0,1",
         "RANK_TABLE_FILE": str(folder),
     }
-    logs = [f"--log-dir={folder}/logs", "--tee=3"]
-    job = muster.start(*logs, "--", "./worker.sh", env=environment, cwd=folder)
+
+
+@pytest.mark.parametrize("asked", [True, False], ids=["log-dir", "MA_LOG_DIR"])
+def test_on_modelarts_each_process_has_a_folder_and_a_log(muster, table, asked):
+    write(table, ONE_POD)
+    folder = muster.folder
+    script = folder / "worker.sh"
+    script.write_text('#!/bin/sh\npwd; echo "$ASCEND_PROCESS_LOG_PATH"\n')
+    script.chmod(0o755)
+    logs = [f"--log-dir={folder}/logs", "--tee=3"] if asked else []
+    job = muster.start(*logs, "--", "./worker.sh", env=modelarts(folder), cwd=folder)
 
     assert job.end() == 0, job.words()
     for rank in (0, 1):
-        log = folder / "logs" / f"ma-job-1-proc-rank-{rank}-device-{rank}.txt"
+        log = folder / ("logs" if asked else "log")
+        log /= f"ma-job-1-proc-rank-{rank}-device-{rank}.txt"
         assert log.read_text().splitlines() == [
             f"{folder}/mnt/workspace/device{rank}",
             f"{folder}/log/ascend/process_log/rank_{rank}",
         ]
+        assert f"[{rank}] {folder}/mnt/workspace/device{rank}" in job.out.lines
+
+
+def test_a_log_folder_of_modelarts_that_cannot_be_written_is_left_out(muster, table):
+    write(table, ONE_POD)
+    (muster.folder / "log").write_text("a file")
+    job = muster.start("--", "sh", "-c", SAY, env=modelarts(muster.folder))
+
+    assert job.end() == 0, job.words()
+    job.said_about("cannot write into the log folder", "(MA_LOG_DIR)", "going on without it")
+    assert sorted(job.out.lines) == ["[0] rank 0/2 device 0", "[1] rank 1/2 device 1"]
+
+
+def test_nobody_writes_logs_where_none_are_wanted(muster, table):
+    write(table, ONE_POD)
+    job = muster.start("--set=log_path=", "--", "true", env=modelarts(muster.folder))
+
+    assert job.end() == 0, job.words()
+    assert not list(muster.folder.glob("log/*.txt*"))
+
+
+def test_a_job_without_a_name_has_one_in_its_logs(muster, table):
+    write(table, ONE_POD)
+    job = start(muster, table, f"--log-dir={muster.folder}/logs", script='echo "$JOB_ID"')
+
+    assert job.end() == 0, job.words()
+    names = sorted(path.name for path in (muster.folder / "logs").iterdir())
+    assert names == [f"job-proc-rank-{rank}-device-{rank}.txt" for rank in (0, 1)]
+    assert sorted(job.out.lines) == ["[0] job", "[1] job"]
 
 
 # The first attempt changes the table and fails, the second one says what it was given.

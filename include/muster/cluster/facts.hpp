@@ -40,9 +40,12 @@ struct HostShare {
   std::optional<int> cores = {};      ///< that each task has, likewise
 };
 
+/// torchrun's default where no source names a job.
+inline constexpr const char* kNoJobId = "none";
+
 /// What all nodes of a job must agree on.
 struct JobFacts {
-  std::string job_id = "none";     ///< torchrun's default where no source names one
+  std::string job_id = kNoJobId;
   std::string mode;                ///< its name
   std::string template_digest;     ///< of the template's content
   bool are_tasks = false;          ///< each node is one process that the platform has placed

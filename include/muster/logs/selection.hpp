@@ -44,6 +44,8 @@ class Selection {
 
   [[nodiscard]] Destination out(LocalRank rank) const { return of(rank, Streams::Out); }
   [[nodiscard]] Destination err(LocalRank rank) const { return of(rank, Streams::Err); }
+  /// A log directory is given after all.
+  void add_folder();
   /// True when some stream goes to a file.
   [[nodiscard]] bool needs_files() const;
 
@@ -60,6 +62,7 @@ class Selection {
   [[nodiscard]] static Result<std::set<int>> read_filter(const Sourced<std::string>& text);
   [[nodiscard]] Destination of(LocalRank rank, Streams stream) const;
 
+  bool names_streams_ = false;  ///< --redirects or --tee is given
   Choice redirects_;
   Choice tee_;
   std::optional<std::set<int>> console_ranks_;

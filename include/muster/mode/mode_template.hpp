@@ -56,6 +56,7 @@ struct Parameter {
   bool is_integer = false;               ///< what is given must be an integer
   std::vector<std::string> variables{};  ///< the first that is set says it, where nobody gives it
   bool finds_rank_table = false;         ///< then where the surroundings have a rank table
+  bool is_log_dir = false;               ///< log files go there where the user names no folder
 };
 
 /// A file to write before the processes start.

@@ -94,6 +94,16 @@ TEST(Selection, NeedsNoFileForRanksThatAskForNone) {
   EXPECT_FALSE(read({{"redirects", "0:0,1:0"}, {"tee", "0"}}).needs_files());
 }
 
+TEST(Selection, TakesAFolderThatIsKnownLater) {
+  Selection all = read({});
+  all.add_folder();
+  EXPECT_EQ(out(all, 0), kBoth);
+
+  Selection chosen = read({{"tee", "0"}});
+  chosen.add_folder();
+  EXPECT_EQ(out(chosen, 0), kConsole);
+}
+
 TEST(Selection, TeesWhatIsRedirectedToo) {
   const Selection selection = read({{"redirects", "3"}, {"tee", "0:3"}});
 
