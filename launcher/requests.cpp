@@ -90,6 +90,7 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
     job.script = line.program.front();
   }
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
+  job.files = find_program_files(job.program, !job.script.empty());
   // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
   job.fills_local_rank =
       line.front_end != nullptr && std::string_view(line.front_end->name).starts_with("torch");

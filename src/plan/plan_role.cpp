@@ -60,12 +60,35 @@ std::string fill_argument(std::string argument, const JobRequest& job, const Val
   return job.fills_arguments ? fill_known(argument, values) : argument;
 }
 
-/// The program of the command line with its arguments, or the role's own, which may hold that.
-std::vector<std::string> plan_program(const RolePlan& shared, const Values& values) {
-  std::vector<std::string> users;
+/// The same file from another folder.
+std::string absolute_path(const std::string& path, const std::string& folder) {
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+/// True of a role whose processes have folders of their own.
+bool changes_directory(const RolePlan& shared, const Values& values) {
+  const std::string& folder = shared.role.working_directory;
+  return !folder.empty() && is_given(folder, shared.chosen, values);
+}
+
+/// The program of the command line with its arguments. What it names by a relative path is still that file for
+/// a process that is started in another folder.
+std::vector<std::string> users_program(const RolePlan& shared, const Values& values) {
+  std::vector<std::string> words;
   for (const std::string& argument : shared.job.program) {
-    users.push_back(fill_argument(argument, shared.job, values));
+    words.push_back(fill_argument(argument, shared.job, values));
   }
+  if (changes_directory(shared, values)) {
+    for (const std::size_t at : shared.job.files.words) {
+      words[at] = absolute_path(words[at], shared.snapshot.working_directory);
+    }
+  }
+  return words;
+}
+
+/// That, or the role's own program, which may hold it.
+std::vector<std::string> plan_program(const RolePlan& shared, const Values& values) {
+  std::vector<std::string> users = users_program(shared, values);
   if (shared.role.program.empty()) {
     return users;
   }
@@ -127,26 +150,30 @@ void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> 
   worker.binding = std::move(binding);
 }
 
-/// The same file from another folder.
-std::string absolute_path(const std::string& path, const std::string& folder) {
-  return (std::filesystem::path(folder) / path).lexically_normal().string();
+/// Modules that Python would find in the folder where muster was started are found from another one, too.
+void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
+  const auto [path, is_new] = worker.environment.try_emplace("PYTHONPATH");
+  if (is_new) {
+    path->second = snapshot.variable("PYTHONPATH").value_or("");
+  }
+  path->second = snapshot.working_directory + (path->second.empty() ? "" : ":") + path->second;
 }
 
 /// A role may have folders of its own for its processes. Then what the user named by a relative path is
 /// still that file.
 void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& values) {
-  const std::string& folder = shared.role.working_directory;
   const std::string& here = shared.snapshot.working_directory;
   worker.working_directory = here;
-  if (folder.empty() || !is_given(folder, shared.chosen, values)) {
+  if (!changes_directory(shared, values)) {
     return;
   }
   worker.changes_directory = true;
-  worker.working_directory = fill_placeholders(folder, values);
-  const auto script = std::find(worker.argv.begin(), worker.argv.end(), worker.script);
-  if (!worker.script.empty() && script != worker.argv.end()) {
+  worker.working_directory = fill_placeholders(shared.role.working_directory, values);
+  if (!worker.script.empty()) {
     worker.script = absolute_path(worker.script, here);
-    *script = worker.script;
+  }
+  if (shared.job.files.imports_from_here && runs_users_program(shared.role)) {
+    add_python_path(worker, shared.snapshot);
   }
   std::string& program = worker.argv.front();
   if (program.find('/') != std::string::npos) {  // else it is looked for in PATH

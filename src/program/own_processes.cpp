@@ -1,5 +1,6 @@
 // Is the program a launcher itself, or a script that spawns? And what is to be done about it. Pure, but for
 // the one reader of a file.
+#include "interpreters.hpp"
 #include "known_launchers.hpp"
 #include "shell_commands.hpp"
 #include "spawn_calls.hpp"
@@ -18,69 +19,6 @@ namespace muster {
 namespace {
 
 using Strings = std::span<const std::string>;
-
-/// What Python is told to run.
-struct PythonRun {
-  std::string script;  ///< a path
-  std::string module;
-  std::string code;
-  Strings arguments{};  ///< behind it
-};
-
-/// -m and -c say what to run, as in "-um module" and "-cprint()"; the others have no meaning here.
-struct PythonOption {
-  char letter = '\0';
-  bool takes_next = false;  ///< its value is the next word
-  std::string value{};      ///< else
-};
-
-PythonOption read_python_option(const std::string& word) {
-  const std::size_t at = word.starts_with("--") ? std::string::npos : word.find_first_of("mcWX");
-  return at == std::string::npos
-             ? PythonOption()
-             : PythonOption{word[at], at + 1 == word.size(), word.substr(at + 1)};
-}
-
-/// Source: python(1).
-PythonRun read_python_words(Strings words) {
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word.size() < 2 || word.front() != '-') {
-      return {word == "-" ? "" : word, "", "", words.subspan(i + 1)};
-    }
-    PythonOption option = read_python_option(word);
-    if (option.takes_next && ++i < words.size()) {
-      option.value = words[i];
-    }
-    const Strings arguments = words.subspan(std::min(i + 1, words.size()));
-    if (option.letter == 'm') {
-      return {"", option.value, "", arguments};
-    }
-    if (option.letter == 'c') {
-      return {"", "", option.value, arguments};
-    }
-  }
-  return {};
-}
-
-/// Modules that run the script which stands behind their options.
-bool runs_a_script(std::string_view module) {
-  constexpr auto kModules =
-      std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
-  return std::find(kModules.begin(), kModules.end(), module) != kModules.end();
-}
-
-/// What `python3 -m pdb train.py` runs in the end.
-PythonRun without_modules(PythonRun run) {
-  const auto script = std::find_if(run.arguments.begin(),
-                                   run.arguments.end(),
-                                   [](const std::string& word) { return word.ends_with(".py"); });
-  if (!runs_a_script(run.module) || script == run.arguments.end()) {
-    return run;
-  }
-  const auto behind = static_cast<std::size_t>(script - run.arguments.begin()) + 1;
-  return {*script, "", "", run.arguments.subspan(behind)};
-}
 
 /// The file of a module that is found from here.
 std::optional<std::string> read_module(const std::string& module, const ReadText& read_text) {
@@ -122,12 +60,6 @@ OwnProcesses launcher_of(const std::string& name, LineInstead instead) {
   return own;
 }
 
-bool is_shell(std::string_view name) {
-  constexpr auto kShells =
-      std::to_array<std::string_view>({"sh", "bash", "dash", "ash", "ksh", "zsh"});
-  return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
-}
-
 /// "bash" of "#!/usr/bin/env bash"; empty: it is no script.
 std::string interpreter_of(const std::string& text) {
   if (!text.starts_with("#!")) {
@@ -148,21 +80,12 @@ struct ShellRun {
   std::optional<std::string> text;
 };
 
-ShellRun read_shell_words(Strings words, const ReadText& read_text) {
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word.size() < 2 || (word.front() != '-' && word.front() != '+')) {
-      return {std::string(base_name(word)), read_text(word)};
-    }
-    if (word.starts_with("--")) {
-      continue;
-    }
-    if (word.ends_with('c')) {  // -c, -lc
-      return {"-c", i + 1 < words.size() ? std::optional(words[i + 1]) : std::nullopt};
-    }
-    i += word.ends_with('o') ? 1 : 0;  // -o pipefail, -euo pipefail
+ShellRun read_shell_run(Strings words, const ReadText& read_text) {
+  const ShellWords read = read_shell_words(words);
+  if (read.script > 0) {
+    return {std::string(base_name(words[read.script])), read_text(words[read.script])};
   }
-  return {};
+  return read.code > 0 ? ShellRun{"-c", words[read.code]} : ShellRun();
 }
 
 /// A command line that is to be looked at: the user's, or one of a shell script.
@@ -206,17 +129,17 @@ class Search {
       return std::nullopt;
     }
     if (is_for_python) {
-      return look_into_python(line, without_modules(read_python_words(words)));
+      return look_into_python(line, read_python_words(words));
     }
     const std::string name(base_name(words.front()));
     if (auto instead = line_instead_of(name, words.subspan(1))) {
       return found(line, launcher_of(name, std::move(*instead)));
     }
     if (is_python(words.front())) {
-      return look_into_python(line, without_modules(read_python_words(words)));
+      return look_into_python(line, read_python_words(words));
     }
     if (is_shell(name)) {
-      look_into_shell(line, read_shell_words(words, read_text_));
+      look_into_shell(line, read_shell_run(words, read_text_));
       return std::nullopt;
     }
     return look_at_file(line, words);

@@ -210,6 +210,35 @@ def test_on_modelarts_each_process_has_a_folder_and_a_log(muster, table, asked):
         assert f"[{rank}] {folder}/mnt/workspace/device{rank}" in job.out.lines
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        ["jobs/work.py"],
+        ["--", "python3", "jobs/work.py"],
+        ["--", "timeout", "60", "python3", "-u", "jobs/work.py"],
+        ["-m", "jobs.work"],
+        ["--", "python3", "-m", "jobs.work"],
+        ["--", "sh", "jobs/work.sh"],
+        ["--", "timeout", "60", "jobs/work.sh"],
+        ["--", "work.sh"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_found_here_is_found_from_another_folder(muster, table, program):
+    write(table, ONE_POD)
+    jobs = muster.folder / "jobs"
+    jobs.mkdir()
+    (jobs / "work.py").write_text("import os, sys\nprint(os.getcwd())\n")
+    (jobs / "work.sh").write_text("#!/bin/sh\npwd\n")
+    (jobs / "work.sh").chmod(0o755)
+    environment = modelarts(muster.folder) | {"PATH": f"jobs:{os.environ['PATH']}"}
+    job = muster.start("--prefix=never", *program, env=environment, cwd=muster.folder)
+
+    assert job.end() == 0, job.words()
+    folders = [f"{muster.folder}/mnt/workspace/device{number}" for number in (0, 1)]
+    assert sorted(job.out.lines) == folders
+
+
 def test_a_log_folder_of_modelarts_that_cannot_be_written_is_left_out(muster, table):
     write(table, ONE_POD)
     (muster.folder / "log").write_text("a file")

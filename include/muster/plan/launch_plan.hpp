@@ -10,6 +10,7 @@
 #include <muster/mode/placeholders.hpp>
 #include <muster/plan/binding.hpp>
 #include <muster/plan/placement.hpp>
+#include <muster/program/program_files.hpp>
 #include <muster/rank_table/generate.hpp>
 #include <muster/rank_table/own_instance.hpp>
 #include <muster/rank_table/route_plan.hpp>
@@ -34,6 +35,7 @@ enum class GiveArguments {
 struct JobRequest {
   std::vector<std::string> program;  ///< argv as it will be executed, python3 included
   std::string script;   ///< what an interpreter in `program` is to read, if one was added
+  ProgramFiles files;   ///< what `program` needs of the folder where muster is started
   std::string log_dir;  ///< empty: no log files
   GiveArguments template_arguments = GiveArguments::Auto;
   bool fills_arguments = false;            ///< {placeholders} in the program's own arguments, too

@@ -44,6 +44,12 @@ Result<> make_folder(const std::string& path) {
                 : Result<>();
 }
 
+std::string whole_path(const std::string& path) {
+  std::error_code failed;  // without a working directory it stays what it is
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  return failed ? path : whole.string();
+}
+
 /// As execve wants it: "NAME=value".
 std::string entry(const std::string& name, const std::string& value) {
   return name + "=" + value;
@@ -174,7 +180,8 @@ Result<std::string> Workers::executable_of(const WorkerPlan& worker) {
   const auto path = surroundings_.variables.find("PATH");
   auto found = find_executable(
       name, path == surroundings_.variables.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second);
-  if (found) {
+  if (found) {  // a relative path of PATH begins here, wherever the worker is started
+    *found = name.find('/') == std::string::npos ? whole_path(*found) : *found;
     executables_.emplace(name, *found);
   }
   return found;

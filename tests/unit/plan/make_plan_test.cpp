@@ -89,6 +89,36 @@ TEST(MakePlan, RemembersWhichRolesDecide) {
   EXPECT_FALSE(plan.workers[1].decides_success);
 }
 
+// Folders of their own
+
+/// Of a role whose processes run in a folder each.
+WorkerPlan plan_elsewhere(std::vector<std::string> program, ProgramFiles files) {
+  RoleTemplate worker = role("worker", RoleCount::PerDevice);
+  worker.working_directory = "/work/{local_rank}";
+  JobRequest job = job_of(std::move(program));
+  job.files = std::move(files);
+  const Snapshot snapshot = surroundings({{"PYTHONPATH", "src"}});
+  return make_plan({cluster_of({1}, 0), mode_of({worker}), job, snapshot}).workers.at(0);
+}
+
+TEST(MakePlan, NamesFilesAsTheyAreFromAnotherFolder) {
+  const WorkerPlan script =
+      plan_elsewhere({"python3", "train.py", "--config", "a/b"}, {{1}, false});
+  EXPECT_EQ(script.working_directory, "/work/0");
+  EXPECT_EQ(script.argv, (Lines{"python3", "/home/user/job/train.py", "--config", "a/b"}));
+  EXPECT_FALSE(script.environment.contains("PYTHONPATH"));
+
+  EXPECT_EQ(plan_elsewhere({"timeout", "5", "../run"}, {{2}, false}).argv,
+            (Lines{"timeout", "5", "/home/user/run"}));
+  EXPECT_EQ(plan_elsewhere({"/bin/run"}, {{0}, false}).argv, Lines{"/bin/run"});
+}
+
+TEST(MakePlan, FindsModulesFromAnotherFolder) {
+  const WorkerPlan module = plan_elsewhere({"python3", "-m", "jobs.train"}, {{}, true});
+  EXPECT_EQ(module.argv, (Lines{"python3", "-m", "jobs.train"}));
+  EXPECT_EQ(module.environment.at("PYTHONPATH"), "/home/user/job:src");
+}
+
 // Environment
 
 LaunchPlan torchrun_plan(const Cluster& cluster, const Snapshot& snapshot) {
