@@ -297,3 +297,80 @@ def test_a_restart_goes_by_the_table_that_counts(muster, table, count, ranks):
 
     assert job.end() == 0, job.words()
     assert sorted(job.out.lines) == ranks, job.words()
+
+
+# Fails once, when it is told to; then says what it is.
+FAIL_ONCE = """
+if test "$1" = 0; then
+  test $RANK_ID = 1 && read -r line <"$2" && exit 1
+  exec sleep 300
+fi
+echo "rank $RANK_ID device $DEVICE_ID"
+"""
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_a_restart_waits_for_the_node_to_which_the_table_comes_last(muster, slow):
+    go = muster.folder / "go"
+    os.mkfifo(go)
+    tables = [muster.folder / f"node-{node}" / "jobstart_hccl.json" for node in (0, 1)]
+
+    def bring(node, version, *devices):
+        write(tables[node], groups(*([device(number)] for number in devices)))
+        (tables[node].parent / "version").write_text(f"{version}\n")
+
+    meeting = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
+    options = [*meeting, "--max-restarts=1", "--fill-arguments", "--prefix=never"]
+    program = ["sh", "-c", FAIL_ONCE, "sh", "{attempt}", go]
+    jobs = []
+    for node, table in enumerate(tables):
+        table.parent.mkdir()
+        bring(node, 1, 0, 1)
+        place = [f"--node-rank={node}", f"--rank-table={table}"]
+        jobs.append(muster.start(MODE, *options, *place, "--", *program))
+    for job in jobs:
+        job.err.wait_for("attempt 0: node")
+    bring(1 - slow, 2, 2, 3)
+    go.write_text("now\n")
+    for job in jobs:
+        job.err.wait_for(f"node {1 - slow} (127.0.0.1) has version 2 of the rank table")
+    assert not any(job.out.text for job in jobs), "nothing is started before both have it"
+    bring(slow, 2, 2, 3)
+
+    assert [job.end() for job in jobs] == [0, 0], [job.words() for job in jobs]
+    assert [job.out.lines for job in jobs] == [["rank 0 device 2"], ["rank 1 device 3"]]
+
+
+TELL = """
+import json, os
+names = "MS_ROLE RANK_ID MS_NODE_ID DEVICE_ID RANK_SIZE MS_WORKER_NUM".split()
+table = json.load(open(os.environ["RANK_TABLE_FILE"]))
+servers = [one["server_id"] for one in table["server_list"] if one["pod_ip"] == "127.0.0.1"]
+if os.environ["MS_ROLE"] == "MS_WORKER":
+    print(*(os.environ[name] for name in names), *servers, flush=True)
+else:
+    os.execlp("sleep", "sleep", "300")
+"""
+
+
+def test_msrun_on_two_nodes_has_the_ranks_of_its_table(muster, table):
+    listed = groups([device(4), device(5)], [device(6), device(7)])
+    instances = listed["group_list"][0]["instance_list"]
+    instances[1]["server_id"] = "10.0.0.2"
+    instances.reverse()  # their names say the order
+    write(table, listed)
+    script = muster.folder / "train.py"
+    script.write_text(TELL)
+    meeting = ["--master_addr=127.0.0.1", f"--master_port={free_port()}"]
+    workers = ["--worker_num=4", "--local_worker_num=2", f"--rank_table_file={table}"]
+    jobs = [
+        muster.start("--prefix=never", "msrun", *meeting, *workers, f"--node_rank={node}", script)
+        for node in (0, 1)
+    ]
+
+    assert [job.end() for job in jobs] == [0, 0], [job.words() for job in jobs]
+    for node, job in enumerate(jobs):
+        ranks = [2 * node, 2 * node + 1]
+        assert sorted(job.out.lines) == [
+            f"MS_WORKER {rank} {rank} {4 + rank} 4 4 10.0.0.1 10.0.0.2" for rank in ranks
+        ], job.words()
