@@ -43,8 +43,12 @@ Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
       !read) {
     return read;
   }
-  if (auto read = read_duration(options.last_call, settings, "last-call"); !read) {
-    return read;
+  for (const auto& [name, target] : {std::pair("last-call", &options.last_call),
+                                     std::pair("inputs-timeout", &options.inputs_timeout),
+                                     std::pair("rank-table-timeout", &options.inputs_timeout)}) {
+    if (auto read = read_duration(*target, settings, name); !read) {
+      return read;
+    }
   }
   return read_duration(
       options.heartbeat_timeout, settings, "heartbeat-timeout", {.least = 1, .most = 3600});

@@ -149,10 +149,8 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
 
 Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot) {
   RunOptions options;
-  for (const auto& [name, target] : {std::pair("grace", &options.grace),
-                                     std::pair("console-stall", &options.console_stall),
-                                     std::pair("inputs-timeout", &options.inputs_timeout),
-                                     std::pair("rank-table-timeout", &options.inputs_timeout)}) {
+  for (const auto& [name, target] :
+       {std::pair("grace", &options.grace), std::pair("console-stall", &options.console_stall)}) {
     if (auto read = read_duration(*target, settings, name); !read) {
       return read.error();
     }

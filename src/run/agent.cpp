@@ -46,7 +46,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       consoles_(io_, input.options.console_stall),
       reserved_(reserve_ports(input.job)),
       gang_(io_, setup_with_keys(), callbacks()),
-      inputs_(io_, input.job.inputs, input.options.inputs_timeout),
+      inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
       table_(input.job.input),
       route_(io_, input.job.input),
       signals_(io_),
@@ -303,7 +303,7 @@ void Agent::on_attempt_over() {
     made_progress = *now != progress_before_;
   }
   if (!end_) {
-    inputs_.start_again();  // first: the gang starts nothing anew before it is ready
+    inputs_.start();  // first: the gang starts nothing anew before it is ready
   }
   gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress, attempt_->gave_up()});
 }

@@ -41,15 +41,6 @@ InputWait::InputWait(boost::asio::io_context& io,
 
 void InputWait::start() {
   is_over_ = inputs_.empty();
-  open();
-}
-
-void InputWait::start_again() {
-  may_fail_ = false;
-  start();
-}
-
-void InputWait::open() {
   if (is_over_) {
     return;
   }
@@ -63,6 +54,7 @@ void InputWait::open() {
 
 void InputWait::cancel() {
   is_over_ = true;
+  has_deadline_ = false;
   next_look_.cancel();
   deadline_.cancel();
   ErrorCode ignored;  // it is closed in any case
@@ -109,16 +101,14 @@ Answer InputWait::take_table(Answer answer) {
 }
 
 void InputWait::take(Answer answer) {
-  const auto* const error = std::get_if<Error>(&answer);
-  if (error != nullptr && may_fail_) {
+  if (const auto* const error = std::get_if<Error>(&answer)) {
     cancel();
     on_failure(EndKind::BadInput, error->message);
     return;
   }
-  const auto* const missing = std::get_if<NotYet>(&answer);
   look_again_later();
-  if (error != nullptr || missing != nullptr) {
-    note(error != nullptr ? error->message : missing->reason, /*lacks_input=*/true);
+  if (const auto* const missing = std::get_if<NotYet>(&answer)) {
+    note(missing->reason, /*lacks_input=*/true);
   } else {
     note(then_waits_for ? then_waits_for() : std::string(), /*lacks_input=*/false);
   }
@@ -127,7 +117,7 @@ void InputWait::take(Answer answer) {
 void InputWait::note(const std::string& waits_for, bool lacks_input) {
   if (!lacks_input) {
     deadline_.cancel();
-  } else if (!has_deadline_ && may_fail_) {
+  } else if (!has_deadline_) {
     deadline_.expires_after(timeout_);
     deadline_.async_wait(std::bind_front(&InputWait::on_deadline, this));
   }

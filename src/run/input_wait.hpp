@@ -39,11 +39,8 @@ class InputWait {
   /// It cannot become better (`BadInput`), or the time is over (`Incomplete`).
   std::function<void(EndKind kind, const std::string& why)> on_failure;
 
-  /// The first question is asked at once.
+  /// The first question is asked at once. Again when an attempt is over: another one may follow.
   void start();
-  /// An attempt is over, and another one may follow: asks again. Nothing fails any more, since the job may
-  /// be at its end: what is wrong is waited for, for as long as the nodes wait for each other.
-  void start_again();
   void cancel();
   /// Something that it waits for may have changed.
   void look();
@@ -56,7 +53,6 @@ class InputWait {
  private:
   using ErrorCode = boost::system::error_code;
 
-  void open();
   void ask_all();
   void look_if_touched();
   void take(Answer answer);
@@ -81,7 +77,6 @@ class InputWait {
   bool is_over_ = false;
   bool is_here_ = false;  ///< all that they have to be
   bool has_deadline_ = false;
-  bool may_fail_ = true;
 };
 
 }  // namespace muster

@@ -143,6 +143,23 @@ def test_a_restart_waits_as_the_start_does(muster, table):
     assert job.end() == 0, job.words()
 
 
+@pytest.mark.parametrize(
+    ("left", "code", "reason"),
+    [("[]", 65, "is no JSON object"), ('{"status": "initializing"}', 75, "in vain")],
+    ids=["wrong", "late"],
+)
+def test_a_restart_goes_by_the_same_rules_and_times(muster, table, left, code, reason):
+    template = muster.folder / "own.yaml"
+    template.write_text(TEMPLATE)
+    table.write_text('{"status": "completed"}')
+    options = [f"--template={template}", f"--set=table={table}", "--max-restarts=1"]
+    spoil = f"""test -e second && exit 0; touch second; printf '{left}' >{table}; exit 3"""
+    job = muster.start(*options, "--inputs-timeout=1", "--", "sh", "-c", spoil)
+
+    assert job.end() == code, job.words()
+    assert job.said_about(reason)
+
+
 def test_the_last_attempt_waits_for_nothing(muster, table):
     template = muster.folder / "own.yaml"
     template.write_text(TEMPLATE)

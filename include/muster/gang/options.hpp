@@ -26,6 +26,7 @@ enum class OnEarlyExit {
 /// How the agents of a job meet, stay together, restart and end.
 struct GangOptions {
   std::chrono::milliseconds timeout{900'000};          ///< until the gang is complete
+  std::chrono::milliseconds inputs_timeout{600'000};   ///< for files that somebody else writes
   std::chrono::milliseconds last_call{30'000};         ///< for more nodes, once the least are here
   std::chrono::milliseconds heartbeat_timeout{8'000};  ///< silence that means loss
   RestartPolicy restarts;

@@ -35,12 +35,11 @@ struct FrontSeat {
 
 /// How to run a plan; nothing here changes what the workers see.
 struct RunOptions {
-  std::chrono::milliseconds grace{30'000};            ///< between asking to end and KILL
-  StopSignals stop_signals;                           ///< that ask the job to end
-  std::chrono::milliseconds console_stall{5'000};     ///< a console that takes no byte for so long
-  std::chrono::milliseconds inputs_timeout{600'000};  ///< for files that somebody else writes
-  Selection selection;                                ///< what goes to the console and to files
-  std::string log_dir;       ///< empty, and files are wanted: a temporary one
+  std::chrono::milliseconds grace{30'000};         ///< between asking to end and KILL
+  StopSignals stop_signals;                        ///< that ask the job to end
+  std::chrono::milliseconds console_stall{5'000};  ///< a console that takes no byte for so long
+  Selection selection;                             ///< what goes to the console and to files
+  std::string log_dir;                             ///< empty, and files are wanted: a temporary one
   LineFilter duplicate_out;  ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;
   When prefix = When::Auto;             ///< Auto: unless the job has exactly one worker

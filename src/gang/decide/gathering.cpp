@@ -20,6 +20,7 @@ void Gathering::begin(Instant now) {
   since_ = now;
   deadline_ = now + timeout_;
   last_call_.reset();
+  pending_until_.reset();
   next_progress_ = now + kFirstProgress;
   looked_up_ = false;
   unresolved_.clear();
@@ -29,6 +30,9 @@ Instant Gathering::next_wake() const {
   Instant wake = std::min(deadline_, next_progress_);
   if (last_call_) {
     wake = std::min(wake, *last_call_);
+  }
+  if (pending_until_) {
+    wake = std::min(wake, *pending_until_);
   }
   return looked_up_ ? wake : std::min(wake, deadline_ - kLookUpAhead);
 }
@@ -40,6 +44,14 @@ void Gathering::note_enough(bool is_enough, bool is_last_call_needed, Instant no
     last_call_ = std::min(now, last_call_.value_or(now));
   } else if (!last_call_) {
     last_call_ = std::min(now + last_call_length_, deadline_);
+  }
+}
+
+void Gathering::note_pending(bool is_pending, Instant now) {
+  if (!is_pending) {
+    pending_until_.reset();
+  } else if (!pending_until_) {
+    pending_until_ = now + inputs_timeout_;
   }
 }
 

@@ -16,7 +16,9 @@ namespace muster::gang {
 class Gathering {
  public:
   Gathering(const GangOptions& options, Instant now)
-      : timeout_(options.timeout), last_call_length_(options.last_call) {
+      : timeout_(options.timeout),
+        last_call_length_(options.last_call),
+        inputs_timeout_(options.inputs_timeout) {
     begin(now);
   }
 
@@ -34,6 +36,12 @@ class Gathering {
     return last_call_ && now >= *last_call_;
   }
 
+  /// Whether what those who are here have does not fit together yet: some input of theirs is old.
+  void note_pending(bool is_pending, Instant now);
+  [[nodiscard]] bool is_pending_in_vain(Instant now) const {
+    return pending_until_ && now >= *pending_until_;
+  }
+
   /// True when it is time to say how the wait goes; then the next time is later.
   [[nodiscard]] bool take_progress(Instant now);
   void say_progress_at(Instant moment) { next_progress_ = moment; }
@@ -47,9 +55,11 @@ class Gathering {
  private:
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds last_call_length_;
+  std::chrono::milliseconds inputs_timeout_;
   Instant since_;
   Instant deadline_;
   std::optional<Instant> last_call_;
+  std::optional<Instant> pending_until_;
   Instant next_progress_;
   bool looked_up_ = false;
   std::set<std::string> unresolved_;

@@ -126,8 +126,8 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
     report_progress(now);
     try_start(now);
   }
-  if (state_ == State::Gathering && !waits_for_port_ && now >= gathering_.deadline()) {
-    give_up_gathering(now);
+  if (state_ == State::Gathering && !waits_for_port_) {
+    look_at_deadlines(now);
   }
   if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {
     end_by_early_exit(now);
@@ -164,7 +164,7 @@ void Leader::take(LinkId link, const Preparing& preparing, Instant now) {
 /// Another node in its place would wait for the same file. Who is not missed, goes: a spare, and a
 /// node above the least number that has waited in vain.
 void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now) {
-  const Member& member = *roster_.find(link);
+  Member& member = *roster_.find(link);
   const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
   const std::string seat = member.seat ? "node " + std::to_string(*member.seat) + ", " : "";
   JobEnd end = make_end(is_in_vain ? EndKind::Incomplete : EndKind::BadInput,
@@ -177,6 +177,8 @@ void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now
     let_go(link, "has not got what it needs: " + preparing.waits_for, now);
   } else if (state_ == State::Gathering) {
     conclude(std::move(end), now);
+  } else {
+    member.cannot_go_on = std::move(end);
   }
 }
 

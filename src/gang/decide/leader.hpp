@@ -167,6 +167,8 @@ class Leader {
   void try_start(Instant now);
   void start_attempt(std::uint16_t port, Instant now);
   void send_starts(Start start);
+  [[nodiscard]] bool is_pending() const;
+  void look_at_deadlines(Instant now);
   void give_up_gathering(Instant now);
   void record_arrivals();
   [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes);
@@ -177,7 +179,7 @@ class Leader {
   void report_progress(Instant now);
 
   // The exchange.
-  [[nodiscard]] bool holds_back();
+  [[nodiscard]] bool holds_back(Instant now);
   void note_readiness(LinkId link);
   void follow_readiness(LinkId link, Instant now);
   void carry_out(const ExchangeOutcomes& outcomes, Instant now);

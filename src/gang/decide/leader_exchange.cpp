@@ -35,10 +35,11 @@ void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
 
 /// What these nodes have does not fit together yet. Asked again when one of them contributes anew, or others
 /// are to start.
-bool Leader::holds_back() {
+bool Leader::holds_back(Instant now) {
   const std::vector<LinkId> nodes = roster_.in_order();
   const std::string before = std::exchange(pending_, exchange_.pending(exchange_nodes(nodes)));
   pending_for_ = nodes;
+  gathering_.note_pending(!pending_.empty(), now);
   if (!pending_.empty() && pending_ != before) {
     say(Level::Info, pending_);
     std::vector<LinkId> others = nodes;

@@ -17,6 +17,12 @@ void Leader::gather(Instant now) {
   state_ = State::Gathering;
   pending_.clear();
   gathering_.begin(now);
+  for (const LinkId link : roster_.in_order()) {
+    if (const auto& end = roster_.find(link)->cannot_go_on) {
+      conclude(JobEnd(*end), now);
+      return;
+    }
+  }
   seat_spares();
   if (!is_enough()) {
     gathering_.say_progress_at(now);
@@ -49,12 +55,16 @@ bool Leader::is_anybody_awaited() const {
   return !roster_.is_ready() || (!is_all && attempt_.number() == 0);
 }
 
+/// What those who are here have does not fit together, as they know.
+bool Leader::is_pending() const {
+  return !pending_.empty() && pending_for_ == roster_.in_order();
+}
+
 void Leader::try_start(Instant now) {
   if (state_ != State::Gathering || waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  const bool is_pending = !pending_.empty() && pending_for_ == roster_.in_order();
-  gathering_.note_enough(is_enough_ready() && !is_pending, is_anybody_awaited(), now);
+  gathering_.note_enough(is_enough_ready() && !is_pending(), is_anybody_awaited(), now);
   if (gathering_.is_last_call_over(now)) {
     waits_for_port_ = true;
     actions_.emplace_back(ReservePort{});
@@ -123,12 +133,24 @@ void Leader::report_progress(Instant now) {
   // A node that waits for something may give up by itself before that.
   const std::string progress = describe_waiting((is_one ? "is here after " : "are here after ") +
                                                 whole_seconds(now - gathering_.since())) +
-                               "; giving up in " + (roster_.is_ready() ? "" : "at most ") +
+                               "; giving up in " +
+                               (roster_.is_ready() && !is_pending() ? "" : "at most ") +
                                whole_seconds(gathering_.deadline() - now);
   say(Level::Info, progress);
   std::vector<LinkId> others = roster_.links();
   std::erase(others, kOwnLink);
   send(std::move(others), Waiting{progress});
+}
+
+void Leader::look_at_deadlines(Instant now) {
+  if (is_pending() && gathering_.is_pending_in_vain(now)) {
+    conclude(make_end(EndKind::Incomplete,
+                      "waited " + whole_seconds(policy_.options.inputs_timeout) +
+                          " in vain: " + pending_),
+             now);
+  } else if (now >= gathering_.deadline()) {
+    give_up_gathering(now);
+  }
 }
 
 void Leader::give_up_gathering(Instant now) {

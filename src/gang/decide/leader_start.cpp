@@ -56,7 +56,7 @@ std::vector<int> Leader::leave_out_unready() {
 }
 
 void Leader::start_attempt(std::uint16_t port, Instant now) {
-  if (holds_back()) {
+  if (holds_back(now)) {
     gathering_.note_enough(false, false, now);
     return;
   }

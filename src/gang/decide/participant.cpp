@@ -15,6 +15,13 @@ namespace muster::gang {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+/// For an agent that cannot take part, to find the leader.
+constexpr std::chrono::seconds kTimeToTellWhy{10};
+
+}  // namespace
+
 Participant::Participant(Policy policy, Instant now)
     : policy_(std::move(policy)),
       leader_(join_endpoint(policy_.host, std::to_string(policy_.port))),
@@ -205,8 +212,15 @@ void Participant::handle(const InputsAre& inputs, Instant /*now*/) {
   }
 }
 
-/// The leader tells everybody. Without one it is told with the join.
-void Participant::handle(const InputsFailed& failed, Instant /*now*/) {
+/// The leader tells everybody. Without one it is told with the join, if it is found soon: what is wrong here may be
+/// wrong there too, and then it is gone.
+void Participant::handle(const InputsFailed& failed, Instant now) {
+  if (known_end_) {
+    return;  // the job was lost before
+  }
+  if (state_ == State::Seeking) {
+    seeking_.give_up_at(now + kTimeToTellWhy);
+  }
   known_end_ = in_this_attempt(make_end(failed.kind, failed.why));
   waits_for_ = failed.why;
   tell(Preparing{failed.why, known_end_->exit_code});

@@ -26,13 +26,14 @@ struct Member {
   std::string local;  ///< the leader's address that it reached, numeric
   Instant came;
   Instant last_heard;
-  std::optional<int> seat;            ///< empty: a spare, or it claims a seat
-  std::optional<int> claimed_seat;    ///< somebody sits there, who must show that it is alive
-  std::optional<NodeRank> node_rank;  ///< in the attempt; empty: takes no part
-  bool has_succeeded = false;         ///< all its workers that decide success have ended with 0
-  bool has_ended = true;              ///< nothing of the attempt is alive there
-  std::optional<int> leaving_after;   ///< the signal after which it leaves
-  std::string waits_for;              ///< see `Preparing`; changed by Roster::note_inputs
+  std::optional<int> seat;             ///< empty: a spare, or it claims a seat
+  std::optional<int> claimed_seat;     ///< somebody sits there, who must show that it is alive
+  std::optional<NodeRank> node_rank;   ///< in the attempt; empty: takes no part
+  bool has_succeeded = false;          ///< all its workers that decide success have ended with 0
+  bool has_ended = true;               ///< nothing of the attempt is alive there
+  std::optional<int> leaving_after;    ///< the signal after which it leaves
+  std::string waits_for;               ///< see `Preparing`; changed by Roster::note_inputs
+  std::optional<JobEnd> cannot_go_on;  ///< why it has not what another attempt needs
 };
 
 /// A *seat* is a node rank of the job. An agent sits down in the seat that it was given, else in the

@@ -5,6 +5,7 @@
 #include "durations.hpp"
 #include "mention.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -19,6 +20,8 @@ class Seeking {
 
   /// From the beginning: a leader that was found is gone.
   void begin_again(Instant now);
+  /// Looks no longer than that.
+  void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
   /// What there is to say about a dial that failed, or a link that was lost. The next dial is timed.
   [[nodiscard]] std::optional<Mention> on_failure(const std::string& why, Instant now);

@@ -130,6 +130,29 @@ TEST(Ready, MayBeLostBeforeTheNextAttempt) {
   EXPECT_NE(story.hear(1, Preparing{}).find("start 1 as node 1 of 2"), std::string::npos);
 }
 
+TEST(Ready, EndsTheJobBeforeTheNextAttemptIfItWentWrongMeanwhile) {
+  LeaderStory story = running(restarting(job_of(2)), 2);
+  (void)story.hear(1, Failed{0, failure_of(2)});
+  EXPECT_EQ(story.hear(1, Preparing{"its rank table is no JSON object", 65}), "");
+
+  (void)story.end_all();
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "failed 65");
+  EXPECT_TRUE(story.end->reason.ends_with("its rank table is no JSON object")) << story.end->reason;
+}
+
+TEST(Ready, DoesNotMatterWhereNoAttemptFollows) {
+  LeaderStory story = running(job_of(2), 2);
+  (void)story.hear(1, Failed{0, failure_of(2)});
+  (void)story.hear(1, Preparing{"its rank table is no JSON object", 65});
+
+  (void)story.end_all();
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(story.end->reason.find("rank table"), std::string::npos) << story.end->reason;
+}
+
 TEST(Ready, IsTheSpareThatIsTakenFirst) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)arrive_unready(story, 8, std::nullopt);
