@@ -4,10 +4,14 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
 from support.muster import binary
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts" / "bench.d"))
+import rank_tables  # noqa: E402  the folder of the module has to be known first
 
 TABLES = pathlib.Path(__file__).parents[1] / "golden" / "rank_tables"
 BROKEN = [line.split(": ", 1) for line in (TABLES / "broken" / "expected.txt").read_text().splitlines()]
@@ -143,28 +147,6 @@ def test_other_words_are_bad_usage(muster, words):
     assert muster.run("check", *words).code == 64
 
 
-def large_table(servers, devices):
-    return {
-        "status": "completed",
-        "version": "1.0",
-        "server_count": str(servers),
-        "server_list": [
-            {
-                "server_id": f"10.{s >> 16}.{s >> 8 & 255}.{s & 255}",
-                "device": [
-                    {
-                        "device_id": str(d),
-                        "device_ip": f"{11 + d}.{s >> 16}.{s >> 8 & 255}.{s & 255}",
-                        "rank_id": str(s * devices + d),
-                    }
-                    for d in range(devices)
-                ],
-            }
-            for s in range(servers)
-        ],
-    }
-
-
 def measure(*command, env=None):
     """Standard output, and what it took to make it."""
     child = subprocess.Popen(
@@ -181,10 +163,10 @@ def measure(*command, env=None):
 class TestOf131072Devices:
     """Sanitizers take many times as much time and memory."""
 
-    @pytest.fixture(scope="class")
-    def table(self, tmp_path_factory):
+    @pytest.fixture(scope="class", params=["1.0", "2.0"])
+    def table(self, request, tmp_path_factory):
         path = tmp_path_factory.mktemp("large") / "hccl.json"
-        path.write_text(json.dumps(large_table(16384, 8), indent=4))
+        rank_tables.write(request.param, path)
         return path
 
     def test_a_check_is_a_matter_of_a_second(self, table):
@@ -195,9 +177,9 @@ class TestOf131072Devices:
         assert usage.ru_maxrss < 300 * 1024
 
     def test_a_plan_is_a_matter_of_a_second(self, table):
-        options = ["--mode=ranktable", "--nnodes=16384", "--node-rank=3", "--master-addr=10.0.0.1"]
-
-        output, usage = measure("plan", "--json", *options, "true", env={"RANK_TABLE_FILE": table})
+        output, usage = measure(
+            "plan", "--json", *rank_tables.PLAN, "true", env={"RANK_TABLE_FILE": table}
+        )
 
         document = json.loads(output)
         assert document["world_size"] == 131072
