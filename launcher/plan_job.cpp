@@ -25,12 +25,10 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
   if (!topology) {
     return topology.error();
   }
-  const Cluster& cluster = input.cluster;
-  auto binding =
-      decide_binding(binding_request(*options, input.mode.mode.name),
-                     *topology,
-                     input.snapshot,
-                     cluster.share ? cluster.share->local_size.value : cluster.node.slots);
+  auto binding = decide_binding(binding_request(*options, input.mode.mode.name),
+                                *topology,
+                                input.snapshot,
+                                processes_to_bind(input));
   if (!binding) {
     return binding.error();
   }

@@ -133,17 +133,21 @@ Result<> add_form(CpuBinding& binding, const Desk& desk, std::size_t place) {
   return add_memory_of_form(binding, desk, locality);
 }
 
-Result<std::optional<CpuBinding>> bind_device(const Desk& desk, std::size_t place) {
+/// `local_rank` is that of the process that has it; empty: nobody knows of one.
+Result<std::optional<CpuBinding>> bind_device(const Desk& desk,
+                                              std::size_t place,
+                                              std::optional<std::size_t> local_rank) {
   const BindingRequest& request = desk.request;
   const int device = desk.localities[place].device;
   const std::string who = "device" + std::to_string(device);
   const auto given = request.devices.find(device);
-  if (given == request.devices.end() && !request.devices.empty()) {
-    return refused(
-        desk,
-        "says nothing of " + who + ", the accelerator of local rank " + std::to_string(place));
+  const bool is_left_out = given == request.devices.end() && !request.devices.empty();
+  if (is_left_out && local_rank) {
+    return refused(desk,
+                   "says nothing of " + who + ", the accelerator of local rank " +
+                       std::to_string(*local_rank));
   }
-  if (given == request.devices.end() && !request.form) {
+  if (is_left_out || (given == request.devices.end() && !request.form)) {
     return std::optional<CpuBinding>();
   }
   CpuBinding binding;
@@ -234,18 +238,43 @@ Result<> bind_roles(NodeBinding& node, const Desk& desk) {
   return {};
 }
 
+/// Of the process whose accelerator has that place.
+std::optional<std::size_t> local_rank_of(const BoundProcesses& processes, int place) {
+  const auto at = std::find(processes.places.begin(), processes.places.end(), place);
+  return at == processes.places.end()
+             ? std::nullopt
+             : std::optional(static_cast<std::size_t>(at - processes.places.begin()));
+}
+
+int count_places(const BoundProcesses& processes) {
+  int count = processes.least;
+  for (const int place : processes.places) {
+    count = std::max(count, place + 1);
+  }
+  return count;
+}
+
 }  // namespace
+
+BoundProcesses one_each(int workers) {
+  BoundProcesses processes;
+  for (int i = 0; i < workers; ++i) {
+    processes.places.push_back(i);
+  }
+  return processes;
+}
 
 Result<NodeBinding> decide_binding(const BindingRequest& request,
                                    const Topology& topology,
                                    const Snapshot& snapshot,
-                                   int workers) {
-  const std::vector<Locality> localities = find_localities(topology, snapshot, workers);
+                                   const BoundProcesses& processes) {
+  const int count = count_places(processes);
+  const std::vector<Locality> localities = find_localities(topology, snapshot, count);
   const Desk desk{request, topology, localities};
   NodeBinding node;
   node.variables = request.variables;
-  for (int i = 0; i < workers; ++i) {
-    auto binding = bind_device(desk, static_cast<std::size_t>(i));
+  for (int i = 0; i < count; ++i) {
+    auto binding = bind_device(desk, static_cast<std::size_t>(i), local_rank_of(processes, i));
     if (!binding) {
       return binding.error();
     }

@@ -7,7 +7,6 @@
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 #include <muster/environment/marker.hpp>
-#include <muster/inputs/input.hpp>
 #include <muster/plan/launch_plan.hpp>
 
 #include <algorithm>
@@ -144,10 +143,7 @@ std::vector<std::string> find_services(const ModeTemplate& mode,
 
 /// True in a job whose processes are given a rank table: it is here, or will be at their start.
 bool takes_table(const PlanInput& input, const std::vector<std::string>& texts) {
-  const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
-  return use_placeholder(texts, kOwnRankTable) &&
-         std::any_of(
-             inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; });
+  return use_placeholder(texts, kOwnRankTable) && reads_table(input);
 }
 
 /// The table goes into a file of this job alone: the controller's may change, or be of an older form.

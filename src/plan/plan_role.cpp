@@ -120,7 +120,7 @@ std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& va
   return argv;
 }
 
-/// How the process is bound that is number `place` of its role on this host.
+/// How the process is bound whose accelerator has that place among those that the runtime counts.
 std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) {
   if (!shared.job.binding) {
     return std::nullopt;
@@ -242,10 +242,15 @@ void show_devices(WorkerPlan& worker,
   worker.unset.insert(worker.unset.end(), unset.begin(), unset.end());
 }
 
+/// What a rank table says of the i-th process of a role here: which of the devices that it sees it has.
+std::optional<int> listed_device(const RolePlan& shared, std::size_t i) {
+  const bool is_listed = shared.role.count == RoleCount::PerDevice && i < shared.devices.size();
+  return is_listed ? std::optional(shared.devices[i]) : std::nullopt;
+}
+
 /// Which of the devices that it sees a process has, by its place on the host and among those of this node.
 int device_of(const RolePlan& shared, int local_rank, std::size_t i) {
-  const bool is_listed = shared.role.count == RoleCount::PerDevice && i < shared.devices.size();
-  return is_listed ? shared.devices[i] : shared.part.device(local_rank);
+  return listed_device(shared, i).value_or(shared.part.device(local_rank));
 }
 
 /// Shows the worker that is number `place` of its role on this host its own device alone, if that is asked
@@ -274,15 +279,16 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     const int role_rank = place.here[i];
     const int global_rank = plan.world_size + role_rank;
     const int local_rank = shared.part.local_rank(static_cast<int>(plan.workers.size()));
-    const auto place_on_host =
-        static_cast<std::size_t>(shared.part.local_rank(static_cast<int>(i)));
+    const int own_place = shared.part.local_rank(static_cast<int>(i));
+    const auto place_on_host = static_cast<std::size_t>(own_place);
+    const auto bound_place = static_cast<std::size_t>(listed_device(shared, i).value_or(own_place));
     values["role_rank"] = std::to_string(role_rank);
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
     values["visible_local_rank"] =
         std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
     add_own_values(values, shared, role_rank);
-    std::optional<CpuBinding> binding = binding_of(shared, place_on_host);
+    std::optional<CpuBinding> binding = binding_of(shared, bound_place);
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);
     bind(worker, shared, std::move(binding));

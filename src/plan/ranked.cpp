@@ -3,6 +3,7 @@
 
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
+#include <muster/inputs/input.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/rank_table/rewrite.hpp>
 
@@ -286,6 +287,21 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
       places[i].here.push_back(device.rank);
     }
   }
+}
+
+bool reads_table(const PlanInput& input) {
+  const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
+  return std::any_of(
+      inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; });
+}
+
+BoundProcesses processes_to_bind(const PlanInput& input) {
+  const Cluster& cluster = input.cluster;
+  const int workers = cluster.share ? cluster.share->local_size.value : cluster.node.slots;
+  if (!input.ranked && !reads_table(input)) {
+    return one_each(workers);
+  }
+  return {runtime_devices(input), std::max(workers, count_visible_devices(input.snapshot))};
 }
 
 bool awaits_table(const PlanInput& input, bool takes_table) {

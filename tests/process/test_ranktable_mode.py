@@ -178,6 +178,29 @@ def test_two_pods_on_one_server_have_their_own_devices_alone(muster, table):
     assert sorted(jobs[1].out.lines) == ["rank 2/4 device 2", "rank 3/4 device 3"]
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU cannot be divided")
+@pytest.mark.parametrize("is_late", [False, True], ids=["there", "late"])
+def test_cores_follow_the_device_that_the_table_gives(muster, table, is_late):
+    cpus = sorted(os.sched_getaffinity(0))
+    given = json.dumps({"device0": [str(cpus[0])], "device1": [str(cpus[-1])]})
+    script = 'echo "rank $RANK_ID device $DEVICE_ID $(grep Cpus_allowed_list /proc/self/status)"'
+    in_order_of_ranks = groups([device(1), device(0)])
+    if not is_late:
+        write(table, in_order_of_ranks)
+    visible = {"ASCEND_VISIBLE_DEVICES": "0,1"}
+    options = [f"--bind-core={given}", "--prefix=never"]
+    job = start(muster, table, *options, script=script, env=visible)
+    if is_late:
+        job.err.wait_for("missing")
+        write(table, in_order_of_ranks)
+
+    assert job.end() == 0, job.words()
+    assert sorted(line.split() for line in job.out.lines) == [
+        ["rank", "0", "device", "1", "Cpus_allowed_list:", str(cpus[-1])],
+        ["rank", "1", "device", "0", "Cpus_allowed_list:", str(cpus[0])],
+    ]
+
+
 def modelarts(folder):
     return {
         "MA_VJ_NAME": "ma-job-1",

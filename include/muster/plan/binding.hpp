@@ -51,21 +51,30 @@ struct CpuBinding {
   bool operator==(const CpuBinding&) const = default;
 };
 
+/// The processes of a node that stand for one accelerator each.
+struct BoundProcesses {
+  /// By local rank: the place of its accelerator among those that the runtime counts.
+  std::vector<int> places;
+  int least = 0;  ///< places that are decided in any case: a rank table may name them later
+};
+
+/// Process i has accelerator i.
+[[nodiscard]] BoundProcesses one_each(int workers);
+
 /// How the processes of this node are bound.
 struct NodeBinding {
-  /// By the place of a process among those of its role that stand for one accelerator each.
+  /// By the place of their accelerator among those that the runtime counts.
   std::vector<std::optional<CpuBinding>> devices;
   std::map<std::string, CpuBinding> roles;
   std::map<std::string, std::string> variables;
   std::vector<std::string> remarks;
 };
 
-/// Decides it for `workers` processes, of which process i has the accelerator that the runtime calls
-/// i: the visibility lists of the snapshot say which one that is. Pure. Fails when the host does not
-/// have what is asked for, or does not say what one must know.
+/// Decides it for these processes: the visibility lists of the snapshot say which accelerator the runtime
+/// calls how. Pure. Fails when the host does not have what is asked for, or does not say what one must know.
 [[nodiscard]] Result<NodeBinding> decide_binding(const BindingRequest& request,
                                                  const Topology& topology,
                                                  const Snapshot& snapshot,
-                                                 int workers);
+                                                 const BoundProcesses& processes);
 
 }  // namespace muster

@@ -147,6 +147,10 @@ struct PlanInput {
 /// Takes ranks and devices of this node from the table, and what nobody else has said.
 [[nodiscard]] Result<> apply_table(PlanInput& input, rank_table::TableFile file);
 
+/// Which accelerators the processes of this node have: those of the rank table in a job that has one. Before
+/// that is here nobody knows which.
+[[nodiscard]] BoundProcesses processes_to_bind(const PlanInput& input);
+
 /// Fails with `BadUsage` when the job asks for what the mode or this node does not have: a role that
 /// decides success, a placeholder that is none, devices to be shown one by one. Called before a plan
 /// is made, which takes it as given.

@@ -72,7 +72,8 @@ Lines bound(const BindingRequest& request,
             const Topology& topology,
             int workers,
             std::map<std::string, std::string> variables = {}) {
-  return described(decide_binding(request, topology, surroundings(std::move(variables)), workers));
+  return described(
+      decide_binding(request, topology, surroundings(std::move(variables)), one_each(workers)));
 }
 
 // The forms
@@ -159,7 +160,7 @@ TEST(NumaBinding, CountsAnUnknownNodeAsNodeZeroAndSaysSo) {
   Topology topology = large_host();
   topology.nvidia = {device_at(-1)};
 
-  const auto node = decide_binding(form(NumaForm::Node), topology, surroundings(), 1);
+  const auto node = decide_binding(form(NumaForm::Node), topology, surroundings(), one_each(1));
 
   ASSERT_TRUE(node);
   EXPECT_EQ(described(node), Lines({"0-3, 16-19 near 0"}));
@@ -239,11 +240,11 @@ TEST(NumaBinding, DoubtsTheOrderOfGpusThatDiffer) {
   topology.nvidia[3].model = "B";
 
   const auto request = form(NumaForm::Node);
-  EXPECT_EQ(decide_binding(request, topology, surroundings(), 1)->remarks.size(), 1U);
-  EXPECT_EQ(
-      decide_binding(request, topology, surroundings({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}), 1)
-          ->remarks.size(),
-      0U);
+  EXPECT_EQ(decide_binding(request, topology, surroundings(), one_each(1))->remarks.size(), 1U);
+  EXPECT_EQ(decide_binding(
+                request, topology, surroundings({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}), one_each(1))
+                ->remarks.size(),
+            0U);
 }
 
 // What is written down
@@ -263,6 +264,22 @@ TEST(GivenBinding, GoesByTheNumberOfTheDevice) {
             Lines({"8", "4-5", "scheduler 31"}));
   EXPECT_EQ(bound(request, topology, 1),
             Lines({"64: --bind-core says nothing of device0, the accelerator of local rank 0"}));
+}
+
+TEST(GivenBinding, IsOfTheDevicesThatATableNames) {
+  BindingRequest request;
+  request.source = from_flag("--bind-core");
+  request.devices[2].cpus = {4, 5};
+  request.devices[3].cpus = {8};
+  const auto bound_of = [&](std::vector<int> places) {
+    return described(
+        decide_binding(request, host_with_gpus(), surroundings(), {std::move(places), 4}));
+  };
+
+  EXPECT_EQ(bound_of({3, 2}), Lines({"free", "free", "4-5", "8"}));
+  EXPECT_EQ(bound_of({}), Lines({"free", "free", "4-5", "8"})) << "the table is not here yet";
+  EXPECT_EQ(bound_of({3, 1}),
+            Lines({"64: --bind-core says nothing of device1, the accelerator of local rank 1"}));
 }
 
 TEST(GivenBinding, OfTheSchedulerAloneLeavesWorkersFree) {
@@ -312,7 +329,7 @@ TEST(GivenBinding, RemarksOnCpusThatTwoShare) {
   request.devices[0].cpus = {0, 1, 2};
   request.devices[1].cpus = {2, 3};
 
-  const auto node = decide_binding(request, large_host(), surroundings(), 2);
+  const auto node = decide_binding(request, large_host(), surroundings(), one_each(2));
 
   ASSERT_TRUE(node);
   EXPECT_EQ(node->remarks, Lines({"--bind-core gives the CPUs 2 to both device0 and device1"}));
@@ -323,13 +340,15 @@ TEST(GivenBinding, StandsOnTopOfAForm) {
   request.binds_memory = true;
   request.cpu_list_variable = "LIST";
   EXPECT_EQ(bound(request, host_with_gpus(), 1), Lines({"0-3, 16-19 bound 0"}));
-  EXPECT_EQ(decide_binding(request, host_with_gpus(), surroundings(), 1)->devices[0]->variables,
-            (std::map<std::string, std::string>{{"LIST", "[0, 1, 2, 3, 16, 17, 18, 19]"}}));
+  EXPECT_EQ(
+      decide_binding(request, host_with_gpus(), surroundings(), one_each(1))->devices[0]->variables,
+      (std::map<std::string, std::string>{{"LIST", "[0, 1, 2, 3, 16, 17, 18, 19]"}}));
 
   request.devices[0].cpus = {5};
   EXPECT_EQ(bound(request, host_with_gpus(), 1), Lines({"5 bound 0"}));
-  EXPECT_TRUE(
-      decide_binding(request, host_with_gpus(), surroundings(), 1)->devices[0]->variables.empty());
+  EXPECT_TRUE(decide_binding(request, host_with_gpus(), surroundings(), one_each(1))
+                  ->devices[0]
+                  ->variables.empty());
 }
 
 // The plan

@@ -89,6 +89,29 @@ TEST(MakePlan, RemembersWhichRolesDecide) {
   EXPECT_FALSE(plan.workers[1].decides_success);
 }
 
+// Rank tables
+
+TEST(MakePlan, BindsAWorkerByTheDeviceThatTheTableGivesIt) {
+  rank_table::Device first;
+  first.id = 3;
+  first.rank = 0;
+  rank_table::Device second;
+  second.id = 1;
+  second.rank = 1;
+  JobRequest job = job_of({"train"});
+  job.binding = NodeBinding();
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    job.binding->devices.emplace_back().emplace().cpus = {cpu};
+  }
+  PlanInput input{
+      cluster_of({2}, 0), mode_of({role("worker", RoleCount::PerDevice)}), job, surroundings()};
+  input.ranked = rank_table::RankedNode{2, {first, second}, ""};
+
+  const LaunchPlan plan = make_plan(input);
+  EXPECT_EQ(plan.workers.at(0).binding->cpus, std::vector<int>{3});
+  EXPECT_EQ(plan.workers.at(1).binding->cpus, std::vector<int>{1});
+}
+
 // Folders of their own
 
 /// Of a role whose processes run in a folder each.
