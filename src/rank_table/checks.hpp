@@ -38,9 +38,8 @@ void check_levels(const Checked& table);
 /// What need not be mended by hand.
 [[nodiscard]] std::vector<Breach> find_remarks(const json::object& root, const Layout& layout);
 
-/// What CANN would end with; and for rules for which it has no code.
+/// What newer versions of CANN would end with.
 inline constexpr std::string_view kNewerCode = "EI0014";
-inline constexpr std::string_view kLogOnly = "no code, a line in its log";
 
 /// The id of the server that an instance is on; "" if it has none.
 [[nodiscard]] std::string_view server_of(const InstancePlace& instance);

@@ -11,7 +11,7 @@
 namespace muster::rank_table {
 namespace {
 
-/// "device 3 of 10.0.0.1 (192.168.1.3, super device 7), pod job-worker-0".
+/// "device 3 of 10.0.0.1 (192.168.1.3, super device 7), pod job-worker-0"; form 2.0 names no server.
 std::string describe(const Instance& instance, const Device& device) {
   std::vector<std::string> known;
   if (!device.addresses.empty()) {
@@ -20,7 +20,8 @@ std::string describe(const Instance& instance, const Device& device) {
   if (!device.super_device_id.empty()) {
     known.push_back("super device " + device.super_device_id);
   }
-  return "device " + std::to_string(device.id) + " of " + instance.server_id +
+  return "device " + std::to_string(device.id) +
+         (instance.server_id.empty() ? "" : " of " + instance.server_id) +
          (known.empty() ? "" : " (" + join(known, ", ") + ")") +
          (instance.pod_name.empty() ? "" : ", pod " + instance.pod_name);
 }

@@ -96,7 +96,8 @@ void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, B
 
 void add_super_pods(const json::object& root, Table& table);
 
-/// What CANN would end with for most of it.
+/// What CANN would end with for most of it; and for rules for which it has no code.
 inline constexpr std::string_view kInvalidTable = "EI0004";
+inline constexpr std::string_view kLogOnly = "no code, a line in its log";
 
 }  // namespace muster::rank_table

@@ -10,6 +10,19 @@ namespace {
 constexpr std::array<std::string_view, 4> kAddresses = {
     "host_ip", "container_ip", "pod_ip", "server_ip"};
 
+/// Of form 2.0: its first one, whatever layer of the network that is in. More are not looked for, since large tables
+/// have many.
+std::string_view address_in_layers(const json::object& rank) {
+  std::string_view address;
+  for_each_object(array_of(rank, "level_list"), [&address](const json::object& level) {
+    const json::array* list = array_of(level, "rank_addr_list");
+    const json::object* first =
+        list == nullptr || list->empty() ? nullptr : list->front().if_object();
+    address = address.empty() && first != nullptr ? text_of(*first, "addr") : address;
+  });
+  return address;
+}
+
 /// Where a rank stands: beside the device, or beside its instance.
 Place place_of_rank(const DevicePlace& device) {
   Place place = device.place;
@@ -54,19 +67,23 @@ class TableMaker {
     Device device;
     device.rank = next_rank_++;
     if (layout_.form != Form::Groups) {
-      device.rank = number(*place.ranked, "rank_id", place_of_rank(place));
+      device.rank = number(*place.ranked, "rank_id", place_of_rank(place), kInvalidTable);
     }
-    device.id = number(*place.device, "device_id", place.place);
-    device.addresses = text_of(*place.device, "device_ip");
+    device.id = number(*place.device, "device_id", place.place, kLogOnly);
+    device.addresses = layout_.form == Form::Version2 ? address_in_layers(*place.device)
+                                                      : text_of(*place.device, "device_ip");
     device.super_device_id = plain_text(*place.device, "super_device_id");
     return device;
   }
 
-  int number(const json::object& object, std::string_view key, const Place& place) {
+  int number(const json::object& object,
+             std::string_view key,
+             const Place& place,
+             std::string_view code) {
     const json::value* value = object.if_contains(key);
     const auto number = number_of(value);
     if (!number) {
-      breaches_.add(path_of(layout_.form, place, key), value, "a number from 0", kInvalidTable);
+      breaches_.add(path_of(layout_.form, place, key), value, "a number from 0", code);
     }
     return number.value_or(-1);
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 namespace muster::rank_table {
+
 std::string_view lowest_network(const json::object& rank) {
   const json::array* levels = array_of(rank, "level_list");
   const json::object* level =

@@ -90,7 +90,7 @@ std::string label(const Instance& instance) {
       return one_line(one, 100);
     }
   }
-  return "";
+  return instance.devices.empty() ? "" : "rank " + std::to_string(instance.devices.front().rank);
 }
 
 std::map<std::string, std::string> super_pods_of_servers(const Table& table) {

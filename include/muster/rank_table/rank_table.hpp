@@ -26,9 +26,10 @@ enum class Form {
 [[nodiscard]] std::string_view name_of(Form form);
 
 struct Device {
-  int rank = 0;                 ///< of the process, 0 to n-1; in `Form::Groups` by their order
-  int id = 0;                   ///< N of /dev/davinciN
-  std::string addresses;        ///< `device_ip`, several with commas between them; empty: none
+  int rank = 0;           ///< of the process, 0 to n-1; in `Form::Groups` by their order
+  int id = 0;             ///< N of /dev/davinciN
+  std::string addresses;  ///< `device_ip`, several with commas between them; empty: none. In 2.0
+                          ///< the first of each layer
   std::string super_device_id;  ///< empty: none
 };
 

@@ -34,6 +34,17 @@ TEST(Compare, FindsNothingBetweenEqualTables) {
   EXPECT_EQ(difference({}, {}), "");
 }
 
+TEST(Compare, NamesNoServerWhereTheFormHasNone) {
+  Table table;
+  table.form = Form::Version2;
+  table.size = 1;
+  table.instances = {{"", "", {}, {{0, 3, "df001000", ""}}}};
+  Table other = table;
+  other.instances[0].devices[0].addresses = "df001001";
+  EXPECT_EQ(difference(table, other),
+            "rank 0 is device 3 (df001000) on node 0 and device 3 (df001001) on node 2");
+}
+
 TEST(Compare, NamesTheFirstRankThatIsAnotherDevice) {
   Table other = table_of(2);
   other.instances[1].devices[3].id = 7;

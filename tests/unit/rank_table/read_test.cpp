@@ -105,6 +105,17 @@ TEST(Read, StartsAHostWhereADeviceOfTheRankListComesAgain) {
   EXPECT_EQ(table.instances[1].devices[0].rank, 2);
 }
 
+TEST(Read, TakesTheFirstAddressInTheRankList) {
+  const Table table = table_of(R"({"version": "2.0", "rank_count": 1, "rank_list": [
+      {"rank_id": 0, "local_id": 0, "device_id": 0, "level_list": [
+        {"net_layer": 0, "net_instance_id": "a", "rank_addr_list": []},
+        {"net_layer": 1, "net_instance_id": "b", "rank_addr_list": [
+          {"addr_type": "EID", "addr": "df00"}, {"addr_type": "EID", "addr": "df01"}]},
+        {"net_layer": 2, "net_instance_id": "c", "rank_addr_list": [{"addr": "df02"}]}]}]})");
+
+  EXPECT_EQ(table.instances.at(0).devices.at(0).addresses, "df00");
+}
+
 TEST(Read, WaitsForTextThatEndsInTheMiddle) {
   const std::string whole =
       R"({"status": "completed", "version": "1.0", "server_count": "1", "server_list": [{"server_id": "é",)"

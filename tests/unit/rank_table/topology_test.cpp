@@ -40,6 +40,22 @@ TEST(ReadSwitches, NamesTheLineThatIsWrong) {
   EXPECT_EQ(message_of("n0 a\nn0 a\n"), "line 2 of 't' has the node 'n0' once more");
 }
 
+/// Form 2.0 names no host, and may have no addresses.
+TEST(OrderRing, KnowsANodeByAnAddressOfItsDevices) {
+  Table table;
+  table.form = Form::Version2;
+  table.size = 4;
+  table.instances = {{"", "", {}, {{0, 0, "e0", ""}, {1, 1, "e1", ""}}},
+                     {"", "", {}, {{2, 0, "", ""}, {3, 1, "", ""}}}};
+  const auto missing = order_ring(table, paths_of("e1 a"), "t");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message,
+            "'t' has no switches for 1 node of the rank table, the first is 'rank 2'");
+
+  table.instances[1].devices[0].addresses = "e2";
+  EXPECT_TRUE(order_ring(table, paths_of("e1 a\ne2 b"), "t"));
+}
+
 TEST(OrderRing, KeepsNodesOfASwitchTogether) {
   // Every second node hangs on the same switch: the ring goes up and down between all of them.
   const auto paths = paths_of("n0 core/a\nn1 core/b\nn2 core/a\nn3 core/b\nelse x");
