@@ -21,6 +21,7 @@ void Gathering::begin(Instant now) {
   deadline_ = now + timeout_;
   last_call_.reset();
   pending_until_.reset();
+  end_at_.reset();
   next_progress_ = now + kFirstProgress;
   looked_up_ = false;
   unresolved_.clear();
@@ -31,8 +32,8 @@ Instant Gathering::next_wake() const {
   if (last_call_) {
     wake = std::min(wake, *last_call_);
   }
-  if (pending_until_) {
-    wake = std::min(wake, *pending_until_);
+  for (const auto& moment : {pending_until_, end_at_}) {
+    wake = std::min(wake, moment.value_or(wake));
   }
   return looked_up_ ? wake : std::min(wake, deadline_ - kLookUpAhead);
 }

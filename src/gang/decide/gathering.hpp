@@ -42,6 +42,11 @@ class Gathering {
     return pending_until_ && now >= *pending_until_;
   }
 
+  /// The job ends, and who is on the way is to hear of it. From then on there is a moment for that.
+  void note_end(Instant now) { end_at_ = end_at_.value_or(now + kTimeToTellWhy); }
+  [[nodiscard]] bool is_ending() const { return end_at_.has_value(); }
+  [[nodiscard]] bool is_end_due(Instant now) const { return end_at_ && now >= *end_at_; }
+
   /// True when it is time to say how the wait goes; then the next time is later.
   [[nodiscard]] bool take_progress(Instant now);
   void say_progress_at(Instant moment) { next_progress_ = moment; }
@@ -60,6 +65,7 @@ class Gathering {
   Instant deadline_;
   std::optional<Instant> last_call_;
   std::optional<Instant> pending_until_;
+  std::optional<Instant> end_at_;
   Instant next_progress_;
   bool looked_up_ = false;
   std::set<std::string> unresolved_;

@@ -175,10 +175,10 @@ void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now
     send(link, Finish{recorded(std::move(end))});
     actions_.emplace_back(Drop{link});
     let_go(link, "has not got what it needs: " + preparing.waits_for, now);
-  } else if (state_ == State::Gathering) {
-    conclude(std::move(end), now);
   } else {
     member.cannot_go_on = std::move(end);
+    member.join.waits_for = preparing.waits_for;
+    follow_readiness(link, now);
   }
 }
 

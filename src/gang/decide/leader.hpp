@@ -168,6 +168,7 @@ class Leader {
   void start_attempt(std::uint16_t port, Instant now);
   void send_starts(Start start);
   [[nodiscard]] bool is_pending() const;
+  bool end_for_want(Instant now);
   void look_at_deadlines(Instant now);
   void give_up_gathering(Instant now);
   void record_arrivals();

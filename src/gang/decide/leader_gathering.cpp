@@ -17,11 +17,8 @@ void Leader::gather(Instant now) {
   state_ = State::Gathering;
   pending_.clear();
   gathering_.begin(now);
-  for (const LinkId link : roster_.in_order()) {
-    if (const auto& end = roster_.find(link)->cannot_go_on) {
-      conclude(JobEnd(*end), now);
-      return;
-    }
+  if (end_for_want(now)) {
+    return;
   }
   seat_spares();
   if (!is_enough()) {
@@ -60,8 +57,30 @@ bool Leader::is_pending() const {
   return !pending_.empty() && pending_for_ == roster_.in_order();
 }
 
+/// Somebody has not what it needs: the job ends, if it is in the middle of a wait for nodes. Those who are on their way
+/// to the first attempt are to hear of it, too.
+bool Leader::end_for_want(Instant now) {
+  for (const LinkId link : roster_.in_order()) {
+    if (const auto& end = roster_.find(link)->cannot_go_on) {
+      if (attempt_.number() > 0 || is_enough() || gathering_.is_end_due(now)) {
+        conclude(JobEnd(*end), now);
+      } else if (!gathering_.is_ending()) {
+        gathering_.note_end(now);
+        say(Level::Error,
+            end->reason + ": ending the job, in at most " + whole_seconds(kTimeToTellWhy) +
+                ", so that nodes that are on their way hear of it");
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
 void Leader::try_start(Instant now) {
-  if (state_ != State::Gathering || waits_for_port_ || !roster_.holder(0)) {
+  if (state_ != State::Gathering || end_for_want(now)) {
+    return;
+  }
+  if (waits_for_port_ || !roster_.holder(0)) {
     return;
   }
   gathering_.note_enough(is_enough_ready() && !is_pending(), is_anybody_awaited(), now);
@@ -126,7 +145,7 @@ void Leader::report_progress(Instant now) {
   if (gathering_.take_look_up(now)) {
     look_up_hosts();
   }
-  if (!gathering_.take_progress(now)) {
+  if (gathering_.is_ending() || !gathering_.take_progress(now)) {
     return;
   }
   const bool is_one = policy_.job.total_slots.value_or(policy_.job.most_nodes) == 1;

@@ -15,13 +15,6 @@ namespace muster::gang {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-/// For an agent that cannot take part, to find the leader.
-constexpr std::chrono::seconds kTimeToTellWhy{10};
-
-}  // namespace
-
 Participant::Participant(Policy policy, Instant now)
     : policy_(std::move(policy)),
       leader_(join_endpoint(policy_.host, std::to_string(policy_.port))),

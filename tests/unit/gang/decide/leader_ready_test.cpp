@@ -82,6 +82,7 @@ TEST(Ready, CountsForTheLeadersOwnNodeAndForAJobOfOne) {
 TEST(Ready, EndsTheJobWhenANodeWaitedInVain) {
   LeaderStory story(job_of(3));
   (void)arrive_unready(story, 1, 1);
+  (void)story.arrive(2, 2);
   (void)story.hear(1, Preparing{"waited 600 s in vain: its rank table: missing", 75});
 
   ASSERT_TRUE(story.end);
@@ -89,6 +90,27 @@ TEST(Ready, EndsTheJobWhenANodeWaitedInVain) {
   EXPECT_TRUE(story.end->reason.starts_with("node 1, ")) << story.end->reason;
   EXPECT_TRUE(story.end->reason.ends_with(": waited 600 s in vain: its rank table: missing"))
       << story.end->reason;
+}
+
+TEST(Ready, EndsTheJobForThoseWhoAreOnTheirWayToo) {
+  LeaderStory story(job_of(3));
+  (void)story.hear(kOwnLink, Preparing{"its rank table is no JSON object", 65});
+  EXPECT_FALSE(story.end);
+  EXPECT_TRUE(story.has_said("ending the job, in at most 5 s")) << story.all_said();
+
+  EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1");
+  EXPECT_EQ(story.arrive(2, 2), "2: admitted as node 2 | 0,1,2: finish: failed 65");
+}
+
+TEST(Ready, DoesNotWaitLongForThoseWhoAreNotThere) {
+  LeaderStory story(job_of(3));
+  (void)story.hear(kOwnLink, Preparing{"its rank table is no JSON object", 65});
+  (void)story.wait(seconds(4));
+  EXPECT_FALSE(story.end);
+  (void)story.wait(seconds(2));
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(words_of(*story.end), "failed 65");
 }
 
 TEST(Ready, EndsTheJobWhenAnInputIsWrong) {

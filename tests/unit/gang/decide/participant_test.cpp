@@ -555,7 +555,7 @@ TEST(Participant, TellsALeaderThatItFindsLaterThatItWaitedInVain) {
 TEST(Participant, EndsByItselfWhenItWaitedInVainAndFindsNoLeader) {
   ParticipantStory story;
   (void)story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"});
-  (void)story.wait(seconds(9));
+  (void)story.wait(seconds(4));
   EXPECT_EQ(story.state(), Participant::State::Seeking) << "the others are to hear of it";
   (void)story.wait(seconds(2));
   EXPECT_EQ(story.state(), Participant::State::Left) << "its leader may have found the same";
