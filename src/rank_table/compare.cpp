@@ -1,4 +1,8 @@
 // Summaries of tables, and where two of them differ.
+#include "rank_table/field_difference.hpp"
+#include "rank_table/layout.hpp"
+#include "rank_table/print.hpp"
+
 #include <muster/base/digest.hpp>
 #include <muster/base/text.hpp>
 #include <muster/rank_table/compare.hpp>
@@ -7,31 +11,71 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace muster::rank_table {
 namespace {
 
-/// "device 3 of 10.0.0.1 (192.168.1.3, super device 7), pod job-worker-0"; form 2.0 names no server.
-std::string describe(const Instance& instance, const Device& device) {
-  std::vector<std::string> known;
-  if (!device.addresses.empty()) {
-    known.push_back(device.addresses);
+void append_sorted(std::string& out, const json::value& value);
+
+/// The fields by their names, so that the order in which they are written is no matter.
+// NOLINTNEXTLINE(misc-no-recursion)
+void append_fields(std::string& out, const json::object& object, std::string_view without) {
+  std::vector<const json::key_value_pair*> fields;
+  for (const auto& field : object) {
+    if (field.key() != without) {
+      fields.push_back(&field);
+    }
   }
-  if (!device.super_device_id.empty()) {
-    known.push_back("super device " + device.super_device_id);
+  std::sort(fields.begin(), fields.end(), [](const auto* one, const auto* other) {
+    return one->key() < other->key();
+  });
+  for (const auto* field : fields) {
+    out += (field == fields.front() ? "" : ",") + json::serialize(field->key()) + ":";
+    append_sorted(out, field->value());
   }
-  return "device " + std::to_string(device.id) +
-         (instance.server_id.empty() ? "" : " of " + instance.server_id) +
-         (known.empty() ? "" : " (" + join(known, ", ") + ")") +
-         (instance.pod_name.empty() ? "" : ", pod " + instance.pod_name);
 }
 
-/// What each rank is, by rank.
-std::vector<std::string> describe_ranks(const Table& table) {
+// NOLINTNEXTLINE(misc-no-recursion)
+void append_sorted(std::string& out, const json::value& value) {
+  if (const json::object* object = value.if_object()) {
+    out += "{";
+    append_fields(out, *object, {});
+    out += "}";
+  } else if (const json::array* array = value.if_array()) {
+    out += "[";
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      out += i == 0 ? "" : ",";
+      append_sorted(out, (*array)[i]);
+    }
+    out += "]";
+  } else {
+    out += compact(value);
+  }
+}
+
+std::string line_of(const json::object& object, std::string_view without) {
+  std::string line = "{";
+  append_fields(line, object, without);
+  return line + "}";
+}
+
+/// The rank's own fields, and its server.
+std::string line_of_rank(Form form, const InstancePlace& instance, const DevicePlace& device) {
+  std::string line = "{";
+  append_fields(line, *device.device, "rank_id");
+  if (form != Form::Version2) {
+    line += ",\"server_id\":" + json::serialize(text_of(*instance.instance, "server_id"));
+  }
+  return line + "}";
+}
+
+std::vector<std::string> lines_of_ranks(const Layout& layout) {
   std::multimap<int, std::string> ranks;
-  for (const Instance& instance : table.instances) {
-    for (const Device& device : instance.devices) {
-      ranks.emplace(device.rank, describe(instance, device));
+  for (const InstancePlace& instance : layout.instances) {
+    for (const DevicePlace& device : instance.devices) {
+      ranks.emplace(number_of(device.device->if_contains("rank_id")).value_or(-1),
+                    line_of_rank(layout.form, instance, device));
     }
   }
   std::vector<std::string> lines;
@@ -42,10 +86,13 @@ std::vector<std::string> describe_ranks(const Table& table) {
   return lines;
 }
 
-std::vector<std::string> describe_super_pods(const Table& table) {
+/// Form 2.0 has none.
+std::vector<std::string> lines_of_servers(const Layout& layout) {
   std::vector<std::string> lines;
-  for (const SuperPod& pod : table.super_pods) {
-    lines.push_back("super pod " + pod.id + " of " + join(pod.server_ids, ", "));
+  for (const InstancePlace& place : layout.instances) {
+    if (layout.form != Form::Version2) {
+      lines.push_back(line_of(*place.instance, "device"));
+    }
   }
   return lines;
 }
@@ -58,18 +105,59 @@ std::size_t bytes_of(const std::vector<std::string>& lines) {
   return bytes;
 }
 
-/// Of a range, but for the last one.
-std::size_t width_of_range(std::size_t ranks) {
-  return (ranks + kMostRanges - 1) / kMostRanges;
+/// Of a range, but for the last one. All nodes with as many lines have the same.
+std::size_t width_of_range(std::size_t lines) {
+  const std::size_t ranges = std::max(kLeastRanges, kMostDigests / std::max<std::size_t>(lines, 1));
+  return (lines + ranges - 1) / ranges;
 }
 
-std::vector<std::string> digests_of(std::span<const std::string> lines, std::size_t width) {
+std::vector<std::string> digests_of(std::span<const std::string> lines) {
   std::vector<std::string> digests;
+  const std::size_t width = width_of_range(lines.size());
   for (std::size_t first = 0; first < lines.size(); first += width) {
     const std::size_t count = std::min(width, lines.size() - first);
     digests.push_back(digest_of(join(lines.subspan(first, count), "\n")));
   }
   return digests;
+}
+
+/// With digests in the place of lines.
+Summary shortened(Summary summary) {
+  if (summary.is_short) {
+    summary.is_short = false;
+    summary.ranks = digests_of(summary.ranks);
+    summary.servers = digests_of(summary.servers);
+    summary.rest = digest_of(summary.rest);
+  }
+  return summary;
+}
+
+bool is_too_long(const Summary& summary) {
+  const std::size_t bytes =
+      bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
+  return bytes > kMostLineBytes || bytes * summary.ranks.size() > kMostLineBytesOfAll;
+}
+
+/// "device 3 of 10.0.0.1 (192.168.1.3, super device 7)".
+std::string device_of(const json::object& rank) {
+  std::vector<std::string> known;
+  if (const std::string_view addresses = text_of(rank, "device_ip"); !addresses.empty()) {
+    known.emplace_back(addresses);
+  }
+  if (const std::string_view id = text_of(rank, "super_device_id"); !id.empty()) {
+    known.push_back("super device " + std::string(id));
+  }
+  const std::string_view server = text_of(rank, "server_id");
+  const std::string host(server.empty() ? lowest_network(rank) : server);
+  return "device " + plain_text(rank, "device_id") + (host.empty() ? "" : " of " + host) +
+         (known.empty() ? "" : " (" + join(known, ", ") + ")");
+}
+
+/// What a node has written; a stranger's text is none.
+json::value read_line(const std::string& line) {
+  boost::system::error_code error;
+  json::value value = json::parse(line, error);
+  return value.is_object() ? value : json::value(json::object());
 }
 
 /// A part that only one of them has is a difference, too.
@@ -80,64 +168,157 @@ std::optional<std::size_t> first_difference(const std::vector<std::string>& one,
   return is_same ? std::nullopt : std::optional(static_cast<std::size_t>(at.first - one.begin()));
 }
 
-/// "rank 3 is ", "the digest of ranks 0 to 2047 is ".
-std::string name_of_part(std::size_t part, const Summary& summary) {
-  if (summary.is_short) {
-    return "rank " + std::to_string(part) + " is ";
-  }
-  const auto size = static_cast<std::size_t>(summary.size);
-  const std::size_t width = width_of_range(size);
-  return "the digest of ranks " + std::to_string(part * width) + " to " +
-         std::to_string(std::min((part + 1) * width, size) - 1) + " is ";
-}
-
-std::string name_of_pod(std::size_t part, const Summary& summary) {
-  return summary.is_short ? "super_pod_list[" + std::to_string(part) + "] is "
-                          : "the digest of super_pod_list is ";
-}
-
 std::string part_of(const std::vector<std::string>& parts, std::size_t part) {
   return part < parts.size() ? parts[part] : "missing";
 }
 
+/// "the digest of rank 3 is", "the digest of ranks 0 to 2047 is".
+std::string name_of_range(const std::string& noun, std::size_t range, std::size_t lines) {
+  const std::size_t width = width_of_range(lines);
+  const std::size_t first = range * width;
+  const std::size_t last = std::min(first + width, lines) - 1;
+  return "the digest of " + noun +
+         (first == last ? " " + std::to_string(first)
+                        : "s " + std::to_string(first) + " to " + std::to_string(last)) +
+         " is";
+}
+
+/// Two summaries of the same kind, and what they are called.
+class Comparison {
+ public:
+  Comparison(const Summary& one,
+             const std::string& name,
+             const Summary& other,
+             const std::string& other_name)
+      : one_(one), name_(name), other_(other), other_name_(other_name) {}
+
+  /// The first difference; empty: there is none.
+  [[nodiscard]] std::string describe() const {
+    for (const auto part : {&Comparison::of_sizes,
+                            &Comparison::of_ranks,
+                            &Comparison::of_servers,
+                            &Comparison::of_rest}) {
+      if (std::string found = (this->*part)(); !found.empty()) {
+        return found;
+      }
+    }
+    return one_.digest == other_.digest
+               ? ""
+               : both("the digest of the whole table is", one_.digest, other_.digest);
+  }
+
+ private:
+  [[nodiscard]] std::string both(const std::string& what,
+                                 const std::string& here,
+                                 const std::string& there) const {
+    return what + " " + here + " on " + name_ + " and " + there + " on " + other_name_;
+  }
+
+  [[nodiscard]] std::string of_counts(int here, int there, std::string_view noun) const {
+    return here == there ? ""
+                         : both(here == 1 ? "there is" : "there are",
+                                count_of(static_cast<std::size_t>(here), noun),
+                                std::to_string(there));
+  }
+
+  [[nodiscard]] std::string of_sizes() const {
+    if (one_.size != other_.size) {
+      return of_counts(one_.size, other_.size, "rank");
+    }
+    if (one_.version != other_.version) {
+      return both("version is", one_.version, other_.version);
+    }
+    return of_counts(one_.server_count, other_.server_count, "server");
+  }
+
+  /// By the first field that is another.
+  [[nodiscard]] std::string of_fields(const json::value& here,
+                                      const json::value& there,
+                                      const std::string& prefix,
+                                      const std::string& suffix) const {
+    const auto found = rank_table::first_difference(here, there);
+    return found ? both(prefix + found->path + suffix + " is", found->here, found->there) : "";
+  }
+
+  [[nodiscard]] std::string of_ranks() const {
+    const auto rank = first_difference(one_.ranks, other_.ranks);
+    if (!rank) {
+      return {};
+    }
+    const std::string one = part_of(one_.ranks, *rank);
+    const std::string other = part_of(other_.ranks, *rank);
+    if (!one_.is_short) {
+      return both(name_of_range("rank", *rank, static_cast<std::size_t>(one_.size)), one, other);
+    }
+    const json::value here = read_line(one);
+    const json::value there = read_line(other);
+    const std::string device = device_of(here.get_object());
+    const std::string other_device = device_of(there.get_object());
+    const std::string name = "rank " + std::to_string(*rank);
+    return device == other_device ? of_fields(here, there, "", " of " + name)
+                                  : both(name + " is", device, other_device);
+  }
+
+  [[nodiscard]] std::string of_servers() const {
+    const auto server = first_difference(one_.servers, other_.servers);
+    if (!server) {
+      return {};
+    }
+    const std::string one = part_of(one_.servers, *server);
+    const std::string other = part_of(other_.servers, *server);
+    return one_.is_short
+               ? of_fields(read_line(one),
+                           read_line(other),
+                           "server_list[" + std::to_string(*server) + "].",
+                           "")
+               : both(name_of_range("server", *server, static_cast<std::size_t>(one_.server_count)),
+                      one,
+                      other);
+  }
+
+  [[nodiscard]] std::string of_rest() const {
+    if (one_.rest == other_.rest) {
+      return {};
+    }
+    return one_.is_short
+               ? of_fields(read_line(one_.rest), read_line(other_.rest), "", "")
+               : both("the digest of what is of no rank or server is", one_.rest, other_.rest);
+  }
+
+  const Summary& one_;
+  const std::string& name_;
+  const Summary& other_;
+  const std::string& other_name_;
+};
+
 }  // namespace
 
-Summary summarise(const Table& table, std::string_view canonical) {
-  Summary summary{
-      table.size, digest_of(canonical), true, describe_ranks(table), describe_super_pods(table)};
-  if (bytes_of(summary.ranks) + bytes_of(summary.super_pods) > kMostLineBytes) {
-    summary.is_short = false;
-    summary.ranks = digests_of(summary.ranks, width_of_range(summary.ranks.size()));
-    summary.super_pods = digests_of(summary.super_pods, summary.super_pods.size());
-  }
-  return summary;
+Summary summarise(std::string_view canonical) {
+  json::monotonic_resource memory;
+  Document document = parse(canonical, memory);
+  auto& root = std::get<json::object>(document);
+  Breaches ignored(0);
+  const Layout layout = lay_out(root, ignored);
+  Summary summary;
+  summary.version = text_of(root, "version");
+  summary.ranks = lines_of_ranks(layout);
+  summary.servers = lines_of_servers(layout);
+  summary.rest = line_of(root, layout.form == Form::Version2 ? "rank_list" : "server_list");
+  summary.size = static_cast<int>(summary.ranks.size());
+  summary.server_count = static_cast<int>(summary.servers.size());
+  summary.digest = digest_of(join(summary.ranks, "\n") + "\n\n" + join(summary.servers, "\n") +
+                             "\n\n" + summary.rest);
+  return is_too_long(summary) ? shortened(std::move(summary)) : summary;
 }
 
 std::string describe_difference(const Summary& one,
                                 const std::string& name,
                                 const Summary& other,
                                 const std::string& other_name) {
-  const auto both =
-      [&](const std::string& what, const std::string& here, const std::string& there) {
-        return what + here + " on " + name + " and " + there + " on " + other_name;
-      };
-  if (one.size != other.size) {
-    return both("there are ",
-                count_of(static_cast<std::size_t>(one.size), "rank"),
-                std::to_string(other.size));
+  if (one.is_short != other.is_short) {
+    return Comparison(shortened(one), name, shortened(other), other_name).describe();
   }
-  if (one.is_short == other.is_short) {
-    if (const auto rank = first_difference(one.ranks, other.ranks)) {
-      return both(name_of_part(*rank, one), part_of(one.ranks, *rank), part_of(other.ranks, *rank));
-    }
-    if (const auto pod = first_difference(one.super_pods, other.super_pods)) {
-      return both(
-          name_of_pod(*pod, one), part_of(one.super_pods, *pod), part_of(other.super_pods, *pod));
-    }
-  }
-  return one.digest == other.digest
-             ? std::string()
-             : both("the digest of the whole table is ", one.digest, other.digest);
+  return Comparison(one, name, other, other_name).describe();
 }
 
 }  // namespace muster::rank_table

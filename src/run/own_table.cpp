@@ -34,8 +34,7 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
     for (const auto& device : own_devices(*input_, known.file, known.instance)) {
       known.ranks.push_back(device.rank);
     }
-    known.summary = rank_table::summarise(known.file.table,
-                                          rank_table::rewrite(known.file.text, known.file.table));
+    known.summary = rank_table::summarise(rank_table::rewrite(known.file.text, known.file.table));
   }
   before_ = std::exchange(now_, std::move(known));
   return {};

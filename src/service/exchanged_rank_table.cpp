@@ -45,10 +45,13 @@ std::vector<std::string> to_texts(const json::value& value) {
 Said to_said(const json::object& object) {
   Said said{
       {json::value_to<int>(object.at("size")),
+       json::value_to<int>(object.at("server_count")),
+       json::value_to<std::string>(object.at("table_version")),
        json::value_to<std::string>(object.at("digest")),
        object.at("is_short").as_bool(),
        to_texts(object.at("ranks")),
-       to_texts(object.at("super_pods"))},
+       to_texts(object.at("servers")),
+       json::value_to<std::string>(object.at("rest"))},
       {json::value_to<std::vector<int>>(object.at("own_ranks")),
        json::value_to<std::string>(object.at("server_id")),
        object.at("version").is_null() ? std::nullopt
@@ -276,10 +279,13 @@ std::string write_summary(const Summary& summary, const PartOfTable& part) {
   json::value document = {
       {"summary",
        {{"size", summary.size},
+        {"server_count", summary.server_count},
+        {"table_version", summary.version},
         {"digest", summary.digest},
         {"is_short", summary.is_short},
         {"ranks", to_array(summary.ranks)},
-        {"super_pods", to_array(summary.super_pods)},
+        {"servers", to_array(summary.servers)},
+        {"rest", summary.rest},
         {"own_ranks", json::array(part.ranks.begin(), part.ranks.end())},
         {"server_id", part.server_id},
         {"version", part.version ? json::value(*part.version) : json::value()}}}};

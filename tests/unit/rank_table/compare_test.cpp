@@ -1,5 +1,7 @@
 // What two nodes say of their tables, and the first difference of them.
 #include <muster/rank_table/compare.hpp>
+#include <muster/rank_table/read.hpp>
+#include <muster/rank_table/rewrite.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,29 +22,46 @@ Table table_of(int servers) {
   return table;
 }
 
-std::string difference(const Table& one,
-                       const Table& other,
-                       const std::string& text = "",
-                       const std::string& other_text = "") {
-  return describe_difference(
-      summarise(one, text), "node 0", summarise(other, other_text), "node 2");
+std::string difference_of_texts(const std::string& one, const std::string& other) {
+  return describe_difference(summarise(one), "node 0", summarise(other), "node 2");
 }
+
+std::string difference(const Table& one, const Table& other) {
+  return difference_of_texts(write(one), write(other));
+}
+
+/// The text with one part of it replaced.
+std::string with(std::string text, const std::string& old, const std::string& replacement) {
+  const auto at = text.find(old);
+  EXPECT_NE(at, std::string::npos) << old;
+  return text.replace(at, old.size(), replacement);
+}
+
+std::string canonical(const std::string& text) {
+  return rewrite(text, std::get<Table>(read(text, "table")));
+}
+
+/// A rank of form 2.0.
+std::string rank_of(int rank) {
+  const std::string number = std::to_string(rank);
+  return R"({"rank_id":)" + number + R"(,"local_id":)" + number + R"(,"device_id":)" + number +
+         R"(,"level_list":[{"net_layer":0,"net_instance_id":"s","rank_addr_list":[{"addr":"ff)" +
+         number + R"("}]}]})";
+}
+
+const std::string kRanks = R"({"status":"completed","version":"2.0","rank_count":2,"rank_list":[)" +
+                           rank_of(0) + "," + rank_of(1) + "]}";
 
 TEST(Compare, FindsNothingBetweenEqualTables) {
   EXPECT_EQ(difference(table_of(2), table_of(2)), "");
   EXPECT_EQ(difference(table_of(500), table_of(500)), "");
-  EXPECT_EQ(difference({}, {}), "");
+  EXPECT_EQ(difference_of_texts(kRanks, kRanks), "");
 }
 
 TEST(Compare, NamesNoServerWhereTheFormHasNone) {
-  Table table;
-  table.form = Form::Version2;
-  table.size = 1;
-  table.instances = {{"", "", {}, {{0, 3, "df001000", ""}}}};
-  Table other = table;
-  other.instances[0].devices[0].addresses = "df001001";
-  EXPECT_EQ(difference(table, other),
-            "rank 0 is device 3 (df001000) on node 0 and device 3 (df001001) on node 2");
+  const std::string one = with(kRanks, R"("net_instance_id":"s",)", "");
+  EXPECT_EQ(difference_of_texts(one, with(one, R"("device_id":0)", R"("device_id":3)")),
+            "rank 0 is device 0 on node 0 and device 3 on node 2");
 }
 
 TEST(Compare, NamesTheFirstRankThatIsAnotherDevice) {
@@ -54,26 +73,44 @@ TEST(Compare, NamesTheFirstRankThatIsAnotherDevice) {
             "(192.168.1.3) on node 2");
 }
 
-TEST(Compare, GoesByRanksAndNotByTheOrderOfTheFile) {
+TEST(Compare, SeesTheOrderOfTheServers) {
   Table other = table_of(2);
   std::swap(other.instances[0], other.instances[1]);
-  EXPECT_EQ(difference(table_of(2), other), "");
+  EXPECT_EQ(difference(table_of(2), other),
+            R"(server_list[0].server_id is "10.0.0.0" on node 0 and "10.0.0.1" on node 2)");
 }
 
 TEST(Compare, NamesTheNumberOfRanksFirst) {
   EXPECT_EQ(difference(table_of(2), table_of(1)), "there are 16 ranks on node 0 and 8 on node 2");
 }
 
-/// Each would find its devices at another's place.
-TEST(Compare, SeesPodsThatAreInterchanged) {
-  Table one = table_of(1);
-  one.instances[0].devices.resize(1);
-  one.instances[0].pod_name = "job-0";
-  Table other = one;
-  other.instances[0].pod_name = "job-1";
-  EXPECT_EQ(difference(one, other),
-            "rank 0 is device 0 of 10.0.0.0 (192.168.0.0), pod job-0 on node 0 and device 0 of "
-            "10.0.0.0 (192.168.0.0), pod job-1 on node 2");
+TEST(Compare, NamesTheNumberOfServers) {
+  Table other = table_of(1);
+  for (Device& device : other.instances[0].devices) {
+    device.id += 8;
+    device.rank += 8;
+  }
+  other.instances.push_back(other.instances[0]);
+  other.instances[0].devices = table_of(1).instances[0].devices;
+  other.instances[1].server_id = "10.0.0.9";
+  Table one = other;
+  one.instances[1].server_id = one.instances[0].server_id;
+  EXPECT_EQ(difference(one, other), "there is 1 server on node 0 and 2 on node 2");
+}
+
+/// What workers read is the same, whatever it was made from.
+TEST(Compare, TakesGroupsForTheServersThatTheyBecome) {
+  const std::string groups = R"({"status":"completed","group_count":"1","group_list":[
+    {"group_name":"w","device_count":"1","instance_count":"1","instance_list":[
+      {"pod_name":"job-0","server_id":"a","devices":[{"device_id":"0","device_ip":"1.1.1.1"}]}]}]})";
+  const std::string servers = R"({"version":"1.0","status":"completed","server_list":[
+    {"device":[{"rank_id":"0","device_ip":"1.1.1.1","device_id":"0"}],"server_id":"a"}],"server_count":"1"})";
+  EXPECT_EQ(difference_of_texts(canonical(groups), canonical(servers)), "");
+}
+
+TEST(Compare, NamesOtherFormsByTheirVersion) {
+  EXPECT_EQ(difference_of_texts(kRanks, with(with(kRanks, "ff0", "ff2"), "\"2.0\"", "\"2.1\"")),
+            "version is 2.0 on node 0 and 2.1 on node 2");
 }
 
 TEST(Compare, SeesSuperDevicesAndSuperPods) {
@@ -87,32 +124,83 @@ TEST(Compare, SeesSuperDevicesAndSuperPods) {
   other = one;
   other.super_pods[0].id = "1";
   EXPECT_EQ(difference(one, other),
-            "super_pod_list[0] is super pod 0 of 10.0.0.0 on node 0 and super pod 1 of 10.0.0.0 on "
-            "node 2");
-  other.super_pods.clear();
-  EXPECT_EQ(difference(one, other),
-            "super_pod_list[0] is super pod 0 of 10.0.0.0 on node 0 and missing on node 2");
+            R"(super_pod_list[0].super_pod_id is "0" on node 0 and "1" on node 2)");
+}
+
+TEST(Compare, NamesAFieldOfARank) {
+  EXPECT_EQ(
+      difference_of_texts(kRanks, with(kRanks, "\"ff1\"", "\"ee1\"")),
+      R"(level_list[0].rank_addr_list[0].addr of rank 1 is "ff1" on node 0 and "ee1" on node 2)");
+  EXPECT_EQ(difference_of_texts(kRanks, with(kRanks, "\"local_id\":1", "\"local_id\":7")),
+            "local_id of rank 1 is 1 on node 0 and 7 on node 2");
+  EXPECT_EQ(difference_of_texts(kRanks, with(kRanks, "\"device_id\":1", "\"device_id\":7")),
+            "rank 1 is device 1 of s on node 0 and device 7 of s on node 2");
+  const std::string one = write(table_of(2));
+  EXPECT_EQ(difference_of_texts(one,
+                                with(one,
+                                     R"("device_ip":"192.168.1.2")",
+                                     R"("device_ip":"192.168.1.2","device_port":"99")")),
+            R"(device_port of rank 10 is missing on node 0 and "99" on node 2)");
+}
+
+TEST(Compare, NamesAFieldOfAServerAndOfTheTable) {
+  const std::string one = write(table_of(2));
+  EXPECT_EQ(difference_of_texts(one,
+                                with(one,
+                                     R"("server_id": "10.0.0.1")",
+                                     R"("server_id": "10.0.0.1","host_ip":"1.1.1.1")")),
+            R"(server_list[1].host_ip is missing on node 0 and "1.1.1.1" on node 2)");
+  EXPECT_EQ(difference_of_texts(with(one, "{", R"({"x":[1],)"), with(one, "{", R"({"x":[2],)")),
+            "x[0] is 1 on node 0 and 2 on node 2");
 }
 
 TEST(Compare, NamesARangeOfALargeTable) {
   const Table one = table_of(500);
   Table other = one;
   other.instances[300].devices[5].addresses = "1.2.3.4";
-  const Summary summary = summarise(one, "");
+  const Summary summary = summarise(write(one));
   EXPECT_FALSE(summary.is_short);
-  EXPECT_LE(summary.ranks.size(), kMostRanges);
-  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 2394 to 2456 is "))
+  EXPECT_EQ(summary.ranks.size(), 500U);
+  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 2400 to 2407 is "))
       << difference(one, other);
   other = one;
   other.instances.back().devices.back().id = 9;
-  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 3969 to 3999 is "))
+  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 3992 to 3999 is "))
       << difference(one, other);
 }
 
-TEST(Compare, SeesWhatMusterDoesNotRead) {
-  EXPECT_EQ(difference(table_of(1), table_of(1), "a", "foobar"),
-            "the digest of the whole table is af63dc4c8601ec8c on node 0 and 85944171f73967e8 on "
-            "node 2");
+TEST(Compare, NamesTheRankWhereTheLeaderCanHoldSoMuch) {
+  const Table one = table_of(128);
+  Table other = one;
+  other.instances[99].devices[5].id = 9;
+  EXPECT_FALSE(summarise(write(one)).is_short);
+  EXPECT_TRUE(difference(one, other).starts_with("the digest of rank 797 is "))
+      << difference(one, other);
+}
+
+TEST(Compare, TellsLittleOfAVeryLargeTable) {
+  EXPECT_EQ(summarise(write(table_of(16'384))).ranks.size(), kLeastRanges);
+}
+
+TEST(Compare, NamesTheServersOfALargeTable) {
+  const std::string one = write(table_of(500));
+  const std::string other = with(
+      one, R"("server_id": "10.0.0.300")", R"("server_id": "10.0.0.300", "host_ip": "1.1.1.1")");
+  EXPECT_TRUE(difference_of_texts(one, other).starts_with("the digest of server 300 is "))
+      << difference_of_texts(one, other);
+  EXPECT_TRUE(difference_of_texts(with(one, "{", R"({"x":1,)"), one)
+                  .starts_with("the digest of what is of no rank or server is "));
+}
+
+/// One of them is just short enough to be told line by line.
+TEST(Compare, NamesARankWhereOneIsShort) {
+  const Table one = table_of(60);
+  const std::string text = write(one);
+  const std::string other =
+      with(text, R"("device_ip":"192.168.7.0")", R"("x":")" + std::string(200'000, 'x') + "\"");
+  EXPECT_TRUE(summarise(text).is_short);
+  EXPECT_FALSE(summarise(other).is_short);
+  EXPECT_TRUE(difference_of_texts(text, other).starts_with("the digest of rank 56 is "));
 }
 
 }  // namespace
