@@ -332,36 +332,61 @@ echo "rank $RANK_ID device $DEVICE_ID"
 """
 
 
+class TwoNodes:
+    """Nodes with a table each, of which one fails when it is told to."""
+
+    def __init__(self, muster, *options):
+        self.go = muster.folder / "go"
+        os.mkfifo(self.go)
+        meeting = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
+        program = ["sh", "-c", FAIL_ONCE, "sh", "{attempt}", self.go]
+        self.tables, self.jobs = [], []
+        for node in (0, 1):
+            self.tables.append(muster.folder / f"node-{node}" / "jobstart_hccl.json")
+            self.tables[node].parent.mkdir()
+            self.bring(node, 1, 0, 1)
+            place = [f"--node-rank={node}", f"--rank-table={self.tables[node]}"]
+            asked = [*meeting, *options, "--max-restarts=1", "--fill-arguments", "--prefix=never"]
+            self.jobs.append(muster.start(MODE, *asked, *place, "--", *program))
+        for job in self.jobs:
+            job.err.wait_for("attempt 0: node")
+
+    def bring(self, node, version, *devices):
+        write(self.tables[node], groups(*([device(number)] for number in devices)))
+        (self.tables[node].parent / "version").write_text(f"{version}\n")
+
+    def fail(self):
+        self.go.write_text("now\n")
+
+    def end(self):
+        return [job.end() for job in self.jobs]
+
+    def words(self):
+        return [job.words() for job in self.jobs]
+
+
 @pytest.mark.parametrize("slow", [0, 1])
 def test_a_restart_waits_for_the_node_to_which_the_table_comes_last(muster, slow):
-    go = muster.folder / "go"
-    os.mkfifo(go)
-    tables = [muster.folder / f"node-{node}" / "jobstart_hccl.json" for node in (0, 1)]
-
-    def bring(node, version, *devices):
-        write(tables[node], groups(*([device(number)] for number in devices)))
-        (tables[node].parent / "version").write_text(f"{version}\n")
-
-    meeting = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
-    options = [*meeting, "--max-restarts=1", "--fill-arguments", "--prefix=never"]
-    program = ["sh", "-c", FAIL_ONCE, "sh", "{attempt}", go]
-    jobs = []
-    for node, table in enumerate(tables):
-        table.parent.mkdir()
-        bring(node, 1, 0, 1)
-        place = [f"--node-rank={node}", f"--rank-table={table}"]
-        jobs.append(muster.start(MODE, *options, *place, "--", *program))
-    for job in jobs:
-        job.err.wait_for("attempt 0: node")
-    bring(1 - slow, 2, 2, 3)
-    go.write_text("now\n")
-    for job in jobs:
+    nodes = TwoNodes(muster)
+    nodes.bring(1 - slow, 2, 2, 3)
+    nodes.fail()
+    for job in nodes.jobs:
         job.err.wait_for(f"node {1 - slow} (127.0.0.1) has version 2 of the rank table")
-    assert not any(job.out.text for job in jobs), "nothing is started before both have it"
-    bring(slow, 2, 2, 3)
+    assert not any(job.out.text for job in nodes.jobs), "nothing is started before both have it"
+    nodes.bring(slow, 2, 2, 3)
 
-    assert [job.end() for job in jobs] == [0, 0], [job.words() for job in jobs]
-    assert [job.out.lines for job in jobs] == [["rank 0 device 2"], ["rank 1 device 3"]]
+    assert nodes.end() == [0, 0], nodes.words()
+    assert [job.out.lines for job in nodes.jobs] == [["rank 0 device 2"], ["rank 1 device 3"]]
+
+
+def test_a_restart_waits_as_long_as_for_a_table(muster):
+    nodes = TwoNodes(muster, "--rank-table-timeout=0.5")
+    nodes.bring(0, 2, 2, 3)
+    nodes.fail()
+
+    assert nodes.end() == [75, 75], nodes.words()
+    for job in nodes.jobs:
+        job.said_about("in vain", "node 1 (127.0.0.1) still has version 1")
 
 
 TELL = """
