@@ -8,7 +8,7 @@ import pytest
 from support.muster import binary
 from support.repetitions import default_or_soak, soaking
 
-SECONDS = 60  # in which nothing is measured: the times are those of scripts/bench
+SECONDS = 60  # in which little is measured: the times are those of scripts/bench
 
 
 def simulate(muster, *options):
@@ -31,6 +31,7 @@ def test_hundreds_of_nodes_get_one_rank_table_of_all_their_devices(muster):
     nodes = default_or_soak(100, 1000)
     figures = simulate(muster, "--agents", str(nodes), "--devices", "8")
     assert figures["merged_bytes"] > (nodes + 1) * 8 * 50  # each device with its address and its rank
+    assert figures["join_seconds"] <= 20, "from the last node to the start of all, with the table"
 
 
 @pytest.mark.soak
