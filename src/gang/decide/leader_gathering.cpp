@@ -5,6 +5,7 @@
 #include <muster/base/text.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::gang {
 namespace {
@@ -60,20 +61,23 @@ bool Leader::is_pending() const {
 /// Somebody has not what it needs: the job ends, if it is in the middle of a wait for nodes. Those who are on their way
 /// to the first attempt are to hear of it, too.
 bool Leader::end_for_want(Instant now) {
-  for (const LinkId link : roster_.in_order()) {
-    if (const auto& end = roster_.find(link)->cannot_go_on) {
-      if (attempt_.number() > 0 || is_enough() || gathering_.is_end_due(now)) {
-        conclude(JobEnd(*end), now);
-      } else if (!gathering_.is_ending()) {
-        gathering_.note_end(now);
-        say(Level::Error,
-            end->reason + ": ending the job, in at most " + whole_seconds(kTimeToTellWhy) +
-                ", so that nodes that are on their way hear of it");
-      }
-      return true;
-    }
+  const auto links = roster_.in_order();
+  const auto unable = std::find_if(links.begin(), links.end(), [this](LinkId link) {
+    return roster_.find(link)->cannot_go_on.has_value();
+  });
+  if (unable == links.end()) {
+    return false;
   }
-  return false;
+  JobEnd end = *roster_.find(*unable)->cannot_go_on;
+  if (attempt_.number() > 0 || is_enough() || gathering_.is_end_due(now)) {
+    conclude(std::move(end), now);
+  } else if (!gathering_.is_ending()) {
+    gathering_.note_end(now);
+    say(Level::Error,
+        end.reason + ": ending the job, in at most " + whole_seconds(kTimeToTellWhy) +
+            ", so that nodes that are on their way hear of it");
+  }
+  return true;
 }
 
 void Leader::try_start(Instant now) {
