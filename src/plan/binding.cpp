@@ -133,6 +133,18 @@ Result<> add_form(CpuBinding& binding, const Desk& desk, std::size_t place) {
   return add_memory_of_form(binding, desk, locality);
 }
 
+/// An accelerator of which nothing is said: an error where others are named, and a process has it.
+Result<std::optional<CpuBinding>> leave_alone(const Desk& desk,
+                                              const std::string& who,
+                                              std::optional<std::size_t> local_rank) {
+  if (local_rank && !desk.request.devices.empty()) {
+    return refused(desk,
+                   "says nothing of " + who + ", the accelerator of local rank " +
+                       std::to_string(*local_rank));
+  }
+  return std::optional<CpuBinding>();
+}
+
 /// `local_rank` is that of the process that has it; empty: nobody knows of one.
 Result<std::optional<CpuBinding>> bind_device(const Desk& desk,
                                               std::size_t place,
@@ -141,24 +153,19 @@ Result<std::optional<CpuBinding>> bind_device(const Desk& desk,
   const int device = desk.localities[place].device;
   const std::string who = "device" + std::to_string(device);
   const auto given = request.devices.find(device);
-  const bool is_left_out = given == request.devices.end() && !request.devices.empty();
-  if (is_left_out && local_rank) {
-    return refused(desk,
-                   "says nothing of " + who + ", the accelerator of local rank " +
-                       std::to_string(*local_rank));
-  }
-  if (is_left_out || (given == request.devices.end() && !request.form)) {
-    return std::optional<CpuBinding>();
+  const bool is_named = given != request.devices.end();
+  if (!is_named && (!request.devices.empty() || !request.form)) {
+    return leave_alone(desk, who, local_rank);
   }
   CpuBinding binding;
-  const bool is_all_given = given != request.devices.end() && !given->second.cpus.empty() &&
-                            !given->second.memory_nodes.empty();
+  const bool is_all_given =
+      is_named && !given->second.cpus.empty() && !given->second.memory_nodes.empty();
   if (request.form && !is_all_given) {
     if (auto added = add_form(binding, desk, place); !added) {
       return added.error();
     }
   }
-  if (given != request.devices.end()) {
+  if (is_named) {
     if (auto added = add_given(binding, desk, given->second, who); !added) {
       return added.error();
     }
