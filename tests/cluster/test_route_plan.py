@@ -113,6 +113,49 @@ def test_nodes_of_one_switch_get_ranks_in_a_row(ranked):
     assert all(one.said_about("the ranks are those of the route plan") for one in job.jobs.values())
 
 
+def planned_table(places):
+    """What the platform's planner leaves beside the rank table: version 1.0 with other ranks."""
+    pods = table_of(len(places))["group_list"][0]["instance_list"]
+    servers = [
+        {
+            "server_id": pod["server_id"],
+            "device": [
+                {**device, "rank_id": str(rank)}
+                for device, rank in zip(pod["devices"], block(place), strict=True)
+            ],
+        }
+        for pod, place in zip(pods, places, strict=True)
+    ]
+    return {
+        "status": "completed",
+        "version": "1.0",
+        "server_count": str(len(servers)),
+        "server_list": servers,
+    }
+
+
+def test_a_planned_table_beside_the_rank_table_counts(ranked):
+    job = ranked(3)
+    for node, folder in enumerate(job.folders):
+        (folder / "jobstart_routeplan.json").write_text(json.dumps(planned_table([2, 0, 1])))
+        start(job, node, ROUTE_PLAN="true")
+
+    job.assert_codes(0)
+    assert ranks_of(job) == {0: block(2), 1: block(0), 2: block(1)}
+
+
+def test_two_nodes_keep_their_ranks(ranked):
+    job = ranked(2)
+    for node, folder in enumerate(job.folders):
+        (folder / "ranktable_tor.json").write_text(topology_of("ab"))
+        start(job, node, ROUTE_PLAN="true")
+
+    job.assert_codes(0)
+    assert ranks_of(job) == {0: block(0), 1: block(1)}
+    for one in job.jobs.values():
+        assert one.said_about("starting without the route plan on all nodes:", "at least 3 servers")
+
+
 def test_places_of_the_platform_make_a_plan(ranked):
     job = ranked(3)
     for node, place in enumerate([2, 0, 1]):
