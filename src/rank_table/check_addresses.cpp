@@ -14,13 +14,16 @@ constexpr int kMostPort = 65535;
 /// Where an address has been met, by its bytes.
 using Owners = std::unordered_map<std::string, const DevicePlace*>;
 
-/// Calls back with each of the addresses, which commas divide.
+/// Calls back with each of the addresses, which commas divide; with an empty one behind a last comma.
 template <typename Function>
 void for_each_address(std::string_view list, const Function& function) {
   while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::size_t comma = list.find(',');
     function(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (comma + 1 == list.size()) {
+      function(std::string_view{});
+    }
+    list.remove_prefix(std::min(comma, list.size() - 1) + 1);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <muster/base/text.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace muster::rank_table {
@@ -14,11 +15,58 @@ namespace {
 
 constexpr std::size_t kShownBytes = 60;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kBlanks = " \t\r\n";
 
-Breach not_json(std::string_view text, std::size_t end, const std::string& why) {
+bool has_zero(std::string_view text, std::size_t at) {
+  return at < text.size() && text[at] == '\0';
+}
+
+/// A hole at its end that is filled later, and not what never was JSON: in UTF-16 a zero follows each letter.
+bool is_being_written(std::string_view text) {
+  const std::size_t start = std::min(text.find_first_not_of(kBlanks), text.size());
+  const std::string_view rest = text.substr(start);
+  const auto is_zero_from = [&rest](std::size_t at) {
+    return rest.find_first_not_of('\0', at) == std::string_view::npos;
+  };
+  return is_zero_from(0) || (rest.starts_with('{') && (!has_zero(rest, 1) || is_zero_from(1)));
+}
+
+/// What an editor or a pipe makes of a table; empty: something else.
+std::string_view other_coding(std::string_view text) {
+  if (text.starts_with("\x1F\x8B")) {
+    return "it is compressed with gzip";
+  }
+  const bool is_marked = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+  return is_marked || has_zero(text, 0) || has_zero(text, 1) ? "it is UTF-16 and not UTF-8" : "";
+}
+
+Breach not_json(std::string_view text, std::size_t end, std::string_view error) {
+  const std::string_view coding = other_coding(text);
+  const std::string why(coding.empty() ? error : coding);
   const auto lines =
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
   return {"line " + std::to_string(lines + 1), "no JSON (" + why + ")", "a JSON object", "EI0004"};
+}
+
+/// A value that is only known to be too large; HCCL's parser does not take it. Empty: there is none.
+// NOLINTNEXTLINE(misc-no-recursion)
+std::optional<std::string> path_of_infinite(const json::value& value) {
+  if (const json::array* array = value.if_array()) {
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      if (const auto found = path_of_infinite((*array)[i])) {
+        return "[" + std::to_string(i) + "]" + *found;
+      }
+    }
+  } else if (const json::object* object = value.if_object()) {
+    for (const auto& member : *object) {
+      if (const auto found = path_of_infinite(member.value())) {
+        return "." + std::string(member.key()) + *found;
+      }
+    }
+  } else if (const double* number = value.if_double()) {
+    return std::isinf(*number) ? std::optional<std::string>("") : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -27,8 +75,8 @@ Document parse(std::string_view text, json::monotonic_resource& memory) {
   if (text.starts_with(kByteOrderMark)) {
     text.remove_prefix(kByteOrderMark.size());  // HCCL takes it, too
   }
-  if (text.ends_with('\0')) {
-    return Unfinished{"it ends in the middle (being written)"};  // a hole that is filled later
+  if (text.ends_with('\0') && is_being_written(text)) {
+    return Unfinished{"it ends in the middle (being written)"};
   }
   json::stream_parser parser;
   parser.reset(&memory);
@@ -50,6 +98,9 @@ Document parse(std::string_view text, json::monotonic_resource& memory) {
   }
   if (auto unfinished = find_progress(root.get_object())) {
     return std::move(*unfinished);
+  }
+  if (const auto path = path_of_infinite(root)) {
+    return Breach{path->substr(1), "too large", "a number below 1.8e308", "EI0004"};
   }
   return std::move(root.get_object());
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 namespace muster::rank_table {
@@ -26,9 +25,6 @@ bool is_flat(const json::value& value) {
 }
 
 std::string decimal(double number) {
-  if (std::isinf(number)) {
-    return number > 0 ? "1e999" : "-1e999";  // what no parser can hold either
-  }
   constexpr int kDigits = 15;
   std::array<char, 32> text{};
   char* const end =
@@ -39,11 +35,8 @@ std::string decimal(double number) {
   return digits + (digits.find_first_of(".e") == std::string::npos ? ".0" : "");
 }
 
-/// As the library writes them: 1.5E-1, and Infinity for 1e999. Texts that look alike do not matter.
+/// As the library writes them: 1.5E-1. Texts that look alike do not matter.
 bool has_decimal(std::string_view text) {
-  if (text.find("Infinity") != std::string_view::npos) {
-    return true;
-  }
   for (std::size_t at = text.find('E'); at != std::string_view::npos; at = text.find('E', at + 1)) {
     if (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') {
       return true;

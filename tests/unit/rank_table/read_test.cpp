@@ -128,6 +128,38 @@ TEST(Read, WaitsForTextThatEndsInTheMiddle) {
   EXPECT_EQ(table_of("\xEF\xBB\xBF" + whole).size, 1);
   EXPECT_EQ(reason_of(whole.substr(0, 9) + std::string(40, '\0')),
             "it ends in the middle (being written)");
+  for (const std::size_t zeros : {1, 40}) {
+    EXPECT_EQ(reason_of(std::string(zeros, '\0')), "it ends in the middle (being written)");
+    EXPECT_EQ(reason_of("\n{" + std::string(zeros, '\0')), "it ends in the middle (being written)");
+  }
+}
+
+TEST(Read, RefusesWhatDoesNotBeginAsJson) {
+  const auto utf16 = [](const std::string& text, bool is_high_first) {
+    std::string out;
+    for (const char letter : text) {
+      out += is_high_first ? std::string{'\0', letter} : std::string{letter, '\0'};
+    }
+    return out;
+  };
+  const std::string expected = "rank table 'hccl.json': line 1 is no JSON (";
+  EXPECT_EQ(error_of(std::string("\x1F\x8B\x08\0\0", 5)),
+            expected + "it is compressed with gzip), expected a JSON object (CANN: EI0004)");
+  for (const std::string& text : {utf16("{}\n", false),
+                                  utf16("{}\n", true),
+                                  "\xFF\xFE" + utf16("{}\n", false),
+                                  "\xFE\xFF" + utf16("{}\n", true)}) {
+    EXPECT_EQ(error_of(text),
+              expected + "it is UTF-16 and not UTF-8), expected a JSON object (CANN: EI0004)");
+  }
+  EXPECT_EQ(error_of(std::string("<html>\0", 7)),
+            expected + "syntax error), expected a JSON object (CANN: EI0004)");
+}
+
+TEST(Read, RefusesANumberThatNobodyCanHold) {
+  EXPECT_EQ(error_of(R"({"status":"completed","x":[1,{"y":-1e400}],"server_list":[]})"),
+            "rank table 'hccl.json': x[1].y is too large, expected a number below 1.8e308 (CANN: "
+            "EI0004)");
 }
 
 TEST(Read, SaysWhichInstancesAreMissing) {
