@@ -73,4 +73,19 @@ std::optional<std::string> find_repeated_key(std::string_view text) {
   return parser.handler().repeated;
 }
 
+std::size_t count_keys(std::string_view text) {
+  std::size_t keys = 0;
+  bool is_in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      is_in_string = !is_in_string;
+    } else if (is_in_string) {
+      at += text[at] == '\\' ? 1 : 0;
+    } else if (text[at] == ':') {
+      ++keys;
+    }
+  }
+  return keys;
+}
+
 }  // namespace muster

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace muster::rank_table {
@@ -29,6 +30,42 @@ Understood understand(json::object& root, const std::string& name, Breaches& bre
   const auto& first = breaches.found().empty() ? wrong.found() : breaches.found();
   return {first.empty() ? Reading(std::move(table)) : refuse(name, first.front()),
           std::move(layout)};
+}
+
+// NOLINTBEGIN(misc-no-recursion): documents are as deep as the parser lets them be
+std::size_t count_members(const json::object& object);
+
+std::size_t count_members_in(const json::value& value) {
+  if (const json::object* object = value.if_object()) {
+    return count_members(*object);
+  }
+  std::size_t count = 0;
+  if (const json::array* array = value.if_array()) {
+    for (const json::value& item : *array) {
+      count += count_members_in(item);
+    }
+  }
+  return count;
+}
+
+std::size_t count_members(const json::object& object) {
+  std::size_t count = object.size();
+  for (const auto& member : object) {
+    count += count_members_in(member.value());
+  }
+  return count;
+}
+// NOLINTEND(misc-no-recursion)
+
+/// Of a key that occurs twice the document has the last. Large tables are not read again to find none.
+std::vector<Breach> find_repeated_keys(std::string_view text, std::size_t members) {
+  if (count_keys(text) == members) {
+    return {};
+  }
+  const auto key = find_repeated_key(text.substr(text.find('{')));
+  return !key ? std::vector<Breach>()
+              : std::vector<Breach>{
+                    {*key, "written twice in one object", "it once; the last one counts", ""}};
 }
 
 }  // namespace
@@ -77,9 +114,9 @@ Inspection inspect(std::string_view text, const std::string& name, const Rules& 
   Breaches breaches(rules.most);
   Understood understood = understand(root, name, breaches);
   check_all({root, understood.layout, rules, breaches});
-  return {std::move(understood.reading),
-          std::move(breaches.found()),
-          find_remarks(root, understood.layout)};
+  std::vector<Breach> remarks = find_repeated_keys(text, count_members(root));
+  std::ranges::move(find_remarks(root, understood.layout), std::back_inserter(remarks));
+  return {std::move(understood.reading), std::move(breaches.found()), std::move(remarks)};
 }
 
 std::string describe(const Breach& breach) {

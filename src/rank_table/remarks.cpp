@@ -1,6 +1,7 @@
 // What HCCL would not take as it is written, but need not be mended by hand.
 #include "rank_table/checks.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,11 +9,17 @@
 namespace muster::rank_table {
 namespace {
 
+bool is_blank_or_control(char letter) {
+  const auto code = static_cast<unsigned char>(letter);
+  return code <= ' ' || code == 0x7F;
+}
+
 class Remarks {
  public:
   Remarks(const json::object& root, const Layout& layout) : root_(root), layout_(layout) {}
 
   std::vector<Breach> find() {
+    want_plain_servers();
     if (layout_.form == Form::Version2) {
       find_in_ranks();
     } else if (layout_.form == Form::Version1 || layout_.form == Form::SuperPods) {
@@ -52,6 +59,20 @@ class Remarks {
                  std::string("it as ") + (as_text ? "text" : "a number") +
                      (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""),
                  kInvalidTable);
+    }
+  }
+
+  /// The first one; HCCL takes it, and it is no other server's by the way.
+  void want_plain_servers() {
+    for (const InstancePlace& instance : layout_.instances) {
+      const std::string_view id = server_of(instance);
+      if (std::any_of(id.begin(), id.end(), is_blank_or_control)) {
+        found_.add(
+            path_of(layout_.form, instance.place, "server_id"),
+            instance.instance->if_contains("server_id"),
+            "a name without blanks and control characters, as it is compared letter by letter");
+        return;
+      }
     }
   }
 

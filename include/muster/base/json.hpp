@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ namespace json = boost::json;
 
 /// The first key that occurs twice in one object, as far as the text is JSON; empty: none does.
 [[nodiscard]] std::optional<std::string> find_repeated_key(std::string_view text);
+
+/// How many keys a text has that is JSON, those that occur twice as well.
+[[nodiscard]] std::size_t count_keys(std::string_view text);
 
 /// Makes each text in the document valid UTF-8, as JSON must be: variables, paths and arguments are
 /// any bytes.

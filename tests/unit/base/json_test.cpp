@@ -49,5 +49,10 @@ TEST(FindRepeatedKey, LooksAtEachObjectByItself) {
   EXPECT_EQ(find_repeated_key(R"({"a": [1, )"), std::nullopt) << "what is torn is not its business";
 }
 
+TEST(Json, CountsKeys) {
+  EXPECT_EQ(count_keys(R"({"a": {"b": ":\\"}, "a": [{"c\":": 1}]})"), 4U);
+  EXPECT_EQ(count_keys("[]"), 0U);
+}
+
 }  // namespace
 }  // namespace muster

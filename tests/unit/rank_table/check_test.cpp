@@ -329,6 +329,28 @@ TEST(Remarks, NamesTheVersionOfAnotherForm) {
             "version is \"1.0\", expected \"1.2\", as there is a super_pod_list (CANN: EI0004)\n");
 }
 
+TEST(Remarks, NamesAServerWithBlanks) {
+  const std::string expected =
+      ", expected a name without blanks and control characters, as it is compared letter by "
+      "letter\n";
+  EXPECT_EQ(remarks_of(kSuperPods, R"("server_id":"a")", R"("server_id":"a ")"),
+            R"(server_list[0].server_id is "a ")" + expected);
+  EXPECT_EQ(remarks_of(kGroups, R"("server_id":"10.0.0.2")", R"("server_id":"10.0.0.2\u001b")"),
+            R"(group_list[0].instance_list[1].server_id is "10.0.0.2\u001b")" + expected);
+}
+
+/// Its devices have no limit that is known.
+TEST(Remarks, HasNoneOnLargeNumbersInTheRankList) {
+  EXPECT_EQ(broken(kRanks, R"("device_id":1)", R"("device_id":63)"), "");
+  EXPECT_EQ(remarks_of(kRanks, R"("device_id":1)", R"("device_id":63)"), "");
+}
+
+TEST(Remarks, NamesAKeyThatIsWrittenTwice) {
+  EXPECT_EQ(remarks_of(kServers, "{", R"({"a\":\"":[{"b":":"}],"server_list":[],)"),
+            "server_list is written twice in one object, expected it once; the last one counts\n");
+  EXPECT_EQ(remarks_of(kServers, "{", R"({"a\":\"":[{"b":":"}],)"), "");
+}
+
 TEST(Remarks, NamesASuperPodThatIsANumber) {
   EXPECT_EQ(remarks_of(kSuperPods, R"("super_pod_id":"7")", R"("super_pod_id":7)"),
             "super_pod_list[0].super_pod_id is 7, expected it as text (CANN: EI0004)\n");
