@@ -324,7 +324,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
   plan.files = plan_files(chosen.mode, values);
   add_table(plan, input, values);
-  remark_start(plan, snapshot, part.cores_text);
+  remark_start(plan, input, part.cores_text);
   plan.remarks.insert(plan.remarks.end(), cluster.remarks.begin(), cluster.remarks.end());
   remark_binding(plan, job);
   return plan;

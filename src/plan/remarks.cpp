@@ -45,9 +45,16 @@ std::string describe_node(const LaunchPlan& plan) {
                             : "one of " + nodes + " nodes";
 }
 
+/// ", ranktable by RANK_TABLE_FILE and Ascend devices": a mode that the surroundings ask for.
+std::string describe_mode(const ChosenMode& chosen) {
+  const bool is_found = chosen.source.kind == SourceKind::Variable;
+  return is_found ? ", " + chosen.mode.name + " by " + chosen.source.name : std::string();
+}
+
 }  // namespace
 
-void remark_start(LaunchPlan& plan, const Snapshot& snapshot, const std::string& cores) {
+void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& cores) {
+  const Snapshot& snapshot = input.snapshot;
   const std::string here = plan.awaits_table
                                ? "as many workers here as the rank table says"
                                : count_of(plan.workers.size(), noun_of(plan.workers)) + " here";
@@ -56,7 +63,8 @@ void remark_start(LaunchPlan& plan, const Snapshot& snapshot, const std::string&
   const std::string others =
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
                      : in_job;
-  plan.remarks.push_back(plan.platform + ": " + describe_node(plan) + ", " + here + others +
+  plan.remarks.push_back(plan.platform + describe_mode(input.mode) + ": " + describe_node(plan) +
+                         ", " + here + others +
                          (plan.awaits_table ? "" : describe_threads(plan, snapshot, cores)));
   const int devices = count_visible_devices(snapshot);
   if (plan.share && devices > 1 && devices < plan.share->local_size.value) {

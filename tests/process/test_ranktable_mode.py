@@ -422,3 +422,13 @@ def test_msrun_on_two_nodes_has_the_ranks_of_its_table(muster, table):
         assert sorted(job.out.lines) == [
             f"MS_WORKER {rank} {rank} {4 + rank} 4 4 10.0.0.1 10.0.0.2" for rank in ranks
         ], job.words()
+
+
+def test_the_first_line_says_why_a_table_is_waited_for(muster, table):
+    environment = {"RANK_TABLE_FILE": str(table), "ASCEND_VISIBLE_DEVICES": "0,1"}
+    job = muster.start("--", "true", env=environment)
+    job.err.wait_for("waiting for the rank table")
+    write(table, ONE_POD)
+
+    assert job.end() == 0, job.words()
+    assert job.said_about("ranktable by RANK_TABLE_FILE and Ascend devices: node 0 of 1")
