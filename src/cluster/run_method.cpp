@@ -1,4 +1,5 @@
-// Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
+// Sources: Huawei Cloud, ModelArts, "Preset images: how the boot file is started"; Ascend/mind-cluster,
+// ascend-operator/pkg/controllers/v1/env.go.
 #include <muster/cluster/run_method.hpp>
 
 #include <array>
@@ -49,6 +50,15 @@ Result<std::optional<Sourced<std::string>>> mode_of_run_method(const Snapshot& s
     return wrong_value(mode, "torchrun or msrun");
   }
   return std::optional(std::move(mode));
+}
+
+std::optional<Source> find_mindspore_pod(const Snapshot& snapshot) {
+  for (const char* const name : {"MS_ROLE", "MS_WORKER_NUM", "MS_LOCAL_WORKER", "MS_NODE_RANK"}) {
+    if (snapshot.variable(name).value_or("").empty()) {
+      return std::nullopt;
+    }
+  }
+  return from_variable("MS_ROLE and MS_LOCAL_WORKER");
 }
 
 }  // namespace muster

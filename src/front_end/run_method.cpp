@@ -19,10 +19,13 @@ const RunMethod* method_of(const CommandLine& line, const Snapshot& snapshot) {
 }
 
 /// A mode of msrun's, whoever asks for it.
-bool is_msrun(const CommandLine& line, const RunMethod* method) {
+bool is_msrun(const CommandLine& line, const RunMethod* method, const Snapshot& snapshot) {
+  if (method != nullptr || line.settings.has("template")) {
+    return method != nullptr && std::string_view(method->mode) == "msrun";
+  }
   const auto mode = line.settings.find("mode");
-  return (method != nullptr && std::string_view(method->mode) == "msrun") ||
-         (mode && mode->value == "msrun" && !line.settings.has("template"));
+  const bool is_left = !mode || mode->value == "auto";
+  return is_left ? find_mindspore_pod(snapshot).has_value() : mode->value == "msrun";
 }
 
 /// What a variable says, unless it is empty or nullptr.
@@ -87,7 +90,7 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
     return {};
   }
   const RunMethod* const method = method_of(line, snapshot);
-  if (is_msrun(line, method)) {
+  if (is_msrun(line, method, snapshot)) {
     if (auto set = set_rank_table(line, snapshot); !set) {
       return set;
     }

@@ -81,14 +81,10 @@ std::optional<Source> find_tasks(const Snapshot& snapshot) {
   return has_tasks ? std::optional(from_variable("TF_CONFIG")) : std::nullopt;
 }
 
-/// What says that the processes meet by a rank table: one that is named beside Ascend devices, or
-/// ModelArts, whose usual way this is for them.
+/// What says that a rank table is there, or will be: one that is named beside Ascend devices, or ModelArts, whose
+/// usual way it is for them.
 std::optional<Source> find_rank_table(const Snapshot& snapshot) {
-  const bool is_started_once_a_device =  // by ModelArts' own boot code, or by mpirun
-      snapshot.has("RANK_ID") || snapshot.has("OMPI_COMM_WORLD_RANK");
-  const bool is_for_torch =  // pods of the Ascend operator: what torch reads is there
-      snapshot.has("MASTER_ADDR") && snapshot.has("WORLD_SIZE") && snapshot.has("LOCAL_WORLD_SIZE");
-  if (is_started_once_a_device || is_for_torch || !has_ascend_devices(snapshot)) {
+  if (!has_ascend_devices(snapshot)) {
     return std::nullopt;
   }
   for (const char* const name :
@@ -96,6 +92,22 @@ std::optional<Source> find_rank_table(const Snapshot& snapshot) {
     if (!snapshot.variable(name).value_or("").empty()) {
       return from_variable(name + std::string(" and Ascend devices"));
     }
+  }
+  return std::nullopt;
+}
+
+/// What says that the processes do not meet by the rank table that is there all the same.
+std::optional<Source> find_torch(const Snapshot& snapshot) {
+  for (const char* const name : {"RANK_ID", "OMPI_COMM_WORLD_RANK"}) {
+    if (snapshot.has(name)) {  // started once a device, by ModelArts' own boot code or by mpirun
+      return from_variable(name);
+    }
+  }
+  if (snapshot.has("PET_NNODES")) {  // torchrun's own
+    return from_variable("PET_NNODES");
+  }
+  if (snapshot.has("MASTER_ADDR") && snapshot.has("WORLD_SIZE")) {  // what torch reads
+    return from_variable("MASTER_ADDR and WORLD_SIZE");
   }
   return std::nullopt;
 }
@@ -112,8 +124,13 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
   if (const auto sign = find_tasks(snapshot)) {
     return Sourced<std::string>{"ps", *sign};
   }
+  if (const auto sign = find_mindspore_pod(snapshot)) {
+    return Sourced<std::string>{"msrun", *sign};
+  }
   if (const auto sign = find_rank_table(snapshot)) {
-    return Sourced<std::string>{"ranktable", *sign};
+    const auto torch = find_torch(snapshot);
+    return torch ? Sourced<std::string>{"torchrun", *torch}
+                 : Sourced<std::string>{"ranktable", *sign};
   }
   return Sourced<std::string>{"torchrun", otherwise};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// How ModelArts is asked to start a job: what MA_RUN_METHOD means, in one place.
+// How a platform is asked to start a job: what MA_RUN_METHOD of ModelArts means, and whose pods are msrun's, in
+// one place.
 
 #include <muster/base/result.hpp>
 #include <muster/environment/snapshot.hpp>
@@ -29,5 +30,9 @@ struct RunMethod {
 /// The mode that it asks for; empty where nothing is asked for. Fails for a word that is none.
 [[nodiscard]] Result<std::optional<Sourced<std::string>>> mode_of_run_method(
     const Snapshot& snapshot);
+
+/// What says that this is one of MindSpore's pods, as the Ascend operator sets them up: all that msrun needs is
+/// there. What msrun itself sets for its processes is no sign.
+[[nodiscard]] std::optional<Source> find_mindspore_pod(const Snapshot& snapshot);
 
 }  // namespace muster
