@@ -29,6 +29,10 @@ bool has(const std::vector<int>& numbers, int number) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
+bool has_all(const std::vector<int>& numbers, const std::vector<int>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](int one) { return has(numbers, one); });
+}
+
 /// In the order in which the runtime counts. Its list has places of what is shown; a number that is no place
 /// is meant as the host's.
 std::vector<int> counted_devices(const Snapshot& snapshot) {
@@ -68,10 +72,16 @@ std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
   return visible.empty() ? given : visible;
 }
 
+std::vector<int> files_without_ascend_devices(const Snapshot& snapshot,
+                                              const std::vector<int>& devices) {
+  const std::vector<int> counted = counted_devices(snapshot);
+  const bool are_there = has_all(counted, devices) || counted.size() == devices.size();
+  return are_there ? std::vector<int>() : snapshot.devices.ascend_ids;
+}
+
 std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices) {
   std::vector<int> counted = counted_devices(snapshot);
-  const auto is_counted = [&](int device) { return has(counted, device); };
-  if (!std::all_of(devices.begin(), devices.end(), is_counted)) {
+  if (!has_all(counted, devices)) {
     if (counted.size() != devices.size()) {
       return devices;
     }

@@ -107,6 +107,18 @@ Error hidden(const PlanInput& input, const TableFile& file, const Instance& own)
                    describe_devices(visible_ascend_devices(input.snapshot)) + " (CANN: EI0004)"};
 }
 
+/// A container may call as many devices by other numbers; what it has none for cannot be started.
+Result<> check_files(const PlanInput& input, const TableFile& file, const std::vector<int>& ids) {
+  const std::vector<int> files = files_without_ascend_devices(input.snapshot, ids);
+  if (files.empty()) {
+    return {};
+  }
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' gives this node the devices " +
+                   describe_devices(ids) + ", but of /dev/davinci* it has " +
+                   describe_devices(files) + " (CANN: EI0004)"};
+}
+
 Error nobody_says(const TableFile& file, const Cluster& cluster, const Instance& own) {
   return Error{ErrorKind::BadData,
                "the rank table '" + file.path + "' has " +
@@ -169,7 +181,7 @@ Result<> check_slots(const PlanInput& input, const TableFile& file, const Instan
   if (!cluster.share && is_said(cluster.slots_from) && cluster.node.slots != devices) {
     return differs(file, "devices of this node", devices, {cluster.node.slots, cluster.slots_from});
   }
-  return {};
+  return cluster.share ? Result<>() : check_files(input, file, *ids);
 }
 
 /// The names of the surroundings, and the index that the platform or the user gives.

@@ -5,6 +5,7 @@
 #include "requests.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/environment/device_list.hpp>
 #include <muster/front_end/front_end.hpp>
 
 #include <algorithm>
@@ -42,6 +43,14 @@ std::string option_of(const std::string& variable) {
   return name;
 }
 
+/// "0-2,5": which files /dev/davinciN there are.
+void read_ascend_files(Snapshot& snapshot, const std::string& list) {
+  for (const DeviceEntry& entry : read_device_list(list)) {
+    snapshot.devices.ascend_ids.push_back(entry.number.value_or(-1));
+  }
+  snapshot.devices.ascend = static_cast<int>(snapshot.devices.ascend_ids.size());
+}
+
 /// "devices: nvidia=8 cores=64"
 Result<> read_devices(Snapshot& snapshot, const std::string& line) {
   const std::map<std::string, int*> counts = {{"nvidia", &snapshot.devices.nvidia},
@@ -52,6 +61,10 @@ Result<> read_devices(Snapshot& snapshot, const std::string& line) {
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
     const std::size_t equals = word->find('=');
     const auto known = counts.find(word->substr(0, equals));
+    if (word->starts_with("davinci=")) {
+      read_ascend_files(snapshot, word->substr(equals + 1));
+      continue;
+    }
     const auto count = equals == std::string::npos
                            ? std::nullopt
                            : parse_integer(word->substr(equals + 1), 0, 1'000'000);

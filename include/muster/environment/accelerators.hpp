@@ -38,6 +38,11 @@ namespace muster {
 [[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot,
                                                       const std::vector<int>& devices);
 
+/// The Ascend devices whose files this node has, where some of these (by their numbers on the host) have none and
+/// cannot be meant by their order either; empty: all are there, or no file says anything.
+[[nodiscard]] std::vector<int> files_without_ascend_devices(const Snapshot& snapshot,
+                                                            const std::vector<int>& devices);
+
 /// How one worker is shown one device alone.
 struct DeviceMask {
   std::string variable;              ///< such as CUDA_VISIBLE_DEVICES

@@ -197,6 +197,24 @@ TEST(CountSlots, BlamesWhoAsked) {
   }
 }
 
+TEST(FilesWithoutAscendDevices, AreThoseOfANodeThatLacksOne) {
+  const auto lacking = [](std::vector<int> files, std::map<std::string, std::string> variables) {
+    Snapshot snapshot;
+    snapshot.devices.ascend = static_cast<int>(files.size());
+    snapshot.devices.ascend_ids = std::move(files);
+    snapshot.variables = std::move(variables);
+    return files_without_ascend_devices(snapshot, {4, 5, 6});
+  };
+  const std::vector<int> none;
+  EXPECT_EQ(lacking({0, 1}, {}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(lacking({0, 1, 2, 3}, {}), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(lacking({0, 1}, {{"ASCEND_VISIBLE_DEVICES", "4-6"}}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(lacking({0, 1, 2}, {}), none) << "a container that numbers its own";
+  EXPECT_EQ(lacking({0, 1, 2}, {{"ASCEND_VISIBLE_DEVICES", "4-6"}}), none);
+  EXPECT_EQ(lacking({0, 1, 2, 3, 4, 5, 6, 7}, {}), none);
+  EXPECT_EQ(lacking({}, {}), none) << "no file says anything";
+}
+
 TEST(AscendRuntimeNumbers, AreWhatThisProcessCallsTheDevices) {
   const std::vector<int> upper = {4, 5};
   Snapshot host = host_with({.ascend = 8});
