@@ -247,7 +247,7 @@ Result<> apply_table(PlanInput& input, TableFile file) {
   }
   rank_table::Changes changes;
   if (const auto& network = input.job.network) {
-    auto order = rank_table::order_ring(file.table, network->value.switches, network->value.path);
+    auto order = rank_table::order_ring(file, network->value);
     if (!order) {
       return order.error();
     }

@@ -45,8 +45,7 @@ Result<> OwnTable::follow_switches(rank_table::TableFile& file) const {
   if (!network) {
     return {};
   }
-  const auto order =
-      rank_table::order_ring(file.table, network->value.switches, network->value.path);
+  const auto order = rank_table::order_ring(file, network->value);
   if (!order) {
     return order.error();
   }

@@ -3,6 +3,7 @@
 // Where the nodes of a table are in the network, and ranks that keep neighbours in a ring near each other.
 
 #include <muster/base/result.hpp>
+#include <muster/rank_table/own_instance.hpp>
 #include <muster/rank_table/rank_table.hpp>
 
 #include <functional>
@@ -41,6 +42,10 @@ struct RingOrder {
 [[nodiscard]] Result<RingOrder> order_ring(const Table& table,
                                            const SwitchPaths& paths,
                                            const std::string& name);
+
+/// The same for a table and a file of switches as they were read. A node of form 2.0 is called by the network of its
+/// lowest layer, or by an address of one of its devices.
+[[nodiscard]] Result<RingOrder> order_ring(const TableFile& file, const NetworkFile& network);
 
 /// "8, before 12".
 [[nodiscard]] std::string describe(const RingOrder& order);

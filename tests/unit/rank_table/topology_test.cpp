@@ -1,9 +1,12 @@
 // Where nodes are, and the order of a ring.
 #include "rank_table/tables.hpp"
 
+#include <muster/rank_table/read.hpp>
 #include <muster/rank_table/topology.hpp>
 
 #include <gtest/gtest.h>
+
+#include <variant>
 
 namespace muster::rank_table {
 namespace {
@@ -64,6 +67,38 @@ TEST(OrderRing, KeepsNodesOfASwitchTogether) {
   EXPECT_EQ(order->ranks, (std::vector<int>{0, 1, 4, 5, 2, 3, 6, 7}));
   EXPECT_EQ(order->hops_before, 12) << "3 switches between all neighbours";
   EXPECT_EQ(order->hops_after, 1 + 3 + 1 + 3);
+}
+
+/// Four hosts of one device each, of form 2.0: their networks are "h0" to "h3", their addresses "a0" to "a3".
+TableFile hosts_without_names() {
+  std::string ranks;
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i);
+    ranks +=
+        std::string(i == 0 ? "" : ",") + R"({"rank_id":)" + n +
+        R"(,"device_id":0,"level_list":[{"net_layer":0,"net_instance_id":"h)" + n +
+        R"(","rank_addr_list":[]},{"net_layer":1,"net_instance_id":"all","rank_addr_list":[{"addr":"a)" +
+        n + R"("}]}]})";
+  }
+  TableFile file;
+  file.text =
+      R"({"status":"completed","version":"2.0","rank_count":4,"rank_list":[)" + ranks + "]}";
+  const Reading reading = read(file.text, "t");
+  file.table = std::get<Table>(reading);
+  return file;
+}
+
+TEST(OrderRing, CallsHostsOfForm2ByTheirNetworks) {
+  const TableFile file = hosts_without_names();
+  for (const std::string text : {"h0 c/a\nh1 c/b\nh2 c/a\nh3 c/b",
+                                 "a0 c/a\na1 c/b\na2 c/a\na3 c/b",
+                                 "h0 c/a\na1 c/b\nh2 c/a\na3 c/b"}) {
+    const auto order = order_ring(file, {"t", paths_of(text)});
+    ASSERT_TRUE(order) << order.error().message;
+    EXPECT_EQ(order->ranks, (std::vector<int>{0, 2, 1, 3})) << text;
+  }
+  EXPECT_EQ(order_ring(file, {"t", paths_of("h0 c/a")}).error().message,
+            "'t' has no switches for 3 nodes of the rank table, the first is 'h1'");
 }
 
 TEST(OrderRing, KeepsSwitchesOfAParentTogether) {
