@@ -44,7 +44,7 @@ int lowest_rank(const Instance& instance) {
   return std::accumulate(devices.begin(), devices.end(), std::numeric_limits<int>::max(), least);
 }
 
-/// Places of the servers in the order of their lowest ranks: that of the list says nothing.
+/// Places of the instances in the order of their lowest ranks: that of the list says nothing.
 Places servers_by_rank(const Table& table) {
   std::vector<std::pair<int, std::size_t>> ranked;
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
@@ -56,6 +56,22 @@ Places servers_by_rank(const Table& table) {
     places.push_back(place);
   }
   return places;
+}
+
+/// True where pods of several groups count each from 0, so that a number alone names none.
+bool has_several_groups(const Table& table) {
+  const auto group_of = [](const Instance& instance) {
+    const std::string_view name = instance.pod_name;
+    return name.substr(0, name.rfind('-'));
+  };
+  const auto& instances = table.instances;
+  const bool are_numbered =
+      std::all_of(instances.begin(), instances.end(), [](const Instance& instance) {
+        return pod_number(instance.pod_name).has_value();
+      });
+  return are_numbered && std::any_of(instances.begin(), instances.end(), [&](const auto& other) {
+           return group_of(other) != group_of(instances.front());
+         });
 }
 
 std::optional<std::size_t> holder_of(const Table& table, int rank) {
@@ -86,6 +102,9 @@ class Search {
   [[nodiscard]] std::optional<std::size_t> by_index(const OwnNames& own) {
     if (!own.index) {
       return std::nullopt;
+    }
+    if (has_several_groups(table_)) {
+      return by_count(own);
     }
     const auto index = static_cast<std::uint64_t>(own.index->value);
     return judge(index_text(own),
@@ -128,6 +147,17 @@ class Search {
   }
 
  private:
+  /// The nodes of all groups in the order of their ranks.
+  std::optional<std::size_t> by_count(const OwnNames& own) {
+    const Places places = servers_by_rank(table_);
+    const auto index = static_cast<std::size_t>(own.index->value);
+    if (index < places.size()) {
+      return places[index];
+    }
+    tried_.push_back(index_text(own) + " of " + count_of(places.size(), "pod"));
+    return std::nullopt;
+  }
+
   [[nodiscard]] static std::string index_text(const OwnNames& own) {
     return "index " + std::to_string(own.index->value) + " (" + own.index->source.name + ")";
   }

@@ -50,6 +50,20 @@ TEST(FindInstance, GoesByTheNumberThatANameEndsWith) {
   EXPECT_EQ(found(pods(), own), "1");
 }
 
+TEST(FindInstance, CountsPodsOfAllGroupsByTheirRanks) {
+  const auto pod = [](const std::string& name, int rank) {
+    return Instance{name, "10.0.0." + std::to_string(rank), {}, {{rank, 0, "", ""}}};
+  };
+  const TableFile file =
+      table_of({pod("job-chief-0", 0), pod("job-worker-0", 1), pod("job-worker-1", 2)});
+  for (int index = 0; index < 3; ++index) {
+    EXPECT_EQ(found(file, index_of(index, 3)), std::to_string(index));
+  }
+  EXPECT_EQ(found(file, index_of(3, 4)),
+            "the rank table '/t' does not list this node: tried index 3 (I) of 3 pods; it has "
+            "job-chief-0 on 10.0.0.0, job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2");
+}
+
 TEST(FindInstance, GoesByAnAddressThatOneAloneHas) {
   OwnNames own;
   own.addresses = {said("10.0.0.2"), said("172.16.0.9")};
