@@ -65,8 +65,13 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
   if (cluster.share || job.total_slots || (is_enough && nodes <= job.most_nodes)) {
     return {};
   }
-  return differs(
+  Error error = differs(
       file, "nodes", nodes, {job.most_nodes, from_variable(source_of(cluster, "nodes.count"))});
+  if (job.most_nodes == 1) {  // nobody may have said anything
+    error.message += "; --nnodes " + std::to_string(nodes) +
+                     " takes all of them, with --node-rank and --master-addr on each";
+  }
+  return error;
 }
 
 /// What was only counted here gives way to the table: two pods may see the same devices.

@@ -12,6 +12,9 @@
 namespace muster::rank_table {
 namespace {
 
+/// Who would say which part of a server a node has.
+constexpr std::string_view kWays = "(--nproc-per-node or ASCEND_VISIBLE_DEVICES does)";
+
 /// Instances that something fits, by their place in the table.
 using Places = std::vector<std::size_t>;
 
@@ -137,8 +140,9 @@ class Search {
             own.slots ? holder_of(table_, own.index->value * *own.slots) : std::nullopt) {
       return found;
     }
-    tried_.push_back(index_text(own) + (nodes == 0 ? "" : " of " + count_of(nodes, "node")) +
-                     (own.slots ? "" : ", nobody says with how many workers each"));
+    tried_.push_back(
+        index_text(own) + (nodes == 0 ? "" : " of " + count_of(nodes, "node")) +
+        (own.slots ? "" : ", nobody says with how many workers each " + std::string(kWays)));
     return std::nullopt;
   }
 
@@ -233,7 +237,8 @@ Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   }
   return Error{ErrorKind::BadData,
                "the rank table '" + file.path + "' does not list this node: " + search.tried() +
-                   "; it has " + describe_instances(file.table)};
+                   "; it has " + describe_instances(file.table) +
+                   (own.index ? "" : "; --node-rank says which of them this is")};
 }
 
 std::vector<Device> devices_of(const Table& table,

@@ -69,9 +69,11 @@ TEST(FindInstance, GoesByAnAddressThatOneAloneHas) {
   own.addresses = {said("10.0.0.2"), said("172.16.0.9")};
   EXPECT_EQ(found(pods(), own), "2");
   own.addresses = {said("10.0.0.2")};
-  EXPECT_EQ(found(pods(), own),
-            "the rank table '/t' does not list this node: tried V '10.0.0.2', which 2 have; it has "
-            "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2");
+  EXPECT_EQ(
+      found(pods(), own),
+      "the rank table '/t' does not list this node: tried V '10.0.0.2', which 2 have; it has "
+      "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2; --node-rank "
+      "says which of them this is");
 }
 
 TEST(FindInstance, GoesByThePlaceInATableWithoutNames) {
@@ -96,10 +98,12 @@ TEST(FindInstance, CountsServersByTheirRanks) {
 TEST(FindInstance, IsNeverTheFirstByDefault) {
   EXPECT_EQ(found(servers(), OwnNames()),
             "the rank table '/t' does not list this node: nothing says which pod this is; it has "
-            "10.0.0.2, 10.0.0.1");
+            "10.0.0.2, 10.0.0.1; --node-rank says which of them this is");
   EXPECT_EQ(found(servers(), index_of(0, 3)),
             "the rank table '/t' does not list this node: tried index 0 (I) of 3 nodes, "
-            "nobody says with how many workers each; it has 10.0.0.2, 10.0.0.1");
+            "nobody says with how many workers each (--nproc-per-node or ASCEND_VISIBLE_DEVICES "
+            "does); it "
+            "has 10.0.0.2, 10.0.0.1");
   EXPECT_EQ(
       found(pods(), index_of(7, 8)),
       "the rank table '/t' does not list this node: tried index 7 (I); it has job-worker-0 on "
@@ -107,7 +111,7 @@ TEST(FindInstance, IsNeverTheFirstByDefault) {
   EXPECT_EQ(
       found(table_of({}), OwnNames()),
       "the rank table '/t' does not list this node: nothing says which pod this is; it has no "
-      "instance");
+      "instance; --node-rank says which of them this is");
 }
 
 TEST(FindInstance, NamesAFewOfMany) {
@@ -115,7 +119,7 @@ TEST(FindInstance, NamesAFewOfMany) {
   EXPECT_EQ(
       found(file, OwnNames()),
       "the rank table '/t' does not list this node: nothing says which pod this is; it has a, "
-      "a, a, a, and 9996 more");
+      "a, a, a, and 9996 more; --node-rank says which of them this is");
 }
 
 TEST(OwnNames, AreThoseOfTheSurroundings) {
