@@ -83,6 +83,18 @@ std::string stamp_of_file(const std::string& path) {
 
 using Read = std::function<Found(const std::string& path)>;
 
+/// What is missing in a folder: the file that its controller writes, else either of the usual ones.
+std::string missing_in(const fs::path& folder) {
+  const fs::path plain = (folder / "").lexically_normal().parent_path();
+  for (const fs::path place : kRankTablePlaces) {
+    if (place.has_extension() && place.parent_path() == plain) {
+      return (folder / place.filename()).string();
+    }
+  }
+  const auto& [one, other] = rank_table::kFileNames;
+  return (folder / one).string() + " or " + other;
+}
+
 /// A table's folder has the file under one of its usual names.
 Found read_table(const std::string& path, const Read& read) {
   Found found = read(path);
@@ -97,7 +109,7 @@ Found read_table(const std::string& path, const Read& read) {
       return found;
     }
   }
-  found.path = (fs::path(path) / rank_table::kFileNames.front()).string();
+  found.path = missing_in(path);
   return found;
 }
 

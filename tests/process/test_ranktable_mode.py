@@ -111,7 +111,7 @@ def test_a_folder_is_waited_in_under_both_names(muster):
     job = start(muster, folder)
     job.err.wait_for(f"waiting for the rank table '{folder}': missing")
     folder.mkdir()
-    job.err.wait_for(f"waiting for the rank table '{folder}/jobstart_hccl.json': missing")
+    job.err.wait_for(f"waiting for the rank table '{folder}/jobstart_hccl.json or hccl.json': missing")
 
     write(folder / "hccl.json", ONE_POD)
     assert job.end() == 0, job.words()

@@ -63,7 +63,7 @@ TEST_F(LookAt, FindsATableInItsFolderUnderEitherName) {
   table.path = folder_;
   table.is_rank_table = true;
   EXPECT_EQ(look_at(table).error_number, ENOENT);
-  EXPECT_EQ(look_at(table).path, folder_ + "/jobstart_hccl.json");
+  EXPECT_EQ(look_at(table).path, folder_ + "/jobstart_hccl.json or hccl.json");
   write("hccl.json", "b");
   write("version", " 7\n");
   EXPECT_EQ(look_at(table).content, "b");
@@ -75,6 +75,18 @@ TEST_F(LookAt, FindsATableInItsFolderUnderEitherName) {
   table.path = folder_ + "/hccl.json";
   EXPECT_EQ(look_at(table).content, "b");
   EXPECT_EQ(look_at(table).version, 7);
+}
+
+TEST_F(LookAt, KnowsWhichNameAControllerUses) {
+  Input table = input("");
+  table.is_rank_table = true;
+  for (const std::string name :
+       {"/user/config/jobstart_hccl.json", "/user/serverid/devindex/config/hccl.json"}) {
+    table.path = name.substr(0, name.rfind('/'));
+    Snapshot snapshot;
+    snapshot.files[table.path + "/version"] = "1";  // so that it is a folder
+    EXPECT_EQ(look_at(table, snapshot).path, name);
+  }
 }
 
 TEST_F(LookAt, SeesThatAFileHasBeenTouched) {
