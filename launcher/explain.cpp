@@ -147,10 +147,14 @@ Result<int> explain(const LaunchPlan& plan, bool is_json) {
 }
 
 Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json) {
-  const LaunchPlan plan = plan_without(snapshot);
+  return explain_refusal(std::move(error), plan_without(snapshot), is_json);
+}
+
+Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
   json::value document = to_explanation(plan);
   document.as_object()["error"] = valid_utf8(error.message);
-  const auto printed = print(is_json ? pretty_json(document) : unused_of(plan));
+  const std::string decided = plan.decisions.empty() ? "" : decisions_of(plan);
+  const auto printed = print(is_json ? pretty_json(document) : decided + unused_of(plan));
   return printed ? std::move(error) : printed.error();
 }
 

@@ -26,6 +26,10 @@ void say_notices(const CommandLine& line);
 /// table or as JSON.
 [[nodiscard]] Result<int> explain(const LaunchPlan& plan, bool is_json);
 
+/// `muster explain` where all was decided but what stands in a file that is not right yet: prints that, and returns
+/// the error.
+[[nodiscard]] Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json);
+
 /// `muster explain` where nothing could be decided: prints what speaks of nodes, and returns the error.
 [[nodiscard]] Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json);
 

@@ -50,7 +50,8 @@ Result<int> run_here(const CommandLine& line,
     say_info(planned->doubt);
   }
   if (line.command == Command::Explain) {
-    return explain(planned->plan, options.is_json);
+    return planned->refusal ? explain_refusal(*planned->refusal, planned->plan, options.is_json)
+                            : explain(planned->plan, options.is_json);
   }
   if (auto checked = check_stdin_rank(options, planned->plan); !checked) {
     return checked.error();

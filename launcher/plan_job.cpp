@@ -157,6 +157,14 @@ Result<> check_table(const ChosenMode& chosen, const rank_table::GenerateRequest
   return {};
 }
 
+/// Why a rank table is wanted at all: "the mode is 'ranktable' by MA_NUM_HOSTS and Ascend devices". Empty: the user
+/// has named the mode.
+std::string why_mode(const ChosenMode& mode) {
+  return mode.source.kind == SourceKind::Variable
+             ? "the mode is '" + mode.mode.name + "' by " + mode.source.name
+             : "";
+}
+
 /// Goes by a rank table that is there, or by this node's part of one that is made. A question does not wait
 /// for a table; a run waits when it has begun, and tells the other nodes what is wrong with it.
 Result<> read_table(PlanInput& input, bool is_run) {
@@ -170,14 +178,19 @@ Result<> read_table(PlanInput& input, bool is_run) {
     const auto applied = here->table ? apply_table(input, std::move(*here->table)) : Result<>();
     return is_run ? Result<>() : applied;
   }
+  const std::string why = why_mode(input.mode);
   if (is_run) {
+    if (std::holds_alternative<NotYet>(answer) && !why.empty()) {
+      input.cluster.remarks.push_back(why + ": it needs a rank table; --mode names another one");
+    }
     return {};
   }
   if (const auto* const error = std::get_if<Error>(&answer)) {
     return *error;
   }
   return Error{ErrorKind::BadData,
-               std::get<NotYet>(answer).reason + "; a run would wait for it, a plan does not"};
+               std::get<NotYet>(answer).reason + "; a run would wait for it, a plan does not" +
+                   (why.empty() ? "" : "; " + why)};
 }
 
 /// Ranks can be others than the placement's only where a rank table says them.
@@ -202,10 +215,11 @@ Result<> read_route(PlanInput& input) {
   return {};
 }
 
-/// The ranks that do not follow the placement.
-Result<> read_ranks(PlanInput& input, bool is_run) {
+/// The ranks that do not follow the placement. What is wrong with them is no reason to explain nothing.
+std::optional<Error> read_ranks(PlanInput& input, bool is_run) {
   auto read = read_table(input, is_run);
-  return read ? read_route(input) : read;
+  read = read ? read_route(input) : read;
+  return read ? std::nullopt : std::optional(read.error());
 }
 
 /// Makes the folder if it is missing. Fails where no file can be made in it.
@@ -277,8 +291,9 @@ Result<Planned> plan_visible(const CommandLine& line,
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
-  if (auto read = read_ranks(input, line.command == Command::Run); !read) {
-    return read.error();
+  const auto refusal = read_ranks(input, line.command == Command::Run);
+  if (refusal && line.command != Command::Explain) {
+    return *refusal;
   }
   if (auto checked = check_job(input); !checked) {
     return checked.error();
@@ -295,7 +310,7 @@ Result<Planned> plan_visible(const CommandLine& line,
     return doubt.error();
   }
   add_remarks(plan, *doubt, front_end_remarks(line, input.cluster));
-  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir)};
+  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir), refusal};
 }
 
 /// The same for the devices that the user chooses: as if no others were visible.

@@ -17,6 +17,9 @@ struct Planned {
   std::optional<PlanInput> input;  ///< what it was made from; empty: a worker of another launcher
   std::string doubt{};             ///< of the plan's remarks: about a program that starts processes
   std::string log_dir{};           ///< what the mode says where the user names none; empty: nothing
+  /// Why nothing would be started, of a question that is answered as far as it goes, such as a rank table that is
+  /// missing.
+  std::optional<Error> refusal{};
 };
 
 /// Decides who runs where.

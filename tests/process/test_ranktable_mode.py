@@ -166,6 +166,31 @@ def test_a_plan_does_not_wait(muster, table):
     assert job.said_about(f"rank table '{table}': missing")
 
 
+ASCEND_BY_ITSELF = {"ASCEND_VISIBLE_DEVICES": "0-1"}
+
+
+def test_explain_says_what_is_decided_while_the_table_is_missing(muster, table):
+    environment = ASCEND_BY_ITSELF | {"RANK_TABLE_FILE": str(table)}
+    job = muster.run("explain", "--", "true", env=environment)
+    assert job.code == 65, job.words()
+    assert job.said_about(f"rank table '{table}': missing", "the mode is 'ranktable' by RANK_TABLE")
+    rows = [line.split(maxsplit=2) for line in job.out.lines if line]
+    assert ["mode", "ranktable", "RANK_TABLE_FILE and Ascend devices"] in rows
+    assert ["nodes.count", "1", "default"] in rows
+
+    job = muster.run("explain", "--json", "--", "true", env=environment)
+    document = json.loads(job.out.text)
+    assert "missing" in document["error"] and document["decisions"]
+
+
+def test_a_run_says_why_it_waits_for_a_table(muster, table):
+    job = muster.start("--", "true", env=ASCEND_BY_ITSELF | {"RANK_TABLE_FILE": str(table)})
+    job.err.wait_for("missing")
+    assert job.said_about("the mode is 'ranktable' by RANK_TABLE_FILE and Ascend devices: it needs")
+    write(table, ONE_POD)
+    assert job.end() == 0, job.words()
+
+
 def test_two_pods_on_one_server_have_their_own_devices_alone(muster, table):
     write(table, TWO_PODS)
     meeting = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
