@@ -1,6 +1,7 @@
 // When a table that was read counts.
 #include "own_table.hpp"
 
+#include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/rank_table/rewrite.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
@@ -16,6 +17,21 @@ bool is_newer(const rank_table::TableFile& file, const rank_table::TableFile& be
   return !file.version || !before.version || *file.version > *before.version;
 }
 
+/// A server can have one `pod_ip`.
+void remark_shared_server(const rank_table::Table& table, std::size_t own) {
+  const std::string& server = table.instances[own].server_id;
+  const auto pods = static_cast<std::size_t>(
+      std::count_if(table.instances.begin(), table.instances.end(), [&](const auto& instance) {
+        return !server.empty() && instance.server_id == server;
+      }));
+  if (pods > 1) {
+    say_info(
+        count_of(pods, "pod") + " of the rank table share the server '" + server +
+        "', which can have one pod_ip: MindSpore's scheduler finds the ranks of the first of them "
+        "alone, and gives the others ranks that may not be those of the table");
+  }
+}
+
 }  // namespace
 
 Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
@@ -28,6 +44,9 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
   }
   if (auto followed = follow_switches(file); !followed) {
     return followed;
+  }
+  if (needs_addresses()) {
+    remark_shared_server(file.table, *own);
   }
   Known known{std::move(file), *own, {}, {}};
   if (tells()) {

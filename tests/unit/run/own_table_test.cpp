@@ -70,6 +70,25 @@ TEST_F(OwnTables, CountAgainBeforeARestartWhenTheyAreNewer) {
   EXPECT_EQ(address(agreed_on(table.contribution())), "192.168.1.2");
 }
 
+TEST_F(OwnTables, SayWhatASchedulerDoesNotFind) {
+  InputTemplate wanted;
+  wanted.is_rank_table = wanted.adds_pod_addresses = true;
+  input->mode.mode.inputs = {wanted};
+  input->snapshot.host_name = "job-worker-1";
+  rank_table::TableFile file;
+  file.text =
+      R"({"status": "completed", "group_list": [{"group_name": "w", "instance_list": [
+      {"pod_name": "job-worker-0", "server_id": "10.0.0.9", "devices": [{"device_id": "0"}]},
+      {"pod_name": "job-worker-1", "server_id": "10.0.0.9", "devices": [{"device_id": "1"}]}]}]})";
+  file.table = std::get<rank_table::Table>(rank_table::read(file.text, "t"));
+  ::testing::internal::CaptureStderr();
+  const auto taken = table.take(std::move(file), /*is_restart=*/false);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(taken) << taken.error().message;
+  EXPECT_NE(said.find("2 pods of the rank table share the server '10.0.0.9'"), std::string::npos)
+      << said;
+}
+
 TEST_F(OwnTables, AreTheOnesThatAllNodesHaveAgreedOn) {
   take("192.168.0.", 1);
   const auto merged = agreed_on(table.contribution());
