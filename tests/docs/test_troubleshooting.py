@@ -69,6 +69,8 @@ OTHER_TEXTS = {
     "the decision about the route plan is torn": "a bug",
     "has a vote that is none": "a bug, of which the node is named",
     "a rank that the table does not have": "a bug, of which the node is named",
+    "MASTER_ADDR and WORLD_SIZE": "what decided",
+    "MS_ROLE and MS_LOCAL_WORKER": "what decided",
 }
 
 STRING = r'"((?:[^"\\\n]|\\.)*)"'
