@@ -93,7 +93,7 @@ std::string OwnTable::contribution() const {
   if (!now_ || !tells()) {
     return {};
   }
-  PartOfTable part{now_->ranks, {}, now_->file.version};
+  PartOfTable part{now_->ranks, {}, now_->file.version, input_->cluster.job.most_nodes};
   if (needs_addresses()) {
     part.server_id = now_->file.table.instances[now_->instance].server_id;
   }

@@ -55,7 +55,8 @@ Said to_said(const json::object& object) {
       {json::value_to<std::vector<int>>(object.at("own_ranks")),
        json::value_to<std::string>(object.at("server_id")),
        object.at("version").is_null() ? std::nullopt
-                                      : std::optional(json::value_to<int>(object.at("version")))}};
+                                      : std::optional(json::value_to<int>(object.at("version"))),
+       json::value_to<int>(object.at("most_nodes"))}};
   for (const int rank : said.part.ranks) {
     if (rank < 0 || rank >= said.summary.size) {
       throw std::out_of_range("a rank that the table does not have");
@@ -156,7 +157,8 @@ class RankOwners {
     return {};
   }
 
-  [[nodiscard]] Result<> check_all() const {
+  /// Where not all nodes that a job can have take part, those that have not come may be missing.
+  [[nodiscard]] Result<> check_all(bool is_complete) const {
     constexpr std::size_t kMostNamed = 60;
     std::vector<int> missing;
     for (std::size_t rank = 0; rank < owners_.size(); ++rank) {
@@ -167,7 +169,7 @@ class RankOwners {
     const std::string named = (missing.size() == 1 ? "rank " : "ranks ") + describe_ranges(missing);
     return missing.empty()
                ? Result<>()
-               : Error{ErrorKind::BadData,
+               : Error{is_complete ? ErrorKind::BadData : ErrorKind::Incomplete,
                        "no node that takes part would start " + one_line(named, kMostNamed) +
                            " of the rank table, which has " + count_of(owners_.size(), "rank")};
   }
@@ -183,7 +185,8 @@ Result<> check_ranks(const std::vector<NodePart>& parts, const std::vector<Contr
       return added;
     }
   }
-  return owners.check_all();
+  const int most_nodes = std::get<Said>(all[0]).part.most_nodes;
+  return owners.check_all(parts.size() >= static_cast<std::size_t>(most_nodes));
 }
 
 Result<std::string> compare(const std::vector<NodePart>& parts,
@@ -276,19 +279,19 @@ gang::ExchangeKey rank_table_key() {
 }
 
 std::string write_summary(const Summary& summary, const PartOfTable& part) {
-  json::value document = {
-      {"summary",
-       {{"size", summary.size},
-        {"server_count", summary.server_count},
-        {"table_version", summary.version},
-        {"digest", summary.digest},
-        {"is_short", summary.is_short},
-        {"ranks", to_array(summary.ranks)},
-        {"servers", to_array(summary.servers)},
-        {"rest", summary.rest},
-        {"own_ranks", json::array(part.ranks.begin(), part.ranks.end())},
-        {"server_id", part.server_id},
-        {"version", part.version ? json::value(*part.version) : json::value()}}}};
+  json::value document = {{"summary",
+                           {{"size", summary.size},
+                            {"server_count", summary.server_count},
+                            {"table_version", summary.version},
+                            {"digest", summary.digest},
+                            {"is_short", summary.is_short},
+                            {"ranks", to_array(summary.ranks)},
+                            {"servers", to_array(summary.servers)},
+                            {"rest", summary.rest},
+                            {"own_ranks", json::array(part.ranks.begin(), part.ranks.end())},
+                            {"server_id", part.server_id},
+                            {"version", part.version ? json::value(*part.version) : json::value()},
+                            {"most_nodes", part.most_nodes}}}};
   make_valid_utf8(document);
   return json::serialize(document);
 }

@@ -414,6 +414,15 @@ def test_a_restart_waits_as_long_as_for_a_table(muster):
         job.said_about("in vain", "node 1 (127.0.0.1) still has version 1")
 
 
+def test_a_job_that_lacks_a_node_of_its_table_may_be_tried_again(muster, table):
+    write(table, groups([device(0)], [device(1)]))
+    meeting = ["--nnodes=1:2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
+    job = start(muster, table, *meeting, "--node-rank=0", "--last-call=0.1")
+
+    assert job.end() == 75, job.words()
+    assert job.said_about("no node that takes part would start rank 1 of the rank table")
+
+
 TELL = """
 import json, os
 names = "MS_ROLE RANK_ID MS_NODE_ID DEVICE_ID RANK_SIZE MS_WORKER_NUM".split()

@@ -14,6 +14,7 @@ enum class ErrorKind {
   BadUsage = 64,        ///< The command line is wrong. Retrying cannot help.
   BadData = 65,         ///< A file that describes the job is wrong. Retrying cannot help.
   System = 71,          ///< The kernel refused a call.
+  Incomplete = 75,      ///< Somebody who is needed has not come. Retrying may help.
   BadEnvironment = 78,  ///< A variable is wrong, or two contradict each other.
   NotExecutable = 126,  ///< The program exists and cannot be run.
   NotFound = 127,       ///< The program does not exist.

@@ -27,6 +27,7 @@ struct PartOfTable {
   std::vector<int> ranks;           ///< its workers'
   std::string server_id = {};       ///< if others need its address
   std::optional<int> version = {};  ///< as the controller counts it
+  int most_nodes = 0;               ///< that the job can have
 };
 
 /// The key "rank_table". What `write_summary` has written on each node becomes a `SameTable`; what

@@ -210,7 +210,8 @@ Result<std::string> Exchange::merge(const ExchangeKey& key,
                                     const std::vector<NodePart>& parts) const {
   auto merged = key.merge(parts);
   if (!merged) {
-    const bool is_sentence = merged.error().kind == ErrorKind::BadData;
+    const ErrorKind kind = merged.error().kind;
+    const bool is_sentence = kind == ErrorKind::BadData || kind == ErrorKind::Incomplete;
     return is_sentence ? merged
                        : Error{merged.error().kind, "'" + key.name + "' " + merged.error().message};
   }

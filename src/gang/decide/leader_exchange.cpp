@@ -6,6 +6,20 @@
 #include <utility>
 
 namespace muster::gang {
+namespace {
+
+JobEnd end_of_exchange(const Error& why) {
+  switch (why.kind) {
+    case ErrorKind::BadData:
+      return make_end(EndKind::BadInput, why.message);
+    case ErrorKind::Incomplete:
+      return make_end(EndKind::Incomplete, why.message);
+    default:
+      return make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why.message);
+  }
+}
+
+}  // namespace
 
 /// A node is ready when its inputs are there and what it contributes is here.
 void Leader::note_readiness(LinkId link) {
@@ -76,10 +90,7 @@ void Leader::carry_out(const NoResult& none, Instant now) {
 
 /// Another attempt would contribute the same.
 void Leader::give_up_exchange(const Error& why, Instant now) {
-  JobEnd end =
-      why.kind == ErrorKind::BadData
-          ? make_end(EndKind::BadInput, why.message)
-          : make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why.message);
+  JobEnd end = end_of_exchange(why);
   if (state_ == State::Running) {
     end_ = recorded(end);
     end_attempt(std::move(end), SIGTERM, now);

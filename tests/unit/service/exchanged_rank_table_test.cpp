@@ -93,6 +93,18 @@ TEST(ExchangedRankTable, HasEachRankOnOneNode) {
   EXPECT_EQ(merged({0}, {2}), "of node 1 is torn");
 }
 
+/// Another try may find the node that is late; a job that has all of its nodes stays as it is.
+TEST(ExchangedRankTable, IsIncompleteWhereNodesHaveNotCome) {
+  const auto kind_of = [](int most_nodes) {
+    const std::string one =
+        write_summary(rank_table::summarise(rank_table::write(table_of("192.168.0.1"))),
+                      {{0}, {}, {}, most_nodes});
+    return rank_table_key().merge({{{0}, "10.0.0.1", one}}).error().kind;
+  };
+  EXPECT_EQ(kind_of(2), ErrorKind::Incomplete);
+  EXPECT_EQ(kind_of(1), ErrorKind::BadData);
+}
+
 TEST(ExchangedRankTable, IsWaitedForWhereANewerOneHasNotComeToAll) {
   const auto of = [](const std::string& address, std::optional<int> version) {
     return write_summary(rank_table::summarise(rank_table::write(table_of(address))),
