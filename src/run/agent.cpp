@@ -303,6 +303,7 @@ void Agent::on_attempt_over() {
     made_progress = *now != progress_before_;
   }
   if (!end_) {
+    route_.forget();  // the platform may have planned anew for the same table
     inputs_.start();  // first: the gang starts nothing anew before it is ready
   }
   gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress, attempt_->gave_up()});

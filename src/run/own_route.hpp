@@ -32,11 +32,11 @@ class OwnRoute {
 
   /// What it waits for: "topology '/x': missing"; empty: it knows what this node would do.
   [[nodiscard]] std::string look(const OwnTable& table);
-  /// The table is another one.
+  /// The table is another one, or another attempt follows: a plan beside it may be another one, too.
   void forget();
   void cancel() { timer_.cancel(); }
 
-  /// What to tell the others, once for each table; empty: nothing new.
+  /// What to tell the others, once for each table and attempt; empty: nothing new.
   [[nodiscard]] std::optional<std::string> take_vote();
   /// Carries out what all have decided, and says so; the ranks of the next attempt, empty where they are
   /// those of the table.

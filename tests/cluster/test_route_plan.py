@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import os
 import signal
 
 import pytest
@@ -142,6 +143,36 @@ def test_a_planned_table_beside_the_rank_table_counts(ranked):
 
     job.assert_codes(0)
     assert ranks_of(job) == {0: block(2), 1: block(0), 2: block(1)}
+
+
+FAIL_FIRST = """
+if test "$1" = 0; then
+  test $RANK_ID = 0 && read -r line <"$GO" && exit 1
+  exec sleep 300
+fi
+"""
+
+
+def test_a_restart_goes_by_the_plan_that_is_there_then(ranked, tmp_path):
+    """The rank table stays as it is; the platform has planned anew."""
+    pipe = tmp_path / "go"
+    os.mkfifo(pipe)
+    job = ranked(3, "--max-restarts=1", "--fill-arguments")
+    job.command = ["sh", "-c", FAIL_FIRST + SHOW, "sh", "{attempt}"]
+
+    def plan(*places):
+        for folder in job.folders:
+            (folder / "jobstart_routeplan.json").write_text(json.dumps(planned_table(places)))
+
+    plan(2, 0, 1)
+    for node in range(3):
+        start(job, node, ROUTE_PLAN="true", GO=str(pipe))
+    with pipe.open("w") as go:  # waits for a worker
+        plan(1, 0, 2)
+        go.write("now\n")
+
+    job.assert_codes(0)
+    assert ranks_of(job) == {0: block(1), 1: block(0), 2: block(2)}
 
 
 def test_two_nodes_keep_their_ranks(ranked):
