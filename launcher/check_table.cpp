@@ -12,6 +12,7 @@
 #include <muster/rank_table/read.hpp>
 
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <set>
 #include <utility>
@@ -31,13 +32,20 @@ constexpr auto kTable = std::to_array<Option>({
 using rank_table::Breach;
 using rank_table::Inspection;
 
+/// Such as /dev/stdin, or what the shell makes of <(...).
+bool is_stream(const std::string& file) {
+  std::error_code failed;  // then it cannot be read either
+  const auto kind = std::filesystem::status(file, failed).type();
+  return kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::character;
+}
+
 Inspection inspect_file(const std::string& file,
                         const std::string& text,
                         const Snapshot& snapshot) {
   rank_table::Rules rules = rank_table::find_rules(snapshot);
   rules.most = std::numeric_limits<std::size_t>::max();
   Inspection verdict = rank_table::inspect(text, file, rules);
-  if (!file.ends_with(".json")) {
+  if (!file.ends_with(".json") && !is_stream(file)) {
     verdict.remarks.push_back({"the file's name", "", "one that ends with .json", "EI0004"});
     verdict.remarks.back().value = json::serialize(json::string(file));
   }
@@ -152,7 +160,8 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
   if (kind->value != "ranktable") {
     return wrong_value(*kind, "ranktable");
   }
-  Found found = look_at({"rank table", file->value, "", "", true});
+  Found found = is_stream(file->value) ? read_stream(file->value)
+                                       : look_at({"rank table", file->value, "", "", true});
   const std::string path = found.path.empty() ? file->value : found.path;
   if (found.error_number != 0) {
     return Error{ErrorKind::BadData,

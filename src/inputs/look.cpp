@@ -139,6 +139,26 @@ std::vector<fs::path> paths_of(const Input& input) {
 
 }  // namespace
 
+Found read_stream(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Found found;
+  found.error_number = file ? 0 : errno;
+  std::vector<char> piece(std::size_t{1} << 16U);
+  while (found.error_number == 0) {
+    const ssize_t taken = ::read(file.get(), piece.data(), piece.size());
+    if (taken == 0) {
+      break;
+    }
+    if (taken < 0) {
+      found.error_number = errno == EINTR ? 0 : errno;
+      continue;
+    }
+    found.content.append(piece.data(), static_cast<std::size_t>(taken));
+    found.error_number = found.content.size() > kMostBytes ? EFBIG : 0;
+  }
+  return found;
+}
+
 Found look_at(const Input& input) {
   if (!input.is_rank_table) {
     return read_file(input.path);

@@ -131,6 +131,16 @@ def test_a_folder_holds_the_table_under_one_of_its_usual_names(muster, tmp_path)
     assert json.loads(job.out.text)["file"] == f"{tmp_path}/hccl.json"
 
 
+def test_a_pipe_is_read_to_its_end(muster, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    job = muster.start("check", "ranktable", pipe)
+    pipe.write_text((TABLES / "good" / "1x8-1.0.json").read_text())
+
+    assert job.end() == 0
+    assert (job.out.lines[0], job.err.lines) == ("form       v1.0 (server_list)", [])
+
+
 def test_addresses_are_wanted_where_hccl_was_told_to_use_them(muster, tmp_path):
     path = tmp_path / "hccl.json"
     path.write_text(

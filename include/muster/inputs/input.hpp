@@ -61,6 +61,9 @@ using Answer = std::variant<Here, NotYet, Error>;
 /// Reads the file as it is now. A pipe or a device is not waited for.
 [[nodiscard]] Found look_at(const Input& input);
 
+/// Reads a pipe or a device to its end, and waits for that.
+[[nodiscard]] Found read_stream(const std::string& path);
+
 /// As the snapshot has it, else as it is now.
 [[nodiscard]] Found look_at(const Input& input, const Snapshot& snapshot);
 
