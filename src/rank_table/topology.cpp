@@ -14,6 +14,9 @@ Error wrong_line(const std::string& name, std::size_t line, const std::string& w
   return Error{ErrorKind::BadData, "line " + std::to_string(line) + " of '" + name + "' " + what};
 }
 
+constexpr std::string_view kLine =
+    "a node and its switches from the top to the lowest, such as gpu-0 core/leaf-1";
+
 /// The switches of "core/spine-1/leaf-3"; none where a name between two strokes is empty.
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> switches = split(path, '/');
@@ -33,11 +36,8 @@ Result<> read_line(SwitchPaths& paths,
   words >> node >> path >> rest;
   std::vector<std::string> switches = split_path(path);
   if (switches.empty() || !rest.empty()) {
-    return wrong_line(name,
-                      line,
-                      "is '" + one_line(text, 100) +
-                          "', expected a node and its switches from the top to the lowest, such as "
-                          "gpu-0 core/leaf-1");
+    return wrong_line(
+        name, line, "is '" + one_line(text, 100) + "', expected " + std::string(kLine));
   }
   if (!paths.emplace(node, std::move(switches)).second) {
     return wrong_line(name, line, "has the node '" + one_line(node, 100) + "' once more");
@@ -255,6 +255,12 @@ int count_hops(const std::vector<std::size_t>& instances, const Nodes& nodes) {
 }  // namespace
 
 Result<SwitchPaths> read_switches(std::string_view text, const std::string& name) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  if (const std::string_view start = trim(text); start.starts_with('{') || start.starts_with('[')) {
+    return Error{ErrorKind::BadData,
+                 "'" + name + "' is JSON, expected lines of " + std::string(kLine)};
+  }
   SwitchPaths paths;
   std::size_t line = 0;
   while (!text.empty()) {

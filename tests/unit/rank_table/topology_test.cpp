@@ -41,6 +41,12 @@ TEST(ReadSwitches, NamesTheLineThatIsWrong) {
     EXPECT_EQ(message_of(line).substr(0, 20), "line 1 of 't' is '" + line.substr(0, 2)) << line;
   }
   EXPECT_EQ(message_of("n0 a\nn0 a\n"), "line 2 of 't' has the node 'n0' once more");
+  EXPECT_EQ(paths_of("\xEF\xBB\xBFn0 a").count("n0"), 1U);
+  for (const std::string json : {"\xEF\xBB\xBF{}", "\n [1]", "{\"n0\": \"a\"}"}) {
+    EXPECT_EQ(message_of(json),
+              "'t' is JSON, expected lines of a node and its switches from the top to the lowest, "
+              "such as gpu-0 core/leaf-1");
+  }
 }
 
 /// Form 2.0 names no host, and may have no addresses.
