@@ -7,13 +7,18 @@
 namespace muster {
 namespace {
 
+/// A word, or a file or folder.
+constexpr std::string_view kWordOrFile = "WHERE";
+
 /// What follows an option that has choices; nothing for others.
 std::string bash_choices(const Option& option) {
   if (option.choices == nullptr) {
     return {};
   }
   return "    --" + std::string(option.name) + ") COMPREPLY=($(compgen -W '" + option.choices +
-         "' -- \"$current\")); return ;;\n";
+         "' -- \"$current\")" +
+         (option.argument == kWordOrFile ? " $(compgen -f -- \"$current\")" : "") +
+         "); return ;;\n";
 }
 
 /// The name of the shell function that completes a command.
@@ -81,6 +86,9 @@ std::string bash_completion(const CompletedCommand& command,
 /// How zsh completes the value of an option.
 std::string zsh_action(const Option& option) {
   const std::string argument(option.argument);
+  if (option.choices != nullptr && argument == kWordOrFile) {
+    return "{compadd -- " + std::string(option.choices) + "; _files}";
+  }
   if (option.choices != nullptr) {
     return "(" + std::string(option.choices) + ")";
   }

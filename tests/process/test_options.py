@@ -258,6 +258,22 @@ class TestTexts:
 
         assert "--nproc-per-node" in done.stdout
 
+    def test_bash_completes_a_word_or_a_file(self, muster, tmp_path):
+        (tmp_path / "completion").write_text(muster.run("--print-completion=bash").out.text)
+        (tmp_path / "general.json").touch()
+        script = """
+            . ./completion
+            COMP_WORDS=(muster --rank-table gene) COMP_CWORD=2
+            _muster muster gene --rank-table
+            echo "${COMPREPLY[@]}"
+        """
+
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+
+        assert done.stdout == "generate general.json\n"
+
     def test_zsh_completions_know_every_option(self, muster, options, tmp_path):
         text = muster.run("--print-completion=zsh").out.text
         (tmp_path / "_muster").write_text(text)
