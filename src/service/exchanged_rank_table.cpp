@@ -5,8 +5,10 @@
 #include <muster/rank_table/rewrite.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
 
+#include <algorithm>
 #include <array>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <variant>
@@ -90,7 +92,9 @@ Contribution read_part(const NodePart& part) {
   if (part.bytes.empty()) {
     return {};
   }
-  const json::object document = json::parse({part.bytes.data(), part.bytes.size()}).as_object();
+  const std::string_view text =
+      part.bytes.substr(std::min(part.bytes.find('{'), part.bytes.size()));
+  const json::object document = json::parse({text.data(), text.size()}).as_object();
   return document.contains("server")
              ? Contribution(to_server(document.at("server").as_object(), part.address))
              : Contribution(to_said(document.at("summary").as_object()));
@@ -235,36 +239,53 @@ Result<std::string> merge(const std::vector<NodePart>& parts) {
   return std::holds_alternative<Said>(all->front()) ? compare(parts, *all) : generate(parts, *all);
 }
 
+/// What stands before a summary: enough to see whether the nodes have the same table, since in a large job that is
+/// asked each time that one of them has a newer one.
+struct Head {
+  std::string_view digest;
+  int version = 0;
+};
+
+std::string write_head(const std::string& digest, std::optional<int> version) {
+  return digest + " " + (version ? std::to_string(*version) : "") + "\n";
+}
+
+/// Empty where a node has said something else, or its controller counts nothing.
+std::optional<Head> read_head(std::string_view bytes) {
+  const std::string_view line = bytes.substr(0, bytes.find('\n'));
+  const std::size_t blank = line.find(' ');
+  const auto version =
+      blank == std::string_view::npos
+          ? std::nullopt
+          : parse_integer(line.substr(blank + 1), 0, std::numeric_limits<int>::max());
+  return version ? std::optional(Head{line.substr(0, blank), *version}) : std::nullopt;
+}
+
 /// A controller has written another table, which has not come to all nodes yet.
 std::string wait_for_newest(const std::vector<NodePart>& parts) {
-  const auto all = read_all(parts);
-  if (!all) {
-    return {};  // to be said when they are merged
-  }
-  std::optional<std::size_t> newest;
-  std::optional<std::size_t> oldest;
-  bool is_same = true;
-  for (std::size_t i = 0; i < all->size(); ++i) {
-    const auto* const said = std::get_if<Said>(&(*all)[i]);
-    if (said == nullptr || !said->part.version) {
-      return {};
+  std::vector<Head> heads;
+  for (const NodePart& part : parts) {
+    const auto head = read_head(part.bytes);
+    if (!head) {
+      return {};  // what does not fit is said when they are merged
     }
-    const auto version_of = [&](std::size_t at) {
-      return *std::get<Said>((*all)[at]).part.version;
-    };
-    newest = !newest || *said->part.version > version_of(*newest) ? i : *newest;
-    oldest = !oldest || *said->part.version < version_of(*oldest) ? i : *oldest;
-    is_same = is_same && said->summary.digest == std::get<Said>(all->front()).summary.digest;
+    heads.push_back(*head);
   }
-  const auto version_of = [&](std::size_t at) {
-    return std::to_string(*std::get<Said>((*all)[at]).part.version);
-  };
-  if (is_same || version_of(*newest) == version_of(*oldest)) {
+  const auto is_older = [](const Head& a, const Head& b) { return a.version < b.version; };
+  const auto oldest = std::min_element(heads.begin(), heads.end(), is_older);
+  const auto newest = std::max_element(heads.begin(), heads.end(), is_older);
+  const bool is_same = std::all_of(heads.begin(), heads.end(), [&](const Head& head) {
+    return head.digest == heads.front().digest;
+  });
+  if (is_same || oldest->version == newest->version) {
     return {};
   }
-  return whole_name_of(parts[*newest]) + " has version " + version_of(*newest) +
-         " of the rank table, and " + whole_name_of(parts[*oldest]) + " still has version " +
-         version_of(*oldest);
+  const auto name_at = [&](auto place) {
+    return whole_name_of(parts[static_cast<std::size_t>(place - heads.begin())]);
+  };
+  return name_at(newest) + " has version " + std::to_string(newest->version) +
+         " of the rank table, and " + name_at(oldest) + " still has version " +
+         std::to_string(oldest->version);
 }
 
 }  // namespace
@@ -293,7 +314,7 @@ std::string write_summary(const Summary& summary, const PartOfTable& part) {
                             {"version", part.version ? json::value(*part.version) : json::value()},
                             {"most_nodes", part.most_nodes}}}};
   make_valid_utf8(document);
-  return json::serialize(document);
+  return write_head(summary.digest, part.version) + json::serialize(document);
 }
 
 Result<SameTable> read_same_table(std::string_view merged) {

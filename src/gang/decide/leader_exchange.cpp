@@ -51,10 +51,11 @@ void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
 /// are to start.
 bool Leader::holds_back(Instant now) {
   const std::vector<LinkId> nodes = roster_.in_order();
-  const std::string before = std::exchange(pending_, exchange_.pending(exchange_nodes(nodes)));
+  const bool is_news = pending_.empty();  // what changes is said as the wait goes on
+  pending_ = exchange_.pending(exchange_nodes(nodes));
   pending_for_ = nodes;
   gathering_.note_pending(!pending_.empty(), now);
-  if (!pending_.empty() && pending_ != before) {
+  if (!pending_.empty() && is_news) {
     say(Level::Info, pending_);
     std::vector<LinkId> others = nodes;
     std::erase(others, kOwnLink);
