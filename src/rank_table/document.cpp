@@ -48,26 +48,39 @@ Breach not_json(std::string_view text, std::size_t end, std::string_view error) 
   return {"line " + std::to_string(lines + 1), "no JSON (" + why + ")", "a JSON object", "EI0004"};
 }
 
-/// A value that is only known to be too large; HCCL's parser does not take it. Empty: there is none.
-// NOLINTNEXTLINE(misc-no-recursion)
-std::optional<std::string> path_of_infinite(const json::value& value) {
-  if (const json::array* array = value.if_array()) {
-    for (std::size_t i = 0; i < array->size(); ++i) {
-      if (const auto found = path_of_infinite((*array)[i])) {
-        return "[" + std::to_string(i) + "]" + *found;
-      }
+// NOLINTBEGIN(misc-no-recursion): documents are as deep as the parser lets them be
+std::optional<std::string> path_of_infinite(const json::value& value);
+
+std::optional<std::string> path_of_infinite_in(const json::array& array) {
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    if (const auto found = path_of_infinite(array[i])) {
+      return "[" + std::to_string(i) + "]" + *found;
     }
-  } else if (const json::object* object = value.if_object()) {
-    for (const auto& member : *object) {
-      if (const auto found = path_of_infinite(member.value())) {
-        return "." + std::string(member.key()) + *found;
-      }
-    }
-  } else if (const double* number = value.if_double()) {
-    return std::isinf(*number) ? std::optional<std::string>("") : std::nullopt;
   }
   return std::nullopt;
 }
+
+std::optional<std::string> path_of_infinite_in(const json::object& object) {
+  for (const auto& member : object) {
+    if (const auto found = path_of_infinite(member.value())) {
+      return "." + std::string(member.key()) + *found;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A number that is only known to be too large; HCCL's parser does not take it. Empty: there is none.
+std::optional<std::string> path_of_infinite(const json::value& value) {
+  if (const json::array* array = value.if_array()) {
+    return path_of_infinite_in(*array);
+  }
+  if (const json::object* object = value.if_object()) {
+    return path_of_infinite_in(*object);
+  }
+  const double* number = value.if_double();
+  return number != nullptr && std::isinf(*number) ? std::optional<std::string>("") : std::nullopt;
+}
+// NOLINTEND(misc-no-recursion)
 
 }  // namespace
 
