@@ -107,6 +107,7 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
   }
   rank_table::Rules rules = rank_table::find_rules(snapshot);
   rules.most = 2;  // the first is said, and whether there are more
+  rules.wants_remarks = false;
   std::vector<Input> inputs;
   for (const InputTemplate& wanted : chosen.mode.inputs) {
     if (is_given(wanted.file, chosen)) {

@@ -114,8 +114,11 @@ Inspection inspect(std::string_view text, const std::string& name, const Rules& 
   Breaches breaches(rules.most);
   Understood understood = understand(root, name, breaches);
   check_all({root, understood.layout, rules, breaches});
-  std::vector<Breach> remarks = find_repeated_keys(text, count_members(root));
-  std::ranges::move(find_remarks(root, understood.layout), std::back_inserter(remarks));
+  std::vector<Breach> remarks;
+  if (rules.wants_remarks) {
+    remarks = find_repeated_keys(text, count_members(root));
+    std::ranges::move(find_remarks(root, understood.layout), std::back_inserter(remarks));
+  }
   return {std::move(understood.reading), std::move(breaches.found()), std::move(remarks)};
 }
 

@@ -28,6 +28,7 @@ struct Rules {
   bool needs_addresses =
       false;              ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server have `device_ip`, too
   std::size_t most = 20;  ///< how many breaches to look for
+  bool wants_remarks = true;
 };
 
 /// What the surroundings say about it.
