@@ -49,10 +49,12 @@ def test_the_workers_meet(muster, worker, mpi):
 
 @each_mpi
 def test_two_jobs_of_one_host_do_not_meet(muster, worker, mpi):
-    jobs = [
-        muster.start("--color=never", "--", worker("meet_at_master"), through=ranks(mpi, 2))
-        for _ in range(2)
-    ]
+    jobs = []
+    for name in ("one", "other"):  # Open MPI's sessions in one folder fall over each other
+        folder = muster.folder / name
+        folder.mkdir()
+        command = ["--color=never", "--", worker("meet_at_master")]
+        jobs.append(muster.start(*command, through=ranks(mpi, 2), env={"TMPDIR": folder}))
 
     for job in jobs:
         assert job.end() == 0, job.words()
