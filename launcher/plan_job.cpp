@@ -178,16 +178,13 @@ Result<> read_table(PlanInput& input, bool is_run) {
     const auto applied = here->table ? apply_table(input, std::move(*here->table)) : Result<>();
     return is_run ? Result<>() : applied;
   }
-  const std::string why = why_mode(input.mode);
   if (is_run) {
-    if (std::holds_alternative<NotYet>(answer) && !why.empty()) {
-      input.cluster.remarks.push_back(why + ": it needs a rank table; --mode names another one");
-    }
     return {};
   }
   if (const auto* const error = std::get_if<Error>(&answer)) {
     return *error;
   }
+  const std::string why = why_mode(input.mode);
   return Error{ErrorKind::BadData,
                std::get<NotYet>(answer).reason + "; a run would wait for it, a plan does not" +
                    (why.empty() ? "" : "; " + why)};

@@ -158,7 +158,12 @@ def test_other_words_are_bad_usage(muster, words):
 
 
 def measure(*command, env=None):
-    """Standard output, and what it took to make it."""
+    """Standard output, and what it took to make it: the least of three, since other work costs caches."""
+    runs = [measure_once(*command, env=env) for _ in range(3)]
+    return min(runs, key=lambda run: run[1].ru_utime + run[1].ru_stime)
+
+
+def measure_once(*command, env=None):
     child = subprocess.Popen(
         [binary(), *command], stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"], **(env or {})}
     )
