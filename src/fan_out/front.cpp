@@ -60,12 +60,23 @@ FrontActions Front::on_ended(std::size_t node,
   if (ended.bye) {
     return after_the_gang();
   }
+  const std::string words = last_words.empty() ? status.describe() : last_words;
+  const std::string loss = name_of(node) + " was lost: " + words;
   if (is_ending_) {
+    if (ended.has_come && has_stopped_unasked()) {
+      end_ = make_end(EndKind::Lost, loss);
+    }
     return after_an_end({});
   }
-  const std::string words = last_words.empty() ? status.describe() : last_words;
-  return ended.has_come ? fail(make_end(EndKind::Lost, name_of(node) + " was lost: " + words))
+  return ended.has_come ? fail(make_end(EndKind::Lost, loss))
                         : fail(end_without(status, name_of(node) + " did not come: " + words));
+}
+
+/// An agent that has lost us stops the job, and the others may have ended so before we see the loss.
+bool Front::has_stopped_unasked() const {
+  return !end_ && !stop_signal_ && std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
+    return node.bye == ExitStatus::signalled(SIGTERM).shell_code();
+  });
 }
 
 /// One agent has ended in order: the gang is over, and so the others end too.

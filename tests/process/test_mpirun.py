@@ -81,7 +81,7 @@ def test_a_stop_of_mpirun_leaves_nothing(muster, mpi):
 
     job.signal(signal.SIGTERM)
 
-    assert job.end() != 0
+    job.end()  # Hydra's mpirun may end with 0 even so
     muster.assert_no_survivors(seconds=10.0)
 
 

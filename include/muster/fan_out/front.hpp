@@ -69,6 +69,7 @@ class Front {
   };
 
   [[nodiscard]] FrontActions fail(JobEnd end);
+  [[nodiscard]] bool has_stopped_unasked() const;
   [[nodiscard]] FrontActions after_the_gang();
   [[nodiscard]] FrontActions after_an_end(FrontActions actions);
   [[nodiscard]] std::string name_of(std::size_t node) const;

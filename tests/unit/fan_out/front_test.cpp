@@ -87,6 +87,23 @@ TEST(Front, CallsANodeLostThatWasHere) {
   EXPECT_EQ(front.exit_code(), 69);
 }
 
+TEST(Front, CallsANodeLostWhoseAgentStoppedTheOthersFirst) {
+  Front front = front_of_two_that_came();
+  front.on_bye(0, 143);
+  (void)front.on_ended(0, ExitStatus::exited(143), "");
+  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::signalled(SIGKILL), "")), "finish");
+  ASSERT_TRUE(front.end());
+  EXPECT_TRUE(front.end()->reason.starts_with("node 1 (b) was lost: ")) << front.end()->reason;
+  EXPECT_EQ(front.exit_code(), 69);
+
+  Front stopped = front_of_two_that_came();
+  (void)stopped.on_stop(SIGTERM);
+  stopped.on_bye(0, 143);
+  (void)stopped.on_ended(0, ExitStatus::exited(143), "");
+  (void)stopped.on_ended(1, ExitStatus::signalled(SIGKILL), "");
+  EXPECT_EQ(stopped.exit_code(), 143) << "it was asked for";
+}
+
 TEST(Front, PassesARequestToEndOnAndThenMeansNow) {
   Front front({"a", "b", "c"});
   front.on_here(0);
