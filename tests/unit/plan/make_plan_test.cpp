@@ -117,7 +117,7 @@ TEST(MakePlan, BindsAWorkerByTheDeviceThatTheTableGivesIt) {
 /// Of a role whose processes run in a folder each.
 WorkerPlan plan_elsewhere(std::vector<std::string> program, ProgramFiles files) {
   RoleTemplate worker = role("worker", RoleCount::PerDevice);
-  worker.working_directory = "/work/{local_rank}";
+  worker.working_directory = "/srv/{local_rank}";
   JobRequest job = job_of(std::move(program));
   job.files = std::move(files);
   const Snapshot snapshot = surroundings({{"PYTHONPATH", "src"}});
@@ -127,7 +127,7 @@ WorkerPlan plan_elsewhere(std::vector<std::string> program, ProgramFiles files) 
 TEST(MakePlan, NamesFilesAsTheyAreFromAnotherFolder) {
   const WorkerPlan script =
       plan_elsewhere({"python3", "train.py", "--config", "a/b"}, {{1}, false});
-  EXPECT_EQ(script.working_directory, "/work/0");
+  EXPECT_EQ(script.working_directory, "/srv/0");
   EXPECT_EQ(script.argv, (Lines{"python3", "/home/user/job/train.py", "--config", "a/b"}));
   EXPECT_FALSE(script.environment.contains("PYTHONPATH"));
 
