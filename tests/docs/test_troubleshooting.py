@@ -18,6 +18,7 @@ WITHOUT_MESSAGES = (
     "options.cpp",
     "pod.cpp",
     "render_options.cpp",
+    "option_rows.hpp",
     "option_table.cpp",
     "rendezvous_keys.cpp",
     "table.cpp",
