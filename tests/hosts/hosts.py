@@ -14,6 +14,7 @@ class Hosts:
         self.count = count
         # The pid keeps runs of the suite apart that go on at the same time.
         self.prefix = prefix or f"test{os.getpid()}"
+        self.apart = None  # a folder: commands of `exec` are containers then
 
     def __enter__(self):
         try:
@@ -35,7 +36,8 @@ class Hosts:
 
     def command(self, *arguments):
         """The command line of scripts/hosts for these hosts."""
-        return [str(SCRIPT), "--name", self.prefix, *arguments]
+        apart = ["--apart", str(self.apart)] if self.apart else []
+        return [str(SCRIPT), "--name", self.prefix, *apart, *arguments]
 
     def script(self, *arguments):
         """Runs scripts/hosts, which must succeed, and returns what it printed."""

@@ -71,6 +71,14 @@ def is_alive(pid):
     return process is not None and process.state not in "ZX"
 
 
+def on_host(name):
+    """What runs on a test host, whoever started it."""
+    command = ["ip", "netns", "pids", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    found = [look_at(pid) for pid in done.stdout.split()]
+    return [process for process in found if process and process.state not in "ZX"]
+
+
 def children_of(pid):
     return [
         process for process in all_processes() if process.parent == pid and process.state != "Z"

@@ -77,26 +77,17 @@ class Ssh:
     def stop(self):
         """A session outlives its server where the network was cut."""
         for index in self._served:
-            for process in self._processes_on(index):
+            for process in processes.on_host(self.hosts.name(index)):
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGKILL)
         for process, _ in self._servers:
             process.wait()
 
-    def _processes_on(self, index):
-        pids = subprocess.run(
-            ["ip", "netns", "pids", self.hosts.name(index)],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        ).stdout.split()
-        found = [processes.look_at(pid) for pid in pids]
-        return [one for one in found if one and one.state not in "ZX"]
-
     def leavings(self, index):
         """What runs on a host beside what serves logins."""
-        return [one for one in self._processes_on(index) if one.name != "sshd"]
+        return [
+            one for one in processes.on_host(self.hosts.name(index)) if one.name != "sshd"
+        ]
 
     def assert_nothing_is_left(self, *indexes, seconds=5.0):
         wait_until(
