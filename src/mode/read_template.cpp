@@ -24,10 +24,14 @@ Result<RoleCount> read_count(const json::value& value,
   if (text == "per node") {
     return RoleCount::PerNode;
   }
+  if (text == "per other node") {
+    return RoleCount::PerOtherNode;
+  }
   if (text == "per device") {
     return RoleCount::PerDevice;
   }
-  return place.error(path, "must be 'none', 'per job', 'per node' or 'per device'");
+  return place.error(path,
+                     "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
 }
 
 /// true, false, or "without ROLE": in a job that has none of that role.

@@ -30,6 +30,8 @@ RolePlace place_role(const RoleTemplate& role, const Placement& placement, const
       return {};
     case RoleCount::PerNode:
       return {{rank}, placement.nodes};
+    case RoleCount::PerOtherNode:
+      return {numbers(rank - 1, rank == 0 ? 0 : 1), placement.nodes - 1};
     case RoleCount::PerJob:  // on the node with rank 0
       return {numbers(0, rank == 0 ? 1 : 0), 1};
     case RoleCount::PerDevice:

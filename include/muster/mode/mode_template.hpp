@@ -16,10 +16,11 @@ namespace muster {
 
 /// How many processes of a role there are.
 enum class RoleCount {
-  None,       ///< none, unless --roles or the platform's task lists give a number
-  PerJob,     ///< one, on the node with rank 0
-  PerNode,    ///< one on each node
-  PerDevice,  ///< one for each slot of each node
+  None,          ///< none, unless --roles or the platform's task lists give a number
+  PerJob,        ///< one, on the node with rank 0
+  PerNode,       ///< one on each node
+  PerOtherNode,  ///< one on each node but the first
+  PerDevice,     ///< one for each slot of each node
 };
 
 /// Text with {placeholders} by name, in the order of the template.

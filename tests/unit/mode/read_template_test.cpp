@@ -148,9 +148,12 @@ TEST(ReadTemplate, NamesTheLineAndTheFieldOfAWrongKind) {
     std::string message;
   };
   const std::vector<Row> rows = {
-      {"count: per gpu", "/count must be 'none', 'per job', 'per node' or 'per device'"},
-      {"count: 4", "/count must be 'none', 'per job', 'per node' or 'per device'"},
-      {"count: [per job]", "/count must be 'none', 'per job', 'per node' or 'per device'"},
+      {"count: per gpu",
+       "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
+      {"count: 4",
+       "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
+      {"count: [per job]",
+       "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
       {"decides_success: yes", "/decides_success must be true or false"},
       {"decides_success: ", "/decides_success must be true or false"},
       {"environment: [A, b]", "/environment must be a list of NAME: value"},

@@ -26,6 +26,20 @@ TEST(MakePlan, StartsARolePerDeviceOnEachSlot) {
             (Lines{"worker 2: role 2/4, local 0/2", "worker 3: role 3/4, local 1/2"}));
 }
 
+TEST(MakePlan, StartsARolePerOtherNodeOnAllButTheFirst) {
+  const std::vector<RoleTemplate> roles = {role("head", RoleCount::PerJob),
+                                           role("daemon", RoleCount::PerOtherNode)};
+  const LaunchPlan first = plan_of({8, 8, 8}, 0, roles);
+  ASSERT_EQ(first.workers.size(), 1U);
+  EXPECT_EQ(first.workers[0].role, "head");
+  const LaunchPlan last = plan_of({8, 8, 8}, 2, roles);
+  ASSERT_EQ(last.workers.size(), 1U);
+  EXPECT_EQ(last.workers[0].role, "daemon");
+  EXPECT_EQ(last.workers[0].role_rank, 1);
+  EXPECT_EQ(last.workers[0].global_rank.value, 2);
+  EXPECT_EQ(last.world_size, 3);
+}
+
 TEST(MakePlan, StartsARolePerNodeOnceOnEachNode) {
   const LaunchPlan plan = plan_of({8, 8, 8}, 2, {role("worker", RoleCount::PerNode)});
 
