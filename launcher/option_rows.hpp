@@ -76,9 +76,22 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "NAME",
      "Job",
      "How workers are started: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, "
-     "deepspeed, accelerate, paddle or oneflow.",
+     "deepspeed, accelerate, paddle, oneflow or mpirun.",
      "auto torchrun msrun msrun-simulation ranktable ps once jax deepspeed accelerate paddle "
-     "oneflow"},
+     "oneflow mpirun"},
+    {"mpi-start",
+     '\0',
+     "WAY",
+     "Job",
+     "How ranks of MPI are started: pmix (by muster itself), agent (by mpirun, without ssh), ssh "
+     "(by mpirun and sshd), or auto, the default: the first of these that works on all nodes.",
+     "auto pmix agent ssh"},
+    {"mpirun-options",
+     '\0',
+     "WORDS",
+     "Job",
+     "Options that mpirun is given as they are, such as '--mca btl self,tcp'. Only agent and ssh "
+     "can do that."},
     {"template", '\0', "FILE", "Job", "A mode of your own, described in docs/templates.md."},
     {"roles",
      '\0',

@@ -55,6 +55,8 @@ std::vector<Source> placed_by(const Settings& settings) {
                                  "hostfile",
                                  "mode",
                                  "template",
+                                 "mpi-start",
+                                 "mpirun-options",
                                  "rank-table",
                                  "hccn-conf",
                                  "numa-binding",
@@ -103,6 +105,11 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
     return read.error();
   }
   options.mode = read_mode_request(line.settings);
+  auto mpi = read_mpi_request(line.settings);
+  if (!mpi) {
+    return mpi.error();
+  }
+  options.mode.mpi = std::move(*mpi);
   if (auto read = read_rank_table(options, line.settings, snapshot); !read) {
     return read.error();
   }

@@ -8,7 +8,8 @@
 namespace muster {
 
 struct BuiltinTemplate {
-  std::string_view name;
+  std::string_view name;  ///< of its file: several templates may be of one mode
+  std::string_view mode;
   std::string_view json;
 };
 

@@ -7,6 +7,7 @@
 #include <muster/mode/mode_template.hpp>
 #include <muster/rank_table/own_instance.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -135,9 +136,14 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
   return Sourced<std::string>{"torchrun", otherwise};
 }
 
-Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted) {
+/// How ranks of MPI start is a template each.
+Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
+  const bool is_mpi = wanted.value == kMpiMode;
+  if (auto checked = is_mpi ? Result<>() : check_no_mpi(mpi, wanted.value); !checked) {
+    return checked.error();
+  }
   for (const BuiltinTemplate& builtin : builtin_templates()) {
-    if (builtin.name == wanted.value) {
+    if (builtin.mode == wanted.value && (!is_mpi || builtin.name == template_of(mpi))) {
       auto mode = read_builtin(builtin);
       return mode ? Result<ChosenMode>(ChosenMode{std::move(*mode), wanted.source}) : mode.error();
     }
@@ -162,13 +168,15 @@ Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapsho
     return two_answers(*request.template_file, *name);
   }
   if (request.template_file) {
-    return read_template_file(*request.template_file);
+    auto chosen = read_template_file(*request.template_file);
+    const auto checked = chosen ? check_no_mpi(request.mpi, chosen->mode.name) : Result<>();
+    return checked ? std::move(chosen) : checked.error();
   }
   if (is_named) {
-    return find_builtin(*name);
+    return find_builtin(*name, request.mpi);
   }
   const auto detected = detect_mode(snapshot, name ? name->source : Source());
-  return detected ? find_builtin(*detected) : detected.error();
+  return detected ? find_builtin(*detected, request.mpi) : detected.error();
 }
 
 bool is_integer(std::string_view text) {
@@ -217,7 +225,7 @@ Result<> read_parameters(ChosenMode& chosen, Parameters given, const Snapshot& s
 }  // namespace
 
 ModeRequest read_mode_request(const Settings& settings) {
-  ModeRequest request{settings.find("mode"), settings.find("template"), {}};
+  ModeRequest request{settings.find("mode"), settings.find("template"), {}, {}};
   for (auto& [name, value] : settings.starting_with(kParameterPrefix)) {
     request.parameters[name.substr(std::string_view(kParameterPrefix).size())] = value;
   }
@@ -247,7 +255,9 @@ Templates builtin_documents() {
 std::vector<std::string> mode_names() {
   std::vector<std::string> names;
   for (const BuiltinTemplate& builtin : builtin_templates()) {
-    names.emplace_back(builtin.name);
+    if (std::find(names.begin(), names.end(), builtin.mode) == names.end()) {
+      names.emplace_back(builtin.mode);
+    }
   }
   return names;
 }

@@ -23,6 +23,12 @@ Result<TemplateDocument> read_document(const std::string& path) {
   return TemplateDocument{std::move(*document), path};
 }
 
+/// "torchrun" of "templates/modes/torchrun.yaml".
+std::string file_name(const std::string& path) {
+  const std::string file = path.substr(path.rfind('/') + 1);
+  return file.substr(0, file.rfind('.'));
+}
+
 /// The line of the C++ source that holds a template.
 Result<std::string> embedded(const TemplateDocument& given, const muster::Templates& known) {
   const auto expanded = muster::expand_template(given, known);
@@ -33,8 +39,8 @@ Result<std::string> embedded(const TemplateDocument& given, const muster::Templa
   if (!mode) {
     return mode.error();
   }
-  return "    {\"" + mode->name + "\", R\"json(" + muster::json::serialize(expanded->root) +
-         ")json\"},\n";
+  return "    {\"" + file_name(given.name) + "\", \"" + mode->name + "\", R\"json(" +
+         muster::json::serialize(expanded->root) + ")json\"},\n";
 }
 
 /// All of them, in the order of the command line.
@@ -46,8 +52,7 @@ Result<std::string> embed(const std::vector<std::string>& paths) {
     if (!document) {
       return document.error();
     }
-    const std::string file = path.substr(path.rfind('/') + 1);
-    known[file.substr(0, file.rfind('.'))] = *document;
+    known[file_name(path)] = *document;
     documents.push_back(std::move(*document));
   }
   std::string text;

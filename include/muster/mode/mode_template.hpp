@@ -3,6 +3,7 @@
 #include <muster/base/result.hpp>
 #include <muster/base/yaml.hpp>
 #include <muster/environment/snapshot.hpp>
+#include <muster/mode/mpi_request.hpp>
 #include <muster/options/settings.hpp>
 
 #include <map>
@@ -159,9 +160,10 @@ struct ModeRequest {
   std::optional<Sourced<std::string>> name;  ///< of a mode that is built in, or "auto"
   std::optional<Sourced<std::string>> template_file;
   Parameters parameters;
+  MpiRequest mpi{};
 };
 
-/// The one reader of these settings.
+/// The one reader of these settings, but for those of MPI.
 [[nodiscard]] ModeRequest read_mode_request(const Settings& settings);
 
 /// Which template to use and why.

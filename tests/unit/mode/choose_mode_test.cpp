@@ -234,5 +234,47 @@ TEST(ChooseMode, RefusesParametersThatTheModeLacks) {
             "--set cluster_time_out is '6m', expected an integer such as 600");
 }
 
+Result<ChosenMode> choose_mpi(const Settings& settings) {
+  ModeRequest request = read_mode_request(settings);
+  auto mpi = read_mpi_request(settings);
+  if (!mpi) {
+    return mpi.error();
+  }
+  request.mpi = *mpi;
+  return choose_mode(request);
+}
+
+TEST(ChooseMode, StartsRanksOfMpiAsAsked) {
+  Settings settings = with("mode", "mpirun", from_flag("--mode"));
+  EXPECT_EQ(choose_mpi(settings)->mode.name, "mpirun");
+  settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});
+  EXPECT_EQ(choose_mpi(settings)->mode.name, "mpirun");
+  settings.set("mpi-start", {"srun", from_flag("--mpi-start")});
+  EXPECT_EQ(choose_mpi(settings).error().message,
+            "--mpi-start is 'srun', expected auto, pmix, agent or ssh");
+}
+
+TEST(ChooseMode, SaysThatOnlyRanksOfMpiStartSo) {
+  Settings settings = with("mode", "torchrun", from_flag("--mode"));
+  settings.set("mpi-start", {"agent", from_flag("--mpi-start")});
+  EXPECT_EQ(choose_mpi(settings).error().message,
+            "--mpi-start is for ranks of MPI, but the mode is 'torchrun'; add --mode mpirun, or "
+            "leave it out");
+  settings.set("mpi-start", {"agent", from_option("MUSTER_MPI_START")});
+  EXPECT_TRUE(choose_mpi(settings));  // an image may say it for whoever needs it
+}
+
+TEST(ChooseMode, RefusesPmixForOptionsOfMpirun) {
+  Settings settings = with("mode", "mpirun", from_flag("--mode"));
+  settings.set("mpirun-options", {"--mca btl 'self, tcp'", from_flag("--mpirun-options")});
+  const auto request = read_mpi_request(settings);
+  EXPECT_EQ(request->mpirun_options, (std::vector<std::string>{"--mca", "btl", "self, tcp"}));
+  EXPECT_STREQ(template_of(*request), "mpirun-agent");
+  settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});
+  EXPECT_EQ(
+      choose_mpi(settings).error().message,
+      "--mpi-start is 'pmix', expected agent or ssh, since --mpirun-options is for mpirun alone");
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,0 +1,50 @@
+#pragma once
+
+// What the user says about the start of MPI's ranks. docs/mpi.md has the ways.
+
+#include <muster/base/result.hpp>
+#include <muster/options/settings.hpp>
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// The mode whose processes are ranks of MPI.
+inline constexpr const char* kMpiMode = "mpirun";
+
+/// Who starts the ranks.
+enum class MpiStart {
+  Auto,   ///< the first of these that works on all nodes
+  Pmix,   ///< muster itself
+  Agent,  ///< mpirun, with muster as its remote shell
+  Ssh,    ///< mpirun, with sshd on the other nodes
+};
+
+struct MpiRequest {
+  Sourced<MpiStart> start{MpiStart::Auto, {}};
+  /// Options for mpirun as they were typed. Muster's own ranks get what they mean in another way.
+  std::vector<std::string> mpirun_options{};
+  /// What only mpirun can do, which rules pmix out: "--tune"; empty: nothing.
+  Sourced<std::string> only_mpirun{};
+};
+
+/// The settings of a front end: options of mpirun, of which muster understands all but the one that the
+/// second names, if that is there.
+inline constexpr const char* kMpirunWords = "mpirun-words";
+inline constexpr const char* kOnlyMpirun = "only-mpirun";
+
+/// "pmix", as `--mpi-start` takes it.
+[[nodiscard]] const char* name_of(MpiStart start);
+
+/// The built-in template of the way that is asked for; of `Auto`, the first that can do what is asked for.
+[[nodiscard]] const char* template_of(const MpiRequest& request);
+
+/// Reads --mpi-start and the options for mpirun. Fails for a way that is none, and for pmix with an option that
+/// only mpirun has.
+[[nodiscard]] Result<MpiRequest> read_mpi_request(const Settings& settings);
+
+/// Fails where a flag says how ranks of MPI start, and the mode is another one.
+[[nodiscard]] Result<> check_no_mpi(const MpiRequest& request, const std::string& mode);
+
+}  // namespace muster

@@ -1,0 +1,111 @@
+// Reads how ranks of MPI are to be started.
+#include <muster/mode/mpi_request.hpp>
+#include <muster/options/syntax.hpp>
+
+#include <array>
+
+namespace muster {
+namespace {
+
+struct Way {
+  MpiStart start;
+  const char* name;
+  const char* template_name;
+};
+
+constexpr auto kWays = std::to_array<Way>({
+    {MpiStart::Auto, "auto", "mpirun"},
+    {MpiStart::Pmix, "pmix", "mpirun"},
+    {MpiStart::Agent, "agent", "mpirun-agent"},
+    {MpiStart::Ssh, "ssh", "mpirun-ssh"},
+});
+
+const Way& way_of(MpiStart start) {
+  return kWays.at(static_cast<std::size_t>(start));
+}
+
+Result<> read_start(MpiRequest& request, const Settings& settings) {
+  const auto given = settings.find("mpi-start");
+  if (!given) {
+    return {};
+  }
+  for (const Way& way : kWays) {
+    if (given->value == way.name) {
+      request.start = {way.start, given->source};
+      return {};
+    }
+  }
+  return wrong_value(*given, "auto, pmix, agent or ssh");
+}
+
+Result<> add_words(MpiRequest& request, const Sourced<std::string>& text) {
+  auto words = split_words(text);
+  if (!words) {
+    return words.error();
+  }
+  request.mpirun_options.insert(request.mpirun_options.end(), words->begin(), words->end());
+  return {};
+}
+
+/// Words of a front end first, then those that are only mpirun's.
+Result<> read_words(MpiRequest& request, const Settings& settings) {
+  if (const auto words = settings.find(kMpirunWords)) {
+    if (auto added = add_words(request, *words); !added) {
+      return added;
+    }
+    request.only_mpirun = settings.find(kOnlyMpirun).value_or(Sourced<std::string>{});
+  }
+  const auto given = settings.find("mpirun-options");
+  if (!given || given->value.empty()) {
+    return {};
+  }
+  request.only_mpirun = request.only_mpirun.value.empty()
+                            ? Sourced<std::string>{given->source.name, given->source}
+                            : request.only_mpirun;
+  return add_words(request, *given);
+}
+
+/// What only mpirun understands leaves the ways with mpirun.
+Result<> check_way(const MpiRequest& request) {
+  const bool is_lost = request.start.value == MpiStart::Pmix && !request.only_mpirun.value.empty();
+  return is_lost ? wrong_value(
+                       {name_of(MpiStart::Pmix), request.start.source},
+                       "agent or ssh, since " + request.only_mpirun.value + " is for mpirun alone")
+                 : Result<>();
+}
+
+}  // namespace
+
+const char* name_of(MpiStart start) {
+  return way_of(start).name;
+}
+
+const char* template_of(const MpiRequest& request) {
+  const bool needs_mpirun =
+      request.start.value == MpiStart::Auto && !request.only_mpirun.value.empty();
+  return way_of(needs_mpirun ? MpiStart::Agent : request.start.value).template_name;
+}
+
+Result<MpiRequest> read_mpi_request(const Settings& settings) {
+  MpiRequest request;
+  for (const auto read : {read_start, read_words}) {
+    if (auto done = read(request, settings); !done) {
+      return done.error();
+    }
+  }
+  const auto checked = check_way(request);
+  return checked ? Result<MpiRequest>(std::move(request)) : checked.error();
+}
+
+Result<> check_no_mpi(const MpiRequest& request, const std::string& mode) {
+  for (const Source& source : {request.start.source, request.only_mpirun.source}) {
+    if (mode != kMpiMode && source.kind == SourceKind::Flag) {
+      return Error{ErrorKind::BadUsage,
+                   source.name + " is for ranks of MPI, but the mode is '" + mode +
+                       "'; add --mode mpirun, or leave it out"};
+    }
+  }
+  return {};
+}
+
+}  // namespace muster
