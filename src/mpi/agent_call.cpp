@@ -1,0 +1,63 @@
+// The command line of a remote shell, and the environment of a rank.
+#include <muster/mpi/agent_call.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace muster::mpi {
+namespace {
+
+/// Options of ssh that have a value: in the same word, or as the next one.
+/// Source: ssh(1), OpenSSH 9.2.
+constexpr std::string_view kWithValue = "BbcDEeFIiJLlmOopQRSWw";
+
+/// True of "-p" and "-vp", whose value is the next word.
+bool takes_next(std::string_view option) {
+  for (std::size_t i = 1; i < option.size(); ++i) {
+    if (kWithValue.find(option[i]) != std::string_view::npos) {
+      return i + 1 == option.size();
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<AgentCall> parse_agent_call(const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && words[at].size() > 1 && words[at].front() == '-') {
+    at += takes_next(words[at]) ? 2 : 1;
+  }
+  if (at + 1 >= words.size()) {
+    return Error{ErrorKind::BadUsage,
+                 std::string(kAgentWord) +
+                     " is what mpirun is told to call: it needs a host and a "
+                     "command, as ssh does"};
+  }
+  AgentCall call{words[at].substr(words[at].rfind('@') + 1), words[at + 1]};
+  for (std::size_t i = at + 2; i < words.size(); ++i) {
+    call.command += ' ' + words[i];
+  }
+  return call;
+}
+
+std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables) {
+  for (const char* const name :
+       {variable::kSecret, variable::kEndpoint, variable::kDaemons, variable::kHostfile}) {
+    variables.erase(name);
+  }
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"OMPI_COMM_WORLD_RANK", "RANK"},
+      {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "LOCAL_WORLD_SIZE"},
+  };
+  for (const auto& [theirs, name] : kNames) {
+    if (const auto value = variables.find(theirs); value != variables.end()) {
+      variables[name] = value->second;
+    }
+  }
+  return variables;
+}
+
+}  // namespace muster::mpi

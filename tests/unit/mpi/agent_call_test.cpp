@@ -1,0 +1,63 @@
+#include <muster/mpi/agent_call.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster::mpi {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(AgentCall, JoinsTheWordsBehindTheHost) {
+  const auto call =
+      parse_agent_call({"10.77.0.3", " orted", "-mca", "ess", "\"env\"", "--tree-spawn"});
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->host, "10.77.0.3");
+  EXPECT_EQ(call->command, " orted -mca ess \"env\" --tree-spawn");
+}
+
+TEST(AgentCall, SkipsTheOptionsOfSsh) {
+  for (const Words& options : {Words{"-x"},
+                               Words{"-p", "36666"},
+                               Words{"-p36666", "-q"},
+                               Words{"-vp", "22", "-o", "StrictHostKeyChecking=no", "-i", "key"},
+                               Words{"-l", "user", "-4"}}) {
+    Words words = options;
+    words.insert(words.end(), {"user@w-1.job", "/usr/bin/hydra_pmi_proxy", "--proxy-id", "1"});
+    const auto call = parse_agent_call(words);
+    ASSERT_TRUE(call) << call.error().message;
+    EXPECT_EQ(call->host, "w-1.job");
+    EXPECT_EQ(call->command, "/usr/bin/hydra_pmi_proxy --proxy-id 1");
+  }
+}
+
+TEST(AgentCall, NeedsAHostAndACommand) {
+  for (const Words& words : {Words{}, Words{"-p"}, Words{"host"}, Words{"-p", "22", "host"}}) {
+    EXPECT_FALSE(parse_agent_call(words));
+  }
+}
+
+TEST(RankEnvironment, HasTheNamesOfTorchrunAndNoSecret) {
+  const auto variables = rank_environment({{"OMPI_COMM_WORLD_RANK", "3"},
+                                           {"OMPI_COMM_WORLD_SIZE", "4"},
+                                           {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                           {"RANK", "0"},
+                                           {"TEXT", "a b;\n"},
+                                           {variable::kSecret, "s"},
+                                           {variable::kEndpoint, "e"},
+                                           {variable::kDaemons, "d"},
+                                           {variable::kHostfile, "h"}});
+  EXPECT_EQ(variables,
+            (std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "3"},
+                                                {"OMPI_COMM_WORLD_SIZE", "4"},
+                                                {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                                {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                                {"RANK", "3"},
+                                                {"WORLD_SIZE", "4"},
+                                                {"LOCAL_RANK", "1"},
+                                                {"LOCAL_WORLD_SIZE", "2"},
+                                                {"TEXT", "a b;\n"}}));
+}
+
+}  // namespace
+}  // namespace muster::mpi

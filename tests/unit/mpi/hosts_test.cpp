@@ -1,0 +1,46 @@
+#include <muster/mpi/hosts.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster::mpi {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(NameApart, LeavesNamesThatDiffer) {
+  EXPECT_EQ(name_apart({"w-0.job.svc", "w-1.job.svc"}), (Names{"w-0.job.svc", "w-1.job.svc"}));
+}
+
+TEST(NameApart, GivesNodesOfOneMachineNamesOfTheirOwn) {
+  EXPECT_EQ(name_apart({"vm", "vm", "", "vm"}), (Names{"vm", "vm-node1", "node2", "vm-node3"}));
+}
+
+TEST(Hostfile, KeepsNamesWhole) {
+  const std::string text = write_hostfile({{"w-0.job.svc", 8}, {"w-1.job.svc", 4}});
+  EXPECT_EQ(text, "w-0.job.svc slots=8\nw-1.job.svc slots=4\n");
+  EXPECT_EQ(find_in_hostfile(text, "w-0.job.svc"), 0);
+  EXPECT_EQ(find_in_hostfile(text, "w-1.job.svc"), 1);
+  EXPECT_EQ(find_in_hostfile(text, "w-1"), -1);
+  EXPECT_EQ(find_in_hostfile("", "w-1"), -1);
+  EXPECT_EQ(find_in_hostfile("alone", "alone"), 0);
+}
+
+TEST(CommonNetworks, IsTheSmallestThatHasAll) {
+  EXPECT_EQ(common_networks({"10.0.0.1", "10.0.0.2"}), "10.0.0.0/30");
+  EXPECT_EQ(common_networks({"10.77.0.10", "10.77.3.11"}), "10.77.0.0/22");
+  EXPECT_EQ(common_networks({"10.0.0.1"}), "10.0.0.1/32");
+  EXPECT_EQ(common_networks({"127.0.0.1", "127.0.0.1"}), "127.0.0.1/32");
+}
+
+TEST(CommonNetworks, AreTheAddressesWhereTheyHaveLittleInCommon) {
+  EXPECT_EQ(common_networks({"10.0.0.1", "192.168.0.1"}), "10.0.0.1/32,192.168.0.1/32");
+}
+
+TEST(CommonNetworks, AreNoneForNamesAndForVersionSix) {
+  EXPECT_EQ(common_networks({"10.0.0.1", "w-1"}), "");
+  EXPECT_EQ(common_networks({"fd00::1"}), "");
+  EXPECT_EQ(common_networks({}), "");
+}
+
+}  // namespace
+}  // namespace muster::mpi
