@@ -4,7 +4,8 @@
 
 #include "gang/decide/leader.hpp"
 #include "link.hpp"
-#include "listener.hpp"
+
+#include <muster/gang/listener.hpp>
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,7 +1,6 @@
 // Sockets are made and accepted with system calls of our own: Asio's are not closed in workers.
-#include "listener.hpp"
-
 #include <muster/base/unique_fd.hpp>
+#include <muster/gang/listener.hpp>
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,7 +1,6 @@
 // Who has a port: from /proc/net/tcp to a socket's number, and from there to a process.
-#include "listener.hpp"
-
 #include <muster/base/text.hpp>
+#include <muster/gang/listener.hpp>
 
 #include <algorithm>
 #include <charconv>
