@@ -231,8 +231,8 @@ void Gang::Driver::act(const SendTo& wanted) {
 }
 
 void Gang::Driver::act(const ReservePort& /*wanted*/) {
-  const auto port = callbacks_.reserve_port();
-  add(LeaderEvent(port ? PortReserved{*port, {}} : PortReserved{0, port.error().message}));
+  const auto offer = callbacks_.reserve_port();
+  add(LeaderEvent(offer ? PortReserved{*offer, {}} : PortReserved{{}, offer.error().message}));
 }
 
 void Gang::Driver::act(const LookUpHosts& wanted) {

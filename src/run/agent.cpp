@@ -346,10 +346,9 @@ std::optional<std::string> Agent::progress() const {
 }
 
 /// The services of the next attempt begin here on the leader, and at its start on other nodes.
-Result<std::uint16_t> Agent::reserve_port() {
+Result<Offer> Agent::reserve_port() {
   services_ = make_services();
-  const auto offer = services_->prepare();
-  return offer ? Result<std::uint16_t>(offer->worker_port) : offer.error();
+  return services_->prepare();
 }
 
 std::unique_ptr<Services> Agent::make_services() const {

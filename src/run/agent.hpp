@@ -80,7 +80,7 @@ class Agent {
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
   [[nodiscard]] std::string look_for_route();
   [[nodiscard]] std::optional<std::string> progress() const;
-  [[nodiscard]] Result<std::uint16_t> reserve_port();
+  [[nodiscard]] Result<Offer> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services() const;
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();

@@ -144,7 +144,7 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
-  callbacks.reserve_port = [] { return Result<std::uint16_t>(std::uint16_t{0}); };
+  callbacks.reserve_port = [] { return Result<Offer>(Offer{}); };
   callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
   callbacks.done = [this] { ++done_; };
   auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));

@@ -127,7 +127,7 @@ int lead(int agents,
   };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
-  callbacks.reserve_port = [] { return Result<std::uint16_t>(std::uint16_t{0}); };
+  callbacks.reserve_port = [] { return Result<Offer>(Offer{}); };
   callbacks.leave = [&](const JobEnd& end) { code = end.exit_code; };
   callbacks.done = [&] { io.stop(); };
   gang = std::make_unique<gang::Gang>(io, std::move(setup), std::move(callbacks));

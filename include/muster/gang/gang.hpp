@@ -39,8 +39,8 @@ struct GangCallbacks {
   std::function<void(const StopAttempt&)> stop_attempt;
   std::function<void(int signal)> pass_signal;
   std::function<void()> kill_attempt;
-  /// Reserves a port for the workers; 0: the plan has its own.
-  std::function<Result<std::uint16_t>()> reserve_port;
+  /// Reserves ports for the workers.
+  std::function<Result<Offer>()> reserve_port;
   /// What the nodes have brought together while the attempt runs.
   std::function<void(const Value&)> merged;
   /// The job is over: report it.

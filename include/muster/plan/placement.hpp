@@ -19,6 +19,14 @@ struct HostPlace {
   bool operator==(const HostPlace&) const = default;
 };
 
+/// What the leader has ready for the workers of all nodes, told with the start of the attempt.
+struct Offer {
+  std::uint16_t worker_port = 0;  ///< 0: the job needs none, or the plan has its own
+  std::uint16_t store_port = 0;   ///< where a store of the framework's listens; 0: there is none
+
+  bool operator==(const Offer&) const = default;
+};
+
 /// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
 /// it starts.
 struct Placement {
@@ -30,8 +38,9 @@ struct Placement {
   int slots_before = 0;  ///< on nodes of lower rank
   int slots_total = 1;
   HostPlace host = {};
-  std::string master_address;                ///< where the workers meet
-  std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
+  std::string master_address;                    ///< where the workers meet
+  std::optional<std::uint16_t> worker_port;      ///< empty: {worker_port} is filled at start
+  std::optional<std::uint16_t> store_port = {};  ///< likewise {store_port}
   std::vector<NodePorts> ports;  ///< by node rank; empty: not known yet, or nobody listens
   bool is_decided = false;       ///< by the gang: nothing is left to learn from the other nodes
 

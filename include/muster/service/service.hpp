@@ -16,11 +16,6 @@
 
 namespace muster {
 
-/// What the leader has ready for the workers of all nodes, told with the start of the attempt.
-struct Offer {
-  std::uint16_t worker_port = 0;  ///< 0: the job needs none
-};
-
 /// What a service adds before the workers start.
 struct Additions {
   std::map<std::string, std::string> environment;  ///< of each worker, unless its role sets it

@@ -107,7 +107,7 @@ void Leader::handle(const PortReserved& reserved, Instant now) {
   if (!reserved.error.empty()) {
     conclude(make_end(EndKind::SystemRefused, reserved.error), now);
   } else if (is_enough_ready()) {
-    start_with_ready(reserved.port, now);
+    start_with_ready(reserved.offer, now);
   } else {  // somebody left meanwhile
     seat_spares();
     try_start(now);

@@ -44,7 +44,7 @@ struct LinkLost {
 };
 /// The answer to ReservePort. With an error the job cannot start.
 struct PortReserved {
-  std::uint16_t port = 0;  ///< 0: the plan's own
+  Offer offer;
   std::string error;
 };
 /// The answer to LookUpHosts: those names that do not resolve.
@@ -162,10 +162,10 @@ class Leader {
   [[nodiscard]] bool is_enough() const;
   [[nodiscard]] bool is_enough_ready() const;
   [[nodiscard]] bool is_anybody_awaited() const;
-  void start_with_ready(std::uint16_t port, Instant now);
+  void start_with_ready(const Offer& offer, Instant now);
   [[nodiscard]] std::vector<int> leave_out_unready();
   void try_start(Instant now);
-  void start_attempt(std::uint16_t port, Instant now);
+  void start_attempt(const Offer& offer, Instant now);
   void send_starts(Start start);
   [[nodiscard]] bool is_pending() const;
   bool end_for_want(Instant now);

@@ -15,15 +15,19 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
+std::optional<std::uint16_t> told_port(std::uint16_t port) {
+  return port == 0 ? std::nullopt : std::optional(port);
+}
+
 }  // namespace
 
 /// The job starts without those that are not ready. Spares that are take their seats.
-void Leader::start_with_ready(std::uint16_t port, Instant now) {
+void Leader::start_with_ready(const Offer& offer, Instant now) {
   const std::vector<int> seats = leave_out_unready();
   if (!seats.empty()) {
     seat_spares();
   }
-  start_attempt(port, now);
+  start_attempt(offer, now);
   for (const int seat : seats) {
     place_claimants(seat, now);
   }
@@ -55,7 +59,7 @@ std::vector<int> Leader::leave_out_unready() {
   return seats;
 }
 
-void Leader::start_attempt(std::uint16_t port, Instant now) {
+void Leader::start_attempt(const Offer& offer, Instant now) {
   if (holds_back(now)) {
     gathering_.note_enough(false, false, now);
     return;
@@ -80,7 +84,8 @@ void Leader::start_attempt(std::uint16_t port, Instant now) {
   placement.max_restarts = policy_.options.restarts.max_restarts;
   placement.nodes = record_.nodes;
   placement.master_address = workers_address(attempt_.nodes());
-  placement.worker_port = port == 0 ? std::nullopt : std::optional(port);
+  placement.worker_port = told_port(offer.worker_port);
+  placement.store_port = told_port(offer.store_port);
   placement.slots_total = roster_.seated_slots();
   placement.is_decided = true;
   start.orphan_limit_seconds =

@@ -284,6 +284,7 @@ void describe(Io& io, Placement& placement) {
   io("tasks_on_host", placement.host.tasks, kRareNumber);
   io("master_address", placement.master_address, kName);
   io("worker_port", placement.worker_port, kPort);
+  io("store_port", placement.store_port, kPort);
   io("is_decided", placement.is_decided, Flag{});
 }
 

@@ -77,6 +77,7 @@ Start some_start() {
                      .host = {1, 2, 4},
                      .master_address = "10.0.0.1",
                      .worker_port = 29'501,
+                     .store_port = 29'502,
                      .ports = {},
                      .is_decided = true};
   return start;

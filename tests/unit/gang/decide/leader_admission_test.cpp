@@ -258,7 +258,8 @@ TEST(Admission, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
   EXPECT_EQ(story.lose(1), "9: admitted as node 1");
 
-  EXPECT_NE(story.happen(PortReserved{4'711, ""}).find("9: start 0 as node 1"), std::string::npos);
+  EXPECT_NE(story.happen(PortReserved{{4'711}, ""}).find("9: start 0 as node 1"),
+            std::string::npos);
 }
 
 TEST(Admission, NamesWhoWasRefusedWhenItGivesUp) {

@@ -137,7 +137,7 @@ TEST(Ready, IsAskedAgainWhenThePortIsThere) {
   EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1 | reserve port");
   (void)story.hear(1, Preparing{"its rank table"});
 
-  EXPECT_EQ(story.happen(PortReserved{4'000, ""}), "");
+  EXPECT_EQ(story.happen(PortReserved{{4'000}, ""}), "");
   EXPECT_EQ(story.hear(1, Preparing{}), "reserve port");
 }
 

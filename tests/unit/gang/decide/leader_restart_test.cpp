@@ -181,7 +181,7 @@ TEST(Restart, EndsWhenNoPortIsLeftForTheNextAttempt) {
   story.answers_port = false;
   EXPECT_EQ(story.fail_all(0), "reserve port");
 
-  EXPECT_EQ(story.happen(PortReserved{0, "no port is free"}), "0,1: finish: failed 71");
+  EXPECT_EQ(story.happen(PortReserved{{0}, "no port is free"}), "0,1: finish: failed 71");
 }
 
 // --- No progress --------------------------------------------------------------------------------

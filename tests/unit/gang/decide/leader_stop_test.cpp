@@ -238,7 +238,8 @@ TEST(StopElsewhere, LetsANodeGoThatASpareReplacesWhileThePortIsReserved) {
             "1: finish: stopped 143 | drop 1 | 9: admitted as node 1");
   EXPECT_TRUE(story.has_said("node 1, host-b (10.0.0.2), left: it was stopped by SIGTERM"))
       << story.all_said();
-  EXPECT_NE(story.happen(PortReserved{4'711, ""}).find("9: start 1 as node 1"), std::string::npos);
+  EXPECT_NE(story.happen(PortReserved{{4'711}, ""}).find("9: start 1 as node 1"),
+            std::string::npos);
 }
 
 TEST(StopElsewhere, EndsTheJobWhenMoreLeaveThanItCanSpare) {

@@ -133,7 +133,7 @@ class LeaderStory {
       } else if (const auto* const sent = std::get_if<SendTo>(&action)) {
         note(*sent);
       } else if (std::holds_alternative<ReservePort>(action) && answers_port) {
-        add(text, happen(PortReserved{++port, ""}));
+        add(text, happen(PortReserved{{++port}, ""}));
       }
     }
     return text;

@@ -80,7 +80,7 @@ TEST(Leader, StartsNothingUntilItHasAPort) {
   EXPECT_EQ(story.state(), State::Gathering);
   EXPECT_EQ(story.wait(seconds(3)), "") << "one request is enough";
 
-  EXPECT_EQ(story.happen(PortReserved{4'711, ""}),
+  EXPECT_EQ(story.happen(PortReserved{{4'711}, ""}),
             "0: start 0 as node 0 of 2, slots 0 of 4 | 1: start 0 as node 1 of 2, slots 2 of 4");
 }
 
@@ -89,7 +89,7 @@ TEST(Leader, EndsTheJobWhenNoPortCanBeReserved) {
   story.answers_port = false;
   (void)story.arrive(1, 1);
 
-  EXPECT_EQ(story.happen(PortReserved{0, "no port is free"}), "0,1: finish: failed 71");
+  EXPECT_EQ(story.happen(PortReserved{{0}, "no port is free"}), "0,1: finish: failed 71");
   EXPECT_EQ(story.end->reason, "no port is free");
 }
 
@@ -99,7 +99,7 @@ TEST(Leader, WaitsOnForANodeThatLeavesWhileThePortIsReserved) {
   (void)story.arrive_all(3);
   EXPECT_EQ(story.lose(2), "");
 
-  EXPECT_EQ(story.happen(PortReserved{4'711, ""}), "") << "it is not complete any more";
+  EXPECT_EQ(story.happen(PortReserved{{4'711}, ""}), "") << "it is not complete any more";
   EXPECT_EQ(story.state(), State::Gathering);
   EXPECT_EQ(story.arrive(3, 2), "3: admitted as node 2 | reserve port");
 }
@@ -111,7 +111,7 @@ TEST(Leader, LetsANodeComeBackWhileThePortIsReserved) {
   (void)story.lose(1);
 
   EXPECT_EQ(story.arrive(2, 1), "2: admitted as node 1");
-  EXPECT_EQ(story.happen(PortReserved{4'711, ""}),
+  EXPECT_EQ(story.happen(PortReserved{{4'711}, ""}),
             "0: start 0 as node 0 of 2, slots 0 of 4 | 2: start 0 as node 1 of 2, slots 2 of 4");
 }
 
@@ -231,7 +231,7 @@ TEST(Leader, DoesNotGiveUpWhileThePortOfACompleteGangIsReserved) {
   (void)story.wait(seconds(25));
   EXPECT_EQ(story.state(), State::Gathering);
 
-  (void)story.happen(PortReserved{4'711, ""});
+  (void)story.happen(PortReserved{{4'711}, ""});
   EXPECT_EQ(story.state(), State::Running);
 }
 
@@ -526,7 +526,7 @@ TEST(Leader, DoesNothingAnyMoreWhenItIsFinished) {
 
   EXPECT_EQ(story.arrive(5, 0), "");
   EXPECT_EQ(story.hear(0, StopAsked{SIGTERM}), "");
-  EXPECT_EQ(story.happen(PortReserved{0, "late"}), "");
+  EXPECT_EQ(story.happen(PortReserved{{0}, "late"}), "");
   EXPECT_EQ(story.happen(Tick{}), "");
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
 }
@@ -537,7 +537,7 @@ TEST(Leader, NeverChangesTheEndThatWasTold) {
   (void)story.arrive(1, 1);
   EXPECT_EQ(story.hear(0, StopAsked{SIGINT}), "0,1: finish: stopped 130");
 
-  EXPECT_EQ(story.happen(PortReserved{0, "no port is free"}), "");
+  EXPECT_EQ(story.happen(PortReserved{{0}, "no port is free"}), "");
   EXPECT_EQ(story.hear(1, StopAsked{SIGTERM}), "");
 }
 

@@ -343,7 +343,7 @@ void World::act(const Drop& wanted) {
 }
 
 void World::act(const ReservePort& /*wanted*/) {
-  const PortReserved answer{4'711, chance(scenario_.port_failures) ? "no port is free" : ""};
+  const PortReserved answer{{4'711}, chance(scenario_.port_failures) ? "no port is free" : ""};
   at(now_ + up_to(scenario_.most_latency),
      [this, life = hosts_[0].life, answer] { tell_leader(life, answer); });
 }
