@@ -3,61 +3,18 @@
 import itertools
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from support import processes
-from support.deadlines import Missed, wait_until
-from support.muster import ROOT, Muster, binary
+from support.deadlines import wait_until
+from support.muster import Muster, binary
+from support.slurm import DEADLINE, Slurm
 
 NODES = 3
-DEADLINE = 60  # seconds; four imports of torch, on two cores with other work to do
 _numbers = itertools.count()
-
-
-class Slurm:
-    """The cluster of tests/slurm/cluster. Commands run on its first node."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self._cluster = subprocess.Popen(
-            [ROOT / "tests" / "slurm" / "cluster", folder, str(NODES)],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.pid = self._cluster.pid
-
-    def __enter__(self):
-        readable, _, _ = select.select([self._cluster.stdout], [], [], DEADLINE)
-        said = self._cluster.stdout.readline() if readable else ""
-        if said != "ready\n":
-            self.__exit__()
-            raise Missed(f"Slurm did not start; its logs are in {self.folder}")
-        (self._init,) = [child.pid for child in processes.children_of(self.pid)]
-        return self
-
-    def __exit__(self, *_):
-        self._cluster.kill()  # and with it all that runs in its namespaces
-        self._cluster.wait(DEADLINE)
-        self._cluster.stdout.close()
-
-    def run(self, *command, env=None, seconds=DEADLINE):
-        """Runs a command on the first node to its end."""
-        return subprocess.run(
-            ["nsenter", "--target", str(self._init), *"--mount --net --pid".split()]
-            + [str(word) for word in (self.folder / "on", 0, *command)],
-            env=env,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=seconds,
-            check=False,
-        )
 
 
 class Batch:
@@ -145,7 +102,7 @@ def slurm(tmp_path_factory):
     if os.geteuid() != 0:
         pytest.skip("needs root: its nodes are network namespaces")
     assert shutil.which("slurmctld"), "Slurm is not here: run scripts/install-packages test"
-    with Slurm(tmp_path_factory.mktemp("slurm")) as cluster:
+    with Slurm(tmp_path_factory.mktemp("slurm"), NODES) as cluster:
         yield cluster
 
 

@@ -36,7 +36,7 @@ StrictHostKeyChecking yes
 class Ssh:
     """Servers on some hosts, and the command that logs in there."""
 
-    def __init__(self, hosts, folder):
+    def __init__(self, hosts, folder, more=""):
         self.hosts = hosts
         self.folder = Path(folder)
         self._servers = []
@@ -45,7 +45,7 @@ class Ssh:
             self._make_key(key)
         (self.folder / "authorized_keys").write_text(self._public("user_key"))
         (self.folder / "known_hosts").write_text(f"test {self._public('host_key')}")
-        self._write("sshd_config", _SERVER)
+        self._write("sshd_config", _SERVER + more)
         for key in ("user_key", "other_key"):
             self._write(f"config_{key}", _CLIENT, key=key)
         Path("/run/sshd").mkdir(exist_ok=True)  # where Debian's sshd wants to be able to shut itself in

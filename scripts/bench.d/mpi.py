@@ -1,0 +1,220 @@
+"""How long MPI jobs take to start: on hosts of one rank each, beside mpirun by ssh and srun; and many ranks on one.
+
+Hosts are containers (scripts/hosts --apart). Where a command is needed it waits, all are let go at once, and the
+time is that until the last has ended. Needs root.
+"""
+
+import contextlib
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+from contenders import environment
+from tables import milliseconds
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "hosts")]
+
+from hosts import Hosts  # noqa: E402  its folder has to be known first
+from support.mpi import WAYS  # noqa: E402
+from support.slurm import Slurm  # noqa: E402
+from support.ssh import Ssh  # noqa: E402
+
+HOSTS = (4, 16, 64)
+TRUE, MPI = "/bin/true", "MPI program"
+TARGETS = {(64, TRUE): 0.93, (64, MPI): 3.3}  # seconds, of the way pmix
+PORT = 29500
+RANKS = 64  # on one host
+ONE_HOST_TARGET = 0.1  # seconds
+ONE_HOST_RUNS = {"muster": 100, "mpirun": 10, "Hydra": 10}
+HANGS = 10  # seconds after which a run is one that does not end
+WAIT = 'echo here; read go; exec "$@" </dev/null'
+
+
+def measure(options, _contenders, report):
+    if os.geteuid() != 0:
+        report.note("Hosts need root: MPI is left out.")
+        return
+    program = options.scratch / "init_thread"
+    source = ROOT / "tests" / "workers" / "mpi" / "init_thread.c"
+    subprocess.run(["mpicc.openmpi", "-O2", "-o", program, source], check=True)
+    programs = {TRUE: TRUE, MPI: str(program)}
+    for count in HOSTS:
+        with Slurm(options.scratch / f"slurm-{count}", count) as slurm:
+            with bench_hosts(options, count) as hosts, ssh_on(hosts, options, count) as ssh:
+                starters = starters_of(options, hosts, ssh, slurm, count)
+                report_hosts(options, report, count, programs, starters)
+    measure_one_host(options, report)
+
+
+@contextlib.contextmanager
+def bench_hosts(options, count):
+    with Hosts(count, prefix=f"bench{os.getpid()}") as hosts:
+        hosts.apart = options.scratch / "shm"
+        yield hosts
+
+
+@contextlib.contextmanager
+def ssh_on(hosts, options, count):
+    """A server on each host, none of whose shells reads the files of this machine's user."""
+    folder = options.scratch / f"ssh-{count}"
+    home = folder / "home"
+    home.mkdir(parents=True)
+    ssh = Ssh(hosts, folder, more=f"SetEnv HOME={home}\n")
+    try:
+        ssh.serve(*range(count))
+        yield ssh
+    finally:
+        ssh.stop()
+
+
+def starters_of(options, hosts, ssh, slurm, count):
+    """{name: a function that makes, for a program, the command lines that are to be let go together}."""
+    hostfile = options.scratch / f"hostfile-{count}"
+    hostfile.write_text("".join(f"{hosts.name(i)} slots=1\n" for i in range(count)))
+
+    def muster(way):
+        def commands(program):
+            return [
+                hosts.command(
+                    *("exec", str(node), str(options.muster), f"--nnodes={count}"),
+                    *(f"--node-rank={node}", f"--master-addr={hosts.address(0)}"),
+                    *(f"--master-port={PORT}", "--nproc-per-node=1", "--mode=mpirun"),
+                    *(f"--mpi-start={way}", "--", program),
+                )
+                for node in range(count)
+            ]
+
+        return commands
+
+    def mpirun(program):
+        by_ssh = ["--allow-run-as-root", "--mca", "plm_rsh_agent", ssh.shell()]
+        placed = ["-np", str(count), "--hostfile", str(hostfile)]
+        return [hosts.command("exec", "0", "mpirun.openmpi", *by_ssh, *placed, program)]
+
+    def srun(program):
+        return [slurm.command("srun", "--mpi=pmix", f"-N{count}", f"-n{count}", program)]
+
+    ours = {f"muster, {way}": muster(way) for way in WAYS}
+    return {**ours, "mpirun by ssh": mpirun, "srun --mpi=pmix": srun}
+
+
+def report_hosts(options, report, count, programs, starters):
+    rows = []
+    for what, program in programs.items():
+        samples = {name: [] for name in starters}
+        for _ in range(options.rounds):
+            for name, commands in starters.items():
+                said = count if what == MPI else 0
+                samples[name].append(time_of(commands(program), options.slow_limit, said))
+        rows += rows_of(count, what, samples, report)
+    report.table(
+        f"MPI: {count} hosts with one rank each, from the word to start until all has ended",
+        ["hosts", "program", "launcher", "wall", "rounds", "target"],
+        rows,
+    )
+
+
+def rows_of(count, what, samples, report):
+    walls = {name: median(taken) for name, taken in samples.items()}
+    for name, taken in samples.items():
+        wall, target = walls[name], ""
+        if name == "muster, pmix" and wall is not None:
+            if (count, what) in TARGETS:
+                target = report.judge(f"{what}, {count} hosts", wall, TARGETS[count, what], "s")
+            if walls["mpirun by ssh"]:
+                times = wall / walls["mpirun by ssh"]
+                report.judge(f"{what}, {count} hosts, beside mpirun by ssh", times, 1)
+        shown = "-" if wall is None else milliseconds(wall)
+        yield [count, what, name, shown, remarks(taken), target]
+
+
+def median(taken):
+    measured = [sample for sample in taken if not isinstance(sample, str)]
+    return statistics.median(measured) if measured else None
+
+
+def remarks(taken):
+    failures = [sample for sample in taken if isinstance(sample, str)]
+    return f"{len(taken)}, of which {len(failures)} {failures[0]}" if failures else len(taken)
+
+
+def time_of(commands, limit, ranks=0):
+    """Seconds until all of these have ended with 0, or a sentence. As many ranks have to say that they met."""
+    read_end, write_end = os.pipe()
+    waiting = [start_waiting(command, read_end) for command in commands]
+    os.close(read_end)
+    for process in waiting:
+        assert process.stdout.readline() == "here\n", process.args
+    began = time.monotonic()
+    os.close(write_end)  # all of them go
+    try:
+        said = []
+        for process in waiting:
+            left = max(0.1, began + limit - time.monotonic())
+            said += process.communicate(timeout=left)[0].splitlines()
+        seconds = time.monotonic() - began
+    except subprocess.TimeoutExpired:
+        return f"did not end within {limit} s"
+    finally:
+        for process in waiting:
+            process.kill()
+            process.wait()
+    codes = {process.returncode for process in waiting}
+    met = len([line for line in said if f"of {ranks}: threads" in line])
+    if codes != {0} or met != ranks:
+        return f"failed: codes {codes}, {met} ranks"
+    return seconds
+
+
+def start_waiting(command, stdin):
+    """In the words of scripts/hosts, and of Slurm's `on`, the command begins after the number of the host."""
+    place = next(i for i, word in enumerate(command) if word == "exec" or word.endswith("/on")) + 2
+    command = [*command[:place], "sh", "-c", WAIT, "sh", *command[place:]]
+    return subprocess.Popen(
+        command,
+        env=environment(),
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+# --- One host ------------------------------------------------------------------------------------
+
+
+def measure_one_host(options, report):
+    """Many ranks that end at once: where mpirun loses some of their ends and hangs."""
+    count = str(RANKS)
+    ours = ["--mode=mpirun", "--mpi-start=pmix", f"--nproc-per-node={count}"]
+    commands = {
+        "muster": [str(options.muster), *ours],
+        "mpirun": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", count],
+        "Hydra": ["mpiexec.hydra", "-np", count],
+    }
+    rows = []
+    with bench_hosts(options, 1) as hosts:
+        for name, command in commands.items():
+            runs = ONE_HOST_RUNS[name]
+            there = hosts.command("exec", "0", *command, TRUE)
+            taken = [time_of([there], HANGS) for _ in range(runs)]
+            ended = len([sample for sample in taken if not isinstance(sample, str)])
+            wall = median(taken)
+            target = judge_one_host(report, wall, ended, runs) if name == "muster" else ""
+            shown = "-" if wall is None else milliseconds(wall)
+            rows.append([name, shown, f"{ended} of {runs}", target])
+    report.table(
+        f"MPI: {RANKS} ranks of {TRUE} on one host",
+        ["launcher", "wall of those that end", f"ended within {HANGS} s", "target"],
+        rows,
+    )
+
+
+def judge_one_host(report, wall, ended, runs):
+    what = f"{RANKS} ranks on one host"
+    report.judge(f"{what}, runs that end", ended, runs, "runs", at_least=True)
+    return report.judge(what, wall or HANGS, ONE_HOST_TARGET, "s")

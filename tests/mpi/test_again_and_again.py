@@ -1,0 +1,53 @@
+"""What goes well once in ten times with mpirun has to go well each time; and whatever is killed, nothing is left."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from support import processes
+from support.deadlines import wait_until
+from support.mpi import MEETINGS, SECONDS
+from support.repetitions import default_or_soak
+
+NODES = 3
+SOON = 20  # seconds from a kill to the end of all: who waits for a node gives up, a grace
+_NO_PART = {"unshare", "sleep"}  # what makes the container, and what ranks leave behind
+
+
+@pytest.mark.soak
+def test_many_ranks_that_end_at_once_on_one_host(mpi):
+    for _ in range(default_or_soak(5, 100)):
+        job = mpi(["/bin/true"], nodes=1, ranks=64)
+
+        assert job.run() == [0], job.words()
+
+
+def parts_on(hosts, node):
+    found = processes.on_host(hosts.name(node))
+    return [process for process in found if process.name not in _NO_PART]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(default_or_soak(3, 40)))
+def test_whatever_is_killed_at_any_time(mpi, hosts, seed):
+    chance = random.Random(seed)
+    node, enough = chance.randrange(NODES), chance.randint(2, 7)
+    job = mpi("end_as_told", MEETINGS, nodes=NODES, options=["--gang-timeout=5"]).start_all()
+    guards = [job.jobs[other].guard() for other in range(NODES)]
+
+    def far_enough():
+        return len(parts_on(hosts, node)) >= enough or job.all_ranks_are_here()
+
+    wait_until(far_enough, lambda: f"{enough} processes on node {node}; {job.words()}", SECONDS)
+    victim = chance.choice(parts_on(hosts, node))
+    if victim.pid == guards[node]:  # the first process of the container
+        job.lose(node)
+    began = time.monotonic()
+    os.kill(victim.pid, signal.SIGKILL)
+
+    codes, seconds = job.ends(began)
+    assert 0 not in codes.values(), f"{victim}: {codes}\n{job.words()}"
+    assert seconds < SOON, f"{victim}: {job.words()}"

@@ -1,0 +1,54 @@
+"""What the environment says reaches every rank as the bytes that it is, and nobody else."""
+
+from pathlib import Path
+
+from support.mpi import MEETINGS
+
+SECRET = "s3cret-of-the-test"
+VALUES = {
+    "T_BLANKS": "  two  words ",
+    "T_SEMICOLON": "a;b=c;d",
+    "T_QUOTES": "it's \"quoted\" \\ and `not` $run",
+    "T_LINES": "one\ntwo\n\nfour\n",
+    "T_JSON": '{"a": [1, "x y"], "b": null}',
+    "T_EMPTY": "",
+    "T_UTF8": "für 東京",
+    "T_LARGE": "x" * 65536,
+    "T_EQUALS": "==a=b",
+    "AWS_SECRET_ACCESS_KEY": SECRET,
+}
+
+
+def assert_nobody_can_read(secret, job):
+    """Neither in the words of a process, nor in a file of the job."""
+    words = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if is_there(path)]
+    assert len(words) > 10
+    assert not [one for one in words if secret.encode() in one]
+    folders = (job.scratch, job.hosts.apart)
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    assert not [file for file in files if secret.encode() in file.read_bytes()]
+
+
+def is_there(path):
+    try:
+        path.read_bytes()
+    except OSError:
+        return False
+    return True
+
+
+def test_values_are_the_same_on_every_rank_and_in_no_file(mpi):
+    job = mpi("write_environment", MEETINGS, nodes=2, ranks=2)
+    job.start_all(env=VALUES).wait_for_ranks()
+
+    try:
+        assert_nobody_can_read(SECRET, job)
+    finally:
+        job.tell(*range(4))
+
+    assert set(job.end(60).values()) == {0}, job.words()
+    for rank in range(4):
+        text = (job.meetings / f"environment-{rank}").read_bytes()
+        found = dict(one.split(b"=", 1) for one in text.split(b"\0") if b"=" in one)
+        assert {name: found.get(name.encode(), b"?").decode() for name in VALUES} == VALUES
+        assert found[b"OMPI_COMM_WORLD_RANK"] == str(rank).encode()

@@ -1,0 +1,162 @@
+"""Each way in which an MPI job ends too early: its code, how long it takes, and that nothing is left of it.
+
+mpirun's own behaviour, by which these were chosen: hangs, codes of 0 or 1, ranks that stay.
+"""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from support.mpi import MEETINGS, WAYS
+
+NODES = 4
+SOON = 5  # seconds from what happened to the end on all nodes, one of grace in it
+LOST = 10  # until the loss of a machine is known, and acted on
+# What helps ranks on a node other than the first, by the way of the job, and on the first.
+HELPERS = {
+    "pmix": [(1, "muster-pmix"), (0, "muster-pmix")],
+    "agent": [(1, "orted"), (0, "mpirun")],
+    "ssh": [(1, "orted"), (1, "sshd"), (0, "mpirun")],
+}
+
+
+@pytest.fixture
+def measured(request, way):
+    """Notes what a row of the table came to, where $MPI_TIMES names a file."""
+
+    def note(codes, seconds):
+        if os.environ.get("MPI_TIMES"):
+            row = {"way": way, "what": request.node.name, "codes": codes, "seconds": seconds}
+            with open(os.environ["MPI_TIMES"], "a") as file:
+                file.write(json.dumps(row) + "\n")
+
+    return note
+
+
+@pytest.fixture
+def waiting(mpi):
+    """A job of which all ranks are there; what they do when they are told is given."""
+
+    def start(*hows, options=(), ranks=1):
+        job = mpi("end_as_told", MEETINGS, *hows, nodes=NODES, options=options, ranks=ranks)
+        return job.start_all().wait_for_ranks()
+
+    return start
+
+
+def assert_all(job, began, expected, measured, within=SOON):
+    codes, seconds = job.ends(began)
+    measured(codes, seconds)
+    assert codes == {node: expected for node in range(NODES)}, job.words()
+    assert seconds < within, job.words()
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [("exit7", 7), ("abort5", 5), ("segv", 139)], ids=["exit", "abort", "segv"]
+)
+def test_a_rank_that_fails_ends_all_with_its_code(waiting, measured, how, code):
+    job = waiting(f"2={how}")
+
+    assert_all(job, job.tell(2), code, measured)
+
+
+def test_of_two_that_fail_together_one_is_told(waiting, measured):
+    job = waiting("1=exit3", "2=exit5")
+
+    codes, seconds = job.ends(job.tell(1, 2))
+
+    measured(codes, seconds)
+    assert set(codes.values()) in ({3}, {5}), job.words()
+    assert seconds < SOON
+
+
+def test_a_rank_that_is_killed(waiting, measured):
+    job = waiting()
+
+    os.kill(job.helper(2, "end_as_told"), signal.SIGKILL)
+
+    assert_all(job, time.monotonic(), 137, measured)
+
+
+@pytest.mark.parametrize("node", [0, 2])
+def test_muster_is_asked_to_end(waiting, measured, node):
+    job = waiting()
+
+    os.kill(job.jobs[node].guard(), signal.SIGTERM)
+
+    assert_all(job, time.monotonic(), 143, measured)
+
+
+def test_ranks_ignore_that_they_are_asked_to_end(waiting, measured):
+    job = waiting("0=ignore", "2=ignore")
+
+    os.kill(job.jobs[0].guard(), signal.SIGTERM)
+
+    assert_all(job, time.monotonic(), 143, measured)
+
+
+@pytest.mark.parametrize(
+    ("way", "node", "name"),
+    [(way, *helper) for way in WAYS for helper in HELPERS[way]],
+)
+def test_what_helps_the_ranks_is_killed(waiting, measured, node, name):
+    job = waiting()
+
+    os.kill(job.helper(node, name), signal.SIGKILL)
+
+    codes, seconds = job.ends(time.monotonic())
+    measured(codes, seconds)
+    assert len(set(codes.values())) == 1 and 0 not in codes.values(), job.words()
+    assert seconds < SOON, job.words()
+
+
+@pytest.mark.parametrize("node", [0, 2])
+def test_muster_itself_is_killed(waiting, measured, node):
+    job = waiting()
+
+    job.jobs[node].kill_agent()
+
+    codes, seconds = job.ends(time.monotonic())
+    measured(codes, seconds)
+    assert codes == {other: 137 if other == node else 69 for other in range(NODES)}, job.words()
+    assert seconds < LOST, job.words()
+
+
+@pytest.mark.parametrize("node", [0, 2])
+def test_a_host_is_gone(waiting, measured, node):
+    job = waiting()
+    job.lose(node)
+
+    os.kill(job.jobs[node].guard(), signal.SIGKILL)  # the first process of a container
+
+    codes, seconds = job.ends(time.monotonic())
+    measured(codes, seconds)
+    killed = codes.pop(node)
+    assert killed not in (0, 69)
+    assert set(codes.values()) == {69}, job.words()
+    assert seconds < LOST, job.words()
+
+
+def test_a_link_is_pulled(waiting, hosts, measured):
+    job = waiting()
+
+    hosts.network.take_down(2)
+
+    assert_all(job, time.monotonic(), 69, measured, within=LOST)
+
+
+@pytest.mark.parametrize(("mode", "code"), [(None, 127), (0o644, 126)], ids=["missing", "no program"])
+def test_what_cannot_be_executed(mpi, measured, tmp_path, mode, code):
+    program = tmp_path / "program"
+    if mode is not None:
+        program.write_text("#!/bin/sh\n")
+        program.chmod(mode)
+    job = mpi([program], nodes=NODES)
+    began = time.monotonic()
+
+    job.start_all()
+
+    assert_all(job, began, code, measured)

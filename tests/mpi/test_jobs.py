@@ -1,0 +1,56 @@
+"""MPI does what it should, on one host and on several, and says what became of it."""
+
+import os
+
+import pytest
+
+from support.mpi import path_without
+
+SSH_AND_MPIRUN = [
+    *("ssh", "sshd", "rsh", "mpirun", "mpirun.openmpi", "mpiexec", "mpiexec.openmpi", "orterun"),
+    *("orted", "prte", "prted", "prterun"),
+]
+
+
+@pytest.mark.parametrize(("nodes", "ranks"), [(1, 4), (2, 2), (4, 1)])
+def test_ranks_compute_together(mpi, nodes, ranks):
+    job = mpi("collectives", nodes=nodes, ranks=ranks)
+
+    assert job.run() == [0] * nodes, job.words()
+
+    count = nodes * ranks
+    right = [f"rank {rank} of {count} on {nodes} hosts: all is right" for rank in range(count)]
+    assert [line for line in job.lines if "all is right" in line] == right, job.words()
+
+
+def test_a_program_that_asks_for_threads_gets_them(mpi):
+    job = mpi("init_thread", nodes=2, ranks=2)
+
+    assert job.run() == [0, 0], job.words()
+
+    assert job.lines == [f"rank {rank} of 4: threads multiple" for rank in range(4)]
+
+
+def test_more_ranks_than_cores_on_a_host(mpi):
+    count = 3 * os.cpu_count() + 1
+    job = mpi("init_thread", nodes=1, ranks=count)
+
+    assert job.run() == [0], job.words()
+
+    assert len(job.lines) == count
+
+
+@pytest.mark.parametrize("way", ["pmix"])
+def test_pmix_needs_neither_ssh_nor_mpirun(mpi, tmp_path):
+    job = mpi("collectives", nodes=4)
+    path = path_without(tmp_path / "bin", *SSH_AND_MPIRUN)
+
+    assert job.run(env={"PATH": path}) == [0] * 4, job.words()
+
+
+@pytest.mark.parametrize("way", ["pmix"])
+def test_auto_needs_neither_ssh_nor_mpirun(mpi, tmp_path):
+    job = mpi("collectives", nodes=4, through="auto")
+    path = path_without(tmp_path / "bin", *SSH_AND_MPIRUN)
+
+    assert job.run(env={"PATH": path}) == [0] * 4, job.words()
