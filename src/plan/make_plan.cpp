@@ -264,6 +264,30 @@ void fill_role_plan(RolePlan& shared, const PlanInput& input, const Values& valu
   shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
 }
 
+/// The ranks of MPI on each node, once the nodes have met.
+std::vector<mpi::PmixNode> find_mpi_nodes(const Placement& placement) {
+  std::vector<mpi::PmixNode> nodes;
+  int next = 0;
+  for (const NodePorts& ports : placement.ports) {
+    mpi::PmixNode node{ports.name, {}};
+    for (int i = 0; i < ports.slots; ++i) {
+      node.ranks.push_back(next++);
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+/// What the PMIx server of each node has to know.
+void add_mpi(LaunchPlan& plan, const Placement& placement, const Values& values) {
+  if (plan.needs_service(kPmixService)) {
+    plan.needs_run_folder = true;
+    plan.mpi_nodes = find_mpi_nodes(placement);
+    plan.mpi_job =
+        "muster-" + fill_placeholders("{master_address}-{worker_port}-{attempt}", values);
+  }
+}
+
 }  // namespace
 
 Placement assume_placement(const Cluster& cluster) {
@@ -306,6 +330,8 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const bool has_table = ranked || takes_table(input, texts);
   plan.services = find_services(chosen.mode, texts, has_table);
   plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
+  plan.needs_shared_memory = use_placeholder(texts, "shm_dir");
+  add_mpi(plan, placement, values);
   plan.awaits_table = awaits_table(input, has_table);
   values[kOwnRankTable] =
       has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";

@@ -8,6 +8,7 @@
 #include <muster/environment/own_address.hpp>
 #include <muster/fan_out/words.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/service/exchanged_fences.hpp>
 #include <muster/service/exchanged_ports.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
 #include <muster/service/exchanged_route.hpp>
@@ -27,24 +28,14 @@ namespace {
 constexpr std::chrono::milliseconds kQuickEnd{300};
 constexpr std::chrono::seconds kLookInterval{5};
 
-Result<std::vector<WorkerPort>> reserve_ports(const JobPlan& job) {
-  const int count = job.ports_to_reserve;
-  if (count > static_cast<int>(kMostPortsOfNode)) {
-    return Error{ErrorKind::System,
-                 "cannot reserve " + std::to_string(count) +
-                     " ports for the workers: a node has at most " +
-                     std::to_string(kMostPortsOfNode)};
-  }
-  return WorkerPort::reserve_several(count);
-}
-
 }  // namespace
 
 Agent::Agent(const AgentInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
       consoles_(io_, input.options.console_stall),
-      reserved_(reserve_ports(input.job)),
+      companions_(io_, input.inherited, input.variables, input.marker),
+      ports_(input.job),
       gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
       table_(input.job.input),
@@ -68,7 +59,12 @@ gang::GangCallbacks Agent::callbacks() {
           .pass_signal = [this](int signal) { attempt_->request_stop(signal); },
           .kill_attempt = [this] { attempt_->kill(); },
           .reserve_port = [this] { return reserve_port(); },
-          .merged = [](const gang::Value& /*value*/) {},
+          .merged =
+              [this](const gang::Value& value) {
+                if (attempt_) {
+                  attempt_->on_merged(value);
+                }
+              },
           .leave = [this](const JobEnd& end) { leave(end); },
           .done = [this] { on_goodbye(); }};
 }
@@ -242,14 +238,13 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   inputs_.cancel();
   route_.cancel();
   Placement placement = start.placement;
-  if (const auto ports = merged.find(ports_key().name); ports != merged.end()) {
-    placement.ports = read_ports(ports->second).value();  // written by the same program
-  }
+  placement.ports = OwnPorts::of_all(merged);
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
   LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned));
   const OwnEnd own = placement.nodes == 1 ? OwnEnd() : own_end_towards(placement.master_address);
   fill_late_values(plan,
                    {{"run_dir", input_.run_folder},
+                    {"shm_dir", input_.shared_folder},
                     {"own_address", own.address},
                     {"own_interface", own.interface}});
   say_start(plan, placement, own.interface);
@@ -258,7 +253,8 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            input_.variables,
                            input_.marker,
                            input_.log_folder,
-                           link_.guard};
+                           link_.guard,
+                           companions_};
   bury_attempt();
   progress_before_ = progress();
   auto services = services_ ? std::move(services_) : make_services();
@@ -336,6 +332,7 @@ void Agent::say_start(const LaunchPlan& plan,
 void Agent::bury_attempt() {
   if (attempt_) {
     attempt_->cancel();
+    companions_.forget();
     boost::asio::post(io_, [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
   }
 }
@@ -351,15 +348,22 @@ Result<Offer> Agent::reserve_port() {
   return services_->prepare();
 }
 
-std::unique_ptr<Services> Agent::make_services() const {
-  return std::make_unique<Services>(input_.job.plan.services,
-                                    ServiceInput{input_.job.worker_port(), input_.run_folder});
+std::unique_ptr<Services> Agent::make_services() {
+  return std::make_unique<Services>(
+      input_.job.plan.services,
+      ServiceInput{
+          input_.job.worker_port(),
+          input_.run_folder,
+          std::bind_front(&Companions::start, &companions_),
+          [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
+          [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
+      });
 }
 
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  setup.policy.keys = {ports_key(), rank_table_key(), route_key()};
+  setup.policy.keys = {ports_key(), rank_table_key(), route_key(), pmix_fence_key()};
   return setup;
 }
 
@@ -369,14 +373,11 @@ Result<> Agent::contribute() {
   if (auto contributed = contribute_table(); !contributed) {
     return contributed;
   }
-  if (!reserved_) {
-    return reserved_.error();
+  auto ports = ports_.contribution(input_.options.host_name);
+  if (!ports) {
+    return ports.error();
   }
-  if (reserved_->empty()) {
-    return {};
-  }
-  const NodePorts node = ports_of_node(*reserved_, input_.job.gang.policy.node.slots);
-  return gang_.contribute({ports_key().name, write_ports(node), {}});
+  return ports->empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(*ports), {}});
 }
 
 }  // namespace muster

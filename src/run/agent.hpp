@@ -7,6 +7,7 @@
 #include "front_link.hpp"
 #include "input_wait.hpp"
 #include "output/consoles.hpp"
+#include "own_ports.hpp"
 #include "own_route.hpp"
 #include "own_table.hpp"
 #include "process/guard.hpp"
@@ -17,7 +18,6 @@
 #include <muster/gang/gang.hpp>
 #include <muster/run/run.hpp>
 #include <muster/service/service.hpp>
-#include <muster/service/worker_port.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -42,6 +42,7 @@ struct AgentInput {
   const std::string& marker;
   const std::string& log_folder;
   const std::string& run_folder;
+  const std::string& shared_folder;  ///< in shared memory, or where there is none the same as above
 };
 
 class Agent {
@@ -81,7 +82,7 @@ class Agent {
   [[nodiscard]] std::string look_for_route();
   [[nodiscard]] std::optional<std::string> progress() const;
   [[nodiscard]] Result<Offer> reserve_port();
-  [[nodiscard]] std::unique_ptr<Services> make_services() const;
+  [[nodiscard]] std::unique_ptr<Services> make_services();
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
   [[nodiscard]] Result<> contribute_table();
@@ -99,7 +100,8 @@ class Agent {
   GuardLink link_;
   boost::asio::io_context io_{1};
   Consoles consoles_;
-  Result<std::vector<WorkerPort>> reserved_;  ///< for workers that listen, until the agent ends
+  Companions companions_;
+  OwnPorts ports_;
   gang::Gang gang_;
   InputWait inputs_;
   OwnTable table_;

@@ -2,7 +2,7 @@
 // counts as one.
 #include "attempt.hpp"
 
-#include <muster/environment/marker.hpp>
+#include "process/marker.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -19,6 +19,8 @@ namespace {
 
 /// A worker that closes its output is usually about to end.
 constexpr std::chrono::seconds kSilentDelay{1};
+/// A service that needs a moment loads a library, or starts a program.
+constexpr std::chrono::seconds kReadyDelay{30};
 /// What helps a worker, such as Python's resource tracker, ends by itself in a few milliseconds.
 constexpr std::chrono::milliseconds kLeftoversDelay{500};
 
@@ -30,13 +32,8 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
   return deciding;
 }
 
-/// The value of the marker variable: behind an outer muster's, ours is added.
 std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
-  if (plan.is_transparent) {
-    return {};
-  }
-  const auto outer = input.variables.find(kMarkerVariable);
-  return outer == input.variables.end() ? input.marker : outer->second + ":" + input.marker;
+  return plan.is_transparent ? std::string() : add_marker(input.variables, input.marker);
 }
 
 }  // namespace
@@ -64,6 +61,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(io, input.options.grace),
       kill_rounds_(io, workers_, sweeper_),
+      ready_look_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
       leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
       early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }) {
@@ -75,6 +73,7 @@ void Attempt::connect_parts() {
   starter_.before_first = [this] { return prepare(); };
   starter_.on_started = [this](std::size_t worker) { tell(&AttemptListener::on_started, worker); };
   starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
+  services_.on_ready = std::bind_front(&WorkerStarter::go_on, &starter_);
   services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
   grace_.on_end = [this] { on_grace_ended(); };
   grace_.on_progress = [this] { tell(&AttemptListener::on_still_waiting, grace_.left()); };
@@ -222,7 +221,7 @@ void Attempt::look_at_leftovers() {
   if (supervisor_.is_finished()) {
     return;
   }
-  const std::vector<Process> left = sweeper_.leftovers({});
+  const std::vector<Process> left = sweeper_.leftovers(input_.companions.pids());
   tell(&AttemptListener::on_left_behind, left);
   sweeper_.ask_to_end(left, request_.signal);
 }
@@ -310,8 +309,9 @@ void Attempt::act(const AskToEnd& action) {
   request_.grace = grace_.length();
   workers_.signal_all(action.signal);
   workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
-  const std::set<pid_t> living = workers_.living_pids();
+  std::set<pid_t> living = workers_.living_pids();
   if (living.size() < starter_.tried() && Reaper::has_children()) {
+    living.merge(std::set<pid_t>(input_.companions.pids()));
     sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
   }
   tell(&AttemptListener::on_asked_to_end, request_);
@@ -319,13 +319,14 @@ void Attempt::act(const AskToEnd& action) {
 
 /// After a success there is time to see what ends by itself.
 void Attempt::act(const EndLeftovers& /*action*/) {
+  services_.on_workers_over();
   if (!Reaper::has_children()) {
     return;
   }
   if (is_succeeding()) {
     leftovers_look_.ask();
   } else {
-    sweeper_.ask_to_end(sweeper_.leftovers({}), request_.signal);
+    sweeper_.ask_to_end(sweeper_.leftovers(input_.companions.pids()), request_.signal);
   }
 }
 
@@ -348,6 +349,7 @@ void Attempt::act(const Finish& /*action*/) {
 void Attempt::rest() {
   grace_.cancel();
   kill_rounds_.cancel();
+  ready_look_.cancel();
   silent_look_.cancel();
   leftovers_look_.cancel();
   ErrorCode ignored;  // it is closed in any case
@@ -374,7 +376,11 @@ void Attempt::finish() {
 
 bool Attempt::prepare() {
   remove_old_error_files(plan_);
-  return services_.start(plan_);
+  const bool are_ready = services_.start(plan_);
+  if (!are_ready) {
+    ready_look_.ask();
+  }
+  return are_ready;
 }
 
 std::vector<WorkerResult> Attempt::results() const {

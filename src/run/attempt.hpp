@@ -9,6 +9,7 @@
 #include "early_ends.hpp"
 #include "output/consoles.hpp"
 #include "output/worker_streams.hpp"
+#include "process/companions.hpp"
 #include "process/sweeper.hpp"
 #include "process/terminal.hpp"
 #include "process/workers.hpp"
@@ -42,6 +43,7 @@ struct AttemptInput {
   const std::string& marker;
   const std::string& log_folder;  ///< in front of the plan's log paths; empty: they are whole
   pid_t guard = -1;
+  Companions& companions;
 };
 
 /// Whatever wakes the loop adds events; `process` gives them to the supervisor one by one and carries
@@ -83,6 +85,9 @@ class Attempt {
 
   /// Takes note of workers that have ended. To be called before anything that depends on it.
   void look_for_deaths();
+  /// The nodes have brought something together.
+  void on_merged(const gang::Value& value) { services_.on_merged(value); }
+
   /// To be called at SIGCHLD.
   void look_for_stops();
   /// True when the last process has ended, and only a slow console keeps the attempt from being over.
@@ -178,6 +183,7 @@ class Attempt {
   Descriptor deaths_;
   Grace grace_;
   KillRounds kill_rounds_;
+  LaterLook ready_look_;
   LaterLook silent_look_;
   LaterLook leftovers_look_;
   EarlyEnds early_ends_;

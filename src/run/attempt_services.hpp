@@ -4,6 +4,7 @@
 
 #include "attempt_listener.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,16 +19,29 @@ class AttemptServices : public AttemptListener {
   /// One cannot go on, or could not be started. What the first one met is kept.
   std::function<void(const ServiceFailure&)> on_failure;
 
-  /// Before the first worker is started: the last time that the plan may be added to. False after a
-  /// failure.
+  /// All run: workers may start. Called later than `start`, if it is called.
+  std::function<void()> on_ready;
+
+  /// Before the first worker is started: what they add, then or until they are ready, is the last that the plan
+  /// is added to. False: not all run yet, or one has failed.
   [[nodiscard]] bool start(LaunchPlan& plan) {
     services_->on_failure = std::bind_front(&AttemptServices::fail, this);
+    services_->on_ready = [this] { on_ready(); };
     const auto failed = services_->start(plan);
     if (failed) {
       fail(*failed);
     }
-    return !failed;
+    return !failed && services_->awaited().empty();
   }
+  /// The time for that is over: the one that is waited for has failed.
+  void give_up_waiting(std::chrono::seconds time) {
+    if (const std::string name = services_->awaited(); !name.empty()) {
+      fail({name,
+            {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"}});
+    }
+  }
+  void on_workers_over() { services_->on_workers_over(); }
+  void on_merged(const gang::Value& value) { services_->on_merged(value); }
   void on_started(std::size_t worker) override { services_->on_worker_started(worker); }
   void on_ended(const Death& death) override { services_->on_worker_ended(death.worker); }
   void on_over() override { services_->stop(); }

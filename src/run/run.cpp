@@ -81,9 +81,17 @@ Result<std::string> choose_log_folder(const RunOptions& options, const std::stri
   return folder + "/";
 }
 
+/// Where Linux keeps shared memory, in which processes of one machine speak with each other.
+constexpr const char* kSharedMemory = "/dev/shm";
+
 /// What the system gives to a run, for as long as it lasts.
 struct Resources {
   RunFolder folder;
+  RunFolder shared;  ///< in shared memory
+
+  [[nodiscard]] const std::string& shared_path() const {
+    return shared.path().empty() ? folder.path() : shared.path();
+  }
   std::string log_folder;
 };
 
@@ -100,6 +108,10 @@ Result<> acquire(Resources& resources,
     say_warning(no_folder("cannot make a folder below '", temporary, errno) +
                 "; the workers' error files are not collected, going on without them (TMPDIR names "
                 "another place)");
+  }
+  if (plan.needs_shared_memory && !resources.shared.make(kSharedMemory)) {
+    say_debug("no folder in " + std::string(kSharedMemory) +
+              ", taking the one for temporary files");
   }
   return {};
 }
@@ -147,11 +159,13 @@ Result<int> run(const JobPlan& job,
                              conclude,
                              marker,
                              resources.log_folder,
-                             resources.folder.path()};
+                             resources.folder.path(),
+                             resources.shared_path()};
       exit_code = Agent(input, std::move(link)).run();
     }
     if (::getppid() != guard) {
       resources.folder.remove();  // usually the guard's to do
+      resources.shared.remove();
     }
     return exit_code;
   });

@@ -25,6 +25,11 @@ void WorkerStarter::start() {
   boost::asio::post(io_, std::bind_front(&WorkerStarter::turn, this));
 }
 
+void WorkerStarter::go_on() {
+  is_prepared_ = true;
+  start();
+}
+
 std::optional<std::size_t> WorkerStarter::cancel() {
   const bool is_news = !is_cancelled_ && next_ < parts_.plan.workers.size();
   is_cancelled_ = true;
@@ -35,9 +40,10 @@ void WorkerStarter::turn() {
   if (is_cancelled_ || next_ == parts_.plan.workers.size()) {
     return;
   }
-  if (next_ == 0 && !before_first()) {
-    return;  // it has been cancelled
+  if (!is_prepared_ && !before_first()) {
+    return;  // it has been cancelled, or something is waited for
   }
+  is_prepared_ = true;
   const std::size_t worker = next_++;
   if (auto started = start_one(worker); !started) {
     is_cancelled_ = true;

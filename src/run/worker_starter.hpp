@@ -41,13 +41,15 @@ class WorkerStarter {
  public:
   WorkerStarter(boost::asio::io_context& io, const StarterParts& parts);
 
-  /// Before the first worker. False: none is started.
+  /// Before the first worker. False: none is started, unless `go_on` is called later.
   std::function<bool()> before_first;
   std::function<void(std::size_t worker)> on_started;
   /// Nobody is started after it.
   std::function<void(const StartFailure&)> on_failure;
 
   void start();
+  /// What `before_first` waited for is there.
+  void go_on();
   /// Starts nobody any more. The first one who will not be; empty if there is none or it is known.
   [[nodiscard]] std::optional<std::size_t> cancel();
 
@@ -64,6 +66,7 @@ class WorkerStarter {
   UniqueFd null_input_;
   std::size_t next_ = 0;
   bool is_cancelled_ = false;
+  bool is_prepared_ = false;
   std::optional<StartFailure> failure_;
 };
 

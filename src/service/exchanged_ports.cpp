@@ -8,13 +8,14 @@ namespace muster {
 namespace {
 
 /// A port takes 6 bytes at most.
-constexpr std::size_t kMostBytesOfNode = 6 * kMostPortsOfNode + 64;
+constexpr std::size_t kMostBytesOfNode = 6 * kMostPortsOfNode + 512;
 constexpr std::size_t kMostMergedBytes = std::size_t{2} << 20U;
 constexpr int kMostSlots = 1'000'000;
 constexpr int kMostPort = 65'535;
 
 json::object to_json(const NodePorts& node) {
   return {{"host", node.host},
+          {"name", node.name},
           {"slots", node.slots},
           {"ports", json::array(node.ports.begin(), node.ports.end())}};
 }
@@ -31,13 +32,15 @@ std::optional<NodePorts> from_json(const json::value& value) {
     return std::nullopt;
   }
   const json::value* const host = object->if_contains("host");
+  const json::value* const name = object->if_contains("name");
   const json::value* const ports = object->if_contains("ports");
   const auto slots = number_of(object->if_contains("slots"), 1, kMostSlots);
-  if (host == nullptr || !host->is_string() || ports == nullptr || !ports->is_array() || !slots ||
+  if (host == nullptr || !host->is_string() || name == nullptr || !name->is_string() ||
+      ports == nullptr || !ports->is_array() || !slots ||
       ports->get_array().size() > kMostPortsOfNode) {
     return std::nullopt;
   }
-  NodePorts node{std::string(host->get_string()), {}, *slots};
+  NodePorts node{std::string(host->get_string()), {}, *slots, std::string(name->get_string())};
   for (const json::value& item : ports->get_array()) {
     const auto port = number_of(&item, 1, kMostPort);
     if (!port) {
@@ -74,8 +77,11 @@ gang::ExchangeKey ports_key() {
   return {"ports", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge};
 }
 
-NodePorts ports_of_node(const std::vector<WorkerPort>& reserved, int slots) {
+NodePorts ports_of_node(const std::vector<WorkerPort>& reserved,
+                        int slots,
+                        const std::string& name) {
   NodePorts node;
+  node.name = name;
   node.slots = slots;
   for (const WorkerPort& port : reserved) {
     node.ports.push_back(port.number());

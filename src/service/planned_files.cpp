@@ -84,7 +84,7 @@ Result<Written> write_file(const PlannedFile& planned) {
 
 class PlannedFiles final : public Service {
  public:
-  Result<Additions> start(const LaunchPlan& plan) override {
+  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
     for (const PlannedFile& planned : plan.files) {
       if (planned.path.empty()) {  // it was to be in the folder of the run
         return Error{ErrorKind::System,
@@ -98,7 +98,7 @@ class PlannedFiles final : public Service {
         private_.push_back(std::move(*written));
       }
     }
-    return Additions{};
+    return std::optional<Additions>(std::in_place);
   }
 
   void stop() override {

@@ -1,5 +1,6 @@
 // The table of services, and the list of those that one attempt needs.
 #include "planned_files.hpp"
+#include "pmix_service.hpp"
 #include "worker_port_service.hpp"
 
 #include <muster/base/text.hpp>
@@ -19,12 +20,16 @@ struct KnownService {
 /// In the order in which they start: files are written last, with what the others have added.
 constexpr auto kServices = std::to_array<KnownService>({
     {kWorkerPortService, make_worker_port_service},
+    {kPmixService, make_pmix_service},
     {kPlannedFilesService, make_planned_files},
 });
 
 void add(LaunchPlan& plan, const Additions& additions) {
   if (!additions.late_values.empty()) {
     fill_late_values(plan, additions.late_values);
+  }
+  for (const auto& [worker, environment] : additions.environment_of) {
+    plan.workers.at(worker).environment.insert(environment.begin(), environment.end());
   }
   for (WorkerPlan& worker : plan.workers) {
     worker.environment.insert(additions.environment.begin(), additions.environment.end());
@@ -54,16 +59,43 @@ Result<Offer> Services::prepare() {
 }
 
 std::optional<ServiceFailure> Services::start(LaunchPlan& plan) {
-  for (NamedService& one : services_) {
+  next_ = 0;
+  return start_next(plan);
+}
+
+/// Each one that is ready at once; then the others wait for the first that is not.
+std::optional<ServiceFailure> Services::start_next(LaunchPlan& plan) {
+  while (next_ < services_.size()) {
+    NamedService& one = services_[next_];
     one.is_started = true;  // also one that fails half way has something to take back
     one.service->on_failure = [this, &one](const Error& error) { fail(one, error); };
-    auto additions = one.service->start(plan);
+    one.service->on_ready = [this, &plan](const Additions& additions) { take(additions, plan); };
+    const auto additions = one.service->start(plan);
     if (!additions) {
       return ServiceFailure{one.name, additions.error()};
     }
-    add(plan, *additions);
+    if (!*additions) {
+      return std::nullopt;
+    }
+    add(plan, **additions);
+    ++next_;
   }
   return std::nullopt;
+}
+
+/// The one that was waited for is ready.
+void Services::take(const Additions& additions, LaunchPlan& plan) {
+  add(plan, additions);
+  ++next_;
+  if (const auto failed = start_next(plan)) {
+    on_failure(*failed);
+  } else if (next_ == services_.size()) {
+    on_ready();
+  }
+}
+
+std::string Services::awaited() const {
+  return next_ < services_.size() ? services_[next_].name : std::string();
 }
 
 void Services::fail(const NamedService& one, const Error& error) const {
@@ -81,6 +113,18 @@ void Services::on_worker_started(std::size_t worker) {
 void Services::on_worker_ended(std::size_t worker) {
   for (const NamedService& one : services_) {
     one.service->on_worker_ended(worker);
+  }
+}
+
+void Services::on_workers_over() {
+  for (const NamedService& one : services_) {
+    one.service->on_workers_over();
+  }
+}
+
+void Services::on_merged(const gang::Value& value) {
+  for (const NamedService& one : services_) {
+    one.service->on_merged(value);
   }
 }
 

@@ -30,7 +30,9 @@ class WorkerPortService final : public Service {
     return {};
   }
 
-  Result<Additions> start(const LaunchPlan& /*plan*/) override { return Additions{}; }
+  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<Additions>(std::in_place);
+  }
 
   void stop() override { reserved_.reset(); }
 

@@ -11,6 +11,7 @@ struct NodePorts {
   std::string host;                  ///< name or numeric address, without brackets
   std::vector<std::uint16_t> ports;  ///< one for each process that listens, by local rank
   int slots = 0;                     ///< of the node: how many processes per device it has
+  std::string name = {};             ///< as the node itself says it
 
   bool operator==(const NodePorts&) const = default;
 };

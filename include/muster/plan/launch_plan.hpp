@@ -8,6 +8,7 @@
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
 #include <muster/mode/placeholders.hpp>
+#include <muster/mpi/pmix_frames.hpp>
 #include <muster/plan/binding.hpp>
 #include <muster/plan/placement.hpp>
 #include <muster/program/program_files.hpp>
@@ -16,6 +17,7 @@
 #include <muster/rank_table/route_plan.hpp>
 #include <muster/rank_table/topology.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -102,11 +104,19 @@ struct LaunchPlan {
   std::vector<Decision> decisions;
   std::vector<Lost> lost;  ///< what else was seen, and why it was not used
   std::vector<PlannedFile> files;
-  std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
-  std::vector<std::string> remarks;   ///< sentences that the user should read once at start
-  std::vector<std::string> services;  ///< what runs beside the workers of this job
-  bool needs_run_folder = false;      ///< some process of the job is told {run_dir}
+  std::vector<WorkerPlan> workers;       ///< those of this node, by local rank
+  std::vector<std::string> remarks;      ///< sentences that the user should read once at start
+  std::vector<std::string> services;     ///< what runs beside the workers of this job
+  bool needs_run_folder = false;         ///< some process of the job is told {run_dir}
+  bool needs_shared_memory = false;      ///< the same for {shm_dir}
+  std::vector<mpi::PmixNode> mpi_nodes;  ///< by node rank; empty: no process is a rank of MPI
+  std::string mpi_job;                   ///< their namespace, the same on all nodes
   bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are
+
+  [[nodiscard]] bool needs_service(const std::string& name) const {
+    return std::find(services.begin(), services.end(), name) != services.end();
+  }
+
   /// True inside another launcher's worker: environment and output pass as they are.
   bool is_transparent = false;
 };

@@ -4,7 +4,10 @@
 // and one line in src/service/services.cpp.
 
 #include <muster/base/result.hpp>
+#include <muster/gang/events.hpp>
+#include <muster/gang/exchange.hpp>
 #include <muster/plan/launch_plan.hpp>
+#include <muster/service/companion.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -20,6 +23,8 @@ namespace muster {
 struct Additions {
   std::map<std::string, std::string> environment;  ///< of each worker, unless its role sets it
   std::map<std::string, std::string> late_values;  ///< for placeholders of the plan
+  /// Of single workers, by their place in the plan, in the same way.
+  std::map<std::size_t, std::map<std::string, std::string>> environment_of = {};
 };
 
 /// One thing that runs beside the workers of one attempt of this node. It is made anew for each
@@ -35,21 +40,33 @@ class Service {
   /// To be called by a service that runs and cannot go on: the node has failed then, by its name. Only
   /// from the event loop, between `start` and `stop`, and never inside a call from outside.
   std::function<void(const Error&)> on_failure;
+  /// To be called once, in the same way, by a service that has become ready after `start`.
+  std::function<void(Additions)> on_ready;
 
   /// On the leader alone, before the nodes are told to start.
   [[nodiscard]] virtual Result<> prepare(Offer& /*offer*/) { return {}; }
-  /// Before the first worker. The plan has what earlier services of the list have added.
-  [[nodiscard]] virtual Result<Additions> start(const LaunchPlan& plan) = 0;
+  /// Before the first worker. The plan has what earlier services of the list have added. Empty: it needs
+  /// a moment, and the workers wait for `on_ready`.
+  [[nodiscard]] virtual Result<std::optional<Additions>> start(const LaunchPlan& plan) = 0;
   virtual void on_worker_started(std::size_t /*worker*/) {}
   virtual void on_worker_ended(std::size_t /*worker*/) {}
+  /// No worker of this node is alive, nor will be: a program that serves them is to end.
+  virtual void on_workers_over() {}
+  /// What the nodes have brought together while the attempt runs.
+  virtual void on_merged(const gang::Value& /*value*/) {}
   /// Nothing of the attempt is alive any more.
   virtual void stop() {}
 };
 
-/// What services need to know beside the plan.
+/// What services need to know beside the plan, and what they may ask for.
 struct ServiceInput {
   std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one
   std::string run_folder;                    ///< empty: there is none
+  StartCompanion start_companion = nullptr;
+  /// Contributes to the exchange, while an attempt runs.
+  std::function<Result<>(gang::Contributed)> contribute = nullptr;
+  /// Calls back in a later turn of the event loop.
+  std::function<void(std::function<void()>)> later = nullptr;
 };
 
 /// A service by its name, as templates call it.
@@ -77,21 +94,30 @@ class Services {
 
   /// One that has been started cannot go on. Each says so once.
   std::function<void(const ServiceFailure&)> on_failure;
+  /// All run, where they did not when `start` returned.
+  std::function<void()> on_ready;
 
   /// The error begins with the service's name: "service 'worker_port': cannot ...".
   [[nodiscard]] Result<Offer> prepare();
-  /// Starts one after the other and puts what they add into the plan. What was started before a
-  /// failure runs until `stop`. Empty: all run.
+  /// Starts one after the other and puts what they add into the plan, which outlives them. What was started
+  /// before a failure runs until `stop`. Empty: all run, or `awaited` names the one that needs a moment.
   [[nodiscard]] std::optional<ServiceFailure> start(LaunchPlan& plan);
+  /// The one that is not ready yet, by its name; empty: all are.
+  [[nodiscard]] std::string awaited() const;
   void on_worker_started(std::size_t worker);
   void on_worker_ended(std::size_t worker);
+  void on_workers_over();
+  void on_merged(const gang::Value& value);
   void stop();
 
  private:
   void fail(const NamedService& one, const Error& error) const;
+  [[nodiscard]] std::optional<ServiceFailure> start_next(LaunchPlan& plan);
+  void take(const Additions& additions, LaunchPlan& plan);
 
   std::uint16_t fixed_port_ = 0;  ///< told in any case: a platform may count on it
   std::vector<NamedService> services_;
+  std::size_t next_ = 0;  ///< the first one that is not ready
 };
 
 /// The names that a template may use.

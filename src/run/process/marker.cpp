@@ -23,4 +23,10 @@ std::string make_marker() {
   return text.data();
 }
 
+std::string add_marker(const std::map<std::string, std::string>& variables,
+                       const std::string& marker) {
+  const auto outer = variables.find(kMarkerVariable);
+  return outer == variables.end() ? marker : outer->second + ":" + marker;
+}
+
 }  // namespace muster

@@ -16,7 +16,9 @@ class FailsLater : public Service {
  public:
   explicit FailsLater(boost::asio::io_context& io) : io_(io) {}
 
-  Result<Additions> start(const LaunchPlan& /*plan*/) override { return Additions{}; }
+  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<Additions>(std::in_place);
+  }
   void on_worker_started(std::size_t worker) override {
     if (worker == 1) {
       boost::asio::post(io_, [this] { on_failure({ErrorKind::System, "its port was closed"}); });
@@ -29,7 +31,7 @@ class FailsLater : public Service {
 
 class CannotStart : public Service {
  public:
-  Result<Additions> start(const LaunchPlan& /*plan*/) override {
+  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
     return Error{ErrorKind::BadData, "there is no port"};
   }
 };
@@ -54,11 +56,12 @@ class AttemptTest : public testing::Test {
   void run_with(std::unique_ptr<Service> service) {
     std::vector<NamedService> services;
     services.push_back({"store", std::move(service)});
-    attempt_.emplace(io_,
-                     consoles_,
-                     AttemptInput{options_, inherited_, variables_, marker_, no_folder_},
-                     plan(),
-                     std::make_unique<Services>(std::move(services)));
+    attempt_.emplace(
+        io_,
+        consoles_,
+        AttemptInput{options_, inherited_, variables_, marker_, no_folder_, -1, companions_},
+        plan(),
+        std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) { told_.push_back(failure.service); };
     attempt_->on_success = [](const gang::Succeeded& /*succeeded*/) {};
     attempt_->on_slow_console = [](const std::string& /*ranks*/) {};
@@ -78,6 +81,7 @@ class AttemptTest : public testing::Test {
   Inherited inherited_;
   boost::asio::io_context io_;
   Consoles consoles_{io_, 5s};
+  Companions companions_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;
   std::vector<std::string> told_;
   bool is_over_ = false;

@@ -46,7 +46,9 @@ TEST(Services, NameTheOneThatFails) {
 
 class Idle : public Service {
  public:
-  Result<Additions> start(const LaunchPlan& /*plan*/) override { return Additions{}; }
+  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<Additions>(std::in_place);
+  }
 };
 
 TEST(Services, SayWhichOneCannotGoOnWhileItRuns) {
@@ -67,6 +69,39 @@ TEST(Services, SayWhichOneCannotGoOnWhileItRuns) {
   EXPECT_EQ(said, std::vector<std::string>{"store: out of memory"});
 }
 
+class Slow : public Service {
+ public:
+  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<Additions>();
+  }
+};
+
+TEST(Services, WaitForOneThatNeedsAMoment) {
+  std::vector<NamedService> list;
+  list.push_back({"pmix", std::make_unique<Slow>()});
+  list.push_back({"store", std::make_unique<Slow>()});
+  Service& pmix = *list.front().service;
+  Service& store = *list.back().service;
+  Services services(std::move(list));
+  bool is_ready = false;
+  services.on_ready = [&] { is_ready = true; };
+  LaunchPlan plan;
+  plan.workers.resize(2);
+
+  EXPECT_FALSE(services.start(plan));
+  EXPECT_EQ(services.awaited(), "pmix");
+  pmix.on_ready(
+      {.environment = {{"A", "all"}}, .late_values = {}, .environment_of = {{1, {{"A", "one"}}}}});
+  EXPECT_EQ(services.awaited(), "store");
+  EXPECT_FALSE(is_ready);
+  store.on_ready({});
+
+  EXPECT_TRUE(is_ready);
+  EXPECT_EQ(services.awaited(), "");
+  EXPECT_EQ(plan.workers[0].environment.at("A"), "all");
+  EXPECT_EQ(plan.workers[1].environment.at("A"), "one");
+}
+
 TEST(CheckServices, RefusesUnknownNames) {
   ModeTemplate mode;
   mode.name = "own";
@@ -78,9 +113,10 @@ TEST(CheckServices, RefusesUnknownNames) {
   const auto checked = check_services(mode);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().kind, ErrorKind::BadData);
-  EXPECT_EQ(checked.error().message,
-            "own.yaml:4: /services/0 names the unknown service 'store'; there are worker_port, "
-            "planned_files");
+  EXPECT_EQ(
+      checked.error().message,
+      "own.yaml:4: /services/0 names the unknown service 'store'; there are worker_port, pmix, "
+      "planned_files");
 }
 
 }  // namespace

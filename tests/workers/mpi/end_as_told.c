@@ -16,13 +16,15 @@
 static const char* how_of(int rank, int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     char* how = NULL;
-    if (strtol(argv[i], &how, 10) == rank && *how == '=') return how + 1;
+    if (strtol(argv[i], &how, 10) == rank && *how == '=')
+      return how + 1;
   }
   return "";
 }
 
 static void leave_a_process(void) {
-  if (fork() != 0) return;
+  if (fork() != 0)
+    return;
   setsid();
   execlp("sleep", "sleep", "1000", NULL);
   _exit(127);
@@ -33,8 +35,10 @@ static void wait_for_the_word(const char* folder, int rank) {
   char hidden[4096];
   snprintf(path, sizeof path, "%s/rank-%d", folder, rank);
   snprintf(hidden, sizeof hidden, "%s/.rank-%d", folder, rank);
-  if (mkfifo(hidden, 0600) != 0 || rename(hidden, path) != 0) _exit(99);
-  if (open(path, O_RDONLY) < 0) _exit(99);
+  if (mkfifo(hidden, 0600) != 0 || rename(hidden, path) != 0)
+    _exit(99);
+  if (open(path, O_RDONLY) < 0)
+    _exit(99);
 }
 
 int main(int argc, char** argv) {
@@ -46,8 +50,10 @@ int main(int argc, char** argv) {
   signal(SIGTERM, strcmp(how, "ignore") == 0 ? SIG_IGN : SIG_DFL);
   MPI_Barrier(MPI_COMM_WORLD);
   wait_for_the_word(argv[1], rank);
-  if (strncmp(how, "exit", 4) == 0) _exit(atoi(how + 4));
-  if (strncmp(how, "abort", 5) == 0) MPI_Abort(MPI_COMM_WORLD, atoi(how + 5));
+  if (strncmp(how, "exit", 4) == 0)
+    _exit(atoi(how + 4));
+  if (strncmp(how, "abort", 5) == 0)
+    MPI_Abort(MPI_COMM_WORLD, atoi(how + 5));
   if (strcmp(how, "segv") == 0) {
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);

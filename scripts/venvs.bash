@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Virtual environments for frameworks from PyPI, one each, made once and kept. Sourced, never run.
+# Virtual environments for what comes from PyPI, one each, made once and kept. Sourced, never run.
 # shellcheck disable=SC2154  # `root` comes from common.bash, which every script sources first
 
 # The Python of Debian 12: the one whose wheels the requirements pin, and the same on every machine.

@@ -1,0 +1,47 @@
+#pragma once
+
+// A program of muster's own that serves the workers of this node, such as the PMIx server. What services ask for;
+// run/ starts it.
+
+#include <muster/base/result.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+struct CompanionRequest {
+  std::string executable;                               ///< its path
+  std::vector<std::string> argv;                        ///< with its name
+  std::map<std::string, std::string> environment = {};  ///< beside what muster itself was given
+};
+
+/// What happens to it. Called from the event loop, never from within a call of ours.
+struct CompanionEvents {
+  std::function<void(std::string_view bytes)> on_bytes;
+  /// It has closed its stream: it ends, or is gone.
+  std::function<void()> on_closed;
+};
+
+/// Holds on to one of them: a stream socket, which it has as its standard input. Its output is muster's standard error. When this is
+/// destroyed the stream is closed, at which it is to end; it is killed with the last processes of the attempt if it does not.
+class Companion {
+ public:
+  Companion() = default;
+  Companion(const Companion&) = delete;
+  Companion& operator=(const Companion&) = delete;
+  virtual ~Companion() = default;
+
+  /// In this order, and when it takes them.
+  virtual void send(std::string bytes) = 0;
+};
+
+/// Fails as a worker's start does.
+using StartCompanion =
+    std::function<Result<std::unique_ptr<Companion>>(const CompanionRequest&, CompanionEvents)>;
+
+}  // namespace muster

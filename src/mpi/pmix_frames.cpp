@@ -1,0 +1,169 @@
+// Frames of the PMIx server as bytes: the other side of src/mpi/pmix_server/frames.c.
+#include <muster/mpi/pmix_frames.hpp>
+
+#include <cstring>
+#include <utility>
+
+namespace muster::mpi {
+namespace {
+
+/// More than any job needs.
+constexpr std::uint32_t kMostOfFrame = std::uint32_t{512} << 20U;
+
+class FrameWriter {
+ public:
+  explicit FrameWriter(char kind) { bytes_ += kind; }
+
+  FrameWriter& number(std::uint32_t number) {
+    append(bytes_, number);
+    return *this;
+  }
+  FrameWriter& text(std::string_view text) {
+    number(static_cast<std::uint32_t>(text.size()));
+    return rest(text);
+  }
+  FrameWriter& rest(std::string_view bytes) {
+    bytes_ += bytes;
+    return *this;
+  }
+  [[nodiscard]] std::string finish() const {
+    std::string frame;
+    append(frame, static_cast<std::uint32_t>(bytes_.size()));
+    return frame + bytes_;
+  }
+
+ private:
+  static void append(std::string& to, std::uint32_t number) {
+    to.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+
+  std::string bytes_;
+};
+
+/// Fields of one frame, from the front. What is not there is empty, and `is_torn`.
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : bytes_(bytes) {}
+
+  std::uint32_t number() {
+    std::uint32_t number = 0;
+    const std::string_view taken = take(sizeof number);
+    if (!taken.empty()) {
+      std::memcpy(&number, taken.data(), sizeof number);
+    }
+    return number;
+  }
+  int signed_number() { return static_cast<int>(number()); }
+  std::string text() { return std::string(take(number())); }
+  std::string rest() { return std::string(take(bytes_.size())); }
+  [[nodiscard]] bool is_empty() const { return bytes_.empty(); }
+  [[nodiscard]] bool is_torn() const { return is_torn_; }
+
+ private:
+  std::string_view take(std::size_t size) {
+    if (size > bytes_.size()) {
+      is_torn_ = true;
+      bytes_ = {};
+      return {};
+    }
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view bytes_;
+  bool is_torn_ = false;
+};
+
+RankEnvironment read_environment(Fields& fields) {
+  RankEnvironment environment{fields.signed_number(), {}};
+  while (!fields.is_empty()) {
+    environment.variables.push_back(fields.text());
+  }
+  return environment;
+}
+
+FenceReached read_fence(Fields& fields) {
+  FenceReached fence;
+  fence.number = fields.number();
+  for (std::uint32_t left = fields.number(); left > 0 && !fields.is_torn(); --left) {
+    fence.ranks.push_back(fields.signed_number());
+  }
+  fence.part = fields.rest();
+  return fence;
+}
+
+std::optional<PmixEvent> read_event(char kind, Fields& fields) {
+  switch (kind) {
+    case 'E':
+      return read_environment(fields);
+    case 'K':
+      return PmixReady{fields.text()};
+    case 'X':
+      return PmixRefused{fields.text()};
+    case 'C':
+      return RankConnected{fields.signed_number()};
+    case 'D':
+      return RankFinalized{fields.signed_number()};
+    case 'A': {
+      const int rank = fields.signed_number();
+      const int code = fields.signed_number();
+      return RankAborted{rank, code, fields.text()};
+    }
+    case 'F':
+      return read_fence(fields);
+    default:
+      return std::nullopt;
+  }
+}
+
+Error torn() {
+  return {ErrorKind::BadData, "the PMIx server says what no PMIx server of muster's says"};
+}
+
+}  // namespace
+
+std::string write_job(const PmixJob& job) {
+  FrameWriter frame('J');
+  frame.text(job.name).text(job.folder);
+  frame.number(static_cast<std::uint32_t>(job.own_node));
+  frame.number(static_cast<std::uint32_t>(job.nodes.size()));
+  for (const PmixNode& node : job.nodes) {
+    frame.text(node.host).number(static_cast<std::uint32_t>(node.ranks.size()));
+    for (const int rank : node.ranks) {
+      frame.number(static_cast<std::uint32_t>(rank));
+    }
+  }
+  return frame.finish();
+}
+
+std::string write_fenced(std::uint32_t number, std::optional<std::string_view> parts) {
+  return FrameWriter('R').number(number).number(parts ? 1 : 0).rest(parts.value_or("")).finish();
+}
+
+Result<std::vector<PmixEvent>> PmixReader::feed(std::string_view bytes) {
+  pending_ += bytes;
+  std::vector<PmixEvent> events;
+  std::string_view left = pending_;
+  std::uint32_t size = 0;
+  while (left.size() >= sizeof size) {
+    std::memcpy(&size, left.data(), sizeof size);
+    if (size == 0 || size > kMostOfFrame) {
+      return torn();
+    }
+    if (left.size() - sizeof size < size) {
+      break;
+    }
+    Fields fields(left.substr(sizeof size + 1, size - 1));
+    auto event = read_event(left[sizeof size], fields);
+    if (!event || fields.is_torn() || !fields.is_empty()) {
+      return torn();
+    }
+    events.push_back(std::move(*event));
+    left.remove_prefix(sizeof size + size);
+  }
+  pending_.erase(0, pending_.size() - left.size());
+  return events;
+}
+
+}  // namespace muster::mpi

@@ -1,0 +1,32 @@
+/* The job as muster describes it, and as the PMIx library is told of it. */
+#ifndef MUSTER_PMIX_SERVER_JOB_H
+#define MUSTER_PMIX_SERVER_JOB_H
+
+#include "frames.h"
+#include "library.h"
+
+/* A node of the job, by node rank. */
+struct node {
+  char* host;
+  uint32_t rank_count;
+  uint32_t* ranks; /* those that run there, by local rank */
+};
+
+struct job {
+  char* name;   /* the namespace of PMIx: no other job of this machine has it */
+  char* folder; /* a private one, for what library and ranks write */
+  uint32_t own_node;
+  uint32_t node_count;
+  struct node* nodes;
+  uint32_t size; /* ranks of all nodes */
+};
+
+void take_job(struct frame* frame, struct job* job);
+
+/* Makes this process the PMIx server of its node: `server_init`, the namespace, a client for each rank
+ * here. Returns NULL, or what failed. */
+const char* serve_job(const struct pmix_library* library,
+                      pmix_server_module_t* module,
+                      const struct job* job);
+
+#endif

@@ -1,0 +1,263 @@
+/* The PMIx server of one node of one attempt: by it MPI's ranks find each other without mpirun. A program of its own, since muster
+ * is linked statically and cannot load the image's library; muster carries it, starts it, and speaks with it over descriptor 0.
+ *
+ *   muster                        this program                       ranks (libpmix in them)
+ *     | -- job ----------------------> |                                  |
+ *     | <-- environment of each rank - | PMIx_server_init, register       |
+ *     | <-- ready -------------------- |                                  |
+ *     | starts the ranks ------------------------------------------------>|
+ *     | <-- connected ---------------- | <------------- PMIx_Init ------- |
+ *     | <-- fence: the part of this -- | <------------- PMIx_Fence ------ |
+ *     |     node                       |                                  |
+ *     | -- fenced: all parts --------> | -------------------------------> |
+ *
+ * It lives as long as the stream: at its end it takes the server down, and goes. */
+#include "frames.h"
+#include "job.h"
+#include "library.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum {
+  kStream = 0
+};
+
+/* --- What the library asks, from its thread -------------------------------------------------------------------- */
+
+static void tell_of_rank(enum frame_kind kind, uint32_t rank) {
+  struct frame_writer writer;
+  begin_frame(&writer, kind);
+  add_number(&writer, rank);
+  send_frame(&writer, kStream);
+}
+
+/* As all versions of the library take it. */
+static pmix_status_t agree(pmix_op_cbfunc_t done, void* given) {
+  if (done != NULL) {
+    done(PMIX_SUCCESS, given);
+  }
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_connected(const pmix_proc_t* process,
+                                  void* object,
+                                  pmix_op_cbfunc_t done,
+                                  void* given) {
+  (void)object;
+  tell_of_rank(FRAME_CONNECTED, process->rank);
+  return agree(done, given);
+}
+
+static pmix_status_t on_finalized(const pmix_proc_t* process,
+                                  void* object,
+                                  pmix_op_cbfunc_t done,
+                                  void* given) {
+  (void)object;
+  tell_of_rank(FRAME_FINALIZED, process->rank);
+  return agree(done, given);
+}
+
+static pmix_status_t on_abort(const pmix_proc_t* process,
+                              void* object,
+                              int status,
+                              const char message[],
+                              pmix_proc_t processes[],
+                              size_t count,
+                              pmix_op_cbfunc_t done,
+                              void* given) {
+  (void)object;
+  (void)processes;
+  (void)count;
+  struct frame_writer writer;
+  begin_frame(&writer, FRAME_ABORTED);
+  add_number(&writer, process->rank);
+  add_number(&writer, (uint32_t)status);
+  add_text(&writer, message == NULL ? "" : message);
+  send_frame(&writer, kStream);
+  return agree(done, given);
+}
+
+/* A fence that muster has not answered yet. */
+struct fence {
+  uint32_t number;
+  pmix_modex_cbfunc_t done;
+  void* given;
+  struct fence* next;
+};
+
+static struct fence* fences = NULL;
+static uint32_t last_fence = 0;
+static pthread_mutex_t fences_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static uint32_t remember_fence(pmix_modex_cbfunc_t done, void* given) {
+  struct fence* const fence = allocate(sizeof *fence);
+  pthread_mutex_lock(&fences_mutex);
+  *fence = (struct fence){++last_fence, done, given, fences};
+  fences = fence;
+  pthread_mutex_unlock(&fences_mutex);
+  return fence->number;
+}
+
+static struct fence* take_fence(uint32_t number) {
+  struct fence* found = NULL;
+  pthread_mutex_lock(&fences_mutex);
+  for (struct fence** at = &fences; *at != NULL; at = &(*at)->next) {
+    if ((*at)->number == number) {
+      found = *at;
+      *at = found->next;
+      break;
+    }
+  }
+  pthread_mutex_unlock(&fences_mutex);
+  return found;
+}
+
+/* Called once all ranks of this node that take part have asked, with what they all have to say. */
+static pmix_status_t on_fence(const pmix_proc_t processes[],
+                              size_t count,
+                              const pmix_info_t wishes[],
+                              size_t wish_count,
+                              char* data,
+                              size_t size,
+                              pmix_modex_cbfunc_t done,
+                              void* given) {
+  (void)wishes;
+  (void)wish_count;
+  size_t named = count;
+  for (size_t i = 0; i < count; ++i) {
+    if (processes[i].rank == PMIX_RANK_WILDCARD) {
+      named = 0; /* all */
+    }
+  }
+  struct frame_writer writer;
+  begin_frame(&writer, FRAME_FENCE);
+  add_number(&writer, remember_fence(done, given));
+  add_number(&writer, (uint32_t)named);
+  for (size_t i = 0; i < named; ++i) {
+    add_number(&writer, processes[i].rank);
+  }
+  add_bytes(&writer, data, size);
+  free(data);
+  send_frame(&writer, kStream);
+  return PMIX_SUCCESS;
+}
+
+/* What a rank on another node has put, and no fence has brought: everything goes by fences here. */
+static pmix_status_t on_direct_modex(const pmix_proc_t* process,
+                                     const pmix_info_t wishes[],
+                                     size_t wish_count,
+                                     pmix_modex_cbfunc_t done,
+                                     void* given) {
+  (void)process;
+  (void)wishes;
+  (void)wish_count;
+  (void)done;
+  (void)given;
+  return PMIX_ERR_NOT_FOUND;
+}
+
+static pmix_server_module_t module = {
+    .client_connected = on_connected,
+    .client_finalized = on_finalized,
+    .abort = on_abort,
+    .fence_nb = on_fence,
+    .direct_modex = on_direct_modex,
+};
+
+/* --- What muster says ------------------------------------------------------------------------------------------ */
+
+static void release(void* bytes) {
+  free(bytes);
+}
+
+static void finish_fence(struct frame* frame) {
+  struct fence* const fence = take_fence(take_number(frame));
+  const int is_complete = (int)take_number(frame);
+  if (fence == NULL) {
+    return;
+  }
+  const size_t size = frame->size - frame->at;
+  char* const merged = allocate(size);
+  memcpy(merged, frame->bytes + frame->at, size);
+  fence->done(is_complete ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED,
+              merged,
+              size,
+              fence->given,
+              release,
+              merged);
+  free(fence);
+}
+
+static void tell(enum frame_kind kind, const char* text) {
+  struct frame_writer writer;
+  begin_frame(&writer, kind);
+  add_text(&writer, text);
+  send_frame(&writer, kStream);
+}
+
+/* What the library wants in the environment of each rank. */
+static const char* tell_environments(const struct pmix_library* library, const struct job* job) {
+  const struct node* const own = &job->nodes[job->own_node];
+  for (uint32_t k = 0; k < own->rank_count; ++k) {
+    pmix_proc_t process;
+    memset(&process, 0, sizeof process);
+    strncpy(process.nspace, job->name, PMIX_MAX_NSLEN);
+    process.rank = own->ranks[k];
+    char** variables = NULL;
+    const pmix_status_t status = library->setup_fork(&process, &variables);
+    if (status != PMIX_SUCCESS) {
+      return library->error_string(status);
+    }
+    struct frame_writer writer;
+    begin_frame(&writer, FRAME_ENVIRONMENT);
+    add_number(&writer, process.rank);
+    for (char** variable = variables; variable != NULL && *variable != NULL; ++variable) {
+      add_text(&writer, *variable);
+    }
+    send_frame(&writer, kStream);
+  }
+  return NULL;
+}
+
+static const char* begin(struct pmix_library* library, struct job* job) {
+  const char* refusal = load_pmix(library);
+  if (refusal == NULL) {
+    refusal = serve_job(library, &module, job);
+  }
+  if (refusal == NULL) {
+    refusal = tell_environments(library, job);
+  }
+  return refusal;
+}
+
+int main(void) {
+  static struct pmix_library library;
+  static struct job job;
+  struct frame frame;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!read_frame(kStream, &frame) || frame.kind != FRAME_JOB) {
+    fprintf(stderr, "this program is a part of muster, which starts it for MPI jobs\n");
+    return 2;
+  }
+  take_job(&frame, &job);
+  const char* const refusal = begin(&library, &job);
+  if (refusal != NULL) {
+    tell(FRAME_REFUSED, refusal);
+    return 1;
+  }
+  tell(FRAME_READY, library.get_version());
+  while (read_frame(kStream, &frame)) {
+    if (frame.kind == FRAME_FENCED) {
+      finish_fence(&frame);
+    }
+    free(frame.bytes);
+  }
+  library.server_finalize();
+  return 0;
+}

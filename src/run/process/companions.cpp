@@ -1,0 +1,137 @@
+// A stream socket for each companion, read and written in the event loop.
+#include "companions.hpp"
+
+#include "marker.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+namespace muster {
+namespace {
+
+using Socket = boost::asio::local::stream_protocol::socket;
+using ErrorCode = boost::system::error_code;
+
+/// One stream. What is under way keeps it alive when nobody else does.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(boost::asio::io_context& io, UniqueFd end, CompanionEvents events)
+      : socket_(io, boost::asio::local::stream_protocol(), end.release()),
+        events_(std::move(events)) {}
+
+  void read() {
+    socket_.async_read_some(boost::asio::buffer(buffer_),
+                            [self = shared_from_this()](const ErrorCode& error, std::size_t size) {
+                              self->on_read(error, size);
+                            });
+  }
+
+  void send(std::string bytes) {
+    outbox_.push_back(std::move(bytes));
+    if (outbox_.size() == 1) {
+      write();
+    }
+  }
+
+  /// Nothing is told any more.
+  void close() {
+    events_ = {};
+    ErrorCode ignored;  // it is closed in any case
+    socket_.close(ignored);
+  }
+
+ private:
+  void on_read(const ErrorCode& error, std::size_t size) {
+    const auto events = events_;  // whoever is called may close this
+    if (error) {
+      if (events.on_closed) {
+        events.on_closed();
+      }
+      return;
+    }
+    if (events.on_bytes) {
+      events.on_bytes({buffer_.data(), size});
+      read();
+    }
+  }
+
+  void write() {
+    boost::asio::async_write(socket_,
+                             boost::asio::buffer(outbox_.front()),
+                             [self = shared_from_this()](const ErrorCode& error, std::size_t) {
+                               self->outbox_.pop_front();
+                               if (!error && !self->outbox_.empty()) {
+                                 self->write();
+                               }  // else reading finds out as well
+                             });
+  }
+
+  Socket socket_;
+  CompanionEvents events_;
+  std::array<char, std::size_t{64} << 10U> buffer_{};
+  std::deque<std::string> outbox_;
+};
+
+class Running final : public Companion {
+ public:
+  explicit Running(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() override { stream_->close(); }
+
+  void send(std::string bytes) override { stream_->send(std::move(bytes)); }
+
+ private:
+  std::shared_ptr<Stream> stream_;
+};
+
+}  // namespace
+
+Companions::Companions(boost::asio::io_context& io,
+                       const Inherited& inherited,
+                       const std::map<std::string, std::string>& variables,
+                       const std::string& marker)
+    : io_(io), variables_(variables), marker_(add_marker(variables, marker)), spawner_(inherited) {}
+
+Result<std::unique_ptr<Companion>> Companions::start(const CompanionRequest& request,
+                                                     CompanionEvents events) {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_error("cannot make a pair of sockets", errno);
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  auto environment = variables_;
+  for (const auto& [name, value] : request.environment) {
+    environment[name] = value;
+  }
+  environment[kMarkerVariable] = marker_;
+  SpawnRequest spawn;
+  spawn.executable = request.executable;
+  spawn.argv = request.argv;
+  for (const auto& [name, value] : environment) {
+    spawn.environment.push_back(name + "=" + value);
+  }
+  spawn.standard_input = theirs.get();
+  spawn.standard_output = STDERR_FILENO;
+  spawn.standard_error = STDERR_FILENO;
+  const auto spawned = spawner_.spawn(spawn);
+  if (!spawned) {
+    return spawned.error();
+  }
+  pids_.insert(spawned->pid);
+  auto stream = std::make_shared<Stream>(io_, std::move(ours), std::move(events));
+  stream->read();
+  return std::unique_ptr<Companion>(std::make_unique<Running>(std::move(stream)));
+}
+
+}  // namespace muster

@@ -1,0 +1,193 @@
+// MPI ranks without mpirun: a PMIx server on each node, and the gang between the servers.
+#include "pmix_service.hpp"
+
+#include <muster/base/unique_fd.hpp>
+#include <muster/base/write_all.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/mpi/pmix_frames.hpp>
+#include <muster/mpi/pmix_server_program.hpp>
+#include <muster/service/exchanged_fences.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <filesystem>
+#include <set>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+using Nodes = std::vector<NodeRank>;
+
+/// The server's program, carried in this one, as a file.
+Result<> write_program(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
+  if (!file) {
+    return system_error("cannot write '" + path + "'", errno);
+  }
+  const WriteResult written = write_all(file.get(), mpi::pmix_server_program());
+  return written.error_number == 0
+             ? Result<>()
+             : Result<>(system_error("cannot write '" + path + "'", written.error_number));
+}
+
+/// Nodes that MPI tells apart by their names, though two may be one machine.
+std::vector<mpi::PmixNode> name_apart(std::vector<mpi::PmixNode> nodes) {
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!taken.insert(nodes[i].host).second) {
+      nodes[i].host += "-node" + std::to_string(i);
+      taken.insert(nodes[i].host);
+    }
+  }
+  return nodes;
+}
+
+class PmixService final : public Service {
+ public:
+  explicit PmixService(ServiceInput input) : input_(std::move(input)) {}
+
+  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+    if (input_.run_folder.empty()) {
+      return Error{ErrorKind::System,
+                   "there is no folder for its files (TMPDIR names another place)"};
+    }
+    nodes_ = name_apart(plan.mpi_nodes);
+    const std::string program = input_.run_folder + "/muster-pmix";
+    if (auto written = write_program(program); !written) {
+      return written.error();
+    }
+    // Of this attempt alone: a server that is still going takes its folder with it.
+    const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.attempt);
+    std::error_code failed;
+    fs::create_directory(folder, failed);
+    if (failed) {
+      return system_error("cannot make the folder '" + folder + "'", failed.value());
+    }
+    auto companion = input_.start_companion(
+        {program, {"muster-pmix"}},
+        {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
+    if (!companion) {
+      return companion.error();
+    }
+    companion_ = std::move(*companion);
+    const int own = plan.node_rank.value;
+    companion_->send(mpi::write_job({plan.mpi_job, folder, own, nodes_}));
+    own_ranks_ = nodes_.at(static_cast<std::size_t>(own)).ranks;
+    return std::optional<Additions>();
+  }
+
+  void on_worker_ended(std::size_t worker) override {
+    const int rank = rank_of(worker);
+    if (rank >= 0 && !connected_.empty() && !connected_.contains(rank)) {
+      const Error alone{ErrorKind::System,
+                        "rank " + std::to_string(rank) +
+                            " has ended without MPI_Init, in which others wait for it"};
+      input_.later([this, alone, is_here = std::weak_ptr<bool>(is_here_)] {
+        if (!is_here.expired()) {
+          on_failure(alone);
+        }
+      });
+    }
+  }
+
+  void on_workers_over() override { companion_.reset(); }
+
+  void on_merged(const gang::Value& value) override {
+    auto& waiting = fences_[value.id.nodes];
+    if (value.id.key == pmix_fence_key().name && !waiting.empty() && companion_) {
+      companion_->send(mpi::write_fenced(waiting.front(), value.bytes));
+      waiting.pop_front();
+    }
+  }
+
+  void stop() override { companion_.reset(); }
+
+ private:
+  /// Of a worker of this node; -1: it is none of MPI's.
+  [[nodiscard]] int rank_of(std::size_t worker) const {
+    return worker < own_ranks_.size() ? own_ranks_[worker] : -1;
+  }
+
+  void on_bytes(std::string_view bytes) {
+    const auto events = reader_.feed(bytes);
+    if (!events) {
+      on_failure(events.error());
+      return;
+    }
+    for (const mpi::PmixEvent& event : *events) {
+      std::visit([this](const auto& happened) { handle(happened); }, event);
+    }
+  }
+
+  /// Nobody has asked it to.
+  void on_closed() {
+    on_failure({ErrorKind::System, "the PMIx server has ended"});
+    companion_.reset();
+  }
+
+  void handle(const mpi::RankEnvironment& environment) {
+    const auto found = std::find(own_ranks_.begin(), own_ranks_.end(), environment.rank);
+    auto& variables =
+        additions_.environment_of[static_cast<std::size_t>(found - own_ranks_.begin())];
+    for (const std::string& variable : environment.variables) {
+      const std::size_t equals = variable.find('=');
+      variables[variable.substr(0, equals)] = variable.substr(equals + 1);
+    }
+  }
+  void handle(const mpi::PmixReady& ready) {
+    say_debug("PMIx server of " + ready.version);
+    on_ready(std::move(additions_));
+  }
+  void handle(const mpi::PmixRefused& refused) { on_failure({ErrorKind::System, refused.why}); }
+  void handle(const mpi::RankConnected& connected) { connected_.insert(connected.rank); }
+  void handle(const mpi::RankFinalized& /*finalized*/) {}
+  void handle(const mpi::RankAborted& aborted) {
+    say_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" +
+              std::to_string(aborted.code) + ")");
+  }
+  void handle(const mpi::FenceReached& fence) {
+    const Nodes nodes = nodes_of(fence.ranks);
+    fences_[nodes].push_back(fence.number);
+    if (auto told = input_.contribute({pmix_fence_key().name, fence.part, nodes}); !told) {
+      on_failure(told.error());
+    }
+  }
+
+  /// Where these ranks are; empty: all nodes.
+  [[nodiscard]] Nodes nodes_of(const std::vector<int>& ranks) const {
+    Nodes nodes;
+    for (std::size_t i = 0; i < nodes_.size() && !ranks.empty(); ++i) {
+      const auto& there = nodes_[i].ranks;
+      const bool takes_part = std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+        return std::find(there.begin(), there.end(), rank) != there.end();
+      });
+      if (takes_part) {
+        nodes.push_back(NodeRank{static_cast<int>(i)});
+      }
+    }
+    return nodes.size() == nodes_.size() ? Nodes() : nodes;
+  }
+
+  ServiceInput input_;
+  std::vector<mpi::PmixNode> nodes_;
+  std::vector<int> own_ranks_;
+  std::unique_ptr<Companion> companion_;
+  mpi::PmixReader reader_;
+  Additions additions_;
+  std::set<int> connected_;
+  std::map<Nodes, std::deque<std::uint32_t>> fences_;  ///< by who takes part: those not over yet
+  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);  ///< for what is done later
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_pmix_service(const ServiceInput& input) {
+  return std::make_unique<PmixService>(input);
+}
+
+}  // namespace muster
