@@ -319,7 +319,7 @@ void Attempt::act(const AskToEnd& action) {
 
 /// After a success there is time to see what ends by itself.
 void Attempt::act(const EndLeftovers& /*action*/) {
-  services_.on_workers_over();
+  services_.on_workers_over(is_succeeding());
   if (!Reaper::has_children()) {
     return;
   }

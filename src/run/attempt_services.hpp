@@ -40,7 +40,7 @@ class AttemptServices : public AttemptListener {
             {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"}});
     }
   }
-  void on_workers_over() { services_->on_workers_over(); }
+  void on_workers_over(bool is_success) { services_->on_workers_over(is_success); }
   void on_merged(const gang::Value& value) { services_->on_merged(value); }
   void on_started(std::size_t worker) override { services_->on_worker_started(worker); }
   void on_ended(const Death& death) override { services_->on_worker_ended(death.worker); }

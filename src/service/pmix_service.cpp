@@ -4,6 +4,7 @@
 #include <muster/base/unique_fd.hpp>
 #include <muster/base/write_all.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/mpi/hosts.hpp>
 #include <muster/mpi/pmix_frames.hpp>
 #include <muster/mpi/pmix_server_program.hpp>
 #include <muster/service/exchanged_fences.hpp>
@@ -36,13 +37,14 @@ Result<> write_program(const std::string& path) {
 }
 
 /// Nodes that MPI tells apart by their names, though two may be one machine.
-std::vector<mpi::PmixNode> name_apart(std::vector<mpi::PmixNode> nodes) {
-  std::set<std::string> taken;
+std::vector<mpi::PmixNode> rename_apart(std::vector<mpi::PmixNode> nodes) {
+  std::vector<std::string> names;
+  for (const mpi::PmixNode& node : nodes) {
+    names.push_back(node.host);
+  }
+  names = mpi::name_apart(std::move(names));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!taken.insert(nodes[i].host).second) {
-      nodes[i].host += "-node" + std::to_string(i);
-      taken.insert(nodes[i].host);
-    }
+    nodes[i].host = names[i];
   }
   return nodes;
 }
@@ -56,7 +58,8 @@ class PmixService final : public Service {
       return Error{ErrorKind::System,
                    "there is no folder for its files (TMPDIR names another place)"};
     }
-    nodes_ = name_apart(plan.mpi_nodes);
+    nodes_ = rename_apart(plan.mpi_nodes);
+    plan_size_ = plan.world_size;
     const std::string program = input_.run_folder + "/muster-pmix";
     if (auto written = write_program(program); !written) {
       return written.error();
@@ -83,24 +86,43 @@ class PmixService final : public Service {
 
   void on_worker_ended(std::size_t worker) override {
     const int rank = rank_of(worker);
-    if (rank >= 0 && !connected_.empty() && !connected_.contains(rank)) {
-      const Error alone{ErrorKind::System,
-                        "rank " + std::to_string(rank) +
-                            " has ended without MPI_Init, in which others wait for it"};
-      input_.later([this, alone, is_here = std::weak_ptr<bool>(is_here_)] {
-        if (!is_here.expired()) {
-          on_failure(alone);
-        }
-      });
+    if (rank < 0 || connected_.contains(rank) || absent_) {
+      return;
     }
+    absent_ = rank;
+    // Ranks that wait for it on other nodes learn it by the fence that they all begin with.
+    if (auto told = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}});
+        !told) {
+      fail_later(told.error());
+    }
+    look_for_waiting();
   }
 
-  void on_workers_over() override { companion_.reset(); }
+  void on_workers_over(bool is_success) override {
+    if (is_success && connected_.empty() && plan_size_ > 1) {
+      say_warning(
+          "no rank of this node has called MPI_Init in a way that muster could see: if the program "
+          "is one of "
+          "MPI's, each rank ran alone, with size 1 (is it built with another MPI than Open MPI? "
+          "--mpi-start agent)");
+    }
+    companion_.reset();
+  }
 
   void on_merged(const gang::Value& value) override {
+    if (value.id.key != pmix_fence_key().name) {
+      return;
+    }
+    const auto end = read_fence_end(value.bytes).value();  // written by the same program
+    if (end.absent_rank) {
+      // Where no rank is one of MPI's this says nothing.
+      absent_ = end.absent_rank;
+      look_for_waiting();
+      return;
+    }
     auto& waiting = fences_[value.id.nodes];
-    if (value.id.key == pmix_fence_key().name && !waiting.empty() && companion_) {
-      companion_->send(mpi::write_fenced(waiting.front(), value.bytes));
+    if (!waiting.empty() && companion_) {
+      companion_->send(mpi::write_fenced(waiting.front(), end.said));
       waiting.pop_front();
     }
   }
@@ -111,6 +133,24 @@ class PmixService final : public Service {
   /// Of a worker of this node; -1: it is none of MPI's.
   [[nodiscard]] int rank_of(std::size_t worker) const {
     return worker < own_ranks_.size() ? own_ranks_[worker] : -1;
+  }
+
+  /// A rank in MPI_Init would wait for ever for one that has ended without it.
+  void look_for_waiting() {
+    if (absent_ && !connected_.empty()) {
+      fail_later({ErrorKind::System,
+                  "rank " + std::to_string(*absent_) +
+                      " has ended without MPI_Init, in which others wait for it"});
+    }
+  }
+
+  /// In a turn of its own: who has called this is not done with us.
+  void fail_later(const Error& error) {
+    input_.later([this, error, is_here = std::weak_ptr<bool>(is_here_)] {
+      if (!is_here.expired()) {
+        on_failure(error);
+      }
+    });
   }
 
   void on_bytes(std::string_view bytes) {
@@ -144,7 +184,10 @@ class PmixService final : public Service {
     on_ready(std::move(additions_));
   }
   void handle(const mpi::PmixRefused& refused) { on_failure({ErrorKind::System, refused.why}); }
-  void handle(const mpi::RankConnected& connected) { connected_.insert(connected.rank); }
+  void handle(const mpi::RankConnected& connected) {
+    connected_.insert(connected.rank);
+    look_for_waiting();
+  }
   void handle(const mpi::RankFinalized& /*finalized*/) {}
   void handle(const mpi::RankAborted& aborted) {
     say_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" +
@@ -153,7 +196,8 @@ class PmixService final : public Service {
   void handle(const mpi::FenceReached& fence) {
     const Nodes nodes = nodes_of(fence.ranks);
     fences_[nodes].push_back(fence.number);
-    if (auto told = input_.contribute({pmix_fence_key().name, fence.part, nodes}); !told) {
+    if (auto told = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes});
+        !told) {
       on_failure(told.error());
     }
   }
@@ -180,6 +224,8 @@ class PmixService final : public Service {
   mpi::PmixReader reader_;
   Additions additions_;
   std::set<int> connected_;
+  std::optional<int> absent_;                          ///< a rank that has ended without MPI_Init
+  int plan_size_ = 0;                                  ///< ranks in the job
   std::map<Nodes, std::deque<std::uint32_t>> fences_;  ///< by who takes part: those not over yet
   std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);  ///< for what is done later
 };

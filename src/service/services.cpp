@@ -116,9 +116,9 @@ void Services::on_worker_ended(std::size_t worker) {
   }
 }
 
-void Services::on_workers_over() {
+void Services::on_workers_over(bool is_success) {
   for (const NamedService& one : services_) {
-    one.service->on_workers_over();
+    one.service->on_workers_over(is_success);
   }
 }
 

@@ -51,7 +51,7 @@ class Service {
   virtual void on_worker_started(std::size_t /*worker*/) {}
   virtual void on_worker_ended(std::size_t /*worker*/) {}
   /// No worker of this node is alive, nor will be: a program that serves them is to end.
-  virtual void on_workers_over() {}
+  virtual void on_workers_over(bool /*is_success*/) {}
   /// What the nodes have brought together while the attempt runs.
   virtual void on_merged(const gang::Value& /*value*/) {}
   /// Nothing of the attempt is alive any more.
@@ -106,7 +106,7 @@ class Services {
   [[nodiscard]] std::string awaited() const;
   void on_worker_started(std::size_t worker);
   void on_worker_ended(std::size_t worker);
-  void on_workers_over();
+  void on_workers_over(bool is_success);
   void on_merged(const gang::Value& value);
   void stop();
 
