@@ -160,3 +160,40 @@ def test_what_cannot_be_executed(mpi, measured, tmp_path, mode, code):
     job.start_all()
 
     assert_all(job, began, code, measured)
+
+
+# --- The way pmix alone ---------------------------------------------------------------------------
+
+# What ranks are that were built with another MPI, or that lost their environment.
+ALONE = """
+for name in $(env | grep -o '^PMIX_[A-Z0-9_]*'); do unset $name; done
+unset OMPI_MCA_orte_local_daemon_uri
+exec "$0"
+"""
+
+
+@pytest.mark.parametrize("way", ["pmix"])
+def test_ranks_that_run_alone_are_said(mpi, program):
+    job = mpi(["sh", "-c", ALONE, *program("init_thread")], nodes=2)
+
+    assert job.run() == [0, 0], job.words()
+
+    assert job.lines == ["rank 0 of 1: threads multiple"] * 2
+    for node in range(2):
+        job.jobs[node].said_about("each rank ran alone, with size 1")
+
+
+@pytest.mark.parametrize("way", ["pmix"])
+@pytest.mark.parametrize(("own", "code"), [(0, 71), (7, 7)])
+def test_a_rank_that_ends_without_mpi_is_waited_for_by_nobody(mpi, measured, program, own, code):
+    script = f'test $RANK != 2 || exit {own}; exec "$0"'
+    job = mpi(["sh", "-c", script, *program("init_thread")], nodes=NODES)
+    began = time.monotonic()
+
+    codes, seconds = job.start_all().ends(began)
+
+    measured(codes, seconds)
+    assert set(codes.values()) == {code}, job.words()
+    assert seconds < SOON, job.words()
+    said = "rank 2 has ended without MPI_Init, in which others wait for it" in job.words()
+    assert said or own != 0, job.words()
