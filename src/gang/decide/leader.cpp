@@ -289,7 +289,7 @@ void Leader::go_on_without(LinkId link, int signal, Instant now) {
                              ", leaves after " + signal_name(signal);
   say(Level::Warning, reason + ": going on without it");
   member.leaving_after = signal;
-  const bool is_missed = state_ == State::Running && !member.has_succeeded;
+  const bool is_missed = state_ == State::Running && member.is_missed_if_lost();
   if (member.has_ended) {
     let_go(link, "was stopped by " + signal_name(signal), now);
   }

@@ -87,7 +87,7 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   fence_.note_loss(member.last_heard);
   member.has_ended = true;
   attempt_.note_node_ended();
-  const bool is_missed = state_ == State::Running && !member.has_succeeded;
+  const bool is_missed = state_ == State::Running && member.is_missed_if_lost();
   if (is_missed) {
     exchange_.end();  // nobody gets what is merged without it
   }
@@ -225,6 +225,7 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
   }
   if (succeeded.is_last && !member.has_succeeded) {
     member.has_succeeded = true;
+    member.serves_others = succeeded.pid <= 0;
     attempt_.note_node_succeeded();
   }
   if (attempt_.has_succeeded()) {

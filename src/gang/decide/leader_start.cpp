@@ -108,6 +108,7 @@ void Leader::send_starts(Start start) {
     Member& member = *roster_.find(attempt_.nodes()[i]);
     member.node_rank = NodeRank{static_cast<int>(i)};
     member.has_succeeded = false;
+    member.serves_others = false;
     member.has_ended = false;
     placement.node_rank = *member.node_rank;
     placement.slots_here = member.join.node.slots;

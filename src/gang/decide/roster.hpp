@@ -30,10 +30,14 @@ struct Member {
   std::optional<int> claimed_seat;     ///< somebody sits there, who must show that it is alive
   std::optional<NodeRank> node_rank;   ///< in the attempt; empty: takes no part
   bool has_succeeded = false;          ///< all its workers that decide success have ended with 0
+  bool serves_others = false;          ///< none of its workers decides: it is needed until the end
   bool has_ended = true;               ///< nothing of the attempt is alive there
   std::optional<int> leaving_after;    ///< the signal after which it leaves
   std::string waits_for;               ///< see `Preparing`; changed by Roster::note_inputs
   std::optional<JobEnd> cannot_go_on;  ///< why it has not what another attempt needs
+
+  /// The job cannot end well without it.
+  [[nodiscard]] bool is_missed_if_lost() const { return !has_succeeded || serves_others; }
 };
 
 /// A *seat* is a node rank of the job. An agent sits down in the seat that it was given, else in the

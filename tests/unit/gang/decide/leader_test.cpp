@@ -278,6 +278,15 @@ TEST(Leader, CountsANodeWithoutDecidingWorkersAsSucceeded) {
   EXPECT_EQ(story.hear(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 }
 
+TEST(Leader, MissesANodeThatServesTheOthers) {
+  LeaderStory story = running(2);
+  Succeeded none;
+  none.is_last = true;
+  (void)story.hear(1, none);
+
+  EXPECT_NE(story.lose(1).find("lost 69"), std::string::npos);
+}
+
 TEST(Leader, WaitsForNobodyWhoHasEndedBefore) {
   LeaderStory story = running(3);
   for (const LinkId link : {0U, 1U, 2U}) {
