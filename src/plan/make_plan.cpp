@@ -229,12 +229,11 @@ void decide_by_all_if_none_does(LaunchPlan& plan,
 }
 
 /// What is not as the template has it.
-void add_parameters(LaunchPlan& plan, const ChosenMode& chosen) {
-  std::map<std::string, Sourced<std::string>> given = chosen.parameters;
-  for (const Parameter& parameter : chosen.mode.parameters) {
-    const auto at = given.find(parameter.name);
-    if (at != given.end() && at->second == Sourced<std::string>{parameter.otherwise, {}}) {
-      given.erase(at);
+void add_parameters(LaunchPlan& plan, const std::vector<Parameter>& known) {
+  Parameters given = plan.parameters;
+  for (const Parameter& parameter : known) {
+    if (given[parameter.name] == Sourced<std::string>{parameter.otherwise, {}}) {
+      given.erase(parameter.name);
     }
   }
   for (const auto& [name, value] : given) {
@@ -249,7 +248,8 @@ void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job)
     plan.decisions.push_back({devices->variable, devices->list, devices->source.name});
   }
   plan.decisions.push_back({"mode", plan.mode, chosen.source.name});
-  add_parameters(plan, chosen);
+  plan.parameters = chosen.parameters;
+  add_parameters(plan, chosen.mode.parameters);
 }
 
 /// What all nodes know of a role, wherever its processes are placed.

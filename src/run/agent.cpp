@@ -12,6 +12,7 @@
 #include <muster/service/exchanged_ports.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
 #include <muster/service/exchanged_route.hpp>
+#include <muster/service/exchanged_ssh.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -354,6 +355,9 @@ std::unique_ptr<Services> Agent::make_services() {
       ServiceInput{
           input_.job.worker_port(),
           input_.run_folder,
+          input_.options.host_name,
+          input_.job.gang.key != nullptr,
+          companions_.environment(),
           std::bind_front(&Companions::start, &companions_),
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
           [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
@@ -363,7 +367,8 @@ std::unique_ptr<Services> Agent::make_services() {
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  setup.policy.keys = {ports_key(), rank_table_key(), route_key(), pmix_fence_key()};
+  setup.policy.keys = {
+      ports_key(), rank_table_key(), route_key(), pmix_fence_key(), ssh_keys_key()};
   return setup;
 }
 

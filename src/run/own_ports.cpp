@@ -25,7 +25,8 @@ Result<std::string> OwnPorts::contribution(const std::string& host) const {
   if (!reserved_) {
     return reserved_.error();
   }
-  const bool are_wanted = !reserved_->empty() || job_.plan.needs_service(kPmixService);
+  const bool are_wanted = !reserved_->empty() || job_.plan.needs_service(kPmixService) ||
+                          job_.plan.needs_service(kSshService);
   return are_wanted ? write_ports(ports_of_node(*reserved_, job_.gang.policy.node.slots, host))
                     : std::string();
 }

@@ -1,6 +1,7 @@
 // The table of services, and the list of those that one attempt needs.
 #include "planned_files.hpp"
 #include "pmix_service.hpp"
+#include "ssh_service.hpp"
 #include "worker_port_service.hpp"
 
 #include <muster/base/text.hpp>
@@ -21,6 +22,7 @@ struct KnownService {
 constexpr auto kServices = std::to_array<KnownService>({
     {kWorkerPortService, make_worker_port_service},
     {kPmixService, make_pmix_service},
+    {kSshService, make_ssh_service},
     {kPlannedFilesService, make_planned_files},
 });
 

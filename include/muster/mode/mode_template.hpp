@@ -100,6 +100,8 @@ inline constexpr const char* kWorkerPortService = "worker_port";
 inline constexpr const char* kPlannedFilesService = "planned_files";
 /// By this one a process of each device is a rank of MPI.
 inline constexpr const char* kPmixService = "pmix";
+/// By this one mpirun reaches the other nodes.
+inline constexpr const char* kSshService = "ssh";
 
 /// The path of the table that the workers are to read; empty: the job has none.
 inline constexpr const char* kOwnRankTable = "own_rank_table";

@@ -106,6 +106,7 @@ struct LaunchPlan {
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;       ///< those of this node, by local rank
   std::vector<std::string> remarks;      ///< sentences that the user should read once at start
+  Parameters parameters;                 ///< of the template, for its services
   std::vector<std::string> services;     ///< what runs beside the workers of this job
   bool needs_run_folder = false;         ///< some process of the job is told {run_dir}
   bool needs_shared_memory = false;      ///< the same for {shm_dir}

@@ -62,6 +62,9 @@ class Service {
 struct ServiceInput {
   std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one
   std::string run_folder;                    ///< empty: there is none
+  std::string host_name = {};
+  bool is_protected = false;  ///< a token protects what the nodes tell each other
+  std::map<std::string, std::string> variables = {};  ///< what workers inherit, with the job's mark
   StartCompanion start_companion = nullptr;
   /// Contributes to the exchange, while an attempt runs.
   std::function<Result<>(gang::Contributed)> contribute = nullptr;

@@ -102,6 +102,12 @@ Companions::Companions(boost::asio::io_context& io,
                        const std::string& marker)
     : io_(io), variables_(variables), marker_(add_marker(variables, marker)), spawner_(inherited) {}
 
+std::map<std::string, std::string> Companions::environment() const {
+  auto environment = variables_;
+  environment[kMarkerVariable] = marker_;
+  return environment;
+}
+
 Result<std::unique_ptr<Companion>> Companions::start(const CompanionRequest& request,
                                                      CompanionEvents events) {
   int ends[2] = {-1, -1};
@@ -110,11 +116,10 @@ Result<std::unique_ptr<Companion>> Companions::start(const CompanionRequest& req
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  auto environment = variables_;
+  auto environment = this->environment();
   for (const auto& [name, value] : request.environment) {
     environment[name] = value;
   }
-  environment[kMarkerVariable] = marker_;
   SpawnRequest spawn;
   spawn.executable = request.executable;
   spawn.argv = request.argv;

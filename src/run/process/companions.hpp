@@ -28,6 +28,9 @@ class Companions {
   [[nodiscard]] Result<std::unique_ptr<Companion>> start(const CompanionRequest& request,
                                                          CompanionEvents events);
 
+  /// What they find: that of workers, with the job's mark.
+  [[nodiscard]] std::map<std::string, std::string> environment() const;
+
   /// Those of the running attempt: what they do at its end is not swept away before it is done.
   [[nodiscard]] const std::set<pid_t>& pids() const { return pids_; }
   /// The attempt is over: none is alive.

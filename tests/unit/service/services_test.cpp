@@ -113,10 +113,9 @@ TEST(CheckServices, RefusesUnknownNames) {
   const auto checked = check_services(mode);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().kind, ErrorKind::BadData);
-  EXPECT_EQ(
-      checked.error().message,
-      "own.yaml:4: /services/0 names the unknown service 'store'; there are worker_port, pmix, "
-      "planned_files");
+  EXPECT_EQ(checked.error().message,
+            "own.yaml:4: /services/0 names the unknown service 'store'; there are worker_port, "
+            "pmix, ssh, planned_files");
 }
 
 }  // namespace

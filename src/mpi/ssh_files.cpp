@@ -1,0 +1,141 @@
+// What ssh and sshd are told: as little as they need, and nothing that the user or the image says elsewhere.
+#include <muster/base/text.hpp>
+#include <muster/mpi/hosts.hpp>
+#include <muster/mpi/ssh_files.hpp>
+
+#include <algorithm>
+
+namespace muster::mpi {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 256;
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Nothing but letters, digits and these.
+bool is_plain(std::string_view text, std::string_view others) {
+  return !text.empty() && text.size() <= kMostNameBytes &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
+         });
+}
+
+/// One word of sh, byte for byte.
+std::string sh_word(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) {
+    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return word + "'";
+}
+
+/// How known_hosts calls a node, whatever ssh is told to connect to.
+std::string alias_of(std::size_t node) {
+  return "muster-node-" + std::to_string(node);
+}
+
+/// The nodes as mpirun calls them.
+std::vector<std::string> names_of(const std::vector<SshNode>& nodes) {
+  std::vector<std::string> names;
+  for (const SshNode& node : nodes) {
+    names.push_back(node.name);
+  }
+  return name_apart(std::move(names));
+}
+
+Error bad_key() {
+  return {ErrorKind::BadData, "is no public key of ssh-keygen's"};
+}
+
+}  // namespace
+
+Result<PublicKey> read_public_key(std::string_view line) {
+  const std::vector<std::string> words = split(trim(line), ' ');
+  constexpr std::size_t kMostKeyBytes = 4'096;  // RSA of 16,384 bits
+  if (words.size() != 3 || line.size() > kMostKeyBytes || !is_plain(words[0], "-@.")) {
+    return bad_key();
+  }
+  const bool is_base64 = std::all_of(words[1].begin(), words[1].end(), [](char c) {
+    return is_letter_or_digit(c) || c == '+' || c == '/' || c == '=';
+  });
+  const std::string user = words[2].substr(0, words[2].rfind('@'));
+  if (!is_base64 || !is_plain(user, "-_.+$")) {
+    return bad_key();
+  }
+  return PublicKey{words[0] + " " + words[1], user};
+}
+
+std::string server_config(const std::string& folder, std::uint16_t port, const std::string& user) {
+  const std::string here = folder + "/";
+  return "Port " + std::to_string(port) + "\nHostKey " + here + ssh_file::kHostKey +
+         "\nAuthorizedKeysFile " + here + ssh_file::kAuthorizedKeys + "\nAllowUsers " + user +
+         "\nForceCommand exec /bin/sh " + here + ssh_file::kSession +
+         // Shells read no file of the user's: bash in no shell within a shell, zsh and fish none in this folder.
+         "\nSetEnv SHLVL=1 ZDOTDIR=" + folder + " XDG_CONFIG_HOME=" + folder +
+         "\nPermitUserRC no\nPermitUserEnvironment no\n"
+         "StrictModes no\n"  // of the folders above, such as a shared /tmp
+         "UsePAM no\nPermitRootLogin prohibit-password\nPubkeyAuthentication yes\n"
+         "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+         "AuthenticationMethods publickey\nPermitTTY no\nDisableForwarding yes\nPidFile none\n"
+         "UseDNS no\nPrintMotd no\nPrintLastLog no\nLogLevel ERROR\nLoginGraceTime 30\n"
+         "MaxStartups 1000\n"
+         "ClientAliveInterval 10\nClientAliveCountMax 3\n";  // without its client a session ends
+}
+
+std::string session_script(const std::string& folder,
+                           const std::map<std::string, std::string>& variables) {
+  std::string script =
+      "command=$SSH_ORIGINAL_COMMAND\n"
+      "unset SSH_ORIGINAL_COMMAND SSH_CLIENT SSH_CONNECTION MAIL SHLVL ZDOTDIR XDG_CONFIG_HOME\n";
+  for (const auto& [name, value] : variables) {
+    script += "export " + name + "=" + sh_word(value) + "\n";
+  }
+  // Open MPI 4.1 puts ". ./.profile" in front of the command where the user's shell is sh.
+  return script + "cd " + sh_word(folder) + "\nexec /bin/sh -c \"$command\"\n";
+}
+
+Result<std::string> client_config(const std::string& folder, const std::vector<SshNode>& nodes) {
+  const std::string here = folder + "/";
+  std::string text =
+      "IdentityFile " + here + ssh_file::kClientKey + "\nUserKnownHostsFile " + here +
+      ssh_file::kKnownHosts +
+      "\nGlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\nUpdateHostKeys no\n"
+      "IdentitiesOnly yes\nIdentityAgent none\nPreferredAuthentications publickey\nBatchMode yes\n"
+      "CheckHostIP no\nForwardAgent no\nForwardX11 no\nControlPath none\nLogLevel ERROR\n"
+      // An sshd that is about to start refuses for a moment; ssh tries again after a second.
+      "ConnectTimeout 5\nConnectionAttempts 10\nServerAliveInterval 10\nServerAliveCountMax 3\n";
+  const std::vector<std::string> names = names_of(nodes);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].port == 0) {
+      continue;
+    }
+    const auto key = read_public_key(nodes[i].key);
+    if (!key || !is_plain(nodes[i].address, ".-_:") || !is_plain(names[i], ".-_:")) {
+      return Error{ErrorKind::BadData,
+                   "what node " + std::to_string(i) + " says of itself cannot be used by ssh"};
+    }
+    text += "Host " + names[i] + "\n  HostName " + nodes[i].address + "\n  HostKeyAlias " +
+            alias_of(i) + "\n  Port " + std::to_string(nodes[i].port) + "\n  User " + key->user +
+            "\n";
+  }
+  return text;
+}
+
+Result<std::string> known_hosts(const std::vector<SshNode>& nodes) {
+  std::string text;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].port == 0) {
+      continue;
+    }
+    const auto key = read_public_key(nodes[i].key);
+    if (!key) {
+      return key.error();
+    }
+    text += alias_of(i) + " " + key->words + "\n";
+  }
+  return text;
+}
+
+}  // namespace muster::mpi
