@@ -13,6 +13,7 @@
 #include <muster/logs/messages.hpp>
 #include <muster/options/typed_settings.hpp>
 #include <muster/run/inherited.hpp>
+#include <muster/run/mpi_roles.hpp>
 
 namespace muster {
 namespace {
@@ -79,6 +80,9 @@ Result<int> serve_front(const Inherited& inherited) {
 }
 
 Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
+  if (const MpiRole role = find_mpi_role(argv)) {
+    return role({{argv.begin() + 2, argv.end()}, read_variables(), inherited});
+  }
   if (is_agent_of_front(argv)) {
     return serve_front(inherited);
   }

@@ -11,18 +11,6 @@
 namespace muster {
 namespace {
 
-std::map<std::string, std::string> read_variables() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos && equals > 0) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));  // the first one wins
-    }
-  }
-  return variables;
-}
-
 /// Source: volcano.sh, job plugin "ssh" (pkg/controllers/job/plugins/ssh), its default place.
 std::string find_volcano_ssh_key(const Snapshot& snapshot) {
   constexpr const char* kPlace = "/root/.ssh/id_rsa";
@@ -50,6 +38,18 @@ std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
                                                      const std::string& name) {
   const auto value = snapshot.variable(name);
   return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
+}
+
+std::map<std::string, std::string> read_variables() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos && equals > 0) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));  // the first one wins
+    }
+  }
+  return variables;
 }
 
 Snapshot take_snapshot() {

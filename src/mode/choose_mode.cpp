@@ -240,6 +240,7 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
   if (auto read = read_parameters(*chosen, request.parameters, snapshot); !read) {
     return read.error();
   }
+  chosen->mpirun_options = request.mpi.mpirun_options;
   return chosen;
 }
 

@@ -99,8 +99,10 @@ Result<std::vector<std::string>> read_program(const json::value& value,
   }
   std::vector<std::string> program;
   for (const json::value& item : value.get_array()) {
-    if (item.is_string() && item.get_string() == kUsersProgram) {
-      program.emplace_back(kUsersProgram);
+    const bool is_list = item.is_string() && (item.get_string() == kUsersProgram ||
+                                              item.get_string() == kMpirunOptions);
+    if (is_list) {
+      program.emplace_back(item.get_string());
       continue;
     }
     auto text = read_text(item, path_of(path, std::to_string(program.size())), place);

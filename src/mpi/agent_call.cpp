@@ -21,6 +21,14 @@ bool takes_next(std::string_view option) {
   return false;
 }
 
+/// A single program takes the shell's place: a signal for one of them is not one for the other.
+std::string without_shell(std::string command) {
+  const std::size_t start = command.find_first_not_of(' ');
+  const bool is_plain = start != std::string::npos &&
+                        command.find_first_of(" =;&|<>()\"'`$", start) == command.find(' ', start);
+  return is_plain ? "exec" + command.insert(0, command.front() == ' ' ? "" : " ") : command;
+}
+
 }  // namespace
 
 Result<AgentCall> parse_agent_call(const std::vector<std::string>& words) {
@@ -38,12 +46,22 @@ Result<AgentCall> parse_agent_call(const std::vector<std::string>& words) {
   for (std::size_t i = at + 2; i < words.size(); ++i) {
     call.command += ' ' + words[i];
   }
+  call.command = without_shell(std::move(call.command));
   return call;
 }
 
 std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables) {
-  for (const char* const name :
-       {variable::kSecret, variable::kEndpoint, variable::kDaemons, variable::kHostfile}) {
+  // mpirun would give the ranks of all nodes the folder of node 0.
+  if (const auto shared = variables.find(variable::kShared); shared != variables.end()) {
+    const std::string folder = shared->second;
+    variables["OMPI_MCA_btl_vader_backing_directory"] = folder;
+    variables["OMPI_MCA_btl_sm_backing_directory"] = folder;
+  }
+  for (const char* const name : {variable::kSecret,
+                                 variable::kEndpoint,
+                                 variable::kDaemons,
+                                 variable::kHostfile,
+                                 variable::kShared}) {
     variables.erase(name);
   }
   constexpr std::pair<const char*, const char*> kNames[] = {

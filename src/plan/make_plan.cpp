@@ -1,4 +1,5 @@
 // Joins the cluster, the job and a template into the plan. Pure.
+#include "mpirun_values.hpp"
 #include "plan_role.hpp"
 #include "ranked.hpp"
 #include "remarks.hpp"
@@ -76,6 +77,7 @@ Values common_values(const Cluster& cluster,
   const HostPlace host = host_place(cluster, placement);
   values["host_rank"] = std::to_string(host.rank);
   values["host_count"] = std::to_string(host.hosts);
+  add_mpirun_values(values, placement, snapshot);
   for (const auto& [name, value] : chosen.parameters) {
     values[name] = value.value;
   }
@@ -332,6 +334,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
   plan.needs_shared_memory = use_placeholder(texts, "shm_dir");
   add_mpi(plan, placement, values);
+  plan.needs_secret = use_placeholder(texts, "job_secret");
   plan.awaits_table = awaits_table(input, has_table);
   values[kOwnRankTable] =
       has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";

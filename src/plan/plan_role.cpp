@@ -96,6 +96,9 @@ std::vector<std::string> plan_program(const RolePlan& shared, const Values& valu
   for (const std::string& text : shared.role.program) {
     if (text == kUsersProgram) {
       argv.insert(argv.end(), users.begin(), users.end());
+    } else if (text == kMpirunOptions) {
+      const auto& options = shared.chosen.mpirun_options;
+      argv.insert(argv.end(), options.begin(), options.end());
     } else {
       argv.push_back(fill_placeholders(text, values));
     }

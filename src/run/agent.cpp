@@ -6,12 +6,15 @@
 
 #include <muster/base/rank_words.hpp>
 #include <muster/environment/own_address.hpp>
+#include <muster/environment/own_program.hpp>
 #include <muster/fan_out/words.hpp>
+#include <muster/gang/proof.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/service/exchanged_fences.hpp>
 #include <muster/service/exchanged_ports.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
 #include <muster/service/exchanged_route.hpp>
+#include <muster/service/exchanged_secret.hpp>
 #include <muster/service/exchanged_ssh.hpp>
 
 #include <boost/asio/post.hpp>
@@ -246,6 +249,8 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   fill_late_values(plan,
                    {{"run_dir", input_.run_folder},
                     {"shm_dir", input_.shared_folder},
+                    {"muster", own_program()},
+                    {"job_secret", read_job_secret(merged)},
                     {"own_address", own.address},
                     {"own_interface", own.interface}});
   say_start(plan, placement, own.interface);
@@ -367,8 +372,12 @@ std::unique_ptr<Services> Agent::make_services() {
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  setup.policy.keys = {
-      ports_key(), rank_table_key(), route_key(), pmix_fence_key(), ssh_keys_key()};
+  setup.policy.keys = {ports_key(),
+                       rank_table_key(),
+                       route_key(),
+                       pmix_fence_key(),
+                       ssh_keys_key(),
+                       job_secret_key()};
   return setup;
 }
 
@@ -377,6 +386,9 @@ gang::GangSetup Agent::setup_with_keys() const {
 Result<> Agent::contribute() {
   if (auto contributed = contribute_table(); !contributed) {
     return contributed;
+  }
+  if (input_.job.plan.needs_secret) {
+    gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // it fits
   }
   auto ports = ports_.contribution(input_.options.host_name);
   if (!ports) {

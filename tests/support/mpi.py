@@ -12,7 +12,7 @@ from . import gang, processes
 from .deadlines import wait_until
 from .muster import ROOT
 
-WAYS = ("pmix",)
+WAYS = ("pmix", "agent")
 MEETINGS = "MEETINGS"  # in a command: the folder of the job where ranks meet the test
 SECONDS = 60  # for a job: Python's ranks import for a second each, and the cores may have other work
 _numbers = itertools.count()

@@ -66,6 +66,9 @@ inline constexpr std::array<const char*, 4> kRankTablePlaces = {
     "/user/config",
     "/user/serverid/devindex/config"};
 
+/// The variables of this process.
+[[nodiscard]] std::map<std::string, std::string> read_variables();
+
 /// Reads the surroundings of this process.
 [[nodiscard]] Snapshot take_snapshot();
 

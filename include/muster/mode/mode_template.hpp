@@ -108,6 +108,8 @@ inline constexpr const char* kOwnRankTable = "own_rank_table";
 
 /// Stands in a role's program for that of the command line, with its arguments.
 inline constexpr const char* kUsersProgram = "{program}";
+/// Stands in a role's program for the options that the user gives mpirun.
+inline constexpr const char* kMpirunOptions = "{mpirun_options}";
 
 /// Placeholders that name a role: {count:worker}, {endpoints:ps}.
 inline constexpr const char* kCountOf = "count";
@@ -173,8 +175,9 @@ struct ModeRequest {
 /// Which template to use and why.
 struct ChosenMode {
   ModeTemplate mode;
-  Source source;            ///< what made the choice
-  Parameters parameters{};  ///< a value for each that it has
+  Source source;                              ///< what made the choice
+  Parameters parameters{};                    ///< a value for each that it has
+  std::vector<std::string> mpirun_options{};  ///< as they were typed
 };
 
 /// The user's template, else the built-in one that is named. For "auto", in this

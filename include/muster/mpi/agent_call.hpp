@@ -22,6 +22,8 @@ inline constexpr const char* kSecret = "MUSTER_MPI_SECRET";      ///< which all 
 inline constexpr const char* kEndpoint = "MUSTER_MPI_ENDPOINT";  ///< where a daemon listens
 inline constexpr const char* kDaemons = "MUSTER_MPI_DAEMONS";    ///< where all of them do
 inline constexpr const char* kHostfile = "MUSTER_MPI_HOSTFILE";  ///< the names of the hosts
+inline constexpr const char* kShared =
+    "MUSTER_MPI_SHM";  ///< a folder of this node's for shared memory
 }  // namespace variable
 
 /// What a remote shell is to do.

@@ -110,6 +110,7 @@ struct LaunchPlan {
   std::vector<std::string> services;     ///< what runs beside the workers of this job
   bool needs_run_folder = false;         ///< some process of the job is told {run_dir}
   bool needs_shared_memory = false;      ///< the same for {shm_dir}
+  bool needs_secret = false;             ///< the same for {job_secret}
   std::vector<mpi::PmixNode> mpi_nodes;  ///< by node rank; empty: no process is a rank of MPI
   std::string mpi_job;                   ///< their namespace, the same on all nodes
   bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are

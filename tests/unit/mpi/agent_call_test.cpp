@@ -12,7 +12,7 @@ TEST(AgentCall, JoinsTheWordsBehindTheHost) {
       parse_agent_call({"10.77.0.3", " orted", "-mca", "ess", "\"env\"", "--tree-spawn"});
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->host, "10.77.0.3");
-  EXPECT_EQ(call->command, " orted -mca ess \"env\" --tree-spawn");
+  EXPECT_EQ(call->command, "exec orted -mca ess \"env\" --tree-spawn");
 }
 
 TEST(AgentCall, SkipsTheOptionsOfSsh) {
@@ -26,7 +26,17 @@ TEST(AgentCall, SkipsTheOptionsOfSsh) {
     const auto call = parse_agent_call(words);
     ASSERT_TRUE(call) << call.error().message;
     EXPECT_EQ(call->host, "w-1.job");
-    EXPECT_EQ(call->command, "/usr/bin/hydra_pmi_proxy --proxy-id 1");
+    EXPECT_EQ(call->command, "exec /usr/bin/hydra_pmi_proxy --proxy-id 1");
+  }
+}
+
+TEST(AgentCall, LeavesWhatIsMoreThanOneProgramToTheShell) {
+  for (const std::string command : {"PATH=/usr/bin:$PATH ; export PATH ; /usr/bin/orted",
+                                    "( test ! -r ./.profile || . ./.profile; orted)",
+                                    "\"/opt/my mpi/orted\" -mca"}) {
+    const auto call = parse_agent_call({"host", command, "-x"});
+    ASSERT_TRUE(call) << call.error().message;
+    EXPECT_EQ(call->command, command + " -x");
   }
 }
 
@@ -46,17 +56,21 @@ TEST(RankEnvironment, HasTheNamesOfTorchrunAndNoSecret) {
                                            {variable::kSecret, "s"},
                                            {variable::kEndpoint, "e"},
                                            {variable::kDaemons, "d"},
-                                           {variable::kHostfile, "h"}});
-  EXPECT_EQ(variables,
-            (std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "3"},
-                                                {"OMPI_COMM_WORLD_SIZE", "4"},
-                                                {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                                                {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                                                {"RANK", "3"},
-                                                {"WORLD_SIZE", "4"},
-                                                {"LOCAL_RANK", "1"},
-                                                {"LOCAL_WORLD_SIZE", "2"},
-                                                {"TEXT", "a b;\n"}}));
+                                           {variable::kHostfile, "h"},
+                                           {variable::kShared, "/dev/shm/x"}});
+  EXPECT_EQ(
+      variables,
+      (std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "3"},
+                                          {"OMPI_COMM_WORLD_SIZE", "4"},
+                                          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                          {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                          {"RANK", "3"},
+                                          {"WORLD_SIZE", "4"},
+                                          {"LOCAL_RANK", "1"},
+                                          {"LOCAL_WORLD_SIZE", "2"},
+                                          {"OMPI_MCA_btl_vader_backing_directory", "/dev/shm/x"},
+                                          {"OMPI_MCA_btl_sm_backing_directory", "/dev/shm/x"},
+                                          {"TEXT", "a b;\n"}}));
 }
 
 }  // namespace

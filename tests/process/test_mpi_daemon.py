@@ -1,0 +1,118 @@
+"""What waits for mpirun on the other nodes: it does one thing, for who knows the job's secret."""
+
+import contextlib
+import hashlib
+import hmac
+import os
+import socket
+import subprocess
+
+import pytest
+
+from support.muster import binary
+
+SECRET = "0123456789abcdef0123456789abcdef"
+SECONDS = 10
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def proof(secret, text):
+    return hmac.new(secret.encode(), text, hashlib.sha256).hexdigest().encode()
+
+
+class Daemon:
+    def __init__(self):
+        self.port = free_port()
+        names = {"MUSTER_MPI_SECRET": SECRET, "MUSTER_MPI_ENDPOINT": f"127.0.0.1:{self.port}"}
+        self.process = subprocess.Popen(
+            [binary(), "--mpi-daemon"],
+            env={"PATH": os.environ["PATH"], "TEXT": "a b;\n'\"", **names},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def connect(self):
+        """Its port is known before it listens there."""
+        while self.process.poll() is None:
+            try:
+                return socket.create_connection(("127.0.0.1", self.port), SECONDS)
+            except ConnectionRefusedError:
+                pass
+        raise AssertionError(self.process.communicate())
+
+
+@pytest.fixture
+def daemon():
+    made = Daemon()
+    yield made
+    made.process.kill()
+    made.process.communicate()
+
+
+def whole(link, count):
+    """As much as comes: it closes the link before all is read that is nothing to it."""
+    got = b""
+    with contextlib.suppress(ConnectionResetError):
+        while len(got) < count and (more := link.recv(count - len(got))):
+            got += more
+    return got
+
+
+def ask(link, command, secret=SECRET):
+    """What it answers, and the digits that it wanted a proof of."""
+    digits = whole(link, 32)
+    text = command.encode()
+    link.sendall(proof(secret, digits + text) + b"%d" % (10_000_000 + len(text)) + text)
+    return whole(link, 64), digits
+
+
+def test_it_becomes_the_command_and_the_link_ends_with_that(daemon):
+    with daemon.connect() as link:
+        answer, digits = ask(link, 'printf %s "$TEXT"; env | grep -c MUSTER_MPI; exit 7')
+
+        assert answer == proof(SECRET, digits)
+        assert link.recv(1) == b""
+    out, _ = daemon.process.communicate(timeout=SECONDS)
+    assert (daemon.process.returncode, out) == (7, "a b;\n'\"0\n")
+
+
+def test_who_does_not_know_the_secret_is_refused_and_the_next_one_is_not(daemon):
+    with daemon.connect() as link:
+        assert ask(link, "echo wrong", secret="f" * 32)[0] == b""
+    with daemon.connect() as link:
+        link.sendall(b"GET / HTTP/1.1\r\n" + b"x" * 100)
+        assert whole(link, 1000)[32:] == b""
+    with daemon.connect() as link:
+        assert ask(link, "echo right")[0]
+    out, err = daemon.process.communicate(timeout=SECONDS)
+    assert (daemon.process.returncode, out) == (0, "right\n")
+    assert err.count("refusing a connection") == 2
+
+
+def test_the_secret_is_in_no_command_line(daemon):
+    with daemon.connect() as link:
+        ask(link, "cat /proc/self/cmdline /proc/$PPID/cmdline; :")
+        link.recv(1)
+
+    assert SECRET not in daemon.process.communicate(timeout=SECONDS)[0]
+
+
+def test_it_ends_when_it_is_asked_to(daemon):
+    daemon.connect().close()
+
+    daemon.process.terminate()
+
+    assert daemon.process.wait(SECONDS) == -15
+
+
+@pytest.mark.parametrize("word", ["--mpi-agent", "--mpi-daemon", "--mpi-rank"])
+def test_without_what_muster_sets_there_is_nothing_to_do(word):
+    job = subprocess.run([binary(), word, "host", "true"], capture_output=True, env={})
+
+    assert job.returncode == {"--mpi-rank": 127}.get(word, 64)

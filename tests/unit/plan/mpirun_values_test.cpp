@@ -1,0 +1,59 @@
+#include "plan/mpirun_values.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+std::map<std::string, std::string> values_of(const Placement& placement) {
+  Snapshot snapshot;
+  snapshot.host_name = "w-0.job";
+  snapshot.cores.count = 4;
+  std::map<std::string, std::string> values;
+  add_mpirun_values(values, placement, snapshot);
+  return values;
+}
+
+TEST(MpirunValues, OfOneNodeAreItsOwn) {
+  Placement placement;
+  placement.slots_here = 8;
+  placement.slots_total = 8;
+
+  const auto values = values_of(placement);
+
+  EXPECT_EQ(values.at("hostfile"), "w-0.job slots=8\n");
+  EXPECT_EQ(values.at("networks"), "");
+  EXPECT_EQ(values.at("oversubscribed"), "1");
+  EXPECT_EQ(values.at("slots"), "8");
+}
+
+TEST(MpirunValues, OfSeveralNodesAreWhatTheyHaveSaid) {
+  Placement placement;
+  placement.nodes = 3;
+  placement.slots_here = 4;
+  placement.slots_total = 9;
+  placement.is_decided = true;
+  placement.ports = {{"10.0.0.1", {}, 4, "w-0.job"},
+                     {"10.0.0.2", {5000}, 4, "w-1.job"},
+                     {"10.0.0.9", {5000}, 1, "w-1.job"}};
+
+  const auto values = values_of(placement);
+
+  EXPECT_EQ(values.at("hostfile"), "w-0.job slots=4\nw-1.job slots=4\nw-1.job-node2 slots=1\n");
+  EXPECT_EQ(values.at("networks"), "10.0.0.0/28");
+  EXPECT_EQ(values.at("oversubscribed"), "");
+  EXPECT_EQ(values.at("slots"), "9");
+}
+
+TEST(MpirunValues, OfSeveralNodesAreNotKnownBeforeTheyMeet) {
+  Placement placement;
+  placement.nodes = 2;
+
+  const auto values = values_of(placement);
+
+  EXPECT_EQ(readable(values.at("hostfile")), "{hostfile}");
+  EXPECT_EQ(readable(values.at("networks")), "{networks}");
+}
+
+}  // namespace
+}  // namespace muster
