@@ -145,6 +145,9 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   if (auto read = read_contract(job, line.settings); !read) {
     return read.error();
   }
+  for (const auto& [name, value] : line.settings.starting_with(kExportPrefix)) {
+    job.exported[name.substr(std::string_view(kExportPrefix).size())] = value.value;
+  }
   if (const auto folder = line.settings.find("log-dir")) {
     if (folder->value.empty()) {
       return wrong_value(*folder, "a folder");

@@ -1,6 +1,7 @@
 // Lists of hosts as users write them. What stands behind "user@" is read as in the lists of platforms.
 #include "choose_platform.hpp"
 #include "host_choice.hpp"
+#include "host_filling.hpp"
 #include "host_lists.hpp"
 
 #include <muster/base/text.hpp>
@@ -118,6 +119,27 @@ Result<std::string> read_file(const Sourced<std::string>& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+/// One of the two lists, and what DeepSpeed chooses of it.
+Result<GivenHosts> read_list(const Settings& settings) {
+  const auto hosts = settings.find("hosts");
+  const auto file = settings.find("hostfile");
+  if (hosts && file) {
+    return contradiction(*hosts, *file, "one of them lists the hosts");
+  }
+  if (hosts) {
+    return read_hosts_option(*hosts);
+  }
+  if (!file) {
+    return GivenHosts{};
+  }
+  const auto text = read_file(*file);
+  if (!text) {
+    return text.error();
+  }
+  auto listed = read_hosts_of_file({*text, {file->source.kind, "'" + file->value + "'"}});
+  return listed ? choose_hosts(std::move(*listed), settings) : listed;
+}
+
 }  // namespace
 
 Result<GivenHosts> read_hosts_option(const Sourced<std::string>& text) {
@@ -145,32 +167,22 @@ Result<GivenHosts> read_hosts_of_file(const Sourced<std::string>& text) {
   }
   GivenHosts list{{}, text.source};
   for (const HostSlots& host : read->value) {
-    if (auto added = add(list.value, {host.host, host.slots}, {shortened(host.host), text.source});
+    const std::string login = host.user.empty() ? host.host : host.user + "@" + host.host;
+    if (auto added = add(list.value, {login, host.slots}, {shortened(host.host), text.source});
         !added) {
       return added.error();
+    }
+    if (host.port) {  // as ssh takes them together
+      GivenHost& last = list.value.back();
+      last.login = "ssh://" + last.login + ":" + std::to_string(*host.port);
     }
   }
   return list;
 }
 
 Result<GivenHosts> read_given_hosts(const Settings& settings) {
-  const auto hosts = settings.find("hosts");
-  const auto file = settings.find("hostfile");
-  if (hosts && file) {
-    return contradiction(*hosts, *file, "one of them lists the hosts");
-  }
-  if (hosts) {
-    return read_hosts_option(*hosts);
-  }
-  if (!file) {
-    return GivenHosts{};
-  }
-  const auto text = read_file(*file);
-  if (!text) {
-    return text.error();
-  }
-  auto listed = read_hosts_of_file({*text, {file->source.kind, "'" + file->value + "'"}});
-  return listed ? choose_hosts(std::move(*listed), settings) : listed;
+  auto listed = read_list(settings);
+  return listed && !listed->value.empty() ? fill_hosts(std::move(*listed), settings) : listed;
 }
 
 /// A scheduler that starts one process, from which the other hosts have to be reached, gives that no rank.

@@ -101,10 +101,12 @@ std::string without_comments(std::string_view text) {
   return rest;
 }
 
-/// What "slots", "count", "cpu-max" or "max_slots" say: the slots or the most of them.
+/// What "slots", "count", "cpu-max" or "max_slots" say: the slots or the most of them; and who logs in where.
 enum class Key {
   Slots,
   MostSlots,
+  User,
+  Port,
   Unknown
 };
 
@@ -115,6 +117,9 @@ Key key_of(std::string name) {
   const bool is_most = is_prefix || name.ends_with("_max");
   if (is_most) {
     name = is_prefix ? name.substr(4) : name.substr(0, name.size() - 4);
+  }
+  if (!is_most && (name == "port" || name == "username" || name == "user_name")) {
+    return name == "port" ? Key::Port : Key::User;
   }
   const bool is_known =
       name == "slots" || name == "slot" || name == "count" || name == "cpu" || name == "cpus";
@@ -137,24 +142,49 @@ Words hostfile_words(const std::string& line) {
   return words;
 }
 
+/// The fields of one line of a hostfile.
+struct HostfileLine {
+  HostSlots host;
+  std::optional<int> most_slots;
+};
+
+/// One field "KEY=VALUE", which no line has twice.
+bool read_field(HostfileLine& line, const std::string& word) {
+  const std::size_t sign = word.find('=');
+  if (sign == std::string::npos || sign + 1 == word.size()) {
+    return false;
+  }
+  const Key key = key_of(word.substr(0, sign));
+  const std::string value = word.substr(sign + 1);
+  if (key == Key::User) {
+    const bool is_first = line.host.user.empty();
+    line.host.user = value;
+    return is_first;
+  }
+  constexpr int kMostPort = 65'535;
+  const auto number = parse_integer(value, 1, key == Key::Port ? kMostPort : kMostWorkers);
+  std::optional<int>& field = key == Key::Slots  ? line.host.slots
+                              : key == Key::Port ? line.host.port
+                                                 : line.most_slots;
+  const bool is_new = number && key != Key::Unknown && !field;
+  field = number;
+  return is_new;
+}
+
 std::optional<HostSlots> read_hostfile_line(const Words& words) {
   const bool is_host = words.front().find('=') == std::string::npos;
   auto host = is_host ? read_host_word(words.front()) : std::nullopt;
-  std::optional<int> most;
-  for (std::size_t i = 1; host && i < words.size(); ++i) {
-    const std::size_t sign = words[i].find('=');
-    const Key key = key_of(words[i].substr(0, sign));
-    const auto number = sign == std::string::npos
-                            ? std::nullopt
-                            : parse_integer(words[i].substr(sign + 1), 1, kMostWorkers);
-    std::optional<int>& field = key == Key::Slots ? host->slots : most;
-    if (!number || key == Key::Unknown || field) {
+  if (!host) {
+    return std::nullopt;
+  }
+  HostfileLine line{std::move(*host), {}};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!read_field(line, words[i])) {
       return std::nullopt;
     }
-    field = number;
   }
-  const bool is_above = host && most && host->slots.value_or(1) > *most;
-  return is_above ? std::nullopt : host;
+  const bool is_above = line.most_slots && line.host.slots.value_or(1) > *line.most_slots;
+  return is_above ? std::nullopt : std::optional(std::move(line.host));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace muster {
 struct HostSlots {
   std::string host;
   std::optional<int> slots;
+  std::string user{};         ///< who logs in there; empty: the list does not say
+  std::optional<int> port{};  ///< of its sshd; likewise
 
   bool operator==(const HostSlots&) const = default;
 };
@@ -37,8 +39,8 @@ using SlotList = Sourced<std::vector<HostSlots>>;
 /// several times without a number has as many slots.
 [[nodiscard]] Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text);
 
-/// The text of an MPI hostfile: a host on each line, "HOST slots=N max_slots=M" as Open MPI writes it
-/// or "HOST:N" as MPICH does, with comments.
+/// The text of an MPI hostfile: a host on each line, "HOST slots=N max_slots=M username=U port=P" as Open MPI
+/// writes it or "HOST:N" as MPICH does, with comments.
 [[nodiscard]] Result<SlotList> read_hostfile(const Sourced<std::string>& text);
 
 /// The text of a node file as PBS and LSF write it: a line for each slot, "HOST", or "HOST N" for N.

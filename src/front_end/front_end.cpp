@@ -157,7 +157,7 @@ Result<> read_front_end(CommandLine& line,
   if (!read->is_set_apart) {
     notice_options_behind(line, front_end);
   }
-  Translation translation{snapshot, line, true, std::move(read->given), {}};
+  Translation translation{snapshot, line, true, std::move(read->given), std::move(read->typed), {}};
   if (auto translated = translate(front_end, translation); !translated) {
     return translated;
   }
@@ -188,7 +188,8 @@ Result<> read_extra_options(CommandLine& line,
   for (auto& [name, value] : read->given) {
     value.source = part_of(words.source, " " + value.source.name);
   }
-  Translation translation{snapshot, line, false, std::move(read->given), {}};
+  Translation translation{
+      snapshot, line, false, std::move(read->given), std::move(read->typed), {}};
   if (auto translated = translate(front_end, translation); !translated) {
     return translated;
   }

@@ -3,6 +3,7 @@
 #include <muster/base/text.hpp>
 #include <muster/cluster/run_method.hpp>
 #include <muster/front_end/front_end.hpp>
+#include <muster/mode/mpi_request.hpp>
 #include <muster/rank_table/own_instance.hpp>
 
 namespace muster {
@@ -83,12 +84,22 @@ Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   return {};
 }
 
+/// ModelArts' own start of MPI counts the processes of a node by this, where its user does.
+void set_mpi_slots(CommandLine& line, const Snapshot& snapshot) {
+  const auto mode = line.settings.find("mode");
+  const bool is_listed = line.settings.has("hosts") || line.settings.has("hostfile");
+  if (mode && mode->value == kMpiMode && !is_listed) {
+    set_if_missing(line, "nproc-per-node", find_given(snapshot, "MY_MPI_SLOTS"));
+  }
+}
+
 }  // namespace
 
 Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
   if (asks_for_text(line.settings) || is_already_worker(snapshot)) {
     return {};
   }
+  set_mpi_slots(line, snapshot);
   const RunMethod* const method = method_of(line, snapshot);
   if (is_msrun(line, method, snapshot)) {
     if (auto set = set_rank_table(line, snapshot); !set) {

@@ -50,6 +50,16 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      nullptr,
      deepspeed_options,
      translate_deepspeed},
+    {"mpirun",
+     "mpirun",
+     "program [arguments...]",
+     "Ranks start without mpirun and without ssh where muster can do all that is asked for. Else "
+     "muster starts mpirun, which gets its own options as they are. The first failure is named, "
+     "its exit code is the job's, and nothing is left behind on any host.",
+     nullptr,
+     mpirun_options,
+     translate_mpirun,
+     true},
 });
 
 }  // namespace

@@ -29,6 +29,8 @@ const char* heading_of(Fate fate) {
       return "The same:";
     case Fate::Better:
       return "Better, and how:";
+    case Fate::Passed:
+      return "Given to the original, which muster starts for it:";
     case Fate::Ignored:
       return "Ignored, and why:";
     default:
@@ -42,6 +44,8 @@ const char* word_of(Fate fate) {
       return "same";
     case Fate::Better:
       return "better";
+    case Fate::Passed:
+      return "passed";
     case Fate::Ignored:
       return "ignored";
     default:
@@ -78,7 +82,7 @@ std::string front_end_help(const FrontEnd& front_end) {
   for (const std::string& line : wrap(front_end.summary, 98)) {
     text += line + "\n";
   }
-  for (const Fate fate : {Fate::Same, Fate::Better, Fate::Ignored, Fate::Refused}) {
+  for (const Fate fate : {Fate::Same, Fate::Better, Fate::Passed, Fate::Ignored, Fate::Refused}) {
     std::string entries;
     for (const FrontOption& option : front_end.options()) {
       entries += option.fate == fate ? help_entry(spelled(option), option.note) : "";

@@ -22,10 +22,14 @@ const Option* find_own(const OptionTable* own, const std::string& name) {
 struct Typed {
   std::string name;  ///< with dashes
   std::string source;
-  bool takes_value = false;
-  bool is_own = false;
+  std::size_t arguments = 0;
+  const FrontOption* option = nullptr;  ///< nullptr: muster's own
   std::optional<std::string> inline_value;
 };
+
+std::size_t count_arguments(const char* argument) {
+  return argument == nullptr ? 0 : split(argument, ' ').size();
+}
 
 std::optional<Typed> find_long(const FrontEnd& front_end,
                                const OptionTable* own_options,
@@ -33,17 +37,17 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
   const std::size_t equals = token.find('=');
   Typed typed;
   typed.source = token.substr(0, equals);
-  typed.name = dashed(typed.source.substr(2));
+  typed.name = dashed(typed.source.substr(token.starts_with("--") ? 2 : 1));
   if (equals != std::string::npos) {
     typed.inline_value = token.substr(equals + 1);
   }
   if (typed.name == kPrintOptions && own_options != nullptr) {
-    typed.is_own = true;
     return typed;
   }
   for (const FrontOption& option : front_end.options()) {
     if (typed.name == dashed(option.name)) {
-      typed.takes_value = option.argument != nullptr;
+      typed.arguments = count_arguments(option.argument);
+      typed.option = &option;
       return typed;
     }
   }
@@ -51,8 +55,7 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
   if (own == nullptr) {
     return std::nullopt;
   }
-  typed.is_own = true;
-  typed.takes_value = own->argument != nullptr;
+  typed.arguments = own->argument == nullptr ? 0 : 1;
   return typed;
 }
 
@@ -64,7 +67,8 @@ std::optional<Typed> find_short(const FrontEnd& front_end,
   for (const FrontOption& option : front_end.options()) {
     if (token[1] == option.letter) {
       typed.name = dashed(option.name);
-      typed.takes_value = option.argument != nullptr;
+      typed.arguments = count_arguments(option.argument);
+      typed.option = &option;
     }
   }
   if (typed.name.empty()) {
@@ -75,8 +79,7 @@ std::optional<Typed> find_short(const FrontEnd& front_end,
       return std::nullopt;
     }
     typed.name = own->name;
-    typed.takes_value = own->argument != nullptr;
-    typed.is_own = true;
+    typed.arguments = own->argument == nullptr ? 0 : 1;
   }
   typed.source = "--" + typed.name;
   if (token.size() > 2) {
@@ -112,22 +115,55 @@ Error unknown_token(const FrontEnd& front_end, const std::string& token, const O
                             "behind '--'");
 }
 
-Result<std::string> value_of(const Typed& typed,
-                             std::span<const std::string> tokens,
-                             std::size_t& i) {
-  if (!typed.takes_value) {
-    return typed.inline_value
-               ? Result<std::string>(
-                     Error{ErrorKind::BadUsage, typed.source + " is a switch and takes no value"})
-               : std::string("1");
-  }
+/// The values of an option, of which the last token is tokens[i] afterwards.
+Result<std::vector<std::string>> values_of(const Typed& typed,
+                                           std::span<const std::string> tokens,
+                                           std::size_t& i) {
+  std::vector<std::string> values;
   if (typed.inline_value) {
-    return *typed.inline_value;
+    values.push_back(*typed.inline_value);
   }
-  if (i + 1 >= tokens.size()) {
-    return Error{ErrorKind::BadUsage, typed.source + " needs a value"};
+  if (values.size() > typed.arguments) {
+    return Error{ErrorKind::BadUsage, typed.source + " is a switch and takes no value"};
   }
-  return tokens[++i];
+  while (values.size() < typed.arguments && i + 1 < tokens.size()) {
+    values.push_back(tokens[++i]);
+  }
+  if (values.size() < typed.arguments) {
+    return Error{ErrorKind::BadUsage,
+                 typed.source + (typed.arguments > 1 ? " needs two values" : " needs a value")};
+  }
+  return values;
+}
+
+/// "--name", "-n"; "-name" where the original takes it so.
+std::optional<Typed> find_option(const FrontEnd& front_end,
+                                 const OptionTable* own,
+                                 const std::string& token) {
+  if (token.starts_with("--")) {
+    return find_long(front_end, own, token);
+  }
+  if (!front_end.takes_single_dashes) {
+    return find_short(front_end, own, token);
+  }
+  auto typed = find_long(front_end, nullptr, token);
+  if (!typed && token.size() == 2) {
+    typed = find_short(front_end, own, token);
+  }
+  if (typed) {
+    typed->source = token;
+  }
+  return typed;
+}
+
+Result<> keep(Tokens& result, Typed typed, std::vector<std::string> values) {
+  const std::string last = values.empty() ? "1" : values.back();
+  if (typed.option == nullptr) {
+    return set_option(result.own, typed.name, {last, from_flag(typed.source)});
+  }
+  result.given[typed.name] = {last, from_flag(typed.source)};
+  result.typed.push_back({typed.option, typed.name, typed.source, std::move(values)});
+  return {};
 }
 
 /// The originals take the first "--" away wherever it is, so that scripts are started with
@@ -186,20 +222,16 @@ Result<Tokens> read_tokens(const FrontEnd& front_end,
     if (token.size() < 2 || token.front() != '-') {
       break;
     }
-    const auto typed = token.starts_with("--") ? find_long(front_end, own, token)
-                                               : find_short(front_end, own, token);
+    auto typed = find_option(front_end, own, token);
     if (!typed) {
       return unknown_token(front_end, token, own);
     }
-    const auto value = value_of(*typed, tokens, i);
-    if (!value) {
-      return value.error();
+    auto values = values_of(*typed, tokens, i);
+    if (!values) {
+      return values.error();
     }
-    if (!typed->is_own) {
-      result.given[typed->name] = {*value, from_flag(typed->source)};
-    } else if (auto set = set_option(result.own, typed->name, {*value, from_flag(typed->source)});
-               !set) {
-      return set.error();
+    if (auto kept = keep(result, std::move(*typed), std::move(*values)); !kept) {
+      return kept.error();
     }
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());

@@ -12,6 +12,7 @@ using Given = std::map<std::string, Sourced<std::string>>;
 /// The options in front of the script, and what begins with the script.
 struct Tokens {
   Given given;
+  std::vector<TypedOption> typed;
   Settings own;  ///< options of muster among them
   std::vector<std::string> program;
   bool is_set_apart = false;  ///< by "--": the script, or its arguments

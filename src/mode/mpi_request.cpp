@@ -65,6 +65,19 @@ Result<> read_words(MpiRequest& request, const Settings& settings) {
   return add_words(request, *given);
 }
 
+/// mpirun is told the names of variables, and finds their values in its own environment. Parameters it takes
+/// from there anyway.
+Result<> add_exported(MpiRequest& request, const Settings& settings) {
+  const std::string_view prefix = kExportPrefix;
+  for (const auto& [setting, value] : settings.starting_with(prefix)) {
+    const std::string name = setting.substr(prefix.size());
+    if (!name.starts_with("OMPI_MCA_") && !name.starts_with("PMIX_MCA_")) {
+      request.mpirun_options.insert(request.mpirun_options.end(), {"-x", name});
+    }
+  }
+  return {};
+}
+
 /// What only mpirun understands leaves the ways with mpirun.
 Result<> check_way(const MpiRequest& request) {
   const bool is_lost = request.start.value == MpiStart::Pmix && !request.only_mpirun.value.empty();
@@ -88,7 +101,7 @@ const char* template_of(const MpiRequest& request) {
 
 Result<MpiRequest> read_mpi_request(const Settings& settings) {
   MpiRequest request;
-  for (const auto read : {read_start, read_words}) {
+  for (const auto read : {read_start, read_words, add_exported}) {
     if (auto done = read(request, settings); !done) {
       return done.error();
     }

@@ -226,6 +226,18 @@ Result<std::vector<std::string>> split_words(const Sourced<std::string>& text) {
   return words;
 }
 
+std::string quoted_words(std::span<const std::string> words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += text.empty() ? "\"" : " \"";
+    for (const char c : word) {
+      text += c == '"' || c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    }
+    text += '"';
+  }
+  return text;
+}
+
 Result<> read_own_variables(const std::map<std::string, std::string>& variables,
                             const OptionTable& table,
                             Settings& settings) {

@@ -194,6 +194,11 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   worker.argv = plan_arguments(shared, values);
   worker.script = runs_users_program(role) ? shared.job.script : "";
   worker.environment = plan_environment(shared, values);
+  if (runs_users_program(role)) {  // what the user says of a variable counts more than the template
+    for (const auto& [name, value] : shared.job.exported) {
+      worker.environment[name] = value;
+    }
+  }
   for (const std::string& name : shared.unset) {
     if (!worker.environment.contains(name)) {
       worker.unset.push_back(name);

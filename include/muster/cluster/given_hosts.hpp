@@ -27,6 +27,12 @@ struct GivenHost {
 inline constexpr const char* kIncludedHosts = "include-hosts";
 inline constexpr const char* kExcludedHosts = "exclude-hosts";
 
+/// The settings by which mpirun's processes are dealt to the hosts of a list: how many in all, how many on each,
+/// and that there may be more than slots.
+inline constexpr const char* kProcessesOfHosts = "processes-of-hosts";
+inline constexpr const char* kProcessesPerHost = "processes-per-host";
+inline constexpr const char* kMayOversubscribe = "may-oversubscribe";
+
 /// A platform that starts muster on each node of a job by itself.
 struct Starter {
   std::string platform;

@@ -17,6 +17,7 @@ namespace muster {
 enum class Fate {
   Same,
   Better,   ///< the note says how
+  Passed,   ///< given to the original, which muster starts for it; only the original can do that
   Ignored,  ///< the note says why
   Refused   ///< the note says why: to ignore it would run something else than what is asked for
 };
@@ -25,13 +26,22 @@ enum class Fate {
 struct FrontOption {
   const char* name;      ///< as the original spells it, without the dashes in front
   char letter;           ///< short form, or '\0'
-  const char* argument;  ///< what its value is called; nullptr: a switch
+  const char* argument;  ///< what its values are called, separated by blanks; nullptr: a switch
   Fate fate;
   const char* note;               ///< for users: what it does here
   const char* setting = nullptr;  ///< gets what is given; nullptr: `translate` knows, or nobody
   const char* choices = nullptr;  ///< for completions, separated by blanks
   bool is_strict = false;         ///< anything else than the choices is an error
   bool may_be_variable = true;    ///< false: the original reads no variable for it
+  bool is_passed = false;         ///< the original gets it, too, where muster starts it
+};
+
+/// An option of another launcher as it was typed.
+struct TypedOption {
+  const FrontOption* option;
+  std::string name;                 ///< with dashes: "np"
+  std::string source;               ///< as it was typed: "-np"
+  std::vector<std::string> values;  ///< as many as it has arguments
 };
 
 /// Between the options of another launcher and muster's settings.
@@ -41,7 +51,8 @@ struct Translation {
   /// variable among them is weaker than what is given as a flag here.
   CommandLine& line;
   bool is_whole = true;  ///< false: options beside a description of the job, which have no defaults
-  std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes
+  std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes: the last of each
+  std::vector<TypedOption> typed;                        ///< all of the command line, in its order
   std::map<std::string, Sourced<std::string>> settings;  ///< what comes out
 
   [[nodiscard]] bool has(const std::string& name) const { return given.contains(name); }
@@ -63,6 +74,7 @@ struct FrontEnd {
   const char* variables;  ///< options are read from variables that begin so; nullptr: from none
   std::span<const FrontOption> (*options)();
   Result<> (*translate)(Translation& translation);  ///< what the table cannot say
+  bool takes_single_dashes = false;                 ///< "-np 4" is "--np 4"
 };
 
 [[nodiscard]] std::span<const FrontEnd> front_ends();
@@ -117,6 +129,8 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] Result<> translate_torch_launch(Translation& translation);
 [[nodiscard]] Result<> translate_msrun(Translation& translation);
 [[nodiscard]] Result<> translate_deepspeed(Translation& translation);
+[[nodiscard]] std::span<const FrontOption> mpirun_options();
+[[nodiscard]] Result<> translate_mpirun(Translation& translation);
 
 /// How long the gang waits where msrun's cluster is given so many seconds: below 0, a year.
 [[nodiscard]] Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds);

@@ -23,7 +23,8 @@ enum class MpiStart {
 
 struct MpiRequest {
   Sourced<MpiStart> start{MpiStart::Auto, {}};
-  /// Options for mpirun as they were typed. Muster's own ranks get what they mean in another way.
+  /// Options for mpirun as they were typed, and the names of variables for the ranks. Muster's own ranks get what
+  /// they mean in another way.
   std::vector<std::string> mpirun_options{};
   /// What only mpirun can do, which rules pmix out: "--tune"; empty: nothing.
   Sourced<std::string> only_mpirun{};
@@ -33,6 +34,9 @@ struct MpiRequest {
 /// second names, if that is there.
 inline constexpr const char* kMpirunWords = "mpirun-words";
 inline constexpr const char* kOnlyMpirun = "only-mpirun";
+
+/// The settings that hold variables for the ranks begin with this: -x NAME=VALUE is "export:NAME".
+inline constexpr const char* kExportPrefix = "export:";
 
 /// "pmix", as `--mpi-start` takes it.
 [[nodiscard]] const char* name_of(MpiStart start);

@@ -32,6 +32,9 @@ namespace muster {
 /// The words of a text as a shell would take them: quotes and backslashes keep blanks.
 [[nodiscard]] Result<std::vector<std::string>> split_words(const Sourced<std::string>& text);
 
+/// A text of which `split_words` makes these words again.
+[[nodiscard]] std::string quoted_words(std::span<const std::string> words);
+
 /// Reads options of muster; no program is among the tokens.
 [[nodiscard]] Result<> read_flags(const std::vector<std::string>& tokens,
                                   const OptionTable& table,

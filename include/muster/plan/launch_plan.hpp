@@ -40,10 +40,11 @@ struct JobRequest {
   ProgramFiles files;   ///< what `program` needs of the folder where muster is started
   std::string log_dir;  ///< empty: no log files
   GiveArguments template_arguments = GiveArguments::Auto;
-  bool fills_arguments = false;            ///< {placeholders} in the program's own arguments, too
-  bool fills_local_rank = false;           ///< "${local_rank}" there, as torchrun does
-  bool masks_devices = false;              ///< each worker sees its own device alone, as number 0
-  std::optional<DeviceChoice> devices;     ///< what the workers see; empty: what is visible already
+  bool fills_arguments = false;         ///< {placeholders} in the program's own arguments, too
+  bool fills_local_rank = false;        ///< "${local_rank}" there, as torchrun does
+  bool masks_devices = false;           ///< each worker sees its own device alone, as number 0
+  std::optional<DeviceChoice> devices;  ///< what the workers see; empty: what is visible already
+  std::map<std::string, std::string> exported;  ///< variables for the user's program: mpirun's -x
   std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
   std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any
   rank_table::GenerateRequest generates;   ///< where nobody writes a rank table

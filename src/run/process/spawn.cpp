@@ -202,11 +202,22 @@ Error not_in_path(const std::string& name, const std::optional<std::string>& ref
                     "not found in PATH; for the file in this folder write './" + name + "'");
 }
 
+/// A symlink by the name of another launcher: whoever wants that one does not want us.
+bool is_muster_itself(const std::string& path) {
+  struct stat own {};
+  struct stat other {};
+  const bool are_there = ::stat("/proc/self/exe", &own) == 0 && ::stat(path.c_str(), &other) == 0;
+  return are_there && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
 Result<std::string> search(const std::string& name, const std::string& search_path) {
   std::optional<std::string> refused;
   for (const std::string& folder : split(search_path, ':')) {
     std::string path = (folder.empty() ? "." : folder) + "/" + name;
-    const auto reason = obstacle(path);
+    const auto reason = !name.starts_with("muster") && is_muster_itself(path)
+                            ? std::optional<std::string>(
+                                  "it is muster under another name, and PATH has no other one")
+                            : obstacle(path);
     if (!reason) {
       return path;
     }

@@ -29,6 +29,7 @@ std::string hostfile(const std::string& text) {
 
 TEST(Hostfile, HasTheFormsOfOpenMpiAndMpich) {
   EXPECT_EQ(hostfile("a slots=4 max_slots=8\nb\n\nc slots = 2\r\n"), "a:4 b c:2");
+  EXPECT_EQ(hostfile("a username=me port=2222 slots=4\nb user-name = you\n"), "a:4 b");
   EXPECT_EQ(hostfile("a:8\nb:4\n"), "a:8 b:4");
   EXPECT_EQ(hostfile("a count=2\nb cpu=3 cpu-max=3\nc cpus=4\nd slot=1 max-slots=2"),
             "a:2 b:3 c:4 d:1");
@@ -60,6 +61,9 @@ TEST(Hostfile, IsRefusedWithItsLine) {
                                  "a slots=2 slots=2",
                                  "a colour=2",
                                  "a slots=4 max_slots=2",
+                                 "a port=x",
+                                 "a username=",
+                                 "a port=1 port=2",
                                  "a:4 slots=4",
                                  "a slots=",
                                  "a = 2"}) {

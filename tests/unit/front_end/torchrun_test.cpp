@@ -41,9 +41,9 @@ TEST(FrontEnds, LetEveryNameThatBeginsWithMusterBeMuster) {
 
 TEST(FrontEnds, RefuseANameThatMeansNothing) {
   EXPECT_EQ(
-      error_of("/usr/local/bin/mpirun -np 4 a.out"),
-      "64: this program was started as 'mpirun', expected a name that begins with muster, or one "
-      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed");
+      error_of("/usr/local/bin/srun -n 4 a.out"),
+      "64: this program was started as 'srun', expected a name that begins with muster, or one "
+      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed, mpirun");
 }
 
 // Where options end

@@ -1,0 +1,197 @@
+// The options of Open MPI's mpirun, of 4.1 and 5, and what becomes of each.
+// Facts: "mpirun --help all" of 4.1.4; docs.open-mpi.org, "mpirun" and "prterun" of 5.0.
+#include <muster/front_end/front_end.hpp>
+
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr const char* kCount =
+    "Processes of the job: the slots of the hosts are filled in their order. Without it, all "
+    "slots.";
+
+constexpr const char* kPerNode = "Processes on each node. With -np, at most so many.";
+
+constexpr const char* kHosts =
+    "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A "
+    "host "
+    "without a number has its accelerators as slots, or with -np an even share.";
+
+constexpr const char* kShown =
+    "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
+
+constexpr const char* kOnlyMpirun = "Only mpirun can do that.";
+
+constexpr FrontOption owned(const char* name,
+                            char letter,
+                            const char* argument,
+                            Fate fate,
+                            const char* note,
+                            const char* setting = nullptr) {
+  return {name, letter, argument, fate, note, setting};
+}
+
+/// What muster understands, and gives to mpirun as well where that is started.
+constexpr FrontOption shared(const char* name, const char* argument, Fate fate, const char* note) {
+  return {name, '\0', argument, fate, note, nullptr, nullptr, false, true, true};
+}
+
+constexpr FrontOption passed(const char* name, char letter, const char* argument) {
+  return {name, letter, argument, Fate::Passed, kOnlyMpirun, nullptr, nullptr, false, true, true};
+}
+
+constexpr auto kTable = std::to_array<FrontOption>({
+    owned("np", 'c', "N", Fate::Better, kCount),
+    owned("n", '\0', "N", Fate::Better, kCount),
+    owned("host", 'H', "HOSTS", Fate::Better, kHosts),
+    owned("hostfile", '\0', "FILE", Fate::Better, kHosts),
+    owned("machinefile", '\0', "FILE", Fate::Better, kHosts),
+    owned("default-hostfile", '\0', "FILE", Fate::Better, kHosts),
+    owned("x",
+          '\0',
+          "NAME[=VALUE]",
+          Fate::Better,
+          "The variable reaches every rank byte for byte, whatever is in it."),
+    owned("npernode", '\0', "N", Fate::Same, kPerNode),
+    owned("N", '\0', "N", Fate::Same, kPerNode),
+    owned("pernode", '\0', nullptr, Fate::Same, "One process on each node."),
+    shared("mca",
+           "NAME VALUE",
+           Fate::Better,
+           "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons "
+           "start is muster's."),
+    shared("gmca", "NAME VALUE", Fate::Better, "As --mca."),
+    shared("pmixmca", "NAME VALUE", Fate::Better, "As --mca, with PMIX_MCA_NAME."),
+    passed("prtemca", '\0', "NAME VALUE"),
+    shared(
+        "bind-to",
+        "WHAT",
+        Fate::Better,
+        "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
+        "and l3cache are those; what else it says, only mpirun can do."),
+    shared("map-by",
+           "HOW",
+           Fate::Better,
+           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node; what else "
+           "it says, only mpirun can do."),
+    shared("rank-by", "HOW", Fate::Better, "slot; what else it says, only mpirun can do."),
+    shared("byslot", nullptr, Fate::Same, "How ranks are placed anyway."),
+    passed("bynode", '\0', nullptr),
+    shared("allow-run-as-root", nullptr, Fate::Same, "Nobody is asked who he is."),
+    shared("oversubscribe", nullptr, Fate::Same, "More processes than slots are dealt in turn."),
+    shared("nooversubscribe", nullptr, Fate::Same, "So it is anyway."),
+    shared("tag-output",
+           nullptr,
+           Fate::Better,
+           "Lines begin with their rank, unless it is the only one, and are whole."),
+    shared(
+        "output-filename",
+        "DIR",
+        Fate::Better,
+        "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
+    shared("stdin",
+           "WHO",
+           Fate::Better,
+           "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does "
+           "not go to other hosts."),
+    shared("quiet", nullptr, Fate::Same, "Muster says little as it is."),
+    shared("q", nullptr, Fate::Same, "Muster says little as it is."),
+    owned("max-restarts",
+          '\0',
+          "N",
+          Fate::Better,
+          "All ranks are started again together.",
+          "max-restarts"),
+    owned("V", '\0', nullptr, Fate::Better, "The version of muster.", "version"),
+    shared("report-bindings", nullptr, Fate::Better, kShown),
+    shared("display-map", nullptr, Fate::Better, kShown),
+    shared("display-allocation", nullptr, Fate::Better, kShown),
+    shared("leave-session-attached", nullptr, Fate::Same, "So it is anyway."),
+    passed("am", '\0', "FILES"),
+    passed("tune", '\0', "FILES"),
+    passed("bind-to-core", '\0', nullptr),
+    passed("bind-to-socket", '\0', nullptr),
+    passed("bycore", '\0', nullptr),
+    passed("cartofile", '\0', "FILE"),
+    passed("continuous", '\0', nullptr),
+    passed("cpu-list", '\0', "CPUS"),
+    passed("cpu-set", '\0', "CPUS"),
+    passed("cpus-per-proc", '\0', "N"),
+    passed("cpus-per-rank", '\0', "N"),
+    passed("debug", '\0', nullptr),
+    passed("debug-daemons", '\0', nullptr),
+    passed("debug-daemons-file", '\0', nullptr),
+    passed("debug-devel", 'd', nullptr),
+    passed("debugger", '\0', "NAMES"),
+    passed("disable-recovery", '\0', nullptr),
+    passed("display", '\0', "WHAT"),
+    passed("display-devel-allocation", '\0', nullptr),
+    passed("display-devel-map", '\0', nullptr),
+    passed("display-diffable-map", '\0', nullptr),
+    passed("display-topo", '\0', nullptr),
+    passed("do-not-resolve", '\0', nullptr),
+    passed("enable-instant-on-support", '\0', nullptr),
+    passed("enable-recovery", '\0', nullptr),
+    passed("fwd-mpirun-port", '\0', nullptr),
+    passed("get-stack-traces", '\0', nullptr),
+    passed("index-argv-by-rank", '\0', nullptr),
+    passed("max-vm-size", '\0', "N"),
+    passed("merge-stderr-to-stdout", '\0', nullptr),
+    passed("noprefix", '\0', nullptr),
+    passed("novm", '\0', nullptr),
+    passed("npersocket", '\0', "N"),
+    passed("ompi-server", '\0', "URI"),
+    passed("output", '\0', "WHAT"),
+    passed("output-proctable", '\0', nullptr),
+    passed("path", '\0', "FOLDERS"),
+    passed("personality", '\0', "NAMES"),
+    passed("ppr", '\0', "LIST"),
+    passed("prefix", '\0', "FOLDER"),
+    passed("preload-binary", 's', nullptr),
+    passed("preload-files", '\0', "FILES"),
+    passed("rankfile", '\0', "FILE"),
+    passed("report-child-jobs-separately", '\0', nullptr),
+    passed("report-events", '\0', "URI"),
+    passed("report-pid", '\0', "WHERE"),
+    passed("report-state-on-timeout", '\0', nullptr),
+    passed("report-uri", '\0', "WHERE"),
+    passed("rf", '\0', "FILE"),
+    passed("runtime-options", '\0', "WHAT"),
+    passed("set-cwd-to-session-dir", '\0', nullptr),
+    passed("show-progress", '\0', nullptr),
+    passed("stream-buffering", '\0', "HOW"),
+    passed("timeout", '\0', "SECONDS"),
+    passed("timestamp-output", '\0', nullptr),
+    passed("tv", '\0', nullptr),
+    passed("use-hwthread-cpus", '\0', nullptr),
+    passed("use-regexp", '\0', nullptr),
+    passed("wd", '\0', "FOLDER"),
+    passed("wdir", '\0', "FOLDER"),
+    passed("xml", '\0', nullptr),
+    passed("xml-file", '\0', "FILE"),
+    passed("xterm", '\0', "RANKS"),
+    owned("launch-agent", '\0', "COMMAND", Fate::Ignored, "how daemons start is muster's"),
+    owned("app",
+          '\0',
+          "FILE",
+          Fate::Refused,
+          "muster starts one program, which stands on the command line"),
+    owned(
+        "do-not-launch", '\0', nullptr, Fate::Refused, "'muster plan' says what would be started"),
+    owned("dvm", '\0', nullptr, Fate::Refused, "muster starts jobs and no machine for them"),
+    owned("hnp", '\0', "URI", Fate::Refused, "muster starts jobs of its own"),
+    owned("nolocal",
+          '\0',
+          nullptr,
+          Fate::Refused,
+          "list the hosts that are to have processes, and no other"),
+});
+
+}  // namespace
+
+std::span<const FrontOption> mpirun_options() {
+  return kTable;
+}
+
+}  // namespace muster
