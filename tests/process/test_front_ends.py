@@ -24,7 +24,7 @@ def shown(job):
 
 LINKS = (
     *("torchrun", "torch.distributed.run", "torch.distributed.launch", "msrun", "deepspeed"),
-    *("muster-1.2", "mpirun"),
+    *("muster-1.2", "mpirun", "srun"),
 )
 
 

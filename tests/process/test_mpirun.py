@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from support.gang import free_port
-from support.muster import ROOT
+from support.muster import ROOT, binary
 
 OPEN_MPI = {
     "mpirun": "mpirun.openmpi",
@@ -185,3 +185,38 @@ def test_a_task_alone_on_its_host_fits_where_all_are_to_have_one_worker(muster):
 
     assert [task.end() for task in tasks] == [0] * 3, "\n".join(task.words() for task in tasks)
     assert [task.out.text for task in tasks] == ["0 of 3\n", "1 of 3\n", "2 of 3\n"]
+
+
+# Without mpirun: muster reads its command line and starts the ranks itself.
+
+ALL = """
+import os, sys
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+print(world.allreduce(world.rank), world.size, [os.environ.get(n) for n in sys.argv[1:]], flush=True)
+"""
+
+
+def test_a_line_for_mpirun_starts_ranks_without_it(muster):
+    value = "1 2; '3' \\ {\"4\": 5}\n6"
+    line = ["-np", "3", "-x", f"ONE={value}", "-x", "TWO", "-mca", "btl", "self,tcp"]
+    program = ["/usr/bin/python3", "-c", ALL, "ONE", "TWO", "OMPI_MCA_btl"]
+
+    job = muster.run("--color=never", "mpirun", *line, *program, env={"TWO": ""})
+
+    assert job.code == 0, job.words()
+    assert lines_of(job) == [f"3 3 {[value, '', 'self,tcp']}"] * 3
+
+
+def test_a_symlink_by_the_name_of_mpirun_never_finds_itself(muster, tmp_path):
+    (tmp_path / "mpirun").symlink_to(binary())
+
+    alone = muster.run("--", "mpirun", "--version", env={"PATH": tmp_path})
+    with_another = muster.run("--", "mpirun", "--version", env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+
+    assert alone.code == 126
+    assert alone.said_about("cannot run 'mpirun'").endswith(
+        "it is muster under another name, and PATH has no other one"
+    )
+    assert with_another.code == 0
+    assert "Open MPI" in with_another.out.text
