@@ -76,9 +76,9 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "NAME",
      "Job",
      "How workers are started: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, "
-     "deepspeed, accelerate, paddle, oneflow or mpirun.",
+     "deepspeed, accelerate, paddle, oneflow, horovod or mpirun.",
      "auto torchrun msrun msrun-simulation ranktable ps once jax deepspeed accelerate paddle "
-     "oneflow mpirun"},
+     "oneflow horovod mpirun"},
     {"mpi-start",
      '\0',
      "WAY",

@@ -2,48 +2,60 @@
 #include <muster/mode/mode_template.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace muster {
 
+namespace {
+
+constexpr auto kPlaceholders = std::to_array<const char*>({
+    "attempt",
+    "cores_per_worker",
+    "cross_rank",
+    "cross_size",
+    "endpoint",
+    "error_file",
+    "global_rank",
+    "host_count",
+    "host_name",
+    "host_rank",
+    "hostfile",
+    "job_id",
+    "job_name",
+    "job_secret",
+    "leader_address",
+    "local_rank",
+    "local_world_size",
+    "master_address",
+    "master_endpoint",
+    "master_ip",
+    "max_restarts",
+    "muster",
+    "networks",
+    "node_rank",
+    "nodes",
+    "oversubscribed",
+    "own_address",
+    "own_interface",
+    "own_rank_table",
+    "python",
+    "role",
+    "role_rank",
+    "role_world_size",
+    "run_dir",
+    "shm_dir",
+    "slots",
+    "store_port",
+    "task_config",
+    "visible_local_rank",
+    "worker_port",
+    "world_size",
+});
+
+}  // namespace
+
 const std::vector<std::string>& placeholder_names() {
-  static const std::vector<std::string> names = {"attempt",
-                                                 "cores_per_worker",
-                                                 "endpoint",
-                                                 "error_file",
-                                                 "global_rank",
-                                                 "host_count",
-                                                 "host_name",
-                                                 "host_rank",
-                                                 "hostfile",
-                                                 "job_id",
-                                                 "job_name",
-                                                 "job_secret",
-                                                 "leader_address",
-                                                 "local_rank",
-                                                 "local_world_size",
-                                                 "master_address",
-                                                 "master_endpoint",
-                                                 "master_ip",
-                                                 "max_restarts",
-                                                 "muster",
-                                                 "networks",
-                                                 "node_rank",
-                                                 "nodes",
-                                                 "oversubscribed",
-                                                 "own_address",
-                                                 "own_interface",
-                                                 "own_rank_table",
-                                                 "python",
-                                                 "role",
-                                                 "role_rank",
-                                                 "role_world_size",
-                                                 "run_dir",
-                                                 "shm_dir",
-                                                 "slots",
-                                                 "task_config",
-                                                 "visible_local_rank",
-                                                 "worker_port",
-                                                 "world_size"};
+  static const std::vector<std::string> names(kPlaceholders.begin(), kPlaceholders.end());
   return names;
 }
 

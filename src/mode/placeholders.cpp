@@ -9,8 +9,14 @@ namespace muster {
 namespace {
 
 /// What only the system knows, and only at start.
-constexpr std::array<std::string_view, 7> kLateNames = {
-    "job_secret", "muster", "own_address", "own_interface", "run_dir", "shm_dir", "worker_port"};
+constexpr std::array<std::string_view, 8> kLateNames = {"job_secret",
+                                                        "muster",
+                                                        "own_address",
+                                                        "own_interface",
+                                                        "run_dir",
+                                                        "shm_dir",
+                                                        "store_port",
+                                                        "worker_port"};
 
 /// Stands before a placeholder that is still to be filled. Templates, variables and arguments cannot
 /// hold this byte, so nothing else looks like one.

@@ -4,10 +4,10 @@
 #include "ranked.hpp"
 #include "remarks.hpp"
 #include "share.hpp"
+#include "worker_plan.hpp"
 
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
-#include <muster/environment/marker.hpp>
 #include <muster/plan/launch_plan.hpp>
 
 #include <algorithm>
@@ -15,21 +15,6 @@
 
 namespace muster {
 namespace {
-
-/// Nothing of muster's own may reach a worker but the marker, which run/ adds.
-bool is_own_variable(const std::string& name) {
-  return name.starts_with("MUSTER_") && name != kMarkerVariable;
-}
-
-std::vector<std::string> own_variables(const Snapshot& snapshot) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : snapshot.variables) {
-    if (is_own_variable(name)) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
 
 bool is_numeric(const std::string& address) {
   const bool is_version_6 = address.find(':') != std::string::npos;
@@ -68,6 +53,9 @@ Values common_values(const Cluster& cluster,
   // Several nodes are told a numeric address by their leader, which is not known before that.
   const bool is_known = placement.nodes > 1 || is_numeric(placement.master_address);
   values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
+  if (placement.store_port) {
+    values["store_port"] = std::to_string(*placement.store_port);
+  }
   if (placement.nodes == 1) {
     values["own_address"] = "";  // nobody else has to reach it
     values["own_interface"] = "";
@@ -139,6 +127,7 @@ std::vector<std::string> find_services(const ModeTemplate& mode,
     }
   };
   add(kWorkerPortService, use_worker_port(texts));
+  add(kHorovodStoreService, use_placeholder(texts, "store_port"));
   add(kPlannedFilesService, !mode.files.empty() || takes_table);
   return services;
 }
@@ -255,8 +244,17 @@ void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job)
 }
 
 /// What all nodes know of a role, wherever its processes are placed.
-void fill_role_plan(RolePlan& shared, const PlanInput& input, const Values& values) {
+void fill_role_plan(RolePlan& shared,
+                    const PlanInput& input,
+                    const Placement& placement,
+                    const Values& values) {
   const RoleTemplate& role = shared.role;
+  shared.is_decided = placement.is_decided;
+  shared.has_several_nodes = placement.nodes > 1;
+  shared.devices = runtime_devices(input);
+  if (!shared.part.is_shared) {
+    shared.slots = find_slots(input.cluster, placement);
+  }
   shared.keeps_task_config = input.cluster.has_task_config;
   shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
   shared.gives_arguments = gives_arguments(input, role);
@@ -278,6 +276,18 @@ std::vector<mpi::PmixNode> find_mpi_nodes(const Placement& placement) {
     nodes.push_back(std::move(node));
   }
   return nodes;
+}
+
+/// What is said of the nodes to each other, and to services.
+void add_nodes(LaunchPlan& plan,
+               const Placement& placement,
+               const std::vector<std::string>& texts) {
+  plan.tells_nodes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
+                     plan.needs_service(kHorovodStoreService) ||
+                     use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
+  for (const NodePorts& node : placement.ports) {
+    plan.addresses.push_back(node.host);
+  }
 }
 
 /// What the PMIx server of each node has to know.
@@ -333,6 +343,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   plan.services = find_services(chosen.mode, texts, has_table);
   plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
   plan.needs_shared_memory = use_placeholder(texts, "shm_dir");
+  add_nodes(plan, placement, texts);
   add_mpi(plan, placement, values);
   plan.needs_secret = use_placeholder(texts, "job_secret");
   plan.awaits_table = awaits_table(input, has_table);
@@ -343,10 +354,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
     RolePlan shared{role, chosen, job, snapshot, endpoints, part, placement.attempt};
-    shared.is_decided = placement.is_decided;
-    shared.has_several_nodes = placement.nodes > 1;
-    shared.devices = runtime_devices(input);
-    fill_role_plan(shared, input, values);
+    fill_role_plan(shared, input, placement, values);
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
@@ -361,43 +369,6 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
 
 LaunchPlan make_plan(const PlanInput& input) {
   return make_plan(input, assume_placement(input.cluster));
-}
-
-LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
-  const auto number = [&](const char* name, int otherwise) {
-    return parse_integer(snapshot.variable(name).value_or(""), 0, 1'000'000'000)
-        .value_or(otherwise);
-  };
-  const std::string local_rank = *snapshot.variable("LOCAL_RANK");
-  const std::string local_world_size = *snapshot.variable("LOCAL_WORLD_SIZE");
-  LaunchPlan plan;
-  plan.is_transparent = true;
-  plan.platform = "worker";
-  plan.mode = "none";
-  plan.hosts = {std::nullopt};
-  plan.slots = {1};
-  plan.master_address = snapshot.variable("MASTER_ADDR").value_or("");
-  if (const auto port = parse_integer(snapshot.variable("MASTER_PORT").value_or(""), 1, 65'535)) {
-    plan.master_port = static_cast<std::uint16_t>(*port);
-  }
-  plan.world_size = number("WORLD_SIZE", 1);
-  plan.decisions = {{"platform", "worker", "LOCAL_RANK and LOCAL_WORLD_SIZE"},
-                    {"nodes.slots", "1", "LOCAL_RANK and LOCAL_WORLD_SIZE"}};
-  plan.remarks = {"already a worker of another launcher (LOCAL_RANK=" + local_rank +
-                  ", LOCAL_WORLD_SIZE=" + local_world_size +
-                  "): starting one process with the environment unchanged; --nproc-per-node "
-                  "overrides this"};
-  WorkerPlan worker;
-  worker.role = "worker";
-  worker.global_rank = GlobalRank{number("RANK", 0)};
-  worker.local_rank = LocalRank{number("LOCAL_RANK", 0)};
-  worker.argv = job.program;
-  worker.script = job.script;
-  worker.unset = own_variables(snapshot);
-  worker.working_directory = snapshot.working_directory;
-  worker.log = log_path(job, plan.attempt, "worker_" + to_string(worker.global_rank));
-  plan.workers.push_back(std::move(worker));
-  return plan;
 }
 
 }  // namespace muster

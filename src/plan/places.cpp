@@ -153,6 +153,23 @@ int most_listeners(const ModeTemplate& mode, const Cluster& cluster) {
   return others + std::min(given, (dealt + cluster.job.least_nodes - 1) / cluster.job.least_nodes);
 }
 
+std::vector<int> find_slots(const Cluster& cluster, const Placement& placement) {
+  std::vector<int> slots;
+  for (const NodePorts& node : placement.ports) {
+    slots.push_back(node.slots);
+  }
+  const bool are_assumed = !placement.is_decided && !cluster.job.total_slots &&
+                           cluster.slots.size() == static_cast<std::size_t>(placement.nodes);
+  return slots.empty() && are_assumed ? cluster.slots : slots;
+}
+
+CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank) {
+  const auto has_it = [&](int count) { return count > local_rank; };
+  const auto own = slots.begin() + node.value;
+  return {static_cast<int>(std::count_if(slots.begin(), own, has_it)),
+          static_cast<int>(std::count_if(slots.begin(), slots.end(), has_it))};
+}
+
 std::string task_config(const std::vector<RoleEndpoints>& endpoints,
                         const std::string& role,
                         int index) {

@@ -29,6 +29,20 @@ struct RolePlace {
                                                         const Cluster& cluster,
                                                         const Placement& placement);
 
+/// How many processes there are on each node, as far as that is known; else empty.
+[[nodiscard]] std::vector<int> find_slots(const Cluster& cluster, const Placement& placement);
+
+/// The nodes that have a process with a certain local rank: how many there are, and which of them this is.
+struct CrossPlace {
+  int rank = 0;
+  int size = 1;
+};
+
+/// Of the process with this local rank on that node; `slots`: by node rank.
+[[nodiscard]] CrossPlace find_cross_place(const std::vector<int>& slots,
+                                          NodeRank node,
+                                          int local_rank);
+
 /// TF_CONFIG of one process. Evaluators are in no cluster but their own.
 /// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
 [[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints,

@@ -231,6 +231,18 @@ void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
   }
 }
 
+/// Which of the nodes that have this local rank.
+void add_cross_place(Values& values, const RolePlan& shared, NodeRank node, int local_rank) {
+  if (shared.slots.empty()) {
+    values["cross_rank"] = values.at("host_rank");
+    values["cross_size"] = values.at("host_count");
+    return;
+  }
+  const CrossPlace place = find_cross_place(shared.slots, node, local_rank);
+  values["cross_rank"] = std::to_string(place.rank);
+  values["cross_size"] = std::to_string(place.size);
+}
+
 /// What tells the worker from those of its role.
 void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
   if (shared.role.listens) {
@@ -295,6 +307,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["local_rank"] = std::to_string(local_rank);
     values["visible_local_rank"] =
         std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
+    add_cross_place(values, shared, plan.node_rank, static_cast<int>(i));
     add_own_values(values, shared, role_rank);
     std::optional<CpuBinding> binding = binding_of(shared, bound_place);
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));

@@ -31,6 +31,7 @@ struct RolePlan {
   bool has_several_nodes = false;
   bool decides_success = true;
   std::vector<int> devices = {};  ///< as the runtime calls them, by a rank table; empty: in turn
+  std::vector<int> slots = {};    ///< of each node; empty: hosts are counted instead
   std::vector<std::string> unset = {};  ///< inherited variables that no worker of the role gets
 };
 

@@ -3,6 +3,7 @@
 #include "agent.hpp"
 
 #include "progress_file.hpp"
+#include "servers.hpp"
 
 #include <muster/base/rank_words.hpp>
 #include <muster/environment/own_address.hpp>
@@ -364,6 +365,7 @@ std::unique_ptr<Services> Agent::make_services() {
           input_.job.gang.key != nullptr,
           companions_.environment(),
           std::bind_front(&Companions::start, &companions_),
+          [this](ServerEvents events) { return start_server(io_, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
           [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
       });

@@ -25,8 +25,7 @@ Result<std::string> OwnPorts::contribution(const std::string& host) const {
   if (!reserved_) {
     return reserved_.error();
   }
-  const bool are_wanted = !reserved_->empty() || job_.plan.needs_service(kPmixService) ||
-                          job_.plan.needs_service(kSshService);
+  const bool are_wanted = !reserved_->empty() || job_.plan.tells_nodes;
   return are_wanted ? write_ports(ports_of_node(*reserved_, job_.gang.policy.node.slots, host))
                     : std::string();
 }

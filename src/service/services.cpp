@@ -1,4 +1,5 @@
 // The table of services, and the list of those that one attempt needs.
+#include "horovod_service.hpp"
 #include "planned_files.hpp"
 #include "pmix_service.hpp"
 #include "ssh_service.hpp"
@@ -23,6 +24,7 @@ constexpr auto kServices = std::to_array<KnownService>({
     {kWorkerPortService, make_worker_port_service},
     {kPmixService, make_pmix_service},
     {kSshService, make_ssh_service},
+    {kHorovodStoreService, make_horovod_store},
     {kPlannedFilesService, make_planned_files},
 });
 

@@ -98,6 +98,8 @@ struct ModeTemplate {
 /// Services that a job needs without naming them: who uses {worker_port}, or has files to be written.
 inline constexpr const char* kWorkerPortService = "worker_port";
 inline constexpr const char* kPlannedFilesService = "planned_files";
+/// Has the store at {store_port}.
+inline constexpr const char* kHorovodStoreService = "horovod_store";
 /// By this one a process of each device is a rank of MPI.
 inline constexpr const char* kPmixService = "pmix";
 /// By this one mpirun reaches the other nodes.

@@ -112,6 +112,8 @@ struct LaunchPlan {
   bool needs_run_folder = false;         ///< some process of the job is told {run_dir}
   bool needs_shared_memory = false;      ///< the same for {shm_dir}
   bool needs_secret = false;             ///< the same for {job_secret}
+  bool tells_nodes = false;              ///< the nodes tell each other how many processes each has
+  std::vector<std::string> addresses;    ///< of the nodes by rank; empty: not told
   std::vector<mpi::PmixNode> mpi_nodes;  ///< by node rank; empty: no process is a rank of MPI
   std::string mpi_job;                   ///< their namespace, the same on all nodes
   bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are

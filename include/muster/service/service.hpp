@@ -8,6 +8,7 @@
 #include <muster/gang/exchange.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/service/companion.hpp>
+#include <muster/service/server.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -66,6 +67,7 @@ struct ServiceInput {
   bool is_protected = false;  ///< a token protects what the nodes tell each other
   std::map<std::string, std::string> variables = {};  ///< what workers inherit, with the job's mark
   StartCompanion start_companion = nullptr;
+  StartServer start_server = nullptr;
   /// Contributes to the exchange, while an attempt runs.
   std::function<Result<>(gang::Contributed)> contribute = nullptr;
   /// Calls back in a later turn of the event loop.

@@ -172,6 +172,30 @@ std::string config_in(const Cluster& cluster, bool is_decided, const Snapshot& s
   return readable(plan.workers.at(0).environment.at("TF_CONFIG"));
 }
 
+TEST(FindCrossPlace, CountsTheNodesThatHaveTheLocalRank) {
+  const std::vector<int> slots = {1, 3, 2};
+  const auto place = [&](int node, int local_rank) {
+    const CrossPlace found = find_cross_place(slots, NodeRank{node}, local_rank);
+    return std::pair(found.rank, found.size);
+  };
+  EXPECT_EQ(place(0, 0), std::pair(0, 3));
+  EXPECT_EQ(place(2, 0), std::pair(2, 3));
+  EXPECT_EQ(place(1, 1), std::pair(0, 2));
+  EXPECT_EQ(place(2, 1), std::pair(1, 2));
+  EXPECT_EQ(place(1, 2), std::pair(0, 1));
+}
+
+TEST(FindSlots, AreThoseThatTheNodesHaveToldElseTheAssumedOnes) {
+  const Cluster cluster = cluster_of({4, 4}, 0);
+  Placement placement = assume_placement(cluster);
+  EXPECT_EQ(find_slots(cluster, placement), (std::vector<int>{4, 4}));
+  placement.ports = {{"10.0.0.1", {}, 1}, {"10.0.0.2", {}, 3}};
+  EXPECT_EQ(find_slots(cluster, placement), (std::vector<int>{1, 3}));
+  placement.ports.clear();
+  placement.is_decided = true;
+  EXPECT_TRUE(find_slots(cluster, placement).empty()) << "nobody has told";
+}
+
 TEST(MakePlan, KeepsThePlatformsTaskConfig) {
   Cluster cluster = nodes_of(1, 0, {{"worker", 1}});
   cluster.job.endpoints = {{"worker", {"a:1"}}};

@@ -1,0 +1,80 @@
+// The leader listens before any worker starts, and all nodes are told where. Answers go a few at a time.
+#include "horovod_service.hpp"
+
+#include "horovod/store.hpp"
+
+namespace muster {
+namespace {
+
+class HorovodStoreService final : public Service {
+ public:
+  explicit HorovodStoreService(ServiceInput input) : input_(std::move(input)) {}
+
+  Result<> prepare(Offer& offer) override {
+    ServerEvents events;
+    events.on_bytes = [this](ClientId client, std::string_view bytes) {
+      if (store_.on_bytes(client, bytes) == horovod::Store::Next::Hold) {
+        server_->hold(client);
+      }
+      answer();
+    };
+    events.on_held = [this](ClientId client) {
+      store_.on_held(client);
+      answer();
+    };
+    events.on_closed = [this](ClientId client) { store_.on_closed(client); };
+    auto server = input_.start_server(std::move(events));
+    if (!server) {
+      return server.error();
+    }
+    server_ = std::move(*server);
+    offer.store_port = server_->port();
+    return {};
+  }
+
+  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+    if (server_ && (plan.nodes == 1 || !plan.addresses.empty())) {
+      server_->admit_only(plan.addresses);
+    }
+    return std::optional(Additions{});
+  }
+
+  void stop() override { server_.reset(); }
+
+ private:
+  /// What hundreds have waited for is not sent to all of them in one turn.
+  void answer() {
+    constexpr int kInOneTurn = 16;
+    for (int i = 0; i < kInOneTurn; ++i) {
+      auto reply = store_.take_reply();
+      if (!reply) {
+        return;
+      }
+      server_->answer(reply->client, std::move(reply->bytes));
+    }
+    if (!std::exchange(goes_on_, true)) {
+      input_.later([this, is_here = std::weak_ptr<bool>(is_here_)] {
+        if (!is_here.expired()) {
+          goes_on_ = false;
+          if (server_) {
+            answer();
+          }
+        }
+      });
+    }
+  }
+
+  ServiceInput input_;
+  horovod::Store store_;
+  std::unique_ptr<Server> server_;
+  bool goes_on_ = false;
+  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);  ///< for what is done later
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_horovod_store(const ServiceInput& input) {
+  return std::make_unique<HorovodStoreService>(input);
+}
+
+}  // namespace muster
