@@ -5,6 +5,10 @@
 # The Python of Debian 12: the one whose wheels the requirements pin, and the same on every machine.
 readonly venv_python=/usr/bin/python3
 
+# What is compiled of Horovod, whatever else is on this machine. CMake 4 has to be told that its files are old.
+readonly horovod_build=(HOROVOD_WITH_GLOO=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MPI=1 HOROVOD_WITHOUT_TENSORFLOW=1
+  HOROVOD_WITHOUT_MXNET=1 CMAKE_POLICY_VERSION_MINIMUM=3.5)
+
 # venv_of NAME: prints the folder of the environment that requirements/NAME.txt describes, after
 # making it if it does not exist. What it says goes to standard error.
 venv_of() {
@@ -29,13 +33,18 @@ make_venv() {
   "$root/scripts/install-packages" venv
   say "making $venv"
   rm -rf "$venv"
-  "$venv_python" -m venv "$venv" || return
+  local -a options=()
+  if grep -qx "# beside Debian's packages" "$requirements"; then
+    "$root/scripts/install-packages" test horovod
+    options=(--system-site-packages)
+  fi
+  "$venv_python" -m venv "${options[@]}" "$venv" || return
   # One requirement after the other, in the order of the file: a framework that is pinned first
   # decides for those that would ask for another build of it.
   local -a requirement
   while read -r -a requirement; do # options of pip may stand before a name
     say "installing ${requirement[*]}"
-    run_quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
+    run_quietly env "${horovod_build[@]}" "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
       "${requirement[@]}" </dev/null || return
   done < <(sed -E 's/#.*//; s/[[:space:]]+$//; /^$/d' "$requirements")
   touch "$venv/.complete" # only now: an environment that was interrupted is made again

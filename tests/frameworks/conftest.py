@@ -54,6 +54,11 @@ def torch_others_venv():
     return venv_of("TORCH_OTHERS_VENV")
 
 
+@pytest.fixture(scope="session")
+def horovod_venv():
+    return venv_of("HOROVOD_VENV")
+
+
 @pytest.fixture(
     scope="session",
     params=[
