@@ -20,7 +20,7 @@ constexpr const char* kIntroduction =
        muster explain [options]
        muster check ranktable FILE          what is wrong with a rank table (--help behind it)
        muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
-       muster torchrun|msrun ...            that launcher's own command line (--help behind it)
+       muster torchrun|msrun|mpirun ...     that launcher's own command line (--help behind it)
 
 Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
 process per accelerator the way the framework expects, watches them, and says what happened.

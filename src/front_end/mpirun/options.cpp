@@ -23,13 +23,9 @@ constexpr const char* kShown =
 
 constexpr const char* kOnlyMpirun = "Only mpirun can do that.";
 
-constexpr FrontOption owned(const char* name,
-                            char letter,
-                            const char* argument,
-                            Fate fate,
-                            const char* note,
-                            const char* setting = nullptr) {
-  return {name, letter, argument, fate, note, setting};
+constexpr FrontOption owned(
+    const char* name, char letter, const char* argument, Fate fate, const char* note) {
+  return {name, letter, argument, fate, note};
 }
 
 /// What muster understands, and gives to mpirun as well where that is started.
@@ -97,13 +93,13 @@ constexpr auto kTable = std::to_array<FrontOption>({
            "not go to other hosts."),
     shared("quiet", nullptr, Fate::Same, "Muster says little as it is."),
     shared("q", nullptr, Fate::Same, "Muster says little as it is."),
-    owned("max-restarts",
-          '\0',
-          "N",
-          Fate::Better,
-          "All ranks are started again together.",
-          "max-restarts"),
-    owned("V", '\0', nullptr, Fate::Better, "The version of muster.", "version"),
+    {"max-restarts",
+     '\0',
+     "N",
+     Fate::Better,
+     "All ranks are started again together.",
+     "max-restarts"},
+    {"V", '\0', nullptr, Fate::Better, "The version of muster.", "version"},
     shared("report-bindings", nullptr, Fate::Better, kShown),
     shared("display-map", nullptr, Fate::Better, kShown),
     shared("display-allocation", nullptr, Fate::Better, kShown),

@@ -40,6 +40,26 @@ std::optional<Text> find_per_node(const Translation& t) {
   return std::nullopt;
 }
 
+/// Where the MPI Operator and others say it to mpirun of Open MPI, of Intel's MPI and of MPICH.
+constexpr std::array<const char*, 4> kHostfiles = {"OMPI_MCA_orte_default_hostfile",
+                                                   "PRTE_MCA_prte_default_hostfile",
+                                                   "I_MPI_HYDRA_HOST_FILE",
+                                                   "HYDRA_HOST_FILE"};
+constexpr std::array<const char*, 4> kShellWords = {"OMPI_MCA_plm_rsh_args",
+                                                    "PRTE_MCA_plm_ssh_args",
+                                                    "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
+                                                    "HYDRA_LAUNCH_EXTRA_ARGS"};
+
+std::optional<Text> first_variable(const Translation& t, std::span<const char* const> names) {
+  for (const char* const name : names) {
+    const auto value = t.snapshot.variable(name);
+    if (value && !value->empty()) {
+      return Text{*value, from_variable(name)};
+    }
+  }
+  return std::nullopt;
+}
+
 /// A hostfile as option, as parameter, or as the variable of the parameter.
 std::optional<Text> find_hostfile(const Translation& t) {
   static constexpr std::array<std::string_view, 3> kNames = {
@@ -52,14 +72,7 @@ std::optional<Text> find_hostfile(const Translation& t) {
       return Text{typed.values.back(), from_flag(typed.source + " " + typed.values.front())};
     }
   }
-  for (const char* const name :
-       {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"}) {
-    const auto value = t.snapshot.variable(name);
-    if (value && !value->empty()) {
-      return Text{*value, from_variable(name)};
-    }
-  }
-  return std::nullopt;
+  return first_variable(t, kHostfiles);
 }
 
 /// One entry of --host: "a" is one slot, "a:4" are four; "a:*" leaves them to the host.
@@ -224,11 +237,11 @@ std::string find_starter_of(const Translation& t) {
   return starter ? starter->platform + " starts muster on each node" : "";
 }
 
-/// Open MPI's words for ssh go along with it.
+/// mpirun's words for ssh go along with it.
 void translate_shell(Translation& t) {
-  const auto words = t.snapshot.variable("OMPI_MCA_plm_rsh_args");
-  if (words && !words->empty() && !t.line.settings.has("remote-shell")) {
-    t.set("remote-shell", {"ssh " + *words, from_variable("OMPI_MCA_plm_rsh_args")});
+  const auto words = first_variable(t, kShellWords);
+  if (words && !t.line.settings.has("remote-shell")) {
+    t.set("remote-shell", {"ssh " + words->value, words->source});
   }
 }
 

@@ -1,5 +1,6 @@
 // Where a value came from, and whose fault a wrong one is.
 #include <muster/options/settings.hpp>
+#include <muster/options/syntax.hpp>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,19 @@ TEST(Settings, FindsWhatWasSetLast) {
   EXPECT_EQ(settings.find("nnodes")->value, "4");
   EXPECT_EQ(settings.find("nnodes")->source, from_flag("--nnodes"));
   EXPECT_FALSE(settings.has("node-rank"));
+}
+
+TEST(Words, ComeBackAsTheyWere) {
+  const std::vector<std::string> words = {"--mca",
+                                          "",
+                                          "a b",
+                                          "it's",
+                                          "\"quoted\"",
+                                          "back\\slash",
+                                          "line\nend",
+                                          "{\"k\": [1]}",
+                                          "$HOME;*"};
+  EXPECT_EQ(*split_words({quoted_words(words), {}}), words);
 }
 
 }  // namespace
