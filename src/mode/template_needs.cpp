@@ -99,8 +99,9 @@ Result<std::vector<std::string>> read_program(const json::value& value,
   }
   std::vector<std::string> program;
   for (const json::value& item : value.get_array()) {
-    const bool is_list = item.is_string() && (item.get_string() == kUsersProgram ||
-                                              item.get_string() == kMpirunOptions);
+    const bool is_list =
+        item.is_string() && (item.get_string() == kUsersProgram ||
+                             item.get_string() == kMpirunOptions || item.get_string() == kExports);
     if (is_list) {
       program.emplace_back(item.get_string());
       continue;

@@ -264,20 +264,6 @@ void fill_role_plan(RolePlan& shared,
   shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
 }
 
-/// The ranks of MPI on each node, once the nodes have met.
-std::vector<mpi::PmixNode> find_mpi_nodes(const Placement& placement) {
-  std::vector<mpi::PmixNode> nodes;
-  int next = 0;
-  for (const NodePorts& ports : placement.ports) {
-    mpi::PmixNode node{ports.name, {}};
-    for (int i = 0; i < ports.slots; ++i) {
-      node.ranks.push_back(next++);
-    }
-    nodes.push_back(std::move(node));
-  }
-  return nodes;
-}
-
 /// What is said of the nodes to each other, and to services.
 void add_nodes(LaunchPlan& plan,
                const Placement& placement,
@@ -287,16 +273,6 @@ void add_nodes(LaunchPlan& plan,
                      use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
   for (const NodePorts& node : placement.ports) {
     plan.addresses.push_back(node.host);
-  }
-}
-
-/// What the PMIx server of each node has to know.
-void add_mpi(LaunchPlan& plan, const Placement& placement, const Values& values) {
-  if (plan.needs_service(kPmixService)) {
-    plan.needs_run_folder = true;
-    plan.mpi_nodes = find_mpi_nodes(placement);
-    plan.mpi_job =
-        "muster-" + fill_placeholders("{master_address}-{worker_port}-{attempt}", values);
   }
 }
 

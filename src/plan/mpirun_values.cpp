@@ -1,4 +1,4 @@
-// Hosts, slots and networks of all nodes, once they have met.
+// Hosts, slots, networks and ranks of all nodes, once they have met.
 #include "mpirun_values.hpp"
 
 #include <muster/mpi/hosts.hpp>
@@ -36,6 +36,20 @@ std::string networks_of(const std::vector<NodePorts>& nodes) {
   return mpi::common_networks(addresses);
 }
 
+/// The ranks of MPI on each node, once the nodes have met.
+std::vector<mpi::PmixNode> find_mpi_nodes(const Placement& placement) {
+  std::vector<mpi::PmixNode> nodes;
+  int next = 0;
+  for (const NodePorts& ports : placement.ports) {
+    mpi::PmixNode node{ports.name, {}};
+    for (int i = 0; i < ports.slots; ++i) {
+      node.ranks.push_back(next++);
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
 }  // namespace
 
 void add_mpirun_values(std::map<std::string, std::string>& values,
@@ -47,6 +61,17 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
   values["networks"] = is_known ? networks_of(nodes) : mark_late("networks");
   values["oversubscribed"] = placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
+}
+
+void add_mpi(LaunchPlan& plan,
+             const Placement& placement,
+             const std::map<std::string, std::string>& values) {
+  if (plan.needs_service(kPmixService)) {
+    plan.needs_run_folder = true;
+    plan.mpi_nodes = find_mpi_nodes(placement);
+    plan.mpi_job =
+        "muster-" + fill_placeholders("{master_address}-{worker_port}-{attempt}", values);
+  }
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// What mpirun has to be told of the nodes. Private to plan/.
+// What mpirun, and the PMIx servers, have to be told of the nodes. Private to plan/.
 
 #include <muster/plan/launch_plan.hpp>
 
@@ -13,5 +13,10 @@ namespace muster {
 void add_mpirun_values(std::map<std::string, std::string>& values,
                        const Placement& placement,
                        const Snapshot& snapshot);
+
+/// What the PMIx server of each node has to know, where there are any.
+void add_mpi(LaunchPlan& plan,
+             const Placement& placement,
+             const std::map<std::string, std::string>& values);
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 #include "plan_role.hpp"
 
 #include <muster/environment/accelerators.hpp>
+#include <muster/mpi/exports.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -99,6 +100,9 @@ std::vector<std::string> plan_program(const RolePlan& shared, const Values& valu
     } else if (text == kMpirunOptions) {
       const auto& options = shared.chosen.mpirun_options;
       argv.insert(argv.end(), options.begin(), options.end());
+    } else if (text == kExports) {
+      const auto names = mpi::exports_of(shared.snapshot.variables);
+      argv.insert(argv.end(), names.begin(), names.end());
     } else {
       argv.push_back(fill_placeholders(text, values));
     }

@@ -12,9 +12,11 @@ from . import gang, processes
 from .deadlines import wait_until
 from .muster import ROOT
 
-WAYS = ("pmix", "agent")
+WAYS = ("pmix", "agent", "ssh")
 MEETINGS = "MEETINGS"  # in a command: the folder of the job where ranks meet the test
 SECONDS = 60  # for a job: Python's ranks import for a second each, and the cores may have other work
+# Who tells the others which keys to trust must be one of the job.
+_TOKEN = {"ssh": {"MUSTER_TOKEN": "0123456789abcdef0123456789abcdef"}}
 _numbers = itertools.count()
 _SOURCES = ROOT / "tests" / "workers" / "mpi"
 _SCRIPTS = ROOT / "tests" / "mpi" / "workers"
@@ -44,6 +46,7 @@ class MpiJob(gang.Gang):
         options = ["--mode=mpirun", f"--mpi-start={way}", "--grace=1", *options]
         super().__init__(muster, None, command, nodes, options, hosts, ranks)
         self.way = way
+        self.has_token = True
         folder = muster.folder / f"job-{next(_numbers)}"
         self.meetings = folder / "meetings"
         self.scratch = folder / "scratch"
@@ -59,7 +62,9 @@ class MpiJob(gang.Gang):
         for node in range(self.nodes):
             folder = self.scratch / str(node)
             folder.mkdir()
-            self.start(node, *more, env={"TMPDIR": folder, **(env or {})}, **options)
+            token = _TOKEN.get(self.way, {}) if self.has_token else {}
+            own = {"TMPDIR": folder, **token, **(env or {})}
+            self.start(node, *more, env=own, **options)
         return self
 
     def run(self, **options):

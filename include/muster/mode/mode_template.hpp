@@ -112,6 +112,8 @@ inline constexpr const char* kOwnRankTable = "own_rank_table";
 inline constexpr const char* kUsersProgram = "{program}";
 /// Stands in a role's program for the options that the user gives mpirun.
 inline constexpr const char* kMpirunOptions = "{mpirun_options}";
+/// Stands there for the names of variables that mpirun takes to other nodes.
+inline constexpr const char* kExports = "{exports}";
 
 /// Placeholders that name a role: {count:worker}, {endpoints:ps}.
 inline constexpr const char* kCountOf = "count";
