@@ -46,7 +46,7 @@ std::vector<std::string> names_of(const std::vector<SshNode>& nodes) {
 }
 
 Error bad_key() {
-  return {ErrorKind::BadData, "is no public key of ssh-keygen's"};
+  return {ErrorKind::BadData, "what ssh-keygen has written is no public key"};
 }
 
 }  // namespace

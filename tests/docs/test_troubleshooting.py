@@ -12,7 +12,7 @@ SOURCES = [
     *sorted((ROOT / "launcher").glob("*.cpp")),
     ROOT / "include/muster/options/settings.hpp",
 ]
-# Help, manual page and a build tool: what they say is no message.
+# Help, manual page, a build tool, files of ssh: what they say is no message.
 WITHOUT_MESSAGES = (
     "embed_templates.cpp",
     "options.cpp",
@@ -21,6 +21,7 @@ WITHOUT_MESSAGES = (
     "option_rows.hpp",
     "option_table.cpp",
     "rendezvous_keys.cpp",
+    "ssh_files.cpp",
     "table.cpp",
     "texts.cpp",
     "version.cpp",
@@ -70,6 +71,8 @@ OTHER_TEXTS = {
     "the decision about the route plan is torn": "a bug",
     "has a vote that is none": "a bug, of which the node is named",
     "a rank that the table does not have": "a bug, of which the node is named",
+    "the keys of all nodes cannot be read": "a bug",
+    "there is no program '$needed'": "what a script says, with the program's name",
     "MASTER_ADDR and WORLD_SIZE": "what decided",
     "MS_ROLE and MS_LOCAL_WORKER": "what decided",
 }
