@@ -270,9 +270,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
     first_look_.ask();
     gang_.notify(gang::WorkerFailed{failure});
   };
-  attempt_->on_success = [this](const gang::Succeeded& succeeded) {
-    gang_.notify(gang::WorkerSucceeded{succeeded});
-  };
+  attempt_->on_success = [this](const auto& one) { gang_.notify(gang::WorkerSucceeded{one}); };
   attempt_->on_interrupt = [this] {
     gang_.notify(gang::StopSignal{SIGINT, /*workers_know=*/true});
   };
@@ -367,8 +365,7 @@ std::unique_ptr<Services> Agent::make_services() {
           std::bind_front(&Companions::start, &companions_),
           [this](ServerEvents events) { return start_server(io_, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
-          [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
-      });
+          [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); }});
 }
 
 /// What the nodes of a job bring together: a line for each key.

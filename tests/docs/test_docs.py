@@ -239,7 +239,7 @@ def placeholders():
 
 
 def test_the_placeholders_are_those_of_the_program():
-    names = re.search(r"placeholder_names\(\) \{(.*?)\};", source("src/mode/mode_template.cpp"))
+    names = re.search(r"kPlaceholders = .*?\(\{(.*?)\}\);", source("src/mode/mode_template.cpp"))
 
     assert placeholders() == re.findall(r'"(\w+)"', names.group(1))
 

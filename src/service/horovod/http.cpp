@@ -3,6 +3,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 
 #include <cstdint>
@@ -48,24 +49,6 @@ std::variant<Request, Status> to_request(http::request<http::string_body> messag
       *method, target.substr(1, slash - 1), target.substr(slash + 1), std::move(message.body())};
 }
 
-const char* words_of(Status status) {
-  switch (status) {
-    case Status::Ok:
-      return "OK";
-    case Status::NotFound:
-      return "Not Found";
-    case Status::NotAllowed:
-      return "Method Not Allowed";
-    case Status::TooLarge:
-      return "Payload Too Large";
-    case Status::Full:
-      return "Insufficient Storage";
-    case Status::BadRequest:
-      break;
-  }
-  return "Bad Request";
-}
-
 }  // namespace
 
 struct RequestReader::Parser {
@@ -101,8 +84,9 @@ std::optional<std::variant<Request, Status>> RequestReader::feed(std::string_vie
 
 /// The capitals of Content-Length matter: gloo's client knows the name in no other form.
 std::string write_answer(Status status, std::string_view body) {
-  std::string answer = "HTTP/1.1 " + std::to_string(static_cast<int>(status)) + " " +
-                       words_of(status) + "\r\nContent-Length: " + std::to_string(body.size()) +
+  const std::string words(http::obsolete_reason(static_cast<http::status>(status)));
+  std::string answer = "HTTP/1.1 " + std::to_string(static_cast<int>(status)) + " " + words +
+                       "\r\nContent-Length: " + std::to_string(body.size()) +
                        "\r\nConnection: close\r\n\r\n";
   return answer.append(body);
 }
