@@ -208,14 +208,17 @@ def test_a_line_for_mpirun_starts_ranks_without_it(muster):
     assert lines_of(job) == [f"3 3 {[value, '', 'self,tcp']}"] * 3
 
 
-def test_the_hosts_of_a_hostfile_get_as_many_ranks_as_they_have_slots(muster, port, tmp_path):
+@pytest.mark.parametrize("only_mpirun", [[], ["--timeout", "60"]], ids=["muster", "mpirun"])
+def test_the_hosts_of_a_hostfile_get_as_many_ranks_as_they_have_slots(
+    muster, port, tmp_path, only_mpirun
+):
     (tmp_path / "hosts").write_text("a slots=2 # two\nb count=2 max_slots=4\nc slots=2\n")
     (tmp_path / "remote-shell").write_text('#!/bin/sh\nexec /bin/sh -c "$2"\n')
     (tmp_path / "remote-shell").chmod(0o755)
     meeting = ["--master-addr", "127.0.0.1", "--master-port", str(port)]
     shell = ["--remote-shell", str(tmp_path / "remote-shell")]
     program = ["/usr/bin/python3", "-c", ALL, "OMPI_COMM_WORLD_LOCAL_SIZE", "ONE"]
-    line = ["-np", "3", "-hostfile", "hosts", "-x", "ONE=1 2", *program]
+    line = ["-np", "3", "-hostfile", "hosts", "-x", "ONE=1 2", *only_mpirun, *program]
 
     job = muster.run("--color=never", *shell, *meeting, "mpirun", *line)
 
