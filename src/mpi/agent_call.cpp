@@ -69,12 +69,18 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
       {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},
       {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK"},
       {"OMPI_COMM_WORLD_LOCAL_SIZE", "LOCAL_WORLD_SIZE"},
+      {"OMPI_COMM_WORLD_RANK", "HOROVOD_RANK"},
+      {"OMPI_COMM_WORLD_SIZE", "HOROVOD_SIZE"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "HOROVOD_LOCAL_RANK"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "HOROVOD_LOCAL_SIZE"},
   };
   for (const auto& [theirs, name] : kNames) {
     if (const auto value = variables.find(theirs); value != variables.end()) {
       variables[name] = value->second;
     }
   }
+  variables["HOROVOD_CONTROLLER"] = "mpi";
+  variables.emplace("HOROVOD_MPI_THREADS_DISABLE", "1");
   return variables;
 }
 

@@ -46,7 +46,7 @@ TEST(AgentCall, NeedsAHostAndACommand) {
   }
 }
 
-TEST(RankEnvironment, HasTheNamesOfTorchrunAndNoSecret) {
+TEST(RankEnvironment, HasTheNamesOfTorchrunAndHorovodAndNoSecret) {
   const auto variables = rank_environment({{"OMPI_COMM_WORLD_RANK", "3"},
                                            {"OMPI_COMM_WORLD_SIZE", "4"},
                                            {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
@@ -68,6 +68,12 @@ TEST(RankEnvironment, HasTheNamesOfTorchrunAndNoSecret) {
                                           {"WORLD_SIZE", "4"},
                                           {"LOCAL_RANK", "1"},
                                           {"LOCAL_WORLD_SIZE", "2"},
+                                          {"HOROVOD_RANK", "3"},
+                                          {"HOROVOD_SIZE", "4"},
+                                          {"HOROVOD_LOCAL_RANK", "1"},
+                                          {"HOROVOD_LOCAL_SIZE", "2"},
+                                          {"HOROVOD_CONTROLLER", "mpi"},
+                                          {"HOROVOD_MPI_THREADS_DISABLE", "1"},
                                           {"OMPI_MCA_btl_vader_backing_directory", "/dev/shm/x"},
                                           {"OMPI_MCA_btl_sm_backing_directory", "/dev/shm/x"},
                                           {"TEXT", "a b;\n"}}));
