@@ -73,6 +73,13 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   job.gang = std::move(*setup);
   job.inputs = find_inputs(input.mode, input.cluster, input.snapshot);
   job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
+  for (const ChosenMode& other : input.mode.others) {
+    PlanInput of_other = input;
+    of_other.mode = other;
+    job.others.push_back({other, make_plan(of_other)});
+    job.ports_to_reserve =
+        std::max(job.ports_to_reserve, most_listeners(other.mode, input.cluster));
+  }
   job.input = std::move(planned.input);
   return job;
 }

@@ -136,17 +136,53 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
   return Sourced<std::string>{"torchrun", otherwise};
 }
 
+/// The built-in template of the mode, or of one way of it; empty: there is none.
+Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wanted,
+                                                  std::string_view template_name) {
+  for (const BuiltinTemplate& builtin : builtin_templates()) {
+    if (builtin.mode == wanted.value && (template_name.empty() || builtin.name == template_name)) {
+      auto mode = read_builtin(builtin);
+      return mode ? Result<std::optional<ChosenMode>>(ChosenMode{std::move(*mode), wanted.source})
+                  : mode.error();
+    }
+  }
+  return std::optional<ChosenMode>();
+}
+
 /// How ranks of MPI start is a template each.
+Result<ChosenMode> find_mpi(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
+  std::optional<ChosenMode> chosen;
+  for (const MpiStart way : ways_of(mpi)) {
+    auto one = read_builtin_of(wanted, template_of(way));
+    if (!one) {
+      return one.error();
+    }
+    if (!*one) {
+      continue;
+    }
+    (*one)->way = name_of(way);
+    if (chosen) {
+      chosen->others.push_back(std::move(**one));
+    } else {
+      chosen = std::move(**one);
+    }
+  }
+  return std::move(*chosen);
+}
+
 Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
-  const bool is_mpi = wanted.value == kMpiMode;
-  if (auto checked = is_mpi ? Result<>() : check_no_mpi(mpi, wanted.value); !checked) {
+  if (wanted.value == kMpiMode) {
+    return find_mpi(wanted, mpi);
+  }
+  if (auto checked = check_no_mpi(mpi, wanted.value); !checked) {
     return checked.error();
   }
-  for (const BuiltinTemplate& builtin : builtin_templates()) {
-    if (builtin.mode == wanted.value && (!is_mpi || builtin.name == template_of(mpi))) {
-      auto mode = read_builtin(builtin);
-      return mode ? Result<ChosenMode>(ChosenMode{std::move(*mode), wanted.source}) : mode.error();
-    }
+  auto builtin = read_builtin_of(wanted, "");
+  if (!builtin) {
+    return builtin.error();
+  }
+  if (*builtin) {
+    return std::move(**builtin);
   }
   const auto nearest = nearest_name(wanted.value, mode_names());
   return wrong_value(wanted,
@@ -198,28 +234,50 @@ Sourced<std::string> find_parameter(const Parameter& parameter, const Snapshot& 
 }
 
 /// What the user gives to the template, else what is found.
-Result<> read_parameters(ChosenMode& chosen, Parameters given, const Snapshot& snapshot) {
+Result<> read_parameters(ChosenMode& chosen, const Parameters& given, const Snapshot& snapshot) {
+  for (const Parameter& parameter : chosen.mode.parameters) {
+    const auto value = given.find(parameter.name);
+    if (value == given.end()) {
+      chosen.parameters[parameter.name] = find_parameter(parameter, snapshot);
+      continue;
+    }
+    chosen.parameters[parameter.name] = value->second;
+    if (parameter.is_integer && !is_integer(value->second.value)) {
+      const Source& source = value->second.source;
+      const bool is_set = source.name == "--set" || source.name == "MUSTER_SET";
+      return wrong_value({value->second.value, part_of(source, is_set ? " " + parameter.name : "")},
+                         "an integer such as 600");
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> parameter_names(const ChosenMode& chosen) {
   std::vector<std::string> names;
   for (const Parameter& parameter : chosen.mode.parameters) {
     names.push_back(parameter.name);
-    const auto value = given.extract(parameter.name);
-    chosen.parameters[parameter.name] =
-        value ? value.mapped() : find_parameter(parameter, snapshot);
-    if (value && parameter.is_integer && !is_integer(value.mapped().value)) {
-      const Source& source = value.mapped().source;
-      const bool is_set = source.name == "--set" || source.name == "MUSTER_SET";
-      return wrong_value(
-          {value.mapped().value, part_of(source, is_set ? " " + parameter.name : "")},
-          "an integer such as 600");
+  }
+  for (const ChosenMode& other : chosen.others) {
+    for (const std::string& name : parameter_names(other)) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(name);
+      }
     }
   }
-  if (given.empty()) {
-    return {};
+  return names;
+}
+
+/// Nothing is given to nobody.
+Result<> check_parameters(const ChosenMode& chosen, const Parameters& given) {
+  const std::vector<std::string> names = parameter_names(chosen);
+  for (const auto& [name, value] : given) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return Error{blame(value.source),
+                   value.source.name + " gives '" + name + "', but the mode '" + chosen.mode.name +
+                       (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
+    }
   }
-  const auto& [name, value] = *given.begin();
-  return Error{blame(value.source),
-               value.source.name + " gives '" + name + "', but the mode '" + chosen.mode.name +
-                   (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
+  return {};
 }
 
 }  // namespace
@@ -241,6 +299,15 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
     return read.error();
   }
   chosen->mpirun_options = request.mpi.mpirun_options;
+  for (ChosenMode& other : chosen->others) {
+    if (auto read = read_parameters(other, request.parameters, snapshot); !read) {
+      return read.error();
+    }
+    other.mpirun_options = request.mpi.mpirun_options;
+  }
+  if (auto checked = check_parameters(*chosen, request.parameters); !checked) {
+    return checked.error();
+  }
   return chosen;
 }
 

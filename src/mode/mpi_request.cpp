@@ -93,10 +93,19 @@ const char* name_of(MpiStart start) {
   return way_of(start).name;
 }
 
-const char* template_of(const MpiRequest& request) {
-  const bool needs_mpirun =
-      request.start.value == MpiStart::Auto && !request.only_mpirun.value.empty();
-  return way_of(needs_mpirun ? MpiStart::Agent : request.start.value).template_name;
+std::vector<MpiStart> ways_of(const MpiRequest& request) {
+  if (request.start.value != MpiStart::Auto) {
+    return {request.start.value};
+  }
+  std::vector<MpiStart> ways{MpiStart::Pmix, MpiStart::Agent, MpiStart::Ssh};
+  if (!request.only_mpirun.value.empty()) {
+    ways.erase(ways.begin());
+  }
+  return ways;
+}
+
+const char* template_of(MpiStart way) {
+  return way_of(way).template_name;
 }
 
 Result<MpiRequest> read_mpi_request(const Settings& settings) {

@@ -9,14 +9,10 @@
 #include <muster/environment/own_address.hpp>
 #include <muster/environment/own_program.hpp>
 #include <muster/fan_out/words.hpp>
-#include <muster/gang/proof.hpp>
 #include <muster/logs/messages.hpp>
-#include <muster/service/exchanged_fences.hpp>
-#include <muster/service/exchanged_ports.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
 #include <muster/service/exchanged_route.hpp>
 #include <muster/service/exchanged_secret.hpp>
-#include <muster/service/exchanged_ssh.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -44,6 +40,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
       table_(input.job.input),
+      ways_(input.job, input.inherited, input.variables, input.run_folder),
       route_(io_, input.job.input),
       signals_(io_),
       lifeline_(io_),
@@ -221,13 +218,6 @@ Result<> Agent::take_table(rank_table::TableFile file) {
   return taken ? contribute_table() : taken;
 }
 
-/// What is the same as before is not said again.
-Result<> Agent::contribute_table() {
-  std::string bytes = table_.contribution();
-  return bytes.empty() ? Result<>()
-                       : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
-}
-
 /// What is waited for; empty: the others have been told what this node would do.
 std::string Agent::look_for_route() {
   std::string missing = route_.look(table_);
@@ -239,13 +229,14 @@ std::string Agent::look_for_route() {
 
 // --- What the gang wants ------------------------------------------------------------------------
 
-void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
-  inputs_.cancel();
-  route_.cancel();
+/// What the nodes have told each other is all in it, and what only the system knows.
+LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   Placement placement = start.placement;
   placement.ports = OwnPorts::of_all(merged);
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
-  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned));
+  const AgreedWay way = OwnWays::agreed(merged);
+  LaunchPlan plan =
+      input_.job.of_attempt(placement, table_.part(placement, merged, planned), way.index);
   const OwnEnd own = placement.nodes == 1 ? OwnEnd() : own_end_towards(placement.master_address);
   fill_late_values(plan,
                    {{"run_dir", input_.run_folder},
@@ -254,7 +245,15 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                     {"job_secret", read_job_secret(merged)},
                     {"own_address", own.address},
                     {"own_interface", own.interface}});
+  ways_.say(way, placement);
   say_start(plan, placement, own.interface);
+  return plan;
+}
+
+void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
+  inputs_.cancel();
+  route_.cancel();
+  LaunchPlan plan = plan_of_attempt(start, merged);
   const AttemptInput input{input_.options,
                            input_.inherited,
                            input_.variables,
@@ -264,7 +263,8 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            companions_};
   bury_attempt();
   progress_before_ = progress();
-  auto services = services_ ? std::move(services_) : make_services();
+  auto services = services_ ? std::move(services_) : make_services(plan.services);
+  services->adjust(plan.services);
   attempt_ = std::make_unique<Attempt>(io_, consoles_, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
     first_look_.ask();
@@ -349,13 +349,13 @@ std::optional<std::string> Agent::progress() const {
 
 /// The services of the next attempt begin here on the leader, and at its start on other nodes.
 Result<Offer> Agent::reserve_port() {
-  services_ = make_services();
+  services_ = make_services(input_.job.plan.services);
   return services_->prepare();
 }
 
-std::unique_ptr<Services> Agent::make_services() {
+std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& names) {
   return std::make_unique<Services>(
-      input_.job.plan.services,
+      names,
       ServiceInput{
           input_.job.worker_port(),
           input_.run_folder,
@@ -366,34 +366,6 @@ std::unique_ptr<Services> Agent::make_services() {
           [this](ServerEvents events) { return start_server(io_, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
           [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); }});
-}
-
-/// What the nodes of a job bring together: a line for each key.
-gang::GangSetup Agent::setup_with_keys() const {
-  gang::GangSetup setup = input_.job.gang;
-  setup.policy.keys = {ports_key(),
-                       rank_table_key(),
-                       route_key(),
-                       pmix_fence_key(),
-                       ssh_keys_key(),
-                       job_secret_key()};
-  return setup;
-}
-
-/// What this node contributes before the start: the ports that workers listen on, which are the same
-/// for all attempts, and its part of a rank table that the nodes make.
-Result<> Agent::contribute() {
-  if (auto contributed = contribute_table(); !contributed) {
-    return contributed;
-  }
-  if (input_.job.plan.needs_secret) {
-    gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // it fits
-  }
-  auto ports = ports_.contribution(input_.options.host_name);
-  if (!ports) {
-    return ports.error();
-  }
-  return ports->empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(*ports), {}});
 }
 
 }  // namespace muster

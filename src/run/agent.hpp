@@ -10,6 +10,7 @@
 #include "own_ports.hpp"
 #include "own_route.hpp"
 #include "own_table.hpp"
+#include "own_ways.hpp"
 #include "process/guard.hpp"
 #include "reasons_to_stay.hpp"
 #include "stop_requests.hpp"
@@ -69,6 +70,7 @@ class Agent {
 
   // What the gang wants.
   [[nodiscard]] gang::GangCallbacks callbacks();
+  [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void say_start(const LaunchPlan& plan,
                  const Placement& placement,
@@ -82,7 +84,7 @@ class Agent {
   [[nodiscard]] std::string look_for_route();
   [[nodiscard]] std::optional<std::string> progress() const;
   [[nodiscard]] Result<Offer> reserve_port();
-  [[nodiscard]] std::unique_ptr<Services> make_services();
+  [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
   [[nodiscard]] Result<> contribute_table();
@@ -105,6 +107,7 @@ class Agent {
   gang::Gang gang_;
   InputWait inputs_;
   OwnTable table_;
+  OwnWays ways_;
   OwnRoute route_;
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start

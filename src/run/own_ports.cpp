@@ -25,7 +25,7 @@ Result<std::string> OwnPorts::contribution(const std::string& host) const {
   if (!reserved_) {
     return reserved_.error();
   }
-  const bool are_wanted = !reserved_->empty() || job_.plan.tells_nodes;
+  const bool are_wanted = !reserved_->empty() || job_.may_need(&LaunchPlan::tells_nodes);
   return are_wanted ? write_ports(ports_of_node(*reserved_, job_.gang.policy.node.slots, host))
                     : std::string();
 }

@@ -119,13 +119,23 @@ Result<> acquire(Resources& resources,
 }  // namespace
 
 LaunchPlan JobPlan::of_attempt(const Placement& placement,
-                               std::optional<rank_table::RankedNode> ranked) const {
+                               std::optional<rank_table::RankedNode> ranked,
+                               std::size_t way) const {
   if (!input) {
     return plan;
   }
   PlanInput of_attempt = *input;
   of_attempt.ranked = std::move(ranked);
+  if (way > 0) {
+    of_attempt.mode = others.at(way - 1).mode;
+  }
   return make_plan(of_attempt, placement);
+}
+
+bool JobPlan::may_need(bool LaunchPlan::*what) const {
+  return plan.*what || std::any_of(others.begin(), others.end(), [what](const OtherWay& other) {
+           return other.plan.*what;
+         });
 }
 
 Result<int> run(const JobPlan& job,

@@ -1,16 +1,11 @@
 // MPI ranks without mpirun: a PMIx server on each node, and the gang between the servers.
 #include "pmix_service.hpp"
 
-#include <muster/base/unique_fd.hpp>
-#include <muster/base/write_all.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/mpi/hosts.hpp>
 #include <muster/mpi/pmix_frames.hpp>
-#include <muster/mpi/pmix_server_program.hpp>
 #include <muster/service/exchanged_fences.hpp>
-
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <muster/service/pmix_program.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,18 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Nodes = std::vector<NodeRank>;
-
-/// The server's program, carried in this one, as a file.
-Result<> write_program(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
-  if (!file) {
-    return system_error("cannot write '" + path + "'", errno);
-  }
-  const WriteResult written = write_all(file.get(), mpi::pmix_server_program());
-  return written.error_number == 0
-             ? Result<>()
-             : Result<>(system_error("cannot write '" + path + "'", written.error_number));
-}
 
 /// Nodes that MPI tells apart by their names, though two may be one machine.
 std::vector<mpi::PmixNode> rename_apart(std::vector<mpi::PmixNode> nodes) {
@@ -54,16 +37,12 @@ class PmixService final : public Service {
   explicit PmixService(ServiceInput input) : input_(std::move(input)) {}
 
   Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
-    if (input_.run_folder.empty()) {
-      return Error{ErrorKind::System,
-                   "there is no folder for its files (TMPDIR names another place)"};
+    const auto program = write_pmix_server(input_.run_folder);
+    if (!program) {
+      return program.error();
     }
     nodes_ = rename_apart(plan.mpi_nodes);
     plan_size_ = plan.world_size;
-    const std::string program = input_.run_folder + "/muster-pmix";
-    if (auto written = write_program(program); !written) {
-      return written.error();
-    }
     // Of this attempt alone: a server that is still going takes its folder with it.
     const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.attempt);
     std::error_code failed;
@@ -72,7 +51,7 @@ class PmixService final : public Service {
       return system_error("cannot make the folder '" + folder + "'", failed.value());
     }
     auto companion = input_.start_companion(
-        {program, {"muster-pmix"}},
+        {*program, {"muster-pmix"}},
         {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
     if (!companion) {
       return companion.error();

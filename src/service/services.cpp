@@ -43,16 +43,27 @@ void add(LaunchPlan& plan, const Additions& additions) {
 }  // namespace
 
 Services::Services(const std::vector<std::string>& names, const ServiceInput& input)
-    : fixed_port_(input.worker_port.value_or(0)) {
+    : input_(input) {
+  adjust(names);
+}
+
+void Services::adjust(const std::vector<std::string>& names) {
+  std::vector<NamedService> wanted;
   for (const KnownService& known : kServices) {
-    if (std::find(names.begin(), names.end(), known.name) != names.end()) {
-      services_.push_back({known.name, known.make(input)});
+    if (std::find(names.begin(), names.end(), known.name) == names.end()) {
+      continue;
     }
+    const auto here = std::find_if(services_.begin(), services_.end(), [&](const auto& one) {
+      return one.name == known.name;
+    });
+    wanted.push_back(here != services_.end() ? std::move(*here)
+                                             : NamedService{known.name, known.make(input_)});
   }
+  services_ = std::move(wanted);
 }
 
 Result<Offer> Services::prepare() {
-  Offer offer{.worker_port = fixed_port_};
+  Offer offer{.worker_port = input_.worker_port.value_or(0)};
   for (const NamedService& one : services_) {
     if (auto prepared = one.service->prepare(offer); !prepared) {
       return Error{prepared.error().kind,

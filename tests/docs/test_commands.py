@@ -124,8 +124,8 @@ def test_every_path_that_is_named_exists(path):
 
 # Options of other programs that the pages name.
 OTHERS = {
-    "--admindir", "--all-filters", "--api-token", "--check", "--env", "--exclusive", "--frameworks", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
-    "--mount-proc", "--name", "--no-tests", "--num-machines", "--pid", "--reproduce", "--sanitize", "--search", "--shm-size",
+    "--admindir", "--all-filters", "--api-token", "--check", "--env", "--exclusive", "--frameworks", "--gloo", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
+    "--mount-proc", "--mpi-rank", "--name", "--no-tests", "--num-machines", "--pid", "--reproduce", "--sanitize", "--search", "--shm-size",
     "--signal", "--target", "--ulimit",
     "--werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
     "--task-index", "--worker-hosts", "--world-size",
@@ -148,7 +148,7 @@ def test_every_option_that_is_named_exists(path, desk):
     known = set(
         re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", desk.run("muster --help").stdout, re.MULTILINE)
     )
-    for launcher in ("torch.distributed.launch", "msrun", "deepspeed"):
+    for launcher in ("torch.distributed.launch", "msrun", "deepspeed", "mpirun"):
         printed = desk.run(f"muster {launcher} --print-options").stdout
         known |= {name.replace("_", "-") for name in re.findall(r"`(?:-\w, )?(--[a-z_-]+)", printed)}
     rendering = desk.run("muster render --help").stdout

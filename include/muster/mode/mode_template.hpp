@@ -182,6 +182,9 @@ struct ChosenMode {
   Source source;                              ///< what made the choice
   Parameters parameters{};                    ///< a value for each that it has
   std::vector<std::string> mpirun_options{};  ///< as they were typed
+  std::string way{};  ///< how ranks of MPI start, such as "pmix"; empty: another mode
+  /// Of MPI: taken instead, in this order, where those before do not work on all nodes. They have none themselves.
+  std::vector<ChosenMode> others{};
 };
 
 /// The user's template, else the built-in one that is named. For "auto", in this

@@ -38,11 +38,14 @@ inline constexpr const char* kOnlyMpirun = "only-mpirun";
 /// The settings that hold variables for the ranks begin with this: -x NAME=VALUE is "export:NAME".
 inline constexpr const char* kExportPrefix = "export:";
 
+/// The ways that may be taken, in this order: each but the first where those before do not work on all nodes.
+[[nodiscard]] std::vector<MpiStart> ways_of(const MpiRequest& request);
+
 /// "pmix", as `--mpi-start` takes it.
 [[nodiscard]] const char* name_of(MpiStart start);
 
-/// The built-in template of the way that is asked for; of `Auto`, the first that can do what is asked for.
-[[nodiscard]] const char* template_of(const MpiRequest& request);
+/// Its built-in template.
+[[nodiscard]] const char* template_of(MpiStart way);
 
 /// Reads --mpi-start and the options for mpirun. Fails for a way that is none, and for pmix with an option that
 /// only mpirun has.

@@ -55,6 +55,12 @@ struct RunOptions {
   }
 };
 
+/// How ranks of MPI start where the way before does not work on all nodes.
+struct OtherWay {
+  ChosenMode mode;
+  LaunchPlan plan;  ///< as far as it is known before the nodes have met
+};
+
 /// The part of a job that this node has.
 struct JobPlan {
   LaunchPlan plan;                 ///< as far as it is known before the nodes have met
@@ -63,10 +69,15 @@ struct JobPlan {
   std::vector<Input> inputs;  ///< without which nothing is started
   /// For processes of this node that listen, whatever rank it gets and however many nodes there are.
   int ports_to_reserve = 0;
+  std::vector<OtherWay> others = {};  ///< what the nodes may agree on instead
 
-  /// The plan of one attempt, with what the gang and a rank table have decided.
+  /// The plan of one attempt, with what the gang and a rank table have decided. `way`: 0, or one of the others,
+  /// counted from 1.
   [[nodiscard]] LaunchPlan of_attempt(const Placement& placement,
-                                      std::optional<rank_table::RankedNode> ranked) const;
+                                      std::optional<rank_table::RankedNode> ranked,
+                                      std::size_t way) const;
+  /// True where the plan of one of the ways has it set, such as `&LaunchPlan::needs_secret`.
+  [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
   /// Fixed by the user; empty: a fresh one each time.
   [[nodiscard]] std::optional<std::uint16_t> worker_port() const {
     return input ? input->cluster.worker_port : std::nullopt;

@@ -97,6 +97,9 @@ class Services {
   Services& operator=(const Services&) = delete;
   ~Services() { stop(); }
 
+  /// Before the start: these are wanted after all. Those that are there already stay as they are.
+  void adjust(const std::vector<std::string>& names);
+
   /// One that has been started cannot go on. Each says so once.
   std::function<void(const ServiceFailure&)> on_failure;
   /// All run, where they did not when `start` returned.
@@ -120,7 +123,7 @@ class Services {
   [[nodiscard]] std::optional<ServiceFailure> start_next(LaunchPlan& plan);
   void take(const Additions& additions, LaunchPlan& plan);
 
-  std::uint16_t fixed_port_ = 0;  ///< told in any case: a platform may count on it
+  ServiceInput input_;  ///< its port is told in any case: a platform may count on it
   std::vector<NamedService> services_;
   std::size_t next_ = 0;  ///< the first one that is not ready
 };

@@ -236,7 +236,14 @@ static const char* begin(struct pmix_library* library, struct job* job) {
   return refusal;
 }
 
-int main(void) {
+/* muster-pmix --probe: whether the image has a library that serves. */
+static int answer_probe(struct pmix_library* library) {
+  const char* const refusal = load_pmix(library);
+  puts(refusal == NULL ? library->get_version() : refusal);
+  return refusal == NULL ? 0 : 1;
+}
+
+int main(int count, char* words[]) {
   static struct pmix_library library;
   static struct job job;
   struct frame frame;
@@ -244,6 +251,9 @@ int main(void) {
   /* The library looks at the machine by hwloc, whose plugins for screens would load half a desktop: this costs a
    * node 3 ms. */
   setenv("HWLOC_PLUGINS_BLACKLIST", "hwloc_gl,hwloc_opencl,hwloc_xml_libxml", 0);
+  if (count == 2 && strcmp(words[1], "--probe") == 0) {
+    return answer_probe(&library);
+  }
   if (!read_frame(kStream, &frame) || frame.kind != FRAME_JOB) {
     fprintf(stderr, "this program is a part of muster, which starts it for MPI jobs\n");
     return 2;

@@ -1,0 +1,80 @@
+// Looks for what each way needs in this image.
+#include "own_ways.hpp"
+
+#include "process/ask_program.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/mode/mpi_request.hpp>
+#include <muster/service/pmix_program.hpp>
+
+namespace muster {
+std::string OwnWays::contribution() const {
+  if (job_.others.empty()) {
+    return {};
+  }
+  std::vector<WayReport> reports{{job_.input->mode.way, why_not(job_.input->mode.way)}};
+  for (const OtherWay& other : job_.others) {
+    reports.push_back({other.mode.way, why_not(other.mode.way)});
+  }
+  return write_ways(reports);
+}
+
+AgreedWay OwnWays::agreed(const gang::Exchanged& merged) {
+  const auto ways = merged.find(ways_key().name);
+  return ways == merged.end()
+             ? AgreedWay()
+             : read_agreed_way(ways->second).value();  // written by the same program
+}
+
+void OwnWays::say(const AgreedWay& way, const Placement& placement) const {
+  if (job_.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
+    return;
+  }
+  const std::string& name =
+      way.index == 0 ? job_.input->mode.way : job_.others.at(way.index - 1).mode.way;
+  say_info("ranks of MPI start by way of " + name +
+           (way.why_not.empty() ? "" : ", since " + join(way.why_not, ", and ")));
+}
+
+std::string OwnWays::why_not(const std::string& way) const {
+  if (way == name_of(MpiStart::Pmix)) {
+    return why_no_pmix();
+  }
+  // Who could start programs without one could be anybody (docs/gang.md).
+  if (job_.gang.policy.job.most_nodes > 1 && !job_.gang.key) {
+    return "it needs a token where there are several nodes (--token-file)";
+  }
+  return way == name_of(MpiStart::Ssh) ? why_not_found({"mpirun", "ssh", "sshd"})
+                                       : why_not_found({"mpirun"});
+}
+
+/// The server's own program looks for the library, as it will when it serves.
+std::string OwnWays::why_no_pmix() const {
+  const auto program = write_pmix_server(run_folder_);
+  if (!program) {
+    return program.error().message;
+  }
+  const auto probed = ask_program({*program, {"muster-pmix", "--probe"}}, inherited_, variables_);
+  if (!probed) {
+    return probed.error().message;
+  }
+  return probed->has_succeeded ? std::string() : probed->first_line;
+}
+
+/// Those that PATH lacks; sshd is usually where only root looks.
+std::string OwnWays::why_not_found(const std::vector<std::string>& programs) const {
+  const auto path = variables_.find("PATH");
+  const std::string folders =
+      (path == variables_.end() ? std::string("/usr/bin:/bin") : path->second) +
+      ":/usr/sbin:/usr/local/sbin:/sbin";
+  std::vector<std::string> missing;
+  for (const std::string& program : programs) {
+    if (!find_executable(program, folders)) {
+      missing.push_back(program);
+    }
+  }
+  return missing.empty() ? std::string() : "there is no " + join(missing, ", no ");
+}
+
+}  // namespace muster

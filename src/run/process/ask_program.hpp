@@ -1,0 +1,28 @@
+#pragma once
+
+// A short question to a program of muster's own, before the event loop runs. Private to run/.
+
+#include "spawn.hpp"
+
+#include <muster/base/result.hpp>
+#include <muster/service/companion.hpp>
+
+#include <map>
+#include <string>
+
+namespace muster {
+
+/// What it has answered.
+struct ProgramAnswer {
+  bool has_succeeded = false;  ///< it ended with 0
+  std::string first_line;      ///< of its output and error, at most 400 bytes
+};
+
+/// Runs it to its end, which is waited for 5 s; then it is killed, and this fails. To be called where nothing else is to
+/// be done meanwhile.
+[[nodiscard]] Result<ProgramAnswer> ask_program(
+    const CompanionRequest& request,
+    const Inherited& inherited,
+    const std::map<std::string, std::string>& variables);
+
+}  // namespace muster
