@@ -57,6 +57,23 @@ void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
   }
 }
 
+/// What the nodes may agree on instead.
+Result<> add_other_ways(JobPlan& job, const PlanInput& input, const ModeRequest& request) {
+  auto others = other_ways(request, input.mode, input.snapshot);
+  if (!others) {
+    return others.error();
+  }
+  for (ChosenMode& other : *others) {
+    PlanInput of_other = input;
+    of_other.mode = std::move(other);
+    job.ports_to_reserve =
+        std::max(job.ports_to_reserve, most_listeners(of_other.mode.mode, input.cluster));
+    LaunchPlan plan = make_plan(of_other);
+    job.others.push_back({std::move(of_other.mode), std::move(plan)});
+  }
+  return {};
+}
+
 /// How this node's part of the job is started, again and again if need be.
 Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   JobPlan job;
@@ -73,12 +90,8 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   job.gang = std::move(*setup);
   job.inputs = find_inputs(input.mode, input.cluster, input.snapshot);
   job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
-  for (const ChosenMode& other : input.mode.others) {
-    PlanInput of_other = input;
-    of_other.mode = other;
-    job.others.push_back({other, make_plan(of_other)});
-    job.ports_to_reserve =
-        std::max(job.ports_to_reserve, most_listeners(other.mode, input.cluster));
+  if (auto added = add_other_ways(job, input, options.mode); !added) {
+    return added.error();
   }
   job.input = std::move(planned.input);
   return job;

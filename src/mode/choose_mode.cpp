@@ -150,29 +150,20 @@ Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wa
 }
 
 /// How ranks of MPI start is a template each.
-Result<ChosenMode> find_mpi(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
-  std::optional<ChosenMode> chosen;
-  for (const MpiStart way : ways_of(mpi)) {
-    auto one = read_builtin_of(wanted, template_of(way));
-    if (!one) {
-      return one.error();
-    }
-    if (!*one) {
-      continue;
-    }
-    (*one)->way = name_of(way);
-    if (chosen) {
-      chosen->others.push_back(std::move(**one));
-    } else {
-      chosen = std::move(**one);
-    }
+Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStart way) {
+  auto one = read_builtin_of({kMpiMode, source}, template_of(way));
+  if (!one) {
+    return one.error();
   }
-  return std::move(*chosen);
+  ChosenMode chosen = one->value();  // each way has its template
+  chosen.way = name_of(way);
+  chosen.mpirun_options = mpi.mpirun_options;
+  return chosen;
 }
 
 Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
   if (wanted.value == kMpiMode) {
-    return find_mpi(wanted, mpi);
+    return read_way(wanted.source, mpi, ways_of(mpi).front());
   }
   if (auto checked = check_no_mpi(mpi, wanted.value); !checked) {
     return checked.error();
@@ -252,24 +243,23 @@ Result<> read_parameters(ChosenMode& chosen, const Parameters& given, const Snap
   return {};
 }
 
-std::vector<std::string> parameter_names(const ChosenMode& chosen) {
-  std::vector<std::string> names;
+void add_parameter_names(std::vector<std::string>& names, const ChosenMode& chosen) {
   for (const Parameter& parameter : chosen.mode.parameters) {
-    names.push_back(parameter.name);
-  }
-  for (const ChosenMode& other : chosen.others) {
-    for (const std::string& name : parameter_names(other)) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
-        names.push_back(name);
-      }
+    if (std::find(names.begin(), names.end(), parameter.name) == names.end()) {
+      names.push_back(parameter.name);
     }
   }
-  return names;
 }
 
 /// Nothing is given to nobody.
-Result<> check_parameters(const ChosenMode& chosen, const Parameters& given) {
-  const std::vector<std::string> names = parameter_names(chosen);
+Result<> check_parameters(const ChosenMode& chosen,
+                          const std::vector<ChosenMode>& others,
+                          const Parameters& given) {
+  std::vector<std::string> names;
+  add_parameter_names(names, chosen);
+  for (const ChosenMode& other : others) {
+    add_parameter_names(names, other);
+  }
   for (const auto& [name, value] : given) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       return Error{blame(value.source),
@@ -298,17 +288,30 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
   if (auto read = read_parameters(*chosen, request.parameters, snapshot); !read) {
     return read.error();
   }
-  chosen->mpirun_options = request.mpi.mpirun_options;
-  for (ChosenMode& other : chosen->others) {
-    if (auto read = read_parameters(other, request.parameters, snapshot); !read) {
+  const auto others = other_ways(request, *chosen, snapshot);
+  const auto checked =
+      others ? check_parameters(*chosen, *others, request.parameters) : Result<>(others.error());
+  return checked ? std::move(chosen) : checked.error();
+}
+
+Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
+                                           const ChosenMode& chosen,
+                                           const Snapshot& snapshot) {
+  std::vector<ChosenMode> others;
+  if (chosen.way.empty()) {
+    return others;
+  }
+  const std::vector<MpiStart> ways = ways_of(request.mpi);
+  for (std::size_t i = 1; i < ways.size(); ++i) {
+    auto other = read_way(chosen.source, request.mpi, ways[i]);
+    const auto read =
+        other ? read_parameters(*other, request.parameters, snapshot) : Result<>(other.error());
+    if (!read) {
       return read.error();
     }
-    other.mpirun_options = request.mpi.mpirun_options;
+    others.push_back(std::move(*other));
   }
-  if (auto checked = check_parameters(*chosen, request.parameters); !checked) {
-    return checked.error();
-  }
-  return chosen;
+  return others;
 }
 
 Templates builtin_documents() {

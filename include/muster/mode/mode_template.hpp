@@ -183,8 +183,6 @@ struct ChosenMode {
   Parameters parameters{};                    ///< a value for each that it has
   std::vector<std::string> mpirun_options{};  ///< as they were typed
   std::string way{};  ///< how ranks of MPI start, such as "pmix"; empty: another mode
-  /// Of MPI: taken instead, in this order, where those before do not work on all nodes. They have none themselves.
-  std::vector<ChosenMode> others{};
 };
 
 /// The user's template, else the built-in one that is named. For "auto", in this
@@ -193,6 +191,12 @@ struct ChosenMode {
 /// Fails for a name that is none, a template that cannot be read, and parameters that it lacks.
 [[nodiscard]] Result<ChosenMode> choose_mode(const ModeRequest& request,
                                              const Snapshot& snapshot = {});
+
+/// Of MPI: the ways that are taken instead, in this order, where those before do not work on all nodes; none
+/// for other modes. Fails as `choose_mode` does.
+[[nodiscard]] Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
+                                                         const ChosenMode& chosen,
+                                                         const Snapshot& snapshot);
 
 /// The templates that are built in. A template of the user's may inherit from them.
 [[nodiscard]] Templates builtin_documents();
