@@ -1,4 +1,5 @@
 // The command line of a remote shell, and the environment of a rank.
+#include <muster/base/text.hpp>
 #include <muster/mpi/agent_call.hpp>
 
 #include <string_view>
@@ -37,9 +38,9 @@ Result<AgentCall> parse_agent_call(const std::vector<std::string>& words) {
     at += takes_next(words[at]) ? 2 : 1;
   }
   if (at + 1 >= words.size()) {
-    std::string wrong = kAgentWord;
-    wrong += " is what mpirun is told to call: it needs a host and a command, as ssh does";
-    return Error{ErrorKind::BadUsage, std::move(wrong)};
+    return Error{ErrorKind::BadUsage,
+                 join(std::vector<std::string>{kAgentWord}, " ") +
+                     " is what mpirun is told to call: it needs a host and a command, as ssh does"};
   }
   AgentCall call{words[at].substr(words[at].rfind('@') + 1), words[at + 1]};
   for (std::size_t i = at + 2; i < words.size(); ++i) {
