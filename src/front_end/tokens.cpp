@@ -156,7 +156,7 @@ std::optional<Typed> find_option(const FrontEnd& front_end,
   return typed;
 }
 
-Result<> keep(Tokens& result, Typed typed, std::vector<std::string> values) {
+Result<> keep(Tokens& result, const Typed& typed, std::vector<std::string> values) {
   const std::string last = values.empty() ? "1" : values.back();
   if (typed.option == nullptr) {
     return set_option(result.own, typed.name, {last, from_flag(typed.source)});
@@ -230,7 +230,7 @@ Result<Tokens> read_tokens(const FrontEnd& front_end,
     if (!values) {
       return values.error();
     }
-    if (auto kept = keep(result, std::move(*typed), std::move(*values)); !kept) {
+    if (auto kept = keep(result, *typed, std::move(*values)); !kept) {
       return kept.error();
     }
   }

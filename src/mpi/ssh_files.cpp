@@ -39,6 +39,7 @@ std::string alias_of(std::size_t node) {
 /// The nodes as mpirun calls them.
 std::vector<std::string> names_of(const std::vector<SshNode>& nodes) {
   std::vector<std::string> names;
+  names.reserve(nodes.size());
   for (const SshNode& node : nodes) {
     names.push_back(node.name);
   }

@@ -16,6 +16,7 @@ std::vector<NodePorts> known_nodes(const Placement& placement, const Snapshot& s
 
 std::string hostfile_of(const std::vector<NodePorts>& nodes) {
   std::vector<std::string> names;
+  names.reserve(nodes.size());
   for (const NodePorts& node : nodes) {
     names.push_back(node.name);
   }
@@ -30,6 +31,7 @@ std::string hostfile_of(const std::vector<NodePorts>& nodes) {
 /// Nodes of one machine need none: no bridge of it can be in the way.
 std::string networks_of(const std::vector<NodePorts>& nodes) {
   std::vector<std::string> addresses;
+  addresses.reserve(nodes.size());
   for (const NodePorts& node : nodes) {
     addresses.push_back(node.host);
   }

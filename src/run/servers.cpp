@@ -288,6 +288,7 @@ class Held final : public Server {
   Held(boost::asio::io_context& io, std::shared_ptr<Port> port) : io_(io), port_(std::move(port)) {}
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
+  // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
   ~Held() override {
     port_->stop();
     boost::asio::post(io_, [old = std::move(port_)] {});

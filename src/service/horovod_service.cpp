@@ -55,12 +55,16 @@ class HorovodStoreService final : public Service {
     if (!std::exchange(goes_on_, true)) {
       input_.later([this, is_here = std::weak_ptr<bool>(is_here_)] {
         if (!is_here.expired()) {
-          goes_on_ = false;
-          if (server_) {
-            answer();
-          }
+          go_on();
         }
       });
+    }
+  }
+
+  void go_on() {
+    goes_on_ = false;
+    if (server_) {
+      answer();
     }
   }
 

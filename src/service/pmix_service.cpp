@@ -22,6 +22,7 @@ using Nodes = std::vector<NodeRank>;
 /// Nodes that MPI tells apart by their names, though two may be one machine.
 std::vector<mpi::PmixNode> rename_apart(std::vector<mpi::PmixNode> nodes) {
   std::vector<std::string> names;
+  names.reserve(nodes.size());
   for (const mpi::PmixNode& node : nodes) {
     names.push_back(node.host);
   }

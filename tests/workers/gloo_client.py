@@ -65,3 +65,8 @@ def rendezvous(scope, rank, size):
 rendezvous("global", number("RANK"), number("SIZE"))
 rendezvous("local_" + os.environ["HOROVOD_HOSTNAME"], number("LOCAL_RANK"), number("LOCAL_SIZE"))
 rendezvous(f"cross_{number('LOCAL_RANK')}", number("CROSS_RANK"), number("CROSS_SIZE"))
+
+# The store is on the node of rank 0, which trains on with the others in real life: it leaves last.
+put("left", number("RANK"), b"")
+for other in range(number("SIZE") if number("RANK") == 0 else 0):
+    wait("left", other)

@@ -27,7 +27,7 @@ std::optional<Text> last_typed(const Translation& t, std::span<const std::string
 
 std::optional<Text> find_per_node(const Translation& t) {
   static constexpr std::array<std::string_view, 3> kNames = {"npernode", "N", "pernode"};
-  if (const auto given = last_typed(t, kNames)) {
+  if (auto given = last_typed(t, kNames)) {
     return given;
   }
   for (const TypedOption& typed : t.typed) {
@@ -64,7 +64,7 @@ std::optional<Text> first_variable(const Translation& t, std::span<const char* c
 std::optional<Text> find_hostfile(const Translation& t) {
   static constexpr std::array<std::string_view, 3> kNames = {
       "hostfile", "machinefile", "default-hostfile"};
-  if (const auto given = last_typed(t, kNames)) {
+  if (auto given = last_typed(t, kNames)) {
     return given;
   }
   for (const TypedOption& typed : t.typed) {
@@ -103,6 +103,29 @@ struct Hosts {
   Source source;
 };
 
+void add_entry(std::vector<Entry>& entries, const Entry& entry) {
+  const auto same = std::find_if(
+      entries.begin(), entries.end(), [&](const Entry& one) { return one.host == entry.host; });
+  if (same == entries.end()) {
+    entries.push_back(entry);
+  } else {
+    same->slots += entry.slots;
+    same->is_open = same->is_open || entry.is_open;
+  }
+}
+
+/// False where a word is no host.
+bool add_list(std::vector<Entry>& entries, const std::string& list) {
+  for (const std::string& word : split(list, ',')) {
+    const auto entry = read_entry(word);
+    if (!entry) {
+      return false;
+    }
+    add_entry(entries, *entry);
+  }
+  return true;
+}
+
 Result<Hosts> read_hosts(const Translation& t) {
   Hosts hosts;
   for (const TypedOption& typed : t.typed) {
@@ -110,20 +133,8 @@ Result<Hosts> read_hosts(const Translation& t) {
       continue;
     }
     hosts.source = from_flag(typed.source);
-    for (const std::string& word : split(typed.values.front(), ',')) {
-      const auto entry = read_entry(word);
-      if (!entry) {
-        return wrong_value({typed.values.front(), hosts.source}, "hosts such as a,b or a:8,b:8");
-      }
-      const auto same = std::find_if(hosts.entries.begin(),
-                                     hosts.entries.end(),
-                                     [&](const Entry& one) { return one.host == entry->host; });
-      if (same == hosts.entries.end()) {
-        hosts.entries.push_back(*entry);
-      } else {
-        same->slots += entry->slots;
-        same->is_open = same->is_open || entry->is_open;
-      }
+    if (!add_list(hosts.entries, typed.values.front())) {
+      return wrong_value({typed.values.front(), hosts.source}, "hosts such as a,b or a:8,b:8");
     }
   }
   return hosts;
@@ -261,6 +272,27 @@ Result<> place_on_list(Translation& t,
   return {};
 }
 
+/// Somebody else says who runs where.
+void ignore_hosts(Translation& t,
+                  const Hosts& hosts,
+                  const std::optional<Text>& file,
+                  const std::string& why) {
+  if (!hosts.entries.empty()) {
+    ignore(t, as_text(hosts), why);
+  }
+  if (file) {
+    ignore(t, *file, why);
+  }
+}
+
+/// True where hosts are named, and all of them are this machine.
+bool are_here(const Hosts& hosts, const Snapshot& snapshot) {
+  return !hosts.entries.empty() &&
+         std::all_of(hosts.entries.begin(), hosts.entries.end(), [&](const Entry& entry) {
+           return is_here(entry.host, snapshot);
+         });
+}
+
 }  // namespace
 
 bool is_hostfile_parameter(std::string_view name) {
@@ -285,28 +317,18 @@ Result<> translate_placing(Translation& t) {
   if (!counts || !hosts) {
     return counts ? hosts.error() : counts.error();
   }
-  const std::vector<Entry>& entries = hosts->entries;
-  auto file = find_hostfile(t);
+  const auto file = find_hostfile(t);
   const std::string starter = find_starter_of(t);
   if (!starter.empty() || has_nodes(t)) {
-    for (const auto& list :
-         {entries.empty() ? std::nullopt : std::optional(as_text(*hosts)), file}) {
-      if (list) {
-        ignore(t, *list, starter.empty() ? "each node is started by itself" : starter);
-      }
-    }
+    ignore_hosts(t, *hosts, file, starter.empty() ? "each node is started by itself" : starter);
     place_on_nodes(t, *counts);
     return {};
   }
-  const bool is_own =
-      !entries.empty() && std::all_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-        return is_here(entry.host, t.snapshot);
-      });
-  if (is_own) {
+  if (are_here(*hosts, t.snapshot)) {
     return place_on_own_slots(t, *counts, *hosts);
   }
-  const bool is_listed =
-      !entries.empty() || file || t.line.settings.has("hosts") || t.line.settings.has("hostfile");
+  const bool is_listed = !hosts->entries.empty() || file || t.line.settings.has("hosts") ||
+                         t.line.settings.has("hostfile");
   if (!is_listed) {
     place_here(t, *counts);
     return {};

@@ -98,15 +98,17 @@ Meaning translate_value(Translation& t, const TypedOption& typed) {
   if (typed.name == "map-by" && read_per_node(typed.values.front())) {
     return {};  // the slots say it
   }
-  for (const Own& own : kOwnValues) {
-    if (typed.name == own.option && typed.values.front() == own.value) {
-      if (own.setting != nullptr) {
-        t.set(own.setting, {own.its_value, from_flag(typed.source)});
-      }
-      return {true, false};
-    }
+  const auto* const own =
+      std::find_if(std::begin(kOwnValues), std::end(kOwnValues), [&](const Own& one) {
+        return typed.name == one.option && typed.values.front() == one.value;
+      });
+  if (own == std::end(kOwnValues)) {
+    return {true, true};
   }
-  return {true, true};
+  if (own->setting != nullptr) {
+    t.set(own->setting, {own->its_value, from_flag(typed.source)});
+  }
+  return {true, false};
 }
 
 Meaning translate_stdin(Translation& t, const TypedOption& typed) {

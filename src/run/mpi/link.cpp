@@ -188,7 +188,7 @@ Result<> ask_for_command(int fd,
   }
   const std::string text(command);
   const std::string length = std::to_string(kLengthBase + text.size());
-  const auto sent = send_all(fd, gang::prove(secret, *digits + text) + length + text, deadline);
+  auto sent = send_all(fd, gang::prove(secret, *digits + text) + length + text, deadline);
   if (!sent) {
     return sent;
   }

@@ -56,7 +56,8 @@ Error become(std::vector<std::string> words,
   std::vector<std::string> entries;
   entries.reserve(variables.size());
   for (const auto& [name, value] : variables) {
-    entries.push_back(name + "=" + value);
+    entries.push_back(name);
+    entries.back().append("=").append(value);
   }
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> list;
@@ -107,17 +108,26 @@ Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& inp
   return asked ? std::move(link) : asked.error();
 }
 
-/// The next one who may have a command run.
-std::pair<UniqueFd, std::string> wait_for_command(const UniqueFd& listener,
-                                                  const std::string& secret) {
+/// Nothing that goes away by asking again.
+bool is_lasting(int error_number) {
+  return error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS ||
+         error_number == ENOMEM || error_number == EINVAL || error_number == EBADF;
+}
+
+/// The next one who may have a command run. Fails where nobody can come in.
+Result<std::pair<UniqueFd, std::string>> wait_for_command(const UniqueFd& listener,
+                                                          const std::string& secret) {
   while (true) {
     UniqueFd link(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!link && is_lasting(errno)) {
+      return system_error("the daemon of mpirun cannot be reached", errno);
+    }
     if (!link) {
       continue;  // a client that has gone, or a signal
     }
     auto command = take_command(link.get(), secret, Deadline(kClientPatience));
     if (command) {
-      return {std::move(link), std::move(*command)};
+      return std::pair{std::move(link), std::move(*command)};
     }
     say_warning("refusing a connection to the daemon of mpirun: " + command.error().message);
   }
@@ -170,7 +180,11 @@ Result<int> serve_as_daemon(const MpiRoleInput& input) {
     return listener.error();
   }
   release_signals(input.inherited);  // they end it while it waits
-  const auto [link, command] = wait_for_command(*listener, *secret);
+  const auto asked = wait_for_command(*listener, *secret);
+  if (!asked) {
+    return asked.error();
+  }
+  const auto& [link, command] = *asked;
   // The link ends when the last process has ended that has it: the command.
   (void)::fcntl(link.get(), F_SETFD, 0);
   auto variables = input.variables;

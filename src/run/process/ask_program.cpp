@@ -61,7 +61,7 @@ SpawnRequest request_of(const CompanionRequest& asked,
   request.executable = asked.executable;
   request.argv = asked.argv;
   for (const auto& [name, value] : variables) {
-    request.environment.push_back(name + "=" + value);
+    request.environment.push_back(environment_entry(name, value));
   }
   request.standard_input = output;  // it reads nothing
   request.standard_output = output;

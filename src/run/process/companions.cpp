@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <functional>
 #include <utility>
 
 namespace muster {
@@ -30,9 +31,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   void read() {
     socket_.async_read_some(boost::asio::buffer(buffer_),
-                            [self = shared_from_this()](const ErrorCode& error, std::size_t size) {
-                              self->on_read(error, size);
-                            });
+                            std::bind_front(&Stream::on_read, shared_from_this()));
   }
 
   void send(std::string bytes) {
@@ -67,12 +66,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void write() {
     boost::asio::async_write(socket_,
                              boost::asio::buffer(outbox_.front()),
-                             [self = shared_from_this()](const ErrorCode& error, std::size_t) {
-                               self->outbox_.pop_front();
-                               if (!error && !self->outbox_.empty()) {
-                                 self->write();
-                               }  // else reading finds out as well
-                             });
+                             std::bind_front(&Stream::on_written, shared_from_this()));
+  }
+
+  void on_written(const ErrorCode& error, std::size_t /*size*/) {
+    outbox_.pop_front();
+    if (!error && !outbox_.empty()) {
+      write();
+    }  // else reading finds out as well
   }
 
   Socket socket_;
@@ -124,7 +125,7 @@ Result<std::unique_ptr<Companion>> Companions::start(const CompanionRequest& req
   spawn.executable = request.executable;
   spawn.argv = request.argv;
   for (const auto& [name, value] : environment) {
-    spawn.environment.push_back(name + "=" + value);
+    spawn.environment.push_back(environment_entry(name, value));
   }
   spawn.standard_input = theirs.get();
   spawn.standard_output = STDERR_FILENO;

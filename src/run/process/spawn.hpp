@@ -66,6 +66,12 @@ class Spawner {
   std::unique_ptr<std::byte[]> stack_;  ///< the child's; one is enough, we wait until it executes
 };
 
+/// "NAME=value"
+[[nodiscard]] inline std::string environment_entry(const std::string& name,
+                                                   const std::string& value) {
+  return name + "=" + value;
+}
+
 /// Finds the file that a shell would execute for `name`: with a slash it is a path, without one the
 /// folders of `search_path` are tried. Fails with `NotFound` or `NotExecutable`.
 [[nodiscard]] Result<std::string> find_executable(const std::string& name,

@@ -50,11 +50,6 @@ std::string whole_path(const std::string& path) {
   return failed ? path : whole.string();
 }
 
-/// As execve wants it: "NAME=value".
-std::string entry(const std::string& name, const std::string& value) {
-  return name + "=" + value;
-}
-
 /// What the plan says of the process; its folder is made if it has one of its own.
 Result<SpawnRequest> request_of(const WorkerPlan& planned) {
   SpawnRequest request;
@@ -196,14 +191,14 @@ std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const
     const bool is_unset =
         std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
     if (!is_replaced && !is_unset) {
-      environment.push_back(entry(name, value));
+      environment.push_back(environment_entry(name, value));
     }
   }
   for (const auto& [name, value] : worker.environment) {
-    environment.push_back(entry(name, value));
+    environment.push_back(environment_entry(name, value));
   }
   if (!surroundings_.marker.empty()) {
-    environment.push_back(entry(kMarkerVariable, surroundings_.marker));
+    environment.push_back(environment_entry(kMarkerVariable, surroundings_.marker));
   }
   return environment;
 }

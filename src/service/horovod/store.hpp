@@ -61,6 +61,7 @@ class Store {
   struct Place {
     std::string scope;
     std::string key;
+    // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes has a zero
     auto operator<=>(const Place&) const = default;
   };
   struct Ready {
