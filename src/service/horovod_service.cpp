@@ -45,20 +45,30 @@ class HorovodStoreService final : public Service {
   /// What hundreds have waited for is not sent to all of them in one turn.
   void answer() {
     constexpr int kInOneTurn = 16;
-    for (int i = 0; i < kInOneTurn; ++i) {
-      auto reply = store_.take_reply();
-      if (!reply) {
-        return;
-      }
+    int answered = 0;
+    while (answered < kInOneTurn && answer_one()) {
+      ++answered;
+    }
+    if (answered == kInOneTurn && !std::exchange(goes_on_, true)) {
+      go_on_later();
+    }
+  }
+
+  /// False: nobody waits for an answer.
+  bool answer_one() {
+    auto reply = store_.take_reply();
+    if (reply) {
       server_->answer(reply->client, std::move(reply->bytes));
     }
-    if (!std::exchange(goes_on_, true)) {
-      input_.later([this, is_here = std::weak_ptr<bool>(is_here_)] {
-        if (!is_here.expired()) {
-          go_on();
-        }
-      });
-    }
+    return reply.has_value();
+  }
+
+  void go_on_later() {
+    input_.later([this, is_here = std::weak_ptr<bool>(is_here_)] {
+      if (!is_here.expired()) {
+        go_on();
+      }
+    });
   }
 
   void go_on() {
