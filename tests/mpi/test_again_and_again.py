@@ -9,7 +9,7 @@ import pytest
 
 from support import processes
 from support.deadlines import wait_until
-from support.mpi import MEETINGS, SECONDS
+from support.mpi import MEETINGS, SECONDS, WAYS
 from support.repetitions import default_or_soak
 
 NODES = 3
@@ -31,6 +31,8 @@ def parts_on(hosts, node):
 
 
 @pytest.mark.soak
+# Through mpirun it happens that mpirun waits for ever for what was killed while it started: docs/mpi.md.
+@pytest.mark.parametrize("way", default_or_soak(["pmix"], WAYS))
 @pytest.mark.parametrize("seed", range(default_or_soak(3, 40)))
 def test_whatever_is_killed_at_any_time(mpi, hosts, seed):
     chance = random.Random(seed)
