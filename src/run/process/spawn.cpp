@@ -3,6 +3,7 @@
 #include "spawn.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/environment/own_program.hpp>
 
 #include <fcntl.h>
 #include <linux/mempolicy.h>
@@ -204,9 +205,11 @@ Error not_in_path(const std::string& name, const std::optional<std::string>& ref
 
 /// A symlink by the name of another launcher: whoever wants that one does not want us.
 bool is_muster_itself(const std::string& path) {
+  // By its name: where an emulator runs us, what that link leads to is the emulator.
+  const std::string own_path = own_program();
   struct stat own {};
   struct stat other {};
-  const bool are_there = ::stat("/proc/self/exe", &own) == 0 && ::stat(path.c_str(), &other) == 0;
+  const bool are_there = ::stat(own_path.c_str(), &own) == 0 && ::stat(path.c_str(), &other) == 0;
   return are_there && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
