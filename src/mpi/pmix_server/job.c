@@ -229,13 +229,18 @@ static pmix_status_t register_job(const struct pmix_library* library, const stru
       library->register_nspace(job->name, (int)own->rank_count, facts, count, on_answer, &answer));
 }
 
+pmix_proc_t process_of(const struct job* job, uint32_t rank) {
+  pmix_proc_t process;
+  memset(&process, 0, sizeof process);
+  strncpy(process.nspace, job->name, PMIX_MAX_NSLEN);
+  process.rank = rank;
+  return process;
+}
+
 static pmix_status_t register_ranks(const struct pmix_library* library, const struct job* job) {
   const struct node* const own = &job->nodes[job->own_node];
   for (uint32_t k = 0; k < own->rank_count; ++k) {
-    pmix_proc_t process;
-    memset(&process, 0, sizeof process);
-    strncpy(process.nspace, job->name, PMIX_MAX_NSLEN);
-    process.rank = own->ranks[k];
+    const pmix_proc_t process = process_of(job, own->ranks[k]);
     struct answer answer = kNone;
     const pmix_status_t status = wait_for(
         &answer, library->register_client(&process, getuid(), getgid(), NULL, on_answer, &answer));

@@ -23,6 +23,9 @@ struct job {
 
 void take_job(struct frame* frame, struct job* job);
 
+/* A rank of it, as the library calls one. */
+pmix_proc_t process_of(const struct job* job, uint32_t rank);
+
 /* Makes this process the PMIx server of its node: `server_init`, the namespace, a client for each rank
  * here. Returns NULL, or what failed. */
 const char* serve_job(const struct pmix_library* library,

@@ -205,10 +205,7 @@ static void tell(enum frame_kind kind, const char* text) {
 static const char* tell_environments(const struct pmix_library* library, const struct job* job) {
   const struct node* const own = &job->nodes[job->own_node];
   for (uint32_t k = 0; k < own->rank_count; ++k) {
-    pmix_proc_t process;
-    memset(&process, 0, sizeof process);
-    strncpy(process.nspace, job->name, PMIX_MAX_NSLEN);
-    process.rank = own->ranks[k];
+    const pmix_proc_t process = process_of(job, own->ranks[k]);
     char** variables = NULL;
     const pmix_status_t status = library->setup_fork(&process, &variables);
     if (status != PMIX_SUCCESS) {
