@@ -13,6 +13,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <set>
 
 namespace muster {
 namespace {
@@ -133,6 +134,18 @@ std::vector<std::string> own_addresses() {
     return true;
   });
   return addresses;
+}
+
+std::vector<std::string> own_interfaces() {
+  std::set<std::string> names;
+  for_each_interface([&](const ifaddrs& at) {
+    const int family = at.ifa_addr != nullptr ? at.ifa_addr->sa_family : AF_UNSPEC;
+    if ((at.ifa_flags & IFF_UP) != 0 && (family == AF_INET || family == AF_INET6)) {
+      names.insert(at.ifa_name);
+    }
+    return true;
+  });
+  return {names.begin(), names.end()};
 }
 
 }  // namespace muster

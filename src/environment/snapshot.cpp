@@ -68,6 +68,7 @@ Snapshot take_snapshot() {
   snapshot.files = read_mounted_files(snapshot);
   snapshot.rank_table = find_rank_table();
   snapshot.addresses = own_addresses();
+  snapshot.interfaces = own_interfaces();
   snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
   return snapshot;
 }

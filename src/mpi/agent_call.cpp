@@ -57,11 +57,16 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
     variables["OMPI_MCA_btl_vader_backing_directory"] = folder;
     variables["OMPI_MCA_btl_sm_backing_directory"] = folder;
   }
+  if (const auto own = variables.find(variable::kInterfaces);
+      own != variables.end() && !own->second.empty()) {
+    variables.emplace("OMPI_MCA_btl_tcp_if_include", own->second);
+  }
   for (const char* const name : {variable::kSecret,
                                  variable::kEndpoint,
                                  variable::kDaemons,
                                  variable::kHostfile,
-                                 variable::kShared}) {
+                                 variable::kShared,
+                                 variable::kInterfaces}) {
     variables.erase(name);
   }
   constexpr std::pair<const char*, const char*> kNames[] = {

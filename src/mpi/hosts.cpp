@@ -1,5 +1,6 @@
 // Names, slots and networks of the nodes of a job.
 #include <muster/base/endpoint.hpp>
+#include <muster/base/text.hpp>
 #include <muster/mpi/hosts.hpp>
 
 #include <algorithm>
@@ -93,6 +94,18 @@ std::string common_networks(const std::vector<std::string>& addresses) {
     list += (list.empty() ? "" : ",") + network(number, kBits);
   }
   return list;
+}
+
+NamedInterfaces find_interfaces(std::string_view names, const std::vector<std::string>& here) {
+  NamedInterfaces found;
+  for (const std::string& name : split(names, ',')) {
+    const bool is_here = std::find(here.begin(), here.end(), name) != here.end();
+    std::string& list = is_here ? found.here : found.missing;
+    if (!name.empty()) {
+      list.append(list.empty() ? "" : ",").append(name);
+    }
+  }
+  return found;
 }
 
 }  // namespace muster::mpi

@@ -340,6 +340,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   remark_start(plan, input, part.cores_text);
   plan.remarks.insert(plan.remarks.end(), cluster.remarks.begin(), cluster.remarks.end());
   remark_binding(plan, job);
+  remark_interfaces(plan, texts, snapshot);
   return plan;
 }
 

@@ -38,6 +38,13 @@ std::string networks_of(const std::vector<NodePorts>& nodes) {
   return mpi::common_networks(addresses);
 }
 
+/// Images for ModelArts name interfaces for the ranks' messages in it: "eth0,bond0".
+constexpr const char* kInterfaces = "MY_MPI_BTL_TCP_IF";
+
+mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
+  return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""), snapshot.interfaces);
+}
+
 /// The ranks of MPI on each node, once the nodes have met.
 std::vector<mpi::PmixNode> find_mpi_nodes(const Placement& placement) {
   std::vector<mpi::PmixNode> nodes;
@@ -61,8 +68,24 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
   const bool is_known = placement.is_decided || !nodes.empty();
   values["hostfile"] = is_known ? hostfile_of(nodes) : mark_late("hostfile");
   values["networks"] = is_known ? networks_of(nodes) : mark_late("networks");
+  const std::string wanted = placement.nodes > 1 ? wanted_interfaces(snapshot).here : "";
+  values["interfaces"] = !wanted.empty() ? wanted
+                         : is_known      ? values["networks"]
+                                         : mark_late("interfaces");
   values["oversubscribed"] = placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
+}
+
+void remark_interfaces(LaunchPlan& plan,
+                       const std::vector<std::string>& texts,
+                       const Snapshot& snapshot) {
+  const auto wanted = wanted_interfaces(snapshot);
+  if (plan.nodes > 1 && !wanted.missing.empty() && use_placeholder(texts, "interfaces")) {
+    plan.remarks.push_back(
+        std::string(kInterfaces) + " names '" + wanted.missing +
+        "', which this host does not have: MPI's messages go by " +
+        (wanted.here.empty() ? "the network in which the nodes reach each other" : wanted.here));
+  }
 }
 
 void add_mpi(LaunchPlan& plan,

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// {hostfile}, {networks}, {oversubscribed} and {slots}.
+/// {hostfile}, {interfaces}, {networks}, {oversubscribed} and {slots}.
 void add_mpirun_values(std::map<std::string, std::string>& values,
                        const Placement& placement,
                        const Snapshot& snapshot);
@@ -18,5 +18,10 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
 void add_mpi(LaunchPlan& plan,
              const Placement& placement,
              const std::map<std::string, std::string>& values);
+
+/// Says which interfaces of the user's choice this host does not have, in a job that is told {interfaces}.
+void remark_interfaces(LaunchPlan& plan,
+                       const std::vector<std::string>& texts,
+                       const Snapshot& snapshot);
 
 }  // namespace muster

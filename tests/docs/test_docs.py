@@ -258,7 +258,7 @@ def test_every_placeholder_is_filled(desk):
     # On one node nobody else has to reach it, and it has no rank table.
     empty = [name for name, value in values.items() if value in ("", f"{{{name}}}")]
     assert sorted(empty) == [
-        *("networks", "oversubscribed", "own_address", "own_interface", "own_rank_table")
+        *("interfaces", "networks", "oversubscribed", "own_address", "own_interface", "own_rank_table")
     ]
 
 

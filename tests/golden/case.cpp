@@ -65,6 +65,10 @@ Result<> read_devices(Snapshot& snapshot, const std::string& line) {
       read_ascend_files(snapshot, word->substr(equals + 1));
       continue;
     }
+    if (word->starts_with("interfaces=")) {
+      snapshot.interfaces = split(word->substr(equals + 1), ',');
+      continue;
+    }
     const auto count = equals == std::string::npos
                            ? std::nullopt
                            : parse_integer(word->substr(equals + 1), 0, 1'000'000);

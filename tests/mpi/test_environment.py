@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from support.mpi import MEETINGS
 
 SECRET = "s3cret-of-the-test"
@@ -52,3 +54,22 @@ def test_values_are_the_same_on_every_rank_and_in_no_file(mpi):
         found = dict(one.split(b"=", 1) for one in text.split(b"\0") if b"=" in one)
         assert {name: found.get(name.encode(), b"?").decode() for name in VALUES} == VALUES
         assert found[b"OMPI_COMM_WORLD_RANK"] == str(rank).encode()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "taken"),
+    [(None, "10.77.0.10/31"), ("eth0,bond0", "eth0"), ("bond0", "10.77.0.10/31")],
+    ids=["none", "one of two", "one that is not here"],
+)
+def test_messages_go_where_other_hosts_are(mpi, hosts, program, wanted, taken):
+    for node in range(2):
+        hosts.network.add_bridge(node)
+    script = 'echo "by $OMPI_MCA_btl_tcp_if_include"; exec "$0"'
+    job = mpi(["sh", "-c", script, *program("init_thread")], nodes=2)
+
+    assert job.run(env={"MY_MPI_BTL_TCP_IF": wanted} if wanted else {}) == [0, 0], job.words()
+
+    assert job.lines[:2] == [f"by {taken}"] * 2
+    for node in range(2):
+        said = "MY_MPI_BTL_TCP_IF names 'bond0', which this host does not have" in job.jobs[node].err.text
+        assert said == bool(wanted)

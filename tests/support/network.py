@@ -13,6 +13,7 @@ class Network:
         self._down = set()
         self._served = {}
         self._dual = set()
+        self._bridged = set()
 
     def take_down(self, index):
         """As when the cable is pulled: nothing is refused, nothing arrives."""
@@ -72,6 +73,13 @@ class Network:
         self._dual.add(index)
         return address
 
+    def add_bridge(self, index):
+        """One with an address that each host's has, as Docker makes it: it leads to no other host."""
+        self._on(index, *"ip link add docker0 type bridge".split())
+        self._bridged.add(index)
+        self._on(index, *"ip addr add 172.17.0.1/16 dev docker0".split())
+        self._on(index, *"ip link set docker0 up".split())
+
     def heal(self):
         for index in list(self._harmed):
             self.heal_loss(index)
@@ -87,6 +95,9 @@ class Network:
         for index in self._dual:
             self._on(index, "ip", "addr", "delete", f"fd77::{10 + index}/64", "dev", "eth0")
         self._dual.clear()
+        for index in self._bridged:
+            self._on(index, *"ip link delete docker0".split())
+        self._bridged.clear()
 
     def _on(self, index, *command, text=None):
         # Not scripts/hosts: this is on the way of what is measured.

@@ -18,4 +18,7 @@ struct OwnEnd {
 /// The addresses of this host's interfaces, but those of its loopback, as numbers.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
+/// The names of those interfaces that are up and have an address, its loopback among them.
+[[nodiscard]] std::vector<std::string> own_interfaces();
+
 }  // namespace muster

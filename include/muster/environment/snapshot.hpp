@@ -40,7 +40,8 @@ struct Snapshot {
   /// Where a controller puts the job's rank table, or the folder in which it will: the first of
   /// `kRankTablePlaces` that is there. Empty: none is.
   std::string rank_table;
-  std::vector<std::string> addresses;  ///< of this host's interfaces, but those of its loopback
+  std::vector<std::string> addresses;   ///< of this host's interfaces, but those of its loopback
+  std::vector<std::string> interfaces;  ///< the names of those that are up and have an address
   /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
   /// secret that they share. Empty: there is none.
   std::string volcano_ssh_key;

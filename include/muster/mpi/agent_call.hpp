@@ -24,6 +24,8 @@ inline constexpr const char* kDaemons = "MUSTER_MPI_DAEMONS";    ///< where all 
 inline constexpr const char* kHostfile = "MUSTER_MPI_HOSTFILE";  ///< the names of the hosts
 inline constexpr const char* kShared =
     "MUSTER_MPI_SHM";  ///< a folder of this node's for shared memory
+inline constexpr const char* kInterfaces =
+    "MUSTER_MPI_INTERFACES";  ///< of this node, for the messages of its ranks
 }  // namespace variable
 
 /// What a remote shell is to do.

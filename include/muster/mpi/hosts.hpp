@@ -31,4 +31,13 @@ struct Host {
 /// address by itself. Empty where one is none of version 4, of which alone Open MPI reads networks.
 [[nodiscard]] std::string common_networks(const std::vector<std::string>& addresses);
 
+/// The interfaces of a list such as "eth0,bond0" that are here, and those that are not. Given one that is not, Open
+/// MPI goes without TCP.
+struct NamedInterfaces {
+  std::string here;
+  std::string missing;
+};
+[[nodiscard]] NamedInterfaces find_interfaces(std::string_view names,
+                                              const std::vector<std::string>& here);
+
 }  // namespace muster::mpi

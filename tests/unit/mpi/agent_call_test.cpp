@@ -57,7 +57,8 @@ TEST(RankEnvironment, HasTheNamesOfTorchrunAndHorovodAndNoSecret) {
                                            {variable::kEndpoint, "e"},
                                            {variable::kDaemons, "d"},
                                            {variable::kHostfile, "h"},
-                                           {variable::kShared, "/dev/shm/x"}});
+                                           {variable::kShared, "/dev/shm/x"},
+                                           {variable::kInterfaces, "eth0"}});
   EXPECT_EQ(
       variables,
       (std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "3"},
@@ -74,9 +75,17 @@ TEST(RankEnvironment, HasTheNamesOfTorchrunAndHorovodAndNoSecret) {
                                           {"HOROVOD_LOCAL_SIZE", "2"},
                                           {"HOROVOD_CONTROLLER", "mpi"},
                                           {"HOROVOD_MPI_THREADS_DISABLE", "1"},
+                                          {"OMPI_MCA_btl_tcp_if_include", "eth0"},
                                           {"OMPI_MCA_btl_vader_backing_directory", "/dev/shm/x"},
                                           {"OMPI_MCA_btl_sm_backing_directory", "/dev/shm/x"},
                                           {"TEXT", "a b;\n"}}));
+}
+
+TEST(RankEnvironment, HasTheInterfacesOfItsNodeUnlessTheUserNamesOthers) {
+  const char* const name = "OMPI_MCA_btl_tcp_if_include";
+  const auto chosen = rank_environment({{variable::kInterfaces, "10.0.0.0/30"}, {name, "ib0"}});
+  EXPECT_EQ(chosen.at(name), "ib0");
+  EXPECT_FALSE(rank_environment({{variable::kInterfaces, ""}}).contains(name));
 }
 
 }  // namespace

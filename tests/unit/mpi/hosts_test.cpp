@@ -42,5 +42,12 @@ TEST(CommonNetworks, AreNoneForNamesAndForVersionSix) {
   EXPECT_EQ(common_networks({}), "");
 }
 
+TEST(NamedInterfaces, AreThoseThatAreHere) {
+  const auto found = find_interfaces("eth0,bond0,,ib0,bond1", {"lo", "eth0", "ib0"});
+  EXPECT_EQ(found.here, "eth0,ib0");
+  EXPECT_EQ(found.missing, "bond0,bond1");
+  EXPECT_EQ(find_interfaces("", {"eth0"}).here, "");
+}
+
 }  // namespace
 }  // namespace muster::mpi

@@ -5,8 +5,11 @@
 namespace muster {
 namespace {
 
-std::map<std::string, std::string> values_of(const Placement& placement) {
+std::map<std::string, std::string> values_of(const Placement& placement,
+                                             const std::string& wanted_interfaces = "") {
   Snapshot snapshot;
+  snapshot.variables["MY_MPI_BTL_TCP_IF"] = wanted_interfaces;
+  snapshot.interfaces = {"eth0", "lo"};
   snapshot.host_name = "w-0.job";
   snapshot.cores.count = 4;
   std::map<std::string, std::string> values;
@@ -23,6 +26,7 @@ TEST(MpirunValues, OfOneNodeAreItsOwn) {
 
   EXPECT_EQ(values.at("hostfile"), "w-0.job slots=8\n");
   EXPECT_EQ(values.at("networks"), "");
+  EXPECT_EQ(values.at("interfaces"), "");
   EXPECT_EQ(values.at("oversubscribed"), "1");
   EXPECT_EQ(values.at("slots"), "8");
 }
@@ -41,6 +45,7 @@ TEST(MpirunValues, OfSeveralNodesAreWhatTheyHaveSaid) {
 
   EXPECT_EQ(values.at("hostfile"), "w-0.job slots=4\nw-1.job slots=4\nw-1.job-node2 slots=1\n");
   EXPECT_EQ(values.at("networks"), "10.0.0.0/28");
+  EXPECT_EQ(values.at("interfaces"), "10.0.0.0/28");
   EXPECT_EQ(values.at("oversubscribed"), "");
   EXPECT_EQ(values.at("slots"), "9");
 }
@@ -53,6 +58,16 @@ TEST(MpirunValues, OfSeveralNodesAreNotKnownBeforeTheyMeet) {
 
   EXPECT_EQ(readable(values.at("hostfile")), "{hostfile}");
   EXPECT_EQ(readable(values.at("networks")), "{networks}");
+  EXPECT_EQ(readable(values.at("interfaces")), "{interfaces}");
+}
+
+TEST(MpirunValues, OfInterfacesAreThoseOfTheUsersChoiceThatAreHere) {
+  Placement placement;
+  placement.nodes = 2;
+  EXPECT_EQ(values_of(placement, "bond0,eth0").at("interfaces"), "eth0");
+  EXPECT_EQ(readable(values_of(placement, "bond0").at("interfaces")), "{interfaces}");
+  placement.nodes = 1;
+  EXPECT_EQ(values_of(placement, "eth0").at("interfaces"), "");
 }
 
 }  // namespace
