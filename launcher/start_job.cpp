@@ -74,6 +74,19 @@ Result<> add_other_ways(JobPlan& job, const PlanInput& input, const ModeRequest&
   return {};
 }
 
+/// The one way that is left needs a secret. Where there are others the nodes agree on one of those.
+Result<> check_is_protected(const JobPlan& job, const ChosenMode& mode) {
+  const bool is_open = job.gang.policy.job.most_nodes > 1 && !job.gang.key;
+  if (!is_open || !job.others.empty() || !needs_token(mode)) {
+    return {};
+  }
+  return Error{ErrorKind::BadUsage,
+               std::string("--mpi-start ") + name_of(mode.way.value()) +
+                   " needs a secret that the nodes share, or whoever reaches them could have them "
+                   "execute anything: give them one with --token-file (muster token makes it)" +
+                   (mode.way == MpiStart::Ssh ? ", or a key with --set ssh_key=FILE" : "")};
+}
+
 /// How this node's part of the job is started, again and again if need be.
 Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   JobPlan job;
@@ -92,6 +105,9 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
   if (auto added = add_other_ways(job, input, options.mode); !added) {
     return added.error();
+  }
+  if (auto checked = check_is_protected(job, input.mode); !checked) {
+    return checked.error();
   }
   job.input = std::move(planned.input);
   return job;

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "hosts")]
 
 from hosts import Hosts  # noqa: E402  its folder has to be known first
-from support.mpi import WAYS  # noqa: E402
+from support.mpi import WAYS, token_of  # noqa: E402
 from support.slurm import Slurm  # noqa: E402
 from support.ssh import Ssh  # noqa: E402
 
@@ -96,10 +96,13 @@ def starters_of(options, hosts, ssh, slurm, count):
     hostfile.write_text("".join(f"{hosts.name(i)} slots=1\n" for i in range(count)))
 
     def muster(way):
+        # env is there and gone in a millisecond.
+        secret = ["env", *(f"{name}={text}" for name, text in token_of(way).items())]
+
         def commands(program):
             return [
                 hosts.command(
-                    *("exec", str(node), str(options.muster), f"--nnodes={count}"),
+                    *("exec", str(node), *secret, str(options.muster), f"--nnodes={count}"),
                     *(f"--node-rank={node}", f"--master-addr={hosts.address(0)}"),
                     *(f"--master-port={PORT}", "--nproc-per-node=1", "--mode=mpirun"),
                     *(f"--mpi-start={way}", "--", program),

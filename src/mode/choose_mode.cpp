@@ -156,7 +156,7 @@ Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStar
     return one.error();
   }
   ChosenMode chosen = one->value();  // each way has its template
-  chosen.way = name_of(way);
+  chosen.way = way;
   chosen.mpirun_options = mpi.mpirun_options;
   return chosen;
 }
@@ -298,7 +298,7 @@ Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
                                            const ChosenMode& chosen,
                                            const Snapshot& snapshot) {
   std::vector<ChosenMode> others;
-  if (chosen.way.empty()) {
+  if (!chosen.way) {
     return others;
   }
   const std::vector<MpiStart> ways = ways_of(request.mpi);
@@ -312,6 +312,11 @@ Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
     others.push_back(std::move(*other));
   }
   return others;
+}
+
+bool needs_token(const ChosenMode& chosen) {
+  return chosen.way == MpiStart::Agent ||  // a key of the user's is another one that they share
+         (chosen.way == MpiStart::Ssh && chosen.parameters.at("ssh_key").value.empty());
 }
 
 Templates builtin_documents() {

@@ -13,9 +13,10 @@ std::string OwnWays::contribution() const {
   if (job_.others.empty()) {
     return {};
   }
-  std::vector<WayReport> reports{{job_.input->mode.way, why_not(job_.input->mode.way)}};
+  std::vector<WayReport> reports{report(job_.input->mode)};
+  reports.reserve(1 + job_.others.size());
   for (const OtherWay& other : job_.others) {
-    reports.push_back({other.mode.way, why_not(other.mode.way)});
+    reports.push_back(report(other.mode));
   }
   return write_ways(reports);
 }
@@ -31,22 +32,24 @@ void OwnWays::say(const AgreedWay& way, const Placement& placement) const {
   if (job_.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
     return;
   }
-  const std::string& name =
-      way.index == 0 ? job_.input->mode.way : job_.others.at(way.index - 1).mode.way;
-  say_info("ranks of MPI start by way of " + name +
+  const ChosenMode& mode = way.index == 0 ? job_.input->mode : job_.others.at(way.index - 1).mode;
+  say_info("ranks of MPI start by way of " + std::string(name_of(mode.way.value())) +
            (way.why_not.empty() ? "" : ", since " + join(way.why_not, ", and ")));
 }
 
-std::string OwnWays::why_not(const std::string& way) const {
-  if (way == name_of(MpiStart::Pmix)) {
+WayReport OwnWays::report(const ChosenMode& mode) const {
+  return {name_of(mode.way.value()), why_not(mode)};
+}
+
+std::string OwnWays::why_not(const ChosenMode& mode) const {
+  if (mode.way == MpiStart::Pmix) {
     return why_no_pmix();
   }
-  // Who could start programs without one could be anybody (docs/gang.md).
-  if (job_.gang.policy.job.most_nodes > 1 && !job_.gang.key) {
+  if (job_.gang.policy.job.most_nodes > 1 && !job_.gang.key && needs_token(mode)) {
     return "it needs a token where there are several nodes (--token-file)";
   }
-  return way == name_of(MpiStart::Ssh) ? why_not_found({"mpirun", "ssh", "sshd"})
-                                       : why_not_found({"mpirun"});
+  return mode.way == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"})
+                                   : why_not_found({"mpirun"});
 }
 
 /// The server's own program looks for the library, as it will when it serves.

@@ -32,7 +32,9 @@ class OwnWays {
   void say(const AgreedWay& way, const Placement& placement) const;
 
  private:
-  [[nodiscard]] std::string why_not(const std::string& way) const;
+  [[nodiscard]] WayReport report(const ChosenMode& mode) const;
+  /// Empty: it works here.
+  [[nodiscard]] std::string why_not(const ChosenMode& mode) const;
   [[nodiscard]] std::string why_no_pmix() const;
   [[nodiscard]] std::string why_not_found(const std::vector<std::string>& programs) const;
 

@@ -54,3 +54,17 @@ def test_auto_needs_neither_ssh_nor_mpirun(mpi, tmp_path):
     path = path_without(tmp_path / "bin", *SSH_AND_MPIRUN)
 
     assert job.run(env={"PATH": path}) == [0] * 4, job.words()
+
+
+@pytest.mark.parametrize("way", ["agent", "ssh"])
+def test_without_a_secret_nobody_starts_what_another_node_says(mpi, way):
+    job = mpi("init_thread", nodes=2)
+    job.has_token = False
+
+    assert job.run() == [64, 64], job.words()
+
+    said = job.jobs[1].said_about(f"--mpi-start {way} needs a secret that the nodes share")
+    assert said.endswith(
+        "give them one with --token-file (muster token makes it)"
+        + (", or a key with --set ssh_key=FILE" if way == "ssh" else "")
+    )

@@ -38,14 +38,6 @@ def test_no_ssh_in_the_image(mpi, tmp_path):
     assert "there is no program 'ssh'" in job.jobs[0].err.text
 
 
-def test_nothing_protects_what_the_nodes_tell_each_other(mpi):
-    job = mpi("init_thread", nodes=2)
-    job.has_token = False
-
-    assert job.run() == [64, 64], job.words()
-    assert "give them a secret with --token-file" in job.jobs[0].err.text
-
-
 def test_a_key_of_the_users_that_all_may_read(mpi, tmp_path):
     key = make_key(tmp_path)
     key.chmod(0o644)

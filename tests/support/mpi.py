@@ -15,12 +15,17 @@ from .muster import ROOT
 WAYS = ("pmix", "agent", "ssh")
 MEETINGS = "MEETINGS"  # in a command: the folder of the job where ranks meet the test
 SECONDS = 60  # for a job: Python's ranks import for a second each, and the cores may have other work
-# Who tells the others which keys to trust must be one of the job.
-_TOKEN = {"ssh": {"MUSTER_TOKEN": "0123456789abcdef0123456789abcdef"}}
+# Who may have the others execute something must be one of the job.
+_TOKEN = {"MUSTER_TOKEN": "0123456789abcdef0123456789abcdef"}
 _numbers = itertools.count()
 _SOURCES = ROOT / "tests" / "workers" / "mpi"
 _SCRIPTS = ROOT / "tests" / "mpi" / "workers"
 _OF_MPI = re.compile("ompi|openmpi|orte|prte|pmix|vader|muster-")
+
+
+def token_of(way):
+    """The variables by which the nodes of such a job share a secret; without one the way would be refused."""
+    return _TOKEN if way in ("agent", "ssh") else {}
 
 
 class Programs:
@@ -62,7 +67,7 @@ class MpiJob(gang.Gang):
         for node in range(self.nodes):
             folder = self.scratch / str(node)
             folder.mkdir()
-            token = _TOKEN.get(self.way, {}) if self.has_token else {}
+            token = token_of(self.way) if self.has_token else {}
             own = {"TMPDIR": folder, **token, **(env or {})}
             self.start(node, *more, env=own, **options)
         return self

@@ -182,7 +182,7 @@ struct ChosenMode {
   Source source;                              ///< what made the choice
   Parameters parameters{};                    ///< a value for each that it has
   std::vector<std::string> mpirun_options{};  ///< as they were typed
-  std::string way{};  ///< how ranks of MPI start, such as "pmix"; empty: another mode
+  std::optional<MpiStart> way{};              ///< how ranks of MPI start; empty: another mode
 };
 
 /// The user's template, else the built-in one that is named. For "auto", in this
@@ -197,6 +197,10 @@ struct ChosenMode {
 [[nodiscard]] Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
                                                          const ChosenMode& chosen,
                                                          const Snapshot& snapshot);
+
+/// True of a way of MPI by which whoever speaks to the nodes could have them execute anything: on several nodes it needs
+/// a secret that they share.
+[[nodiscard]] bool needs_token(const ChosenMode& chosen);
 
 /// The templates that are built in. A template of the user's may inherit from them.
 [[nodiscard]] Templates builtin_documents();

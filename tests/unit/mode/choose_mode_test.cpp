@@ -254,6 +254,18 @@ TEST(ChooseMode, StartsRanksOfMpiAsAsked) {
             "--mpi-start is 'srun', expected auto, pmix, agent or ssh");
 }
 
+TEST(ChooseMode, KnowsWhichWaysOfMpiNeedASecret) {
+  Settings settings = with("mode", "mpirun", from_flag("--mode"));
+  for (const auto& [way, needs] : {std::pair{"pmix", false}, {"agent", true}, {"ssh", true}}) {
+    settings.set("mpi-start", {way, from_flag("--mpi-start")});
+    EXPECT_EQ(needs_token(choose_mpi(settings).value()), needs) << way;
+  }
+  ChosenMode by_key = choose_mpi(settings).value();
+  by_key.parameters["ssh_key"].value = "/root/.ssh/id_rsa";
+  EXPECT_FALSE(needs_token(by_key));
+  EXPECT_FALSE(needs_token(ChosenMode()));
+}
+
 TEST(ChooseMode, SaysThatOnlyRanksOfMpiStartSo) {
   Settings settings = with("mode", "torchrun", from_flag("--mode"));
   settings.set("mpi-start", {"agent", from_flag("--mpi-start")});
