@@ -1,6 +1,7 @@
 // The command line of a remote shell, and the environment of a rank.
 #include <muster/base/text.hpp>
 #include <muster/mpi/agent_call.hpp>
+#include <muster/mpi/exports.hpp>
 
 #include <string_view>
 #include <utility>
@@ -69,6 +70,7 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
                                  variable::kInterfaces}) {
     variables.erase(name);
   }
+  restore_names(variables);
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"OMPI_COMM_WORLD_RANK", "RANK"},
       {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},

@@ -188,6 +188,11 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
   }
 }
 
+/// True of mpirun where it gives the ranks of other nodes what this node has.
+bool takes_variables_along(const RoleTemplate& role) {
+  return std::find(role.program.begin(), role.program.end(), kExports) != role.program.end();
+}
+
 WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   const RoleTemplate& role = shared.role;
   WorkerPlan worker;
@@ -207,6 +212,9 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
     if (!worker.environment.contains(name)) {
       worker.unset.push_back(name);
     }
+  }
+  if (takes_variables_along(role)) {
+    worker.environment.merge(mpi::with_shell_names(shared.snapshot.variables));
   }
   enter_directory(worker, shared, values);
   worker.label = fill_placeholders(role.label, values);

@@ -17,6 +17,9 @@ VALUES = {
     "T_UTF8": "für 東京",
     "T_LARGE": "x" * 65536,
     "T_EQUALS": "==a=b",
+    "T.dot": "no name for a shell",
+    "T-dash x": "",
+    "BASH_FUNC_f%%": "() {  echo 1\n}",
     "AWS_SECRET_ACCESS_KEY": SECRET,
 }
 

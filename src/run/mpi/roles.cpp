@@ -5,6 +5,7 @@
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/mpi/agent_call.hpp>
+#include <muster/mpi/exports.hpp>
 #include <muster/mpi/hosts.hpp>
 #include <muster/run/mpi_roles.hpp>
 
@@ -190,6 +191,7 @@ Result<int> serve_as_daemon(const MpiRoleInput& input) {
   auto variables = input.variables;
   variables.erase(mpi::variable::kSecret);
   variables.erase(mpi::variable::kEndpoint);
+  variables.merge(mpi::with_shell_names(variables));
   return become({"/bin/sh", "-c", command}, variables, input.inherited);
 }
 
