@@ -31,6 +31,27 @@ std::string without_shell(std::string command) {
   return is_plain ? "exec" + command.insert(0, command.front() == ' ' ? "" : " ") : command;
 }
 
+/// The place of the rank, as torchrun and Horovod call it.
+void add_names_of_readers(std::map<std::string, std::string>& variables) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"OMPI_COMM_WORLD_RANK", "RANK"},
+      {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "LOCAL_WORLD_SIZE"},
+      {"OMPI_COMM_WORLD_RANK", "HOROVOD_RANK"},
+      {"OMPI_COMM_WORLD_SIZE", "HOROVOD_SIZE"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "HOROVOD_LOCAL_RANK"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "HOROVOD_LOCAL_SIZE"},
+  };
+  for (const auto& [theirs, name] : kNames) {
+    if (const auto value = variables.find(theirs); value != variables.end()) {
+      variables[name] = value->second;
+    }
+  }
+  variables["HOROVOD_CONTROLLER"] = "mpi";
+  variables.emplace("HOROVOD_MPI_THREADS_DISABLE", "1");
+}
+
 }  // namespace
 
 Result<AgentCall> parse_agent_call(const std::vector<std::string>& words) {
@@ -71,23 +92,11 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
     variables.erase(name);
   }
   restore_names(variables);
-  constexpr std::pair<const char*, const char*> kNames[] = {
-      {"OMPI_COMM_WORLD_RANK", "RANK"},
-      {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},
-      {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK"},
-      {"OMPI_COMM_WORLD_LOCAL_SIZE", "LOCAL_WORLD_SIZE"},
-      {"OMPI_COMM_WORLD_RANK", "HOROVOD_RANK"},
-      {"OMPI_COMM_WORLD_SIZE", "HOROVOD_SIZE"},
-      {"OMPI_COMM_WORLD_LOCAL_RANK", "HOROVOD_LOCAL_RANK"},
-      {"OMPI_COMM_WORLD_LOCAL_SIZE", "HOROVOD_LOCAL_SIZE"},
-  };
-  for (const auto& [theirs, name] : kNames) {
-    if (const auto value = variables.find(theirs); value != variables.end()) {
-      variables[name] = value->second;
-    }
+  // Open MPI 4.1 that is not where it was built: mpirun hands on the one to all nodes, and ranks demand both.
+  if (const auto prefix = variables.find("PMIX_INSTALL_PREFIX"); prefix != variables.end()) {
+    variables.emplace("OPAL_PREFIX", prefix->second);
   }
-  variables["HOROVOD_CONTROLLER"] = "mpi";
-  variables.emplace("HOROVOD_MPI_THREADS_DISABLE", "1");
+  add_names_of_readers(variables);
   return variables;
 }
 

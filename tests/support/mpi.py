@@ -31,15 +31,17 @@ def token_of(way):
 class Programs:
     """What the ranks run: small programs in C, compiled when first used, and Python's, by their names."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, python="/usr/bin/python3", compiler="mpicc.openmpi"):
         self._folder = folder
+        self._python = python
+        self._compiler = compiler
 
     def __call__(self, name):
         if (_SCRIPTS / f"{name}.py").exists():
-            return ["/usr/bin/python3", "-B", _SCRIPTS / f"{name}.py"]
+            return [self._python, "-B", _SCRIPTS / f"{name}.py"]
         program = self._folder / name
         if not program.exists():
-            command = ["mpicc.openmpi", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program]
+            command = [self._compiler, "-O1", "-Wall", "-Wextra", "-Werror", "-o", program]
             subprocess.run([*command, _SOURCES / f"{name}.c"], check=True)
         return [program]
 

@@ -183,7 +183,7 @@ static void describe_rank(pmix_info_t* info, const struct job* job, uint32_t nod
 
 static pmix_status_t register_job(const struct pmix_library* library, const struct job* job) {
   enum {
-    kOfJob = 11
+    kOfJob = 12
   };
   const struct node* const own = &job->nodes[job->own_node];
   struct list hosts = {strdup(""), 0};
@@ -217,6 +217,7 @@ static pmix_status_t register_job(const struct pmix_library* library, const stru
   set_text(&facts[8], PMIX_LOCAL_PEERS, peers.text);
   set_number(&facts[9], PMIX_JOB_NUM_APPS, 1);
   set_rank(&facts[10], PMIX_LOCALLDR, own->rank_count > 0 ? own->ranks[0] : 0);
+  set_text(&facts[11], PMIX_TMPDIR, job->folder); /* Open MPI 5 leaves folders there */
   size_t next = kOfJob;
   for (uint32_t i = 0; i < job->node_count; ++i) {
     for (uint32_t k = 0; k < job->nodes[i].rank_count; ++k) {

@@ -1,12 +1,17 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The name that the library has had since version 2. */
-static const char kName[] = "libpmix.so.2";
+/* The name that the library has had since version 2, and that of Open MPI 4.1's own, which may have version 3 in it. */
+static const char* const kNames[] = {"libpmix.so.2", "libopen-pal.so.40"};
+
+/* Where they are, as seen from programs such as mpirun. */
+static const char* const kBesidePrograms[] = {"../lib", "../lib64", "../lib/openmpi"};
 
 static char refusal[512];
 
@@ -35,11 +40,73 @@ static int major_version(const char* version) {
   return atoi(version + before);
 }
 
-const char* load_pmix(struct pmix_library* library) {
-  /* All its symbols, and for others too: its plugins look for them. */
-  void* const handle = dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
+/* All its symbols, and for others too: its plugins look for them. NULL: `why` says why not. */
+static void* open_library(const char* path, char* why, size_t size) {
+  void* const handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   if (handle == NULL) {
-    return dlerror();
+    snprintf(why, size, "%s", dlerror());
+  }
+  return handle;
+}
+
+/* In the folders of libraries beside the `bin` that this is in. */
+static void* open_beside(const char* bin, const char* name) {
+  for (size_t i = 0; i < sizeof kBesidePrograms / sizeof *kBesidePrograms; ++i) {
+    char path[2 * PATH_MAX];
+    char ignored[1];
+    snprintf(path, sizeof path, "%s/%s/%s", bin, kBesidePrograms[i], name);
+    void* const handle =
+        access(path, R_OK) == 0 ? open_library(path, ignored, sizeof ignored) : NULL;
+    if (handle != NULL) {
+      return handle;
+    }
+  }
+  return NULL;
+}
+
+/* Beside each mpirun of PATH, whatever links lead to it. */
+static void* open_beside_mpirun(const char* name) {
+  const char* const folders = getenv("PATH");
+  for (const char* at = folders; at != NULL && *at != '\0';) {
+    const size_t length = strcspn(at, ":");
+    char link[PATH_MAX];
+    char program[PATH_MAX];
+    snprintf(link, sizeof link, "%.*s/mpirun", (int)length, at);
+    if (length > 0 && realpath(link, program) != NULL) {
+      *strrchr(program, '/') = '\0';
+      void* const handle = open_beside(program, name);
+      if (handle != NULL) {
+        return handle;
+      }
+    }
+    at += length + (at[length] == ':');
+  }
+  return NULL;
+}
+
+/* An MPI of its own, such as HPC-X or one of pip or conda, is what its mpirun on PATH belongs to; else it is the
+ * system's, or that of LD_LIBRARY_PATH. */
+static void* find_library(void) {
+  for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+    char why[sizeof refusal] = "libpmix.so.2 has no PMIx_server_init";
+    void* handle = open_beside_mpirun(kNames[i]);
+    if (handle == NULL) {
+      handle = open_library(kNames[i], why, sizeof why);
+    }
+    if (handle != NULL && dlsym(handle, "PMIx_server_init") != NULL) {
+      return handle;
+    }
+    if (i == 0) {
+      memcpy(refusal, why, sizeof refusal); /* of the one that everybody knows */
+    }
+  }
+  return NULL;
+}
+
+const char* load_pmix(struct pmix_library* library) {
+  void* const handle = find_library();
+  if (handle == NULL) {
+    return refusal;
   }
   memset(library, 0, sizeof *library);
   if (!find_all(handle, library)) {

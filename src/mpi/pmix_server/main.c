@@ -256,6 +256,7 @@ int main(int count, char* words[]) {
     return 2;
   }
   take_job(&frame, &job);
+  setenv("TMPDIR", job.folder, 1); /* what the library forgets there goes with the folder */
   const char* const refusal = begin(&library, &job);
   if (refusal != NULL) {
     tell(FRAME_REFUSED, refusal);

@@ -88,5 +88,13 @@ TEST(RankEnvironment, HasTheInterfacesOfItsNodeUnlessTheUserNamesOthers) {
   EXPECT_FALSE(rank_environment({{variable::kInterfaces, ""}}).contains(name));
 }
 
+TEST(AgentCall, TellsTheRankWhereItsMpiIs) {
+  EXPECT_EQ(rank_environment({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}})["OPAL_PREFIX"], "/opt/mpi");
+  EXPECT_EQ(
+      rank_environment({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}, {"OPAL_PREFIX", "/a"}})["OPAL_PREFIX"],
+      "/a");
+  EXPECT_EQ(rank_environment({}).count("OPAL_PREFIX"), 0U);
+}
+
 }  // namespace
 }  // namespace muster::mpi
