@@ -44,9 +44,9 @@ std::string network(std::uint32_t address, int bits) {
 std::vector<std::string> name_apart(std::vector<std::string> names) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty() || !taken.insert(names[i]).second) {
-      names[i] += (names[i].empty() ? "node" : "-node") + std::to_string(i);
-      taken.insert(names[i]);
+    std::string& name = names[i];
+    while (name.empty() || !taken.insert(name).second) {
+      name.append(name.empty() ? "node" : "-node").append(std::to_string(i));
     }
   }
   return names;

@@ -15,6 +15,10 @@ TEST(NameApart, GivesNodesOfOneMachineNamesOfTheirOwn) {
   EXPECT_EQ(name_apart({"vm", "vm", "", "vm"}), (Names{"vm", "vm-node1", "node2", "vm-node3"}));
 }
 
+TEST(NameApart, GivesNoNameThatANodeHas) {
+  EXPECT_EQ(name_apart({"vm-node2", "vm", "vm"}), (Names{"vm-node2", "vm", "vm-node2-node2"}));
+}
+
 TEST(Hostfile, KeepsNamesWhole) {
   const std::string text = write_hostfile({{"w-0.job.svc", 8}, {"w-1.job.svc", 4}});
   EXPECT_EQ(text, "w-0.job.svc slots=8\nw-1.job.svc slots=4\n");
