@@ -16,13 +16,14 @@ constexpr char kAbsent = '-';
 Result<std::string> join_parts(const std::vector<gang::NodePart>& parts) {
   std::string all(1, kSaid);
   for (const gang::NodePart& part : parts) {
-    if (part.bytes.empty()) {
-      return Error{ErrorKind::BadData, "have no part of node " + to_string(part.node)};
+    const auto end = read_fence_end(part.bytes);
+    if (!end) {
+      return Error{ErrorKind::System, "of node " + to_string(part.node) + " are missing or torn"};
     }
-    if (part.bytes.front() == kAbsent) {
+    if (end->absent_rank) {
       return std::string(part.bytes);
     }
-    all += part.bytes.substr(1);
+    all += end->said;
   }
   return all;
 }
