@@ -321,7 +321,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   plan.needs_shared_memory = use_placeholder(texts, "shm_dir");
   add_nodes(plan, placement, texts);
   add_mpi(plan, placement, values);
-  plan.needs_secret = use_placeholder(texts, "job_secret");
+  plan.needs_secret = use_placeholder(texts, "job_secret") || !plan.mpi_job.empty();
   plan.awaits_table = awaits_table(input, has_table);
   values[kOwnRankTable] =
       has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";

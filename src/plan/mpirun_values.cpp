@@ -94,8 +94,8 @@ void add_mpi(LaunchPlan& plan,
   if (plan.needs_service(kPmixService)) {
     plan.needs_run_folder = true;
     plan.mpi_nodes = find_mpi_nodes(placement);
-    plan.mpi_job =
-        "muster-" + fill_placeholders("{master_address}-{worker_port}-{attempt}", values);
+    // libpmix believes who says that he is the job's user: its name has to be a secret.
+    plan.mpi_job = fill_placeholders("muster-{job_secret}-{attempt}", values);
   }
 }
 

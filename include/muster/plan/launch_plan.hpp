@@ -111,11 +111,11 @@ struct LaunchPlan {
   std::vector<std::string> services;     ///< what runs beside the workers of this job
   bool needs_run_folder = false;         ///< some process of the job is told {run_dir}
   bool needs_shared_memory = false;      ///< the same for {shm_dir}
-  bool needs_secret = false;             ///< the same for {job_secret}
+  bool needs_secret = false;             ///< the same for {job_secret}, which is in `mpi_job` too
   bool tells_nodes = false;              ///< the nodes tell each other how many processes each has
   std::vector<std::string> addresses;    ///< of the nodes by rank; empty: not told
   std::vector<mpi::PmixNode> mpi_nodes;  ///< by node rank; empty: no process is a rank of MPI
-  std::string mpi_job;                   ///< their namespace, the same on all nodes
+  std::string mpi_job;                   ///< their namespace, which all nodes know, and nobody else
   bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are
 
   [[nodiscard]] bool needs_service(const std::string& name) const {

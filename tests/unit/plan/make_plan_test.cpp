@@ -434,6 +434,17 @@ TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
                                                 {"BRACES", "{run_dir} {worker_port} {4711}"}}));
 }
 
+TEST(MakePlan, NamesAJobOfMpiAsNobodyCanGuess) {
+  ChosenMode chosen = mode_of({role("rank", RoleCount::PerDevice)});
+  chosen.mode.services = {kPmixService};
+  LaunchPlan plan = make_plan({cluster_of({1}, 0), chosen, job_of({"x"}), surroundings()});
+  EXPECT_TRUE(plan.needs_secret);
+
+  fill_late_values(plan, {{"job_secret", "4711"}});
+
+  EXPECT_EQ(plan.mpi_job, "muster-4711-0");
+}
+
 // Inside another launcher's worker
 
 Snapshot a_worker() {
