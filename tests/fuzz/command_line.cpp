@@ -12,8 +12,14 @@ namespace {
 
 using namespace muster;
 
-constexpr std::array<const char*, 7> kNames = {
-    "muster", "torchrun", "msrun", "deepspeed", "torch.distributed.run", "/bin/muster-1", "x"};
+constexpr std::array<const char*, 8> kNames = {"muster",
+                                               "torchrun",
+                                               "msrun",
+                                               "deepspeed",
+                                               "torch.distributed.run",
+                                               "/bin/muster-1",
+                                               "x",
+                                               "mpirun"};
 
 Snapshot surroundings(const std::string& parameters) {
   Snapshot snapshot;

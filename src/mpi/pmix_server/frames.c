@@ -65,6 +65,14 @@ uint32_t take_number(struct frame* frame) {
   return number;
 }
 
+uint32_t take_count(struct frame* frame) {
+  const uint32_t count = take_number(frame);
+  if (count > (frame->size - frame->at) / sizeof(uint32_t)) {
+    _exit(1);
+  }
+  return count;
+}
+
 char* take_text(struct frame* frame) {
   const uint32_t size = take_number(frame);
   if (size > frame->size) {

@@ -38,6 +38,8 @@ struct frame {
 /* False at the end of the stream. The caller frees `bytes`. Ends the program when memory is short. */
 bool read_frame(int stream, struct frame* frame);
 uint32_t take_number(struct frame* frame);
+/* How many fields follow. */
+uint32_t take_count(struct frame* frame);
 /* A text of its own, to be freed. */
 char* take_text(struct frame* frame);
 

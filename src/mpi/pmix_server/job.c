@@ -13,17 +13,20 @@ void take_job(struct frame* frame, struct job* job) {
   job->name = take_text(frame);
   job->folder = take_text(frame);
   job->own_node = take_number(frame);
-  job->node_count = take_number(frame);
+  job->node_count = take_count(frame);
   job->nodes = allocate(job->node_count * sizeof *job->nodes);
   for (uint32_t i = 0; i < job->node_count; ++i) {
     struct node* const node = &job->nodes[i];
     node->host = take_text(frame);
-    node->rank_count = take_number(frame);
+    node->rank_count = take_count(frame);
     node->ranks = allocate(node->rank_count * sizeof *node->ranks);
     for (uint32_t k = 0; k < node->rank_count; ++k) {
       node->ranks[k] = take_number(frame);
     }
     job->size += node->rank_count;
+  }
+  if (job->own_node >= job->node_count) {
+    _exit(1);
   }
 }
 

@@ -1,0 +1,114 @@
+// The link by which mpirun's remote shell has a command run: what strangers say to the daemon, what they say to the
+// agent, and a command that has to arrive as it is. The first byte chooses.
+//
+// Who would prove something here says the one word of 64 letters that counts as a proof.
+#include "fuzz.hpp"
+#include "run/mpi/link.hpp"
+
+#include <muster/gang/proof.hpp>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace muster::gang {
+
+std::string random_digits() {
+  return std::string(32, '1');
+}
+
+std::string prove(std::string_view /*secret*/, std::string_view /*text*/) {
+  return std::string(64, 'p');
+}
+
+bool is_proof(std::string_view proof, std::string_view secret, std::string_view text) {
+  return proof == prove(secret, text);
+}
+
+}  // namespace muster::gang
+
+namespace muster::fuzz {
+namespace {
+
+constexpr std::size_t kProof = 64;
+constexpr std::size_t kLength = 8;
+
+/// A link at whose other end somebody has said this, and says no more.
+struct Link {
+  explicit Link(std::string_view said) {
+    int both[2] = {-1, -1};
+    require(::socketpair(AF_UNIX, SOCK_STREAM, 0, both) == 0, "a pair of sockets");
+    own = UniqueFd(both[0]);
+    other = UniqueFd(both[1]);
+    const ssize_t sent = said.empty() ? 0 : ::send(other.get(), said.data(), said.size(), 0);
+    require(sent == static_cast<ssize_t>(said.size()), "all is said at once");
+    ::shutdown(other.get(), SHUT_WR);
+  }
+  /// What was answered.
+  [[nodiscard]] std::string answer() {
+    own.reset();
+    std::string all;
+    char buffer[8'192];
+    for (ssize_t got = 1; got > 0;) {
+      got = ::read(other.get(), buffer, sizeof buffer);
+      all.append(buffer, static_cast<std::size_t>(got > 0 ? got : 0));
+    }
+    return all;
+  }
+
+  UniqueFd own;
+  UniqueFd other;
+};
+
+Deadline soon() {
+  return Deadline(std::chrono::seconds(5));
+}
+
+void tell_daemon(std::string_view bytes) {
+  Link link(bytes);
+  const auto command = take_command(link.own.get(), "secret", soon());
+  if (command) {
+    require(bytes.starts_with(gang::prove("", "")), "who knows no secret gets nothing run");
+    require(bytes.substr(kProof + kLength).starts_with(*command), "what was sent is run");
+  }
+  require(link.answer().size() == 32 + (command ? kProof : 0), "digits, and then a proof");
+}
+
+void tell_agent(std::string_view bytes) {
+  Link link(bytes);
+  const auto asked = ask_for_command(link.own.get(), "secret", "orted", soon());
+  require(asked.has_value() ==
+              (bytes.size() >= 32 + kProof && bytes.substr(32).starts_with(gang::prove("", ""))),
+          "who knows no secret is no daemon");
+}
+
+void send_command(std::string_view command) {
+  Link daemon(gang::random_digits() + gang::prove("", ""));
+  require(ask_for_command(daemon.own.get(), "secret", command, soon()).has_value(), "it is asked");
+  Link agent(daemon.answer());
+  const auto taken = take_command(agent.own.get(), "secret", soon());
+  require(taken && *taken == command, "a command arrives as it is");
+}
+
+}  // namespace
+}  // namespace muster::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  if (size == 0) {
+    return 0;
+  }
+  const std::string_view text = fuzz::text_of(data, size).substr(1);
+  switch (data[0] % 3) {
+    case 0:
+      fuzz::tell_daemon(text);
+      break;
+    case 1:
+      fuzz::tell_agent(text);
+      break;
+    default:
+      fuzz::send_command(text);
+  }
+  return 0;
+}
