@@ -1,5 +1,7 @@
 """How long MPI jobs take to start: on hosts of one rank each, beside mpirun by ssh and srun; and many ranks on one.
 
+And what messages cost once they have started, by mpi4py.bench, beside plain mpirun.
+
 Hosts are containers (scripts/hosts --apart). Where a command is needed it waits, all are let go at once, and the
 time is that until the last has ended. Needs root.
 """
@@ -7,6 +9,7 @@ time is that until the last has ended. Needs root.
 import contextlib
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -24,12 +27,17 @@ from support.slurm import Slurm  # noqa: E402
 from support.ssh import Ssh  # noqa: E402
 
 HOSTS = (4, 16, 64)
+PLAIN = "mpirun by ssh"
 TRUE, MPI = "/bin/true", "MPI program"
 TARGETS = {(64, TRUE): 0.93, (64, MPI): 3.3}  # seconds, of the way pmix
 PORT = 29500
+TOKEN = "0123456789abcdef0123456789abcdef"  # without one, other nodes are asked for nothing but ranks
 RANKS = 64  # on one host
 ONE_HOST_TARGET = 0.1  # seconds
 ONE_HOST_RUNS = {"muster": 100, "mpirun": 10, "Hydra": 10}
+BENCH = ["/usr/bin/python3", "-B", "-m", "mpi4py.bench"]
+RINGS = {"1 B": ["-n", "1", "-s", "100", "-l", "5000"], "1 MiB": ["-n", str(1 << 20), "-s", "5", "-l", "200"]}
+PLACES = ((1, 2), (2, 1))  # hosts, and ranks on each: a core for every rank, since they poll
 HANGS = 10  # seconds after which a run is one that does not end
 WAIT = 'echo here; read go; exec "$@" </dev/null'
 
@@ -42,16 +50,17 @@ def measure(options, _contenders, report):
     program = options.scratch / "init_thread"
     source = ROOT / "tests" / "workers" / "mpi" / "init_thread.c"
     subprocess.run(["mpicc.openmpi", "-O2", "-o", program, source], check=True)
-    programs = {TRUE: TRUE, MPI: str(program)}
+    programs = {TRUE: [TRUE], MPI: [str(program)]}
     with room_for_neighbours():
         measure_hosts(options, programs, report)
+    measure_messages(options, report)
     measure_one_host(options, report)
 
 
 def measure_hosts(options, programs, report):
     for count in HOSTS:
         with Slurm(options.scratch / f"slurm-{count}", count) as slurm:
-            with bench_hosts(options, count) as hosts, ssh_on(hosts, options, count) as ssh:
+            with bench_hosts(options, count) as hosts, ssh_on(hosts, options.scratch / f"ssh-{count}", count) as ssh:
                 starters = starters_of(options, hosts, ssh, slurm, count)
                 report_hosts(options, report, count, programs, starters)
 
@@ -77,9 +86,8 @@ def bench_hosts(options, count):
 
 
 @contextlib.contextmanager
-def ssh_on(hosts, options, count):
+def ssh_on(hosts, folder, count):
     """A server on each host, none of whose shells reads the files of this machine's user."""
-    folder = options.scratch / f"ssh-{count}"
     home = folder / "home"
     home.mkdir(parents=True)
     ssh = Ssh(hosts, folder, more=f"SetEnv HOME={home}\n")
@@ -90,10 +98,10 @@ def ssh_on(hosts, options, count):
         ssh.stop()
 
 
-def starters_of(options, hosts, ssh, slurm, count):
+def starters_of(options, hosts, ssh, slurm, count, ranks=1):
     """{name: a function that makes, for a program, the command lines that are to be let go together}."""
     hostfile = options.scratch / f"hostfile-{count}"
-    hostfile.write_text("".join(f"{hosts.name(i)} slots=1\n" for i in range(count)))
+    hostfile.write_text("".join(f"{hosts.name(i)} slots={ranks}\n" for i in range(count)))
 
     def muster(way):
         # env is there and gone in a millisecond.
@@ -104,8 +112,8 @@ def starters_of(options, hosts, ssh, slurm, count):
                 hosts.command(
                     *("exec", str(node), *secret, str(options.muster), f"--nnodes={count}"),
                     *(f"--node-rank={node}", f"--master-addr={hosts.address(0)}"),
-                    *(f"--master-port={PORT}", "--nproc-per-node=1", "--mode=mpirun"),
-                    *(f"--mpi-start={way}", "--", program),
+                    *(f"--master-port={PORT}", f"--nproc-per-node={ranks}"),
+                    *("--mode=mpirun", f"--mpi-start={way}", "--", *program),
                 )
                 for node in range(count)
             ]
@@ -114,14 +122,15 @@ def starters_of(options, hosts, ssh, slurm, count):
 
     def mpirun(program):
         by_ssh = ["--allow-run-as-root", "--mca", "plm_rsh_agent", ssh.shell()]
-        placed = ["-np", str(count), "--hostfile", str(hostfile)]
-        return [hosts.command("exec", "0", "mpirun.openmpi", *by_ssh, *placed, program)]
+        placed = ["-np", str(count * ranks), "--hostfile", str(hostfile)]
+        return [hosts.command("exec", "0", "mpirun.openmpi", *by_ssh, *placed, *program)]
 
     def srun(program):
-        return [slurm.command("srun", "--mpi=pmix", f"-N{count}", f"-n{count}", program)]
+        return [slurm.command("srun", "--mpi=pmix", f"-N{count}", f"-n{count}", *program)]
 
     ours = {f"muster, {way}": muster(way) for way in WAYS}
-    return {**ours, "mpirun by ssh": mpirun, "srun --mpi=pmix": srun}
+    theirs = {PLAIN: mpirun, "srun --mpi=pmix": srun} if slurm else {PLAIN: mpirun}
+    return {**ours, **theirs}
 
 
 def report_hosts(options, report, count, programs, starters):
@@ -147,8 +156,8 @@ def rows_of(count, what, samples, report):
         if name == "muster, pmix" and wall is not None:
             if (count, what) in TARGETS:
                 target = report.judge(f"{what}, {count} hosts", wall, TARGETS[count, what], "s")
-            if walls["mpirun by ssh"]:
-                times = wall / walls["mpirun by ssh"]
+            if walls[PLAIN]:
+                times = wall / walls[PLAIN]
                 report.judge(f"{what}, {count} hosts, beside mpirun by ssh", times, 1)
         shown = "-" if wall is None else milliseconds(wall)
         yield [count, what, name, shown, remarks(taken), target]
@@ -166,6 +175,16 @@ def remarks(taken):
 
 def time_of(commands, limit, ranks=0):
     """Seconds until all of these have ended with 0, or a sentence. As many ranks have to say that they met."""
+    ended = run_together(commands, limit)
+    if isinstance(ended, str):
+        return ended
+    seconds, said = ended
+    met = len([line for line in said if f"of {ranks}: threads" in line])
+    return seconds if met == ranks else f"failed: {met} ranks"
+
+
+def run_together(commands, limit):
+    """How many seconds it took until all of these had ended with 0, and their lines; or a sentence."""
     read_end, write_end = os.pipe()
     waiting = [start_waiting(command, read_end) for command in commands]
     os.close(read_end)
@@ -186,10 +205,7 @@ def time_of(commands, limit, ranks=0):
             process.kill()
             process.wait()
     codes = {process.returncode for process in waiting}
-    met = len([line for line in said if f"of {ranks}: threads" in line])
-    if codes != {0} or met != ranks:
-        return f"failed: codes {codes}, {met} ranks"
-    return seconds
+    return (seconds, said) if codes == {0} else f"failed: codes {codes}"
 
 
 def start_waiting(command, stdin):
@@ -198,12 +214,58 @@ def start_waiting(command, stdin):
     command = [*command[:place], "sh", "-c", WAIT, "sh", *command[place:]]
     return subprocess.Popen(
         command,
-        env=environment(),
+        env={**environment(), "MUSTER_TOKEN": TOKEN},
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
+
+
+# --- Messages ------------------------------------------------------------------------------------
+
+
+def measure_messages(options, report):
+    rows = []
+    for count, ranks in PLACES:
+        folder = options.scratch / f"messages-{count}"
+        with bench_hosts(options, count) as hosts, ssh_on(hosts, folder, count) as ssh:
+            starters = starters_of(options, hosts, ssh, None, count, ranks)
+            rows += rows_of_messages(options, count, ranks, starters)
+    report.table(
+        "MPI: python3 -m mpi4py.bench; of ringtest, once around",
+        ["hosts", "ranks", "benchmark", *starters, f"muster, pmix / {PLAIN}"],
+        rows,
+    )
+
+
+def rows_of_messages(options, count, ranks, starters):
+    """Helloworld is measured from the word to start; a ring says itself how long it took."""
+    benchmarks = {"helloworld": ["helloworld"]}
+    benchmarks |= {f"ringtest, {size}": ["ringtest", *words] for size, words in RINGS.items()}
+    for name, words in benchmarks.items():
+        samples = {launcher: [] for launcher in starters}
+        for _ in range(options.rounds):
+            for launcher, commands in starters.items():
+                ended = run_together(commands([*BENCH, *words]), options.slow_limit)
+                samples[launcher].append(ended if isinstance(ended, str) else seconds_of(*ended))
+        taken = {launcher: median(each) for launcher, each in samples.items()}
+        shown = [brief(one) for one in taken.values()]
+        ours, theirs = taken["muster, pmix"], taken[PLAIN]
+        times = f"{ours / theirs:.2f}" if ours and theirs else "-"
+        yield [count, count * ranks, name, *shown, times]
+
+
+def brief(seconds):
+    if seconds is None:
+        return "-"
+    return milliseconds(seconds) if seconds >= 0.01 else f"{seconds * 1e6:,.1f} µs"
+
+
+def seconds_of(wall, lines):
+    """As the benchmark says, else the wall time."""
+    said = re.search(r"time for (\d+) loops = ([\d.e-]+) seconds", "\n".join(lines))
+    return float(said[2]) / int(said[1]) if said else wall
 
 
 # --- One host ------------------------------------------------------------------------------------
