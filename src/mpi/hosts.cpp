@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace muster::mpi {
 namespace {
@@ -45,17 +46,28 @@ std::vector<std::string> name_apart(std::vector<std::string> names) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::string& name = names[i];
-    while (name.empty() || !taken.insert(name).second) {
+    while (name.empty() || taken.contains(name)) {
       name.append(name.empty() ? "node" : "-node").append(std::to_string(i));
     }
+    taken.insert({name, "localhost"});
   }
   return names;
 }
 
-std::string write_hostfile(const std::vector<Host>& hosts) {
+std::vector<std::string> host_names(const std::vector<NodePorts>& nodes) {
+  std::vector<std::string> names;
+  names.reserve(nodes.size());
+  for (const NodePorts& node : nodes) {
+    names.push_back(node.name);
+  }
+  return name_apart(std::move(names));
+}
+
+std::string write_hostfile(const std::vector<NodePorts>& nodes) {
+  const std::vector<std::string> names = host_names(nodes);
   std::string text;
-  for (const Host& host : hosts) {
-    text += host.name + " slots=" + std::to_string(host.slots) + "\n";
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    text.append(names[i]).append(" slots=").append(std::to_string(nodes[i].slots)).append("\n");
   }
   return text;
 }

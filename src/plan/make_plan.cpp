@@ -271,9 +271,7 @@ void add_nodes(LaunchPlan& plan,
   plan.tells_nodes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
                      plan.needs_service(kHorovodStoreService) ||
                      use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
-  for (const NodePorts& node : placement.ports) {
-    plan.addresses.push_back(node.host);
-  }
+  plan.told_nodes = placement.ports;
 }
 
 }  // namespace
@@ -320,7 +318,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
   plan.needs_shared_memory = use_placeholder(texts, "shm_dir");
   add_nodes(plan, placement, texts);
-  add_mpi(plan, placement, values);
+  add_mpi(plan, values);
   plan.needs_secret = use_placeholder(texts, "job_secret") || !plan.mpi_job.empty();
   plan.awaits_table = awaits_table(input, has_table);
   values[kOwnRankTable] =

@@ -14,20 +14,6 @@ std::vector<NodePorts> known_nodes(const Placement& placement, const Snapshot& s
   return placement.ports;
 }
 
-std::string hostfile_of(const std::vector<NodePorts>& nodes) {
-  std::vector<std::string> names;
-  names.reserve(nodes.size());
-  for (const NodePorts& node : nodes) {
-    names.push_back(node.name);
-  }
-  names = mpi::name_apart(std::move(names));
-  std::vector<mpi::Host> hosts;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    hosts.push_back({names[i], nodes[i].slots});
-  }
-  return mpi::write_hostfile(hosts);
-}
-
 /// Nodes of one machine need none: no bridge of it can be in the way.
 std::string networks_of(const std::vector<NodePorts>& nodes) {
   std::vector<std::string> addresses;
@@ -45,20 +31,6 @@ mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
   return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""), snapshot.interfaces);
 }
 
-/// The ranks of MPI on each node, once the nodes have met.
-std::vector<mpi::PmixNode> find_mpi_nodes(const Placement& placement) {
-  std::vector<mpi::PmixNode> nodes;
-  int next = 0;
-  for (const NodePorts& ports : placement.ports) {
-    mpi::PmixNode node{ports.name, {}};
-    for (int i = 0; i < ports.slots; ++i) {
-      node.ranks.push_back(next++);
-    }
-    nodes.push_back(std::move(node));
-  }
-  return nodes;
-}
-
 }  // namespace
 
 void add_mpirun_values(std::map<std::string, std::string>& values,
@@ -66,7 +38,7 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
                        const Snapshot& snapshot) {
   const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
   const bool is_known = placement.is_decided || !nodes.empty();
-  values["hostfile"] = is_known ? hostfile_of(nodes) : mark_late("hostfile");
+  values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_late("hostfile");
   values["networks"] = is_known ? networks_of(nodes) : mark_late("networks");
   const std::string wanted = placement.nodes > 1 ? wanted_interfaces(snapshot).here : "";
   values["interfaces"] = !wanted.empty() ? wanted
@@ -88,12 +60,9 @@ void remark_interfaces(LaunchPlan& plan,
   }
 }
 
-void add_mpi(LaunchPlan& plan,
-             const Placement& placement,
-             const std::map<std::string, std::string>& values) {
+void add_mpi(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
   if (plan.needs_service(kPmixService)) {
     plan.needs_run_folder = true;
-    plan.mpi_nodes = find_mpi_nodes(placement);
     // libpmix believes who says that he is the job's user: its name has to be a secret.
     plan.mpi_job = fill_placeholders("muster-{job_secret}-{attempt}", values);
   }

@@ -15,9 +15,7 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
                        const Snapshot& snapshot);
 
 /// What the PMIx server of each node has to know, where there are any.
-void add_mpi(LaunchPlan& plan,
-             const Placement& placement,
-             const std::map<std::string, std::string>& values);
+void add_mpi(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
 /// Says which interfaces of the user's choice this host does not have, in a job that is told {interfaces}.
 void remark_interfaces(LaunchPlan& plan,

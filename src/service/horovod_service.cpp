@@ -33,8 +33,13 @@ class HorovodStoreService final : public Service {
   }
 
   Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
-    if (server_ && (plan.nodes == 1 || !plan.addresses.empty())) {
-      server_->admit_only(plan.addresses);
+    if (server_ && (plan.nodes == 1 || !plan.told_nodes.empty())) {
+      std::vector<std::string> addresses;
+      addresses.reserve(plan.told_nodes.size());
+      for (const NodePorts& node : plan.told_nodes) {
+        addresses.push_back(node.host);
+      }
+      server_->admit_only(std::move(addresses));
     }
     return std::optional(Additions{});
   }

@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <deque>
 #include <filesystem>
+#include <numeric>
 #include <set>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -19,16 +21,19 @@ namespace {
 namespace fs = std::filesystem;
 using Nodes = std::vector<NodeRank>;
 
-/// Nodes that MPI tells apart by their names, though two may be one machine.
-std::vector<mpi::PmixNode> rename_apart(std::vector<mpi::PmixNode> nodes) {
-  std::vector<std::string> names;
-  names.reserve(nodes.size());
-  for (const mpi::PmixNode& node : nodes) {
-    names.push_back(node.host);
+/// The ranks of each node, from node to node.
+std::vector<mpi::PmixNode> find_ranks(const std::vector<NodePorts>& told) {
+  std::vector<mpi::PmixNode> nodes;
+  nodes.reserve(told.size());
+  for (std::string& name : mpi::host_names(told)) {
+    nodes.push_back({std::move(name), {}});
   }
-  names = mpi::name_apart(std::move(names));
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    nodes[i].host = names[i];
+  int next = 0;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    auto& ranks = nodes[i].ranks;
+    ranks.resize(static_cast<std::size_t>(told[i].slots));
+    std::iota(ranks.begin(), ranks.end(), next);
+    next += told[i].slots;
   }
   return nodes;
 }
@@ -42,7 +47,7 @@ class PmixService final : public Service {
     if (!program) {
       return program.error();
     }
-    nodes_ = rename_apart(plan.mpi_nodes);
+    nodes_ = find_ranks(plan.told_nodes);
     plan_size_ = plan.world_size;
     // Of this attempt alone: a server that is still going takes its folder with it.
     const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.attempt);

@@ -34,9 +34,9 @@ void check_hostfile(const Words& words) {
   names = mpi::name_apart(std::move(names));
   require(std::set<std::string>(names.begin(), names.end()).size() == names.size(),
           "no two hosts have one name");
-  std::vector<mpi::Host> hosts;
+  std::vector<NodePorts> hosts;
   for (const std::string& name : names) {
-    hosts.push_back({name, static_cast<int>(name.size())});
+    hosts.push_back({"", {}, static_cast<int>(name.size()), name});
   }
   const std::string hostfile = mpi::write_hostfile(hosts);
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -11,17 +11,12 @@
 namespace muster::mpi {
 
 /// Names by which MPI tells nodes apart, though two may be one machine: those of a name that an earlier one has
-/// get another.
+/// get another, and so does a "localhost", which mpirun takes for itself, but for the first.
 [[nodiscard]] std::vector<std::string> name_apart(std::vector<std::string> names);
+[[nodiscard]] std::vector<std::string> host_names(const std::vector<NodePorts>& nodes);
 
-/// A host that mpirun may use.
-struct Host {
-  std::string name;
-  int slots = 1;
-};
-
-/// A line for each: its name as it is, and its slots.
-[[nodiscard]] std::string write_hostfile(const std::vector<Host>& hosts);
+/// The hosts that mpirun may use: a line for each, its name as it is, and its slots.
+[[nodiscard]] std::string write_hostfile(const std::vector<NodePorts>& nodes);
 
 /// Which line of that names the host, counted from 0; -1: none.
 [[nodiscard]] int find_in_hostfile(std::string_view hostfile, std::string_view host);

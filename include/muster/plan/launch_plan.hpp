@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/base/json_fwd.hpp>
+#include <muster/base/node_ports.hpp>
 #include <muster/base/ranks.hpp>
 #include <muster/base/result.hpp>
 #include <muster/cluster/cluster.hpp>
@@ -8,7 +9,6 @@
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mode_template.hpp>
 #include <muster/mode/placeholders.hpp>
-#include <muster/mpi/pmix_frames.hpp>
 #include <muster/plan/binding.hpp>
 #include <muster/plan/placement.hpp>
 #include <muster/program/program_files.hpp>
@@ -105,17 +105,16 @@ struct LaunchPlan {
   std::vector<Decision> decisions;
   std::vector<Lost> lost;  ///< what else was seen, and why it was not used
   std::vector<PlannedFile> files;
-  std::vector<WorkerPlan> workers;       ///< those of this node, by local rank
-  std::vector<std::string> remarks;      ///< sentences that the user should read once at start
-  Parameters parameters;                 ///< of the template, for its services
-  std::vector<std::string> services;     ///< what runs beside the workers of this job
-  bool needs_run_folder = false;         ///< some process of the job is told {run_dir}
-  bool needs_shared_memory = false;      ///< the same for {shm_dir}
-  bool needs_secret = false;             ///< the same for {job_secret}, which is in `mpi_job` too
-  bool tells_nodes = false;              ///< the nodes tell each other how many processes each has
-  std::vector<std::string> addresses;    ///< of the nodes by rank; empty: not told
-  std::vector<mpi::PmixNode> mpi_nodes;  ///< by node rank; empty: no process is a rank of MPI
-  std::string mpi_job;                   ///< their namespace, which all nodes know, and nobody else
+  std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
+  std::vector<std::string> remarks;   ///< sentences that the user should read once at start
+  Parameters parameters;              ///< of the template, for its services
+  std::vector<std::string> services;  ///< what runs beside the workers of this job
+  bool needs_run_folder = false;      ///< some process of the job is told {run_dir}
+  bool needs_shared_memory = false;   ///< the same for {shm_dir}
+  bool needs_secret = false;          ///< the same for {job_secret}, which is in `mpi_job` too
+  bool tells_nodes = false;           ///< the nodes tell each other how many processes each has
+  std::vector<NodePorts> told_nodes;  ///< by rank, as they have told each other; empty: not told
+  std::string mpi_job;  ///< the namespace of MPI's ranks, which all nodes know, and nobody else
   bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are
 
   [[nodiscard]] bool needs_service(const std::string& name) const {

@@ -54,22 +54,27 @@ bool has_succeeded(pid_t pid) {
   return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+}  // namespace
+
 SpawnRequest request_of(const CompanionRequest& asked,
-                        const std::map<std::string, std::string>& variables,
+                        std::map<std::string, std::string> variables,
+                        int input,
                         int output) {
+  for (const auto& [name, value] : asked.environment) {
+    variables[name] = value;
+  }
   SpawnRequest request;
   request.executable = asked.executable;
   request.argv = asked.argv;
+  request.environment.reserve(variables.size());
   for (const auto& [name, value] : variables) {
     request.environment.push_back(environment_entry(name, value));
   }
-  request.standard_input = output;  // it reads nothing
+  request.standard_input = input;
   request.standard_output = output;
   request.standard_error = output;
   return request;
 }
-
-}  // namespace
 
 Result<ProgramAnswer> ask_program(const CompanionRequest& request,
                                   const Inherited& inherited,
@@ -80,7 +85,8 @@ Result<ProgramAnswer> ask_program(const CompanionRequest& request,
   }
   const UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
-  const auto spawned = Spawner(inherited).spawn(request_of(request, variables, theirs.get()));
+  const int both = theirs.get();  // it reads nothing
+  const auto spawned = Spawner(inherited).spawn(request_of(request, variables, both, both));
   if (!spawned) {
     return spawned.error();
   }

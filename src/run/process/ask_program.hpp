@@ -12,6 +12,13 @@
 
 namespace muster {
 
+/// How a program of muster's own is started: with these variables and what is asked for beside them; it reads from the one
+/// descriptor, and writes output and errors to the other.
+[[nodiscard]] SpawnRequest request_of(const CompanionRequest& asked,
+                                      std::map<std::string, std::string> variables,
+                                      int input,
+                                      int output);
+
 /// What it has answered.
 struct ProgramAnswer {
   bool has_succeeded = false;  ///< it ended with 0

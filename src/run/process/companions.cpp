@@ -1,6 +1,7 @@
 // A stream socket for each companion, read and written in the event loop.
 #include "companions.hpp"
 
+#include "ask_program.hpp"
 #include "marker.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -117,20 +118,8 @@ Result<std::unique_ptr<Companion>> Companions::start(const CompanionRequest& req
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  auto environment = this->environment();
-  for (const auto& [name, value] : request.environment) {
-    environment[name] = value;
-  }
-  SpawnRequest spawn;
-  spawn.executable = request.executable;
-  spawn.argv = request.argv;
-  for (const auto& [name, value] : environment) {
-    spawn.environment.push_back(environment_entry(name, value));
-  }
-  spawn.standard_input = theirs.get();
-  spawn.standard_output = STDERR_FILENO;
-  spawn.standard_error = STDERR_FILENO;
-  const auto spawned = spawner_.spawn(spawn);
+  const auto spawned =
+      spawner_.spawn(request_of(request, environment(), theirs.get(), STDERR_FILENO));
   if (!spawned) {
     return spawned.error();
   }

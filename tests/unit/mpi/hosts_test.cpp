@@ -19,8 +19,14 @@ TEST(NameApart, GivesNoNameThatANodeHas) {
   EXPECT_EQ(name_apart({"vm-node2", "vm", "vm"}), (Names{"vm-node2", "vm", "vm-node2-node2"}));
 }
 
+TEST(NameApart, CallsNobodyLocalhostButWhoRunsMpirun) {
+  EXPECT_EQ(name_apart({"localhost", "localhost"}), (Names{"localhost", "localhost-node1"}));
+  EXPECT_EQ(name_apart({"a", "localhost"}), (Names{"a", "localhost-node1"}));
+}
+
 TEST(Hostfile, KeepsNamesWhole) {
-  const std::string text = write_hostfile({{"w-0.job.svc", 8}, {"w-1.job.svc", 4}});
+  const std::string text =
+      write_hostfile({{"10.0.0.1", {}, 8, "w-0.job.svc"}, {"10.0.0.2", {}, 4, "w-1.job.svc"}});
   EXPECT_EQ(text, "w-0.job.svc slots=8\nw-1.job.svc slots=4\n");
   EXPECT_EQ(find_in_hostfile(text, "w-0.job.svc"), 0);
   EXPECT_EQ(find_in_hostfile(text, "w-1.job.svc"), 1);

@@ -57,7 +57,7 @@ TEST(HorovodStoreService, ListensOnTheLeaderUntilTheAttemptIsOver) {
   EXPECT_EQ(offer.store_port, 4'711);
   LaunchPlan plan;
   plan.nodes = 2;
-  plan.addresses = {"10.0.0.1", "10.0.0.2"};
+  plan.told_nodes = {{"10.0.0.1", {}}, {"10.0.0.2", {}}};
   const auto started = bench.service->start(plan);
   ASSERT_TRUE(started && *started);
   EXPECT_EQ(bench.said.admitted,
