@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from support.mpi import MEETINGS, WAYS
+from support.mpi import MEETINGS, WAYS, path_without
 
 NODES = 4
 SOON = 5  # seconds from what happened to the end on all nodes, one of grace in it
@@ -19,8 +19,8 @@ LOST = 10  # until the loss of a machine is known, and acted on
 # What helps ranks on a node other than the first, by the way of the job, and on the first.
 HELPERS = {
     "pmix": [(1, "muster-pmix"), (0, "muster-pmix")],
-    "agent": [(1, "orted"), (0, "mpirun")],
-    "ssh": [(1, "orted"), (1, "sshd"), (0, "mpirun")],
+    "agent": [(1, "orted"), (0, "mpirun"), (0, "--mpi-agent")],
+    "ssh": [(1, "orted"), (1, "sshd"), (0, "mpirun"), (0, "ssh")],
 }
 
 
@@ -114,6 +114,41 @@ def test_what_helps_the_ranks_is_killed(waiting, measured, node, name):
     os.kill(job.helper(node, name), signal.SIGKILL)
 
     codes, seconds = job.ends(time.monotonic())
+    measured(codes, seconds)
+    assert len(set(codes.values())) == 1 and 0 not in codes.values(), job.words()
+    assert seconds < soon(job), job.words()
+
+
+@pytest.mark.parametrize("way", ["agent", "ssh"])
+def test_mpirun_is_asked_to_end_by_somebody_else(waiting, measured):
+    job = waiting()
+
+    os.kill(job.helper(0, "mpirun"), signal.SIGTERM)
+
+    assert_all(job, time.monotonic(), 1, measured)
+
+
+@pytest.mark.parametrize(
+    ("way", "name"), [("pmix", "muster-pmix"), ("agent", "orted"), ("ssh", "orted")]
+)
+def test_what_helps_the_ranks_hangs_and_all_are_asked_to_end(waiting, measured, name):
+    job = waiting()
+    os.kill(job.helper(1, name), signal.SIGSTOP)
+
+    os.kill(job.jobs[0].guard(), signal.SIGTERM)
+
+    assert_all(job, time.monotonic(), 143, measured)
+
+
+@pytest.mark.parametrize("way", ["agent", "ssh"])
+def test_a_host_without_the_daemon_of_mpirun(mpi, measured, tmp_path):
+    path = path_without(tmp_path / "bin", "orted")
+    job = mpi("init_thread", nodes=NODES)
+    began = time.monotonic()
+
+    job.start_all(on={2: {"PATH": path}})
+
+    codes, seconds = job.ends(began)
     measured(codes, seconds)
     assert len(set(codes.values())) == 1 and 0 not in codes.values(), job.words()
     assert seconds < soon(job), job.words()

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from support.muster import binary
+from support.repetitions import default_or_soak
 
 SECRET = "0123456789abcdef0123456789abcdef"
 SECONDS = 10
@@ -109,6 +110,63 @@ def test_it_ends_when_it_is_asked_to(daemon):
     daemon.process.terminate()
 
     assert daemon.process.wait(SECONDS) == -15
+
+
+# --- mpirun's remote shell, which asks for the command ------------------------------------------------
+
+
+def call_agent(folder, host, port):
+    (folder / "hostfile").write_text("w-0 slots=1\nw-1.job slots=1\n")
+    names = {
+        "MUSTER_MPI_SECRET": SECRET,
+        "MUSTER_MPI_DAEMONS": f"127.0.0.1:{port}",
+        "MUSTER_MPI_HOSTFILE": str(folder / "hostfile"),
+    }
+    words = [binary(), "--mpi-agent", "-x", host, "true"]
+    return subprocess.Popen(words, env=names, stderr=subprocess.PIPE, text=True)
+
+
+def answer(link, how):
+    """What somebody does who is not the daemon; True: it keeps the link."""
+    if how != "closes":
+        link.sendall(b"0" * 32)
+        if how == "lies":
+            link.sendall(b"f" * 64)
+        return True
+    return False
+
+
+AT_ONCE = [
+    ("closes", "the other end has closed the link"),
+    ("lies", "who listens there does not know the job's secret"),
+]
+AFTER_HALF_A_MINUTE = [("says nothing more", "nothing came in time")]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"), default_or_soak(AT_ONCE, AT_ONCE + AFTER_HALF_A_MINUTE)
+)
+def test_who_is_not_the_daemon_is_told_from_it(tmp_path, how, said):
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        agent = call_agent(tmp_path, "w-1.job", somebody.getsockname()[1])
+        link, _ = somebody.accept()
+        with link:
+            if not answer(link, how):
+                link.close()
+            _, err = agent.communicate(timeout=35)
+
+    assert agent.returncode == 71
+    assert f"cannot start mpirun's daemon on 'w-1.job': {said}" in err
+
+
+@pytest.mark.parametrize("host", ["w-1", "w-0", "w-2", ""])
+def test_a_host_that_is_no_other_node_is_refused(tmp_path, host):
+    agent = call_agent(tmp_path, host, free_port())
+
+    _, err = agent.communicate(timeout=SECONDS)
+
+    assert agent.returncode == 71
+    assert f"cannot start mpirun's daemon on '{host}': it is none of the other nodes" in err
 
 
 @pytest.mark.parametrize("word", ["--mpi-agent", "--mpi-daemon", "--mpi-rank"])

@@ -65,12 +65,13 @@ class MpiJob(gang.Gang):
         self._in_tmp = set(os.listdir("/tmp"))
         self._gone = set()
 
-    def start_all(self, *more, env=None, **options):
+    def start_all(self, *more, env=None, on=None, **options):
+        """`env`: variables of all nodes; `on`: more of them, by node."""
         for node in range(self.nodes):
             folder = self.scratch / str(node)
             folder.mkdir()
             token = token_of(self.way) if self.has_token else {}
-            own = {"TMPDIR": folder, **token, **(env or {})}
+            own = {"TMPDIR": folder, **token, **(env or {}), **(on or {}).get(node, {})}
             self.start(node, *more, env=own, **options)
         return self
 
@@ -119,11 +120,13 @@ class MpiJob(gang.Gang):
         return wait_until(try_to, f"a rank at {place}")
 
     def helper(self, node, name):
-        """The pid of what runs beside the ranks of a node, such as orted."""
+        """The pid of what runs beside the ranks of a node: orted by its name, and muster by a word, --mpi-agent."""
 
         def find():
             found = [
-                one for one in processes.on_host(self.hosts.name(node)) if one.name == name[:15]
+                one
+                for one in processes.on_host(self.hosts.name(node))
+                if one.name == name[:15] or name.encode() in _words_of(one.pid)[1:]
             ]
             return found[0].pid if found else None
 
@@ -160,6 +163,13 @@ class MpiJob(gang.Gang):
             lambda: f"nothing to be left, but there is {self.leavings()}\n{self.words()}",
             5,
         )
+
+
+def _words_of(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:  # it has ended
+        return []
 
 
 def path_without(folder, *programs):
