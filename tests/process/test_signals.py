@@ -232,12 +232,12 @@ def test_ctrl_c_says_that_a_second_one_kills(muster, worker):
 
 def test_term_after_success_of_all_workers_is_still_success(muster, worker):
     """The worker has ended with 0; only a process that it left behind keeps muster busy."""
-    job = muster.start("--grace=0.5", "--", worker("leave_a_grandchild"), "stubborn")
+    job = muster.start("--grace=2", "--", worker("leave_a_grandchild"), "stubborn")
     job.err.wait_for("left behind")
 
     job.signal(signal.SIGTERM)
 
-    assert job.end(2) == 0
+    assert job.end(5) == 0
 
 
 def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(muster, worker):

@@ -128,6 +128,9 @@ def start(arguments, **options):
 
 def wait_for_end(process, seconds, what):
     """Waits for a process of `start` by its pidfd, and returns its exit status as Popen does."""
+    if process.returncode is not None:  # Popen's own send_signal found that it had ended
+        _own_children.pop(process.pid, None)
+        return process.returncode
     fd = os.pidfd_open(process.pid)
     try:
         poller = select.poll()
