@@ -55,7 +55,7 @@ class HorovodStoreService final : public Service {
       ++answered;
     }
     if (answered == kInOneTurn && !std::exchange(goes_on_, true)) {
-      go_on_later();
+      do_later(input_, [this] { go_on(); });
     }
   }
 
@@ -66,14 +66,6 @@ class HorovodStoreService final : public Service {
       server_->answer(reply->client, std::move(reply->bytes));
     }
     return reply.has_value();
-  }
-
-  void go_on_later() {
-    input_.later([this, is_here = std::weak_ptr<bool>(is_here_)] {
-      if (!is_here.expired()) {
-        go_on();
-      }
-    });
   }
 
   void go_on() {
@@ -87,7 +79,6 @@ class HorovodStoreService final : public Service {
   horovod::Store store_;
   std::unique_ptr<Server> server_;
   bool goes_on_ = false;
-  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);  ///< for what is done later
 };
 
 }  // namespace

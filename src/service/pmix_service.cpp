@@ -131,11 +131,7 @@ class PmixService final : public Service {
 
   /// In a turn of its own: who has called this is not done with us.
   void fail_later(const Error& error) {
-    input_.later([this, error, is_here = std::weak_ptr<bool>(is_here_)] {
-      if (!is_here.expired()) {
-        on_failure(error);
-      }
-    });
+    do_later(input_, [this, error] { on_failure(error); });
   }
 
   void on_bytes(std::string_view bytes) {
@@ -212,7 +208,6 @@ class PmixService final : public Service {
   std::optional<int> absent_;                          ///< a rank that has ended without MPI_Init
   int plan_size_ = 0;                                  ///< ranks in the job
   std::map<Nodes, std::deque<std::uint32_t>> fences_;  ///< by who takes part: those not over yet
-  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);  ///< for what is done later
 };
 
 }  // namespace

@@ -42,6 +42,14 @@ void add(LaunchPlan& plan, const Additions& additions) {
 
 }  // namespace
 
+void Service::do_later(const ServiceInput& input, std::function<void()> what) const {
+  input.later([what = std::move(what), is_here = std::weak_ptr<bool>(is_here_)] {
+    if (!is_here.expired()) {
+      what();
+    }
+  });
+}
+
 Services::Services(const std::vector<std::string>& names, const ServiceInput& input)
     : input_(input) {
   adjust(names);

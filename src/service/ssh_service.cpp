@@ -94,10 +94,7 @@ class SshService final : public Service {
     }
     const auto nodes = read_ssh_nodes(value.bytes);
     const auto written = nodes ? write_files(*nodes) : Result<>(nodes.error());
-    input_.later([this, written, is_here = std::weak_ptr<bool>(is_here_)] {
-      if (is_here.expired()) {
-        return;
-      }
+    do_later(input_, [this, written] {
       if (written) {
         on_ready({});
       } else {
@@ -239,8 +236,7 @@ class SshService final : public Service {
   std::unique_ptr<Companion> companion_;
   std::string said_;
   mpi::SshNode own_;
-  std::map<std::string, std::string> session_;                    ///< variables of who comes by ssh
-  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);  ///< for what is done later
+  std::map<std::string, std::string> session_;  ///< variables of who comes by ssh
 };
 
 }  // namespace

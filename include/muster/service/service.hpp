@@ -28,6 +28,8 @@ struct Additions {
   std::map<std::size_t, std::map<std::string, std::string>> environment_of = {};
 };
 
+struct ServiceInput;
+
 /// One thing that runs beside the workers of one attempt of this node. It is made anew for each
 /// attempt, and destroyed when the attempt is over. No call may block for long: while it does, no
 /// signal, no death and no heartbeat is looked at.
@@ -57,6 +59,13 @@ class Service {
   virtual void on_merged(const gang::Value& /*value*/) {}
   /// Nothing of the attempt is alive any more.
   virtual void stop() {}
+
+ protected:
+  /// Does it in a later turn of the event loop, if this is still there then. `input`: what it was made with.
+  void do_later(const ServiceInput& input, std::function<void()> what) const;
+
+ private:
+  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };
 
 /// What services need to know beside the plan, and what they may ask for.
