@@ -1,6 +1,7 @@
 // Frames of the PMIx server as bytes: the other side of src/mpi/pmix_server/frames.c.
 #include <muster/mpi/pmix_frames.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -93,6 +94,18 @@ FenceReached read_fence(Fields& fields) {
   return fence;
 }
 
+RankSaid read_saying(Fields& fields) {
+  const std::uint32_t number = fields.number();
+  const int rank = fields.signed_number();
+  const bool is_packed = fields.number() != 0;
+  const std::string bytes = fields.rest();
+  RankSaid said{number, rank, is_packed ? unpack_help(bytes) : bytes};
+  if (!said.text.empty() && said.text.back() != '\n') {
+    said.text += '\n';
+  }
+  return said;
+}
+
 std::optional<PmixEvent> read_event(char kind, Fields& fields) {
   switch (kind) {
     case 'E':
@@ -110,6 +123,8 @@ std::optional<PmixEvent> read_event(char kind, Fields& fields) {
       const int code = fields.signed_number();
       return RankAborted{rank, code, fields.text()};
     }
+    case 'S':
+      return read_saying(fields);
     case 'F':
       return read_fence(fields);
     default:
@@ -139,6 +154,33 @@ std::string write_job(const PmixJob& job) {
 
 std::string write_fenced(std::uint32_t number, std::optional<std::string_view> parts) {
   return FrameWriter('R').number(number).number(parts ? 1 : 0).rest(parts.value_or("")).finish();
+}
+
+std::string write_shown(std::uint32_t number) {
+  return FrameWriter('T').number(number).finish();
+}
+
+std::string unpack_help(std::string_view packed) {
+  const auto take_number = [&packed] {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < sizeof number && i < packed.size(); ++i) {
+      number = number << 8U | static_cast<unsigned char>(packed[i]);
+    }
+    packed.remove_prefix(std::min(sizeof number, packed.size()));
+    return number;
+  };
+  const auto take_text = [&packed, &take_number] {
+    const bool is_one = take_number() == 1;
+    const std::size_t size = std::min<std::size_t>(take_number(), packed.size());
+    const std::string_view text = packed.substr(0, is_one ? size : 0);
+    packed.remove_prefix(size);
+    return text.substr(0, text.find('\0'));
+  };
+  (void)take_text();  // the file of the message
+  (void)take_text();  // its topic
+  const bool has_text = take_number() == 1 && packed.starts_with('\1');
+  packed.remove_prefix(std::min<std::size_t>(1, packed.size()));
+  return has_text ? std::string(take_text()) : std::string();
 }
 
 Result<std::vector<PmixEvent>> PmixReader::feed(std::string_view bytes) {

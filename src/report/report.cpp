@@ -40,14 +40,15 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
   if (!failure.service.empty()) {
     return who + " failed first: " + place + ", " + failure.start_error;
   }
-  if (!failure.start_error.empty()) {
+  if (!failure.status && !failure.start_error.empty()) {
     return who + " could not be started: " + place + ", " + failure.start_error;
   }
   const std::string what =
       failure.is_early_exit ? " ended while others worked on: " : " failed first: ";
   return who + what + place + ", local rank " + to_string(failure.local_rank) + ", pid " +
          std::to_string(failure.pid) + ", " +
-         (failure.status ? failure.status->describe() : "no exit code") + ", after " +
+         (failure.status ? failure.status->describe() : "no exit code") +
+         (failure.start_error.empty() ? "" : " (" + failure.start_error + ")") + ", after " +
          format_seconds(failure.run_time_seconds) + " s, attempt " + std::to_string(attempt);
 }
 

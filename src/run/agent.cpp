@@ -365,6 +365,11 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
           std::bind_front(&Companions::start, &companions_),
           [this](ServerEvents events) { return start_server(io_, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
+          [this](std::size_t worker, std::string_view lines) {
+            if (attempt_) {
+              attempt_->write_for(worker, lines);
+            }
+          },
           [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); }});
 }
 

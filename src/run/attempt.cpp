@@ -244,6 +244,7 @@ void Attempt::collect_deaths() {
   }
   const bool is_unasked = supervisor_.is_undisturbed();
   for (const Death& death : deaths) {
+    const bool has_fault = death.status.ok() && services_.has_fault(death.worker);
     tell(&AttemptListener::on_ended, death);
     const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
     if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
@@ -253,7 +254,8 @@ void Attempt::collect_deaths() {
     if (is_unasked) {
       early_ends_.note(death);
     }
-    events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted});
+    events_.emplace_back(
+        WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, has_fault});
   }
 }
 
@@ -392,7 +394,13 @@ std::optional<Failure> Attempt::failure() const {
 }
 
 AttemptView Attempt::view() const {
-  return {plan_, workers_, supervisor_, streams_, starter_.failure(), services_.failure()};
+  return {plan_,
+          workers_,
+          supervisor_,
+          streams_,
+          starter_.failure(),
+          services_.failure(),
+          services_.faults()};
 }
 
 }  // namespace muster

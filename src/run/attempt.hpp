@@ -87,6 +87,8 @@ class Attempt {
   void look_for_deaths();
   /// The nodes have brought something together.
   void on_merged(const gang::Value& value) { services_.on_merged(value); }
+  /// Lines in the name of a worker.
+  void write_for(std::size_t worker, std::string_view lines) { streams_.write_for(worker, lines); }
 
   /// To be called at SIGCHLD.
   void look_for_stops();

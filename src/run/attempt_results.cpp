@@ -32,7 +32,10 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
   failure.pid = attempt.workers.pid(worker);
   failure.status = attempt.supervisor.status(worker);
   failure.run_time_seconds = attempt.workers.run_time_seconds(worker);
-  failure.start_error = unstarted && unstarted->worker == worker ? unstarted->error.message : "";
+  const auto fault = attempt.faults.find(worker);
+  failure.start_error = fault != attempt.faults.end()              ? fault->second
+                        : unstarted && unstarted->worker == worker ? unstarted->error.message
+                                                                   : "";
   failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
   failure.last_lines = attempt.streams.last_lines(worker);
   failure.knows_order = attempt.workers.knows_order();

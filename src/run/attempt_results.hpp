@@ -11,6 +11,7 @@
 #include <muster/service/service.hpp>
 #include <muster/supervise/supervisor.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct AttemptView {
   const WorkerStreams& streams;
   const std::optional<StartFailure>& start_failure;
   const std::optional<ServiceFailure>& service_failure;
+  const std::map<std::size_t, std::string>& faults;  ///< of workers that ended with 0
 };
 
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);

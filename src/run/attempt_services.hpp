@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -40,6 +41,14 @@ class AttemptServices : public AttemptListener {
             {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"}});
     }
   }
+  /// True: a worker that ended with 0 has failed all the same, in the eyes of a service.
+  [[nodiscard]] bool has_fault(std::size_t worker) {
+    const auto fault = services_->find_fault(worker);
+    if (fault) {
+      faults_.emplace(worker, fault->message);
+    }
+    return fault.has_value();
+  }
   void on_workers_over(bool is_success) { services_->on_workers_over(is_success); }
   void on_merged(const gang::Value& value) { services_->on_merged(value); }
   void on_started(std::size_t worker) override { services_->on_worker_started(worker); }
@@ -47,6 +56,8 @@ class AttemptServices : public AttemptListener {
   void on_over() override { services_->stop(); }
 
   [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }
+  /// What those workers have left undone, by their place in the plan.
+  [[nodiscard]] const std::map<std::size_t, std::string>& faults() const { return faults_; }
 
  private:
   void fail(const ServiceFailure& failure) {
@@ -58,6 +69,7 @@ class AttemptServices : public AttemptListener {
 
   std::unique_ptr<Services> services_;
   std::optional<ServiceFailure> failure_;
+  std::map<std::size_t, std::string> faults_;
 };
 
 }  // namespace muster

@@ -69,6 +69,19 @@ class PmixService final : public Service {
     return std::optional<Additions>();
   }
 
+  std::optional<Error> find_fault(std::size_t worker) override {
+    const int rank = rank_of(worker);
+    if (companion_) {
+      companion_->read_now();  // what it said before its end
+    }
+    if (const auto abort = aborts_.find(rank); abort != aborts_.end()) {
+      return Error{ErrorKind::System, "called MPI_Abort(" + std::to_string(abort->second) + ")"};
+    }
+    return connected_.contains(rank) && !finalized_.contains(rank)
+               ? std::optional<Error>({ErrorKind::System, "ended without MPI_Finalize"})
+               : std::nullopt;
+  }
+
   void on_worker_ended(std::size_t worker) override {
     const int rank = rank_of(worker);
     if (rank < 0 || connected_.contains(rank) || absent_) {
@@ -169,8 +182,18 @@ class PmixService final : public Service {
     connected_.insert(connected.rank);
     look_for_waiting();
   }
-  void handle(const mpi::RankFinalized& /*finalized*/) {}
+  void handle(const mpi::RankFinalized& finalized) { finalized_.insert(finalized.rank); }
+  void handle(const mpi::RankSaid& said) {
+    const auto worker = std::find(own_ranks_.begin(), own_ranks_.end(), said.rank);
+    if (worker != own_ranks_.end()) {
+      input_.write_for(static_cast<std::size_t>(worker - own_ranks_.begin()), said.text);
+    }
+    if (companion_) {
+      companion_->send(mpi::write_shown(said.number));
+    }
+  }
   void handle(const mpi::RankAborted& aborted) {
+    aborts_[aborted.rank] = aborted.code;
     say_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" +
               std::to_string(aborted.code) + ")");
   }
@@ -205,6 +228,8 @@ class PmixService final : public Service {
   mpi::PmixReader reader_;
   Additions additions_;
   std::set<int> connected_;
+  std::set<int> finalized_;
+  std::map<int, int> aborts_;                          ///< codes of MPI_Abort, by rank
   std::optional<int> absent_;                          ///< a rank that has ended without MPI_Init
   int plan_size_ = 0;                                  ///< ranks in the job
   std::map<Nodes, std::deque<std::uint32_t>> fences_;  ///< by who takes part: those not over yet

@@ -133,6 +133,15 @@ void Services::on_worker_started(std::size_t worker) {
   }
 }
 
+std::optional<Error> Services::find_fault(std::size_t worker) {
+  for (const NamedService& one : services_) {
+    if (auto fault = one.service->find_fault(worker)) {
+      return fault;
+    }
+  }
+  return std::nullopt;
+}
+
 void Services::on_worker_ended(std::size_t worker) {
   for (const NamedService& one : services_) {
     one.service->on_worker_ended(worker);

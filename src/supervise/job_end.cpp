@@ -52,7 +52,7 @@ const EndRow& first_row_of(Verdict verdict) {
 
 /// What never ran failed because of us, and its code is one of ours; a worker's code is its own.
 EndKind kind_of(const Failure& failure) {
-  if (failure.start_error.empty()) {
+  if (failure.status || failure.start_error.empty()) {
     return EndKind::WorkerFailed;
   }
   const auto* const kind = std::find_if(kNotStarted.begin(), kNotStarted.end(), [&](EndKind known) {
@@ -66,7 +66,7 @@ const char* reason_of(const Failure& failure) {
   if (!failure.service.empty()) {
     return "service failed";
   }
-  return failure.start_error.empty() ? "worker failed" : "worker not started";
+  return failure.status || failure.start_error.empty() ? "worker failed" : "worker not started";
 }
 
 }  // namespace

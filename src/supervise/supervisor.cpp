@@ -35,15 +35,16 @@ std::vector<Action> Supervisor::on(const Event& event) {
 std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   --alive_;
   statuses_[ended.worker] = ended.status;
+  const bool is_failure = ended.has_fault || !ended.status.ok();
   const bool was_asked_to_end = state_ == State::Stopping || state_ == State::Killing;
   if (was_asked_to_end) {
-    const bool failed_too = ended.ended_unasked && !ended.status.ok();
+    const bool failed_too = ended.ended_unasked && is_failure;
     outcomes_[ended.worker] = failed_too ? WorkerOutcome::Failed : WorkerOutcome::Stopped;
     return after_an_end();
   }
-  if (!ended.status.ok()) {
+  if (is_failure) {
     outcomes_[ended.worker] = WorkerOutcome::Failed;
-    return fail(ended.worker, ended.status.shell_code());
+    return fail(ended.worker, std::max(ended.status.shell_code(), 1));
   }
   outcomes_[ended.worker] = WorkerOutcome::Succeeded;
   std::vector<Action> actions = after_an_end();

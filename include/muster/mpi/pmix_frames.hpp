@@ -33,6 +33,8 @@ struct PmixJob {
 /// What came out of a fence: the parts of all nodes, by node rank. Empty: it failed.
 [[nodiscard]] std::string write_fenced(std::uint32_t number, std::optional<std::string_view> parts);
 
+[[nodiscard]] std::string write_shown(std::uint32_t number);
+
 /// What the library wants in the environment of a rank of this node.
 struct RankEnvironment {
   int rank = 0;
@@ -80,13 +82,27 @@ struct FenceReached {
 
   bool operator==(const FenceReached&) const = default;
 };
+/// MPI has something to tell the user of a rank, which goes on when it is answered by `write_shown`.
+struct RankSaid {
+  std::uint32_t number = 0;
+  int rank = 0;
+  std::string text;  ///< lines
+
+  bool operator==(const RankSaid&) const = default;
+};
 using PmixEvent = std::variant<RankEnvironment,
                                PmixReady,
                                PmixRefused,
                                RankConnected,
                                RankFinalized,
                                RankAborted,
+                               RankSaid,
                                FenceReached>;
+
+/// The text of a message that a rank of Open MPI 4 would have shown. Empty: it is none.
+/// Source: Open MPI 4.1, orte/util/show_help.c and opal/dss: file, topic, whether there is a text, the text;
+/// before each the number of its values, before each text its size with a zero byte, in network order.
+[[nodiscard]] std::string unpack_help(std::string_view packed);
 
 /// Puts together what the server says, however it is cut.
 class PmixReader {

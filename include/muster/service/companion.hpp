@@ -20,7 +20,7 @@ struct CompanionRequest {
   std::map<std::string, std::string> environment = {};  ///< beside what muster itself was given
 };
 
-/// What happens to it. Called from the event loop, never from within a call of ours.
+/// What happens to it. Called from the event loop, never from within a call of ours but `read_now`.
 struct CompanionEvents {
   std::function<void(std::string_view bytes)> on_bytes;
   /// It has closed its stream: it ends, or is gone.
@@ -38,6 +38,8 @@ class Companion {
 
   /// In this order, and when it takes them.
   virtual void send(std::string bytes) = 0;
+  /// Tells now what it has said so far, from within this call.
+  virtual void read_now() = 0;
 };
 
 /// Fails as a worker's start does.

@@ -52,6 +52,11 @@ class Service {
   /// a moment, and the workers wait for `on_ready`.
   [[nodiscard]] virtual Result<std::optional<Additions>> start(const LaunchPlan& plan) = 0;
   virtual void on_worker_started(std::size_t /*worker*/) {}
+  /// A worker has ended with 0. Why it has failed all the same, as the end of a sentence that begins with its
+  /// name: "called MPI_Abort(0)".
+  [[nodiscard]] virtual std::optional<Error> find_fault(std::size_t /*worker*/) {
+    return std::nullopt;
+  }
   virtual void on_worker_ended(std::size_t /*worker*/) {}
   /// No worker of this node is alive, nor will be: a program that serves them is to end.
   virtual void on_workers_over(bool /*is_success*/) {}
@@ -79,6 +84,8 @@ struct ServiceInput {
   StartServer start_server = nullptr;
   /// Contributes to the exchange, while an attempt runs.
   std::function<Result<>(gang::Contributed)> contribute = nullptr;
+  /// Whole lines that somebody else writes in a worker's name: they go where its standard error goes.
+  std::function<void(std::size_t worker, std::string_view lines)> write_for = nullptr;
   /// Calls back in a later turn of the event loop.
   std::function<void(std::function<void()>)> later = nullptr;
 };
@@ -122,6 +129,8 @@ class Services {
   /// The one that is not ready yet, by its name; empty: all are.
   [[nodiscard]] std::string awaited() const;
   void on_worker_started(std::size_t worker);
+  /// The first service that knows of a fault says what it is.
+  [[nodiscard]] std::optional<Error> find_fault(std::size_t worker);
   void on_worker_ended(std::size_t worker);
   void on_workers_over(bool is_success);
   void on_merged(const gang::Value& value);

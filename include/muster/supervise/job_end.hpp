@@ -52,8 +52,9 @@ struct Failure {
   std::optional<ExitStatus> status;  ///< empty: never started
   int exit_code = 0;                 ///< what the job ends with because of it
   double run_time_seconds = 0;
-  std::string start_error;    ///< why it could not be started, or what a service met; else empty
-  std::string error_message;  ///< what its error file says; empty: nothing
+  /// Why it could not be started, what a service met, or why a worker has failed that ended with 0; else empty.
+  std::string start_error;
+  std::string error_message;            ///< what its error file says; empty: nothing
   std::vector<std::string> last_lines;  ///< of its standard error
   bool is_early_exit = false;  ///< it ended with 0 while others worked on, and that was forbidden
   bool knows_order = true;     ///< false: without pidfds, deaths found together may be in any order

@@ -16,6 +16,7 @@ struct WorkerEnded {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
   bool ended_unasked = false;  ///< seen before anybody was asked to end
+  bool has_fault = false;      ///< it has failed, although it ended with 0
 };
 /// The process could not be made or the program could not be executed.
 struct WorkerNotStarted {

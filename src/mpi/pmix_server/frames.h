@@ -12,7 +12,8 @@
 
 enum frame_kind {
   /* From muster. */
-  FRAME_JOB = 'J', /* who runs where: the first one */
+  FRAME_JOB = 'J',   /* who runs where: the first one */
+  FRAME_SHOWN = 'T', /* what was said is where the user sees it: its number */
   FRAME_FENCED =
       'R', /* what came out of a fence: its number, 1 or 0 (it failed), and the parts of all nodes, to the end */
   /* To muster. */
@@ -23,6 +24,9 @@ enum frame_kind {
   FRAME_CONNECTED = 'C', /* a rank has reached MPI_Init */
   FRAME_FINALIZED = 'D', /* a rank has left by MPI_Finalize */
   FRAME_ABORTED = 'A',   /* a rank has called MPI_Abort: rank, code, text */
+  FRAME_SAID =
+      'S', /* what MPI has to tell the user of a rank: a number, the rank, 1 (as Open MPI 4 packs it) or 0 (a text), and the
+              bytes, to the end */
   FRAME_FENCE =
       'F' /* a fence: its number, how many ranks take part (0: all) and which, and the part of this node, to the end */
 };

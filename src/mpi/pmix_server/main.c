@@ -10,6 +10,8 @@
  *     | <-- fence: the part of this -- | <------------- PMIx_Fence ------ |
  *     |     node                       |                                  |
  *     | -- fenced: all parts --------> | -------------------------------> |
+ *     | <-- said: text for the user -- | <------------- PMIx_Log -------- |
+ *     | -- shown --------------------> | -------------------------------> |
  *
  * It lives as long as the stream: at its end it takes the server down, and goes. */
 #include "frames.h"
@@ -83,39 +85,79 @@ static pmix_status_t on_abort(const pmix_proc_t* process,
   return agree(done, given);
 }
 
-/* A fence that muster has not answered yet. */
-struct fence {
+/* What the library has asked, and muster has not answered yet. The answer comes by another thread: the library does not take
+ * each of them from within its own question. */
+struct question {
   uint32_t number;
-  pmix_modex_cbfunc_t done;
+  pmix_modex_cbfunc_t fenced; /* of a fence; else NULL */
+  pmix_op_cbfunc_t done;      /* of everything else; may be NULL */
   void* given;
-  struct fence* next;
+  struct question* next;
 };
 
-static struct fence* fences = NULL;
-static uint32_t last_fence = 0;
-static pthread_mutex_t fences_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct question* questions = NULL;
+static uint32_t last_question = 0;
+static pthread_mutex_t questions_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static uint32_t remember_fence(pmix_modex_cbfunc_t done, void* given) {
-  struct fence* const fence = allocate(sizeof *fence);
-  pthread_mutex_lock(&fences_mutex);
-  *fence = (struct fence){++last_fence, done, given, fences};
-  fences = fence;
-  pthread_mutex_unlock(&fences_mutex);
-  return fence->number;
+static uint32_t remember(pmix_modex_cbfunc_t fenced, pmix_op_cbfunc_t done, void* given) {
+  struct question* const question = allocate(sizeof *question);
+  pthread_mutex_lock(&questions_mutex);
+  *question = (struct question){++last_question, fenced, done, given, questions};
+  questions = question;
+  pthread_mutex_unlock(&questions_mutex);
+  return question->number;
 }
 
-static struct fence* take_fence(uint32_t number) {
-  struct fence* found = NULL;
-  pthread_mutex_lock(&fences_mutex);
-  for (struct fence** at = &fences; *at != NULL; at = &(*at)->next) {
+static struct question* take_question(uint32_t number) {
+  struct question* found = NULL;
+  pthread_mutex_lock(&questions_mutex);
+  for (struct question** at = &questions; *at != NULL; at = &(*at)->next) {
     if ((*at)->number == number) {
       found = *at;
       *at = found->next;
       break;
     }
   }
-  pthread_mutex_unlock(&fences_mutex);
+  pthread_mutex_unlock(&questions_mutex);
   return found;
+}
+
+static int is_text_for_user(const pmix_info_t* info) {
+  return info->value.type == PMIX_STRING && info->value.data.string != NULL &&
+         (strcmp(info->key, PMIX_LOG_STDERR) == 0 || strcmp(info->key, PMIX_LOG_STDOUT) == 0);
+}
+
+/* What a library of MPI's would have the launcher show: errors, and advice. */
+static void on_log(const pmix_proc_t* process,
+                   const pmix_info_t data[],
+                   size_t count,
+                   const pmix_info_t wishes[],
+                   size_t wish_count,
+                   pmix_op_cbfunc_t done,
+                   void* given) {
+  (void)wishes;
+  (void)wish_count;
+  const char* bytes = NULL;
+  size_t size = 0;
+  uint32_t is_packed = 0;
+  for (size_t i = 0; i < count && bytes == NULL; ++i) {
+    const pmix_value_t* const value = &data[i].value;
+    if (value->type == PMIX_BYTE_OBJECT && strcmp(data[i].key, PMIX_LOG_MSG) == 0) {
+      bytes = value->data.bo.bytes;
+      size = value->data.bo.size;
+      is_packed = 1;
+    } else if (is_text_for_user(&data[i])) {
+      bytes = value->data.string;
+      size = strlen(bytes);
+    }
+  }
+  struct frame_writer writer;
+  begin_frame(&writer, FRAME_SAID);
+  add_number(&writer, remember(NULL, done, given));
+  add_number(&writer, process->rank);
+  add_number(&writer, is_packed);
+  add_bytes(&writer, bytes, size);
+  send_frame(&writer, kStream);
 }
 
 /* Called once all ranks of this node that take part have asked, with what they all have to say. */
@@ -137,7 +179,7 @@ static pmix_status_t on_fence(const pmix_proc_t processes[],
   }
   struct frame_writer writer;
   begin_frame(&writer, FRAME_FENCE);
-  add_number(&writer, remember_fence(done, given));
+  add_number(&writer, remember(done, NULL, given));
   add_number(&writer, (uint32_t)named);
   for (size_t i = 0; i < named; ++i) {
     add_number(&writer, processes[i].rank);
@@ -168,6 +210,7 @@ static pmix_server_module_t module = {
     .abort = on_abort,
     .fence_nb = on_fence,
     .direct_modex = on_direct_modex,
+    .log = on_log,
 };
 
 /* --- What muster says ------------------------------------------------------------------------------------------ */
@@ -177,7 +220,7 @@ static void release(void* bytes) {
 }
 
 static void finish_fence(struct frame* frame) {
-  struct fence* const fence = take_fence(take_number(frame));
+  struct question* const fence = take_question(take_number(frame));
   const int is_complete = (int)take_number(frame);
   if (fence == NULL) {
     return;
@@ -185,13 +228,21 @@ static void finish_fence(struct frame* frame) {
   const size_t size = frame->size - frame->at;
   char* const merged = allocate(size);
   memcpy(merged, frame->bytes + frame->at, size);
-  fence->done(is_complete ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED,
-              merged,
-              size,
-              fence->given,
-              release,
-              merged);
+  fence->fenced(is_complete ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED,
+                merged,
+                size,
+                fence->given,
+                release,
+                merged);
   free(fence);
+}
+
+static void finish_saying(struct frame* frame) {
+  struct question* const saying = take_question(take_number(frame));
+  if (saying != NULL) {
+    agree(saying->done, saying->given);
+    free(saying);
+  }
 }
 
 static void tell(enum frame_kind kind, const char* text) {
@@ -266,6 +317,8 @@ int main(int count, char* words[]) {
   while (read_frame(kStream, &frame)) {
     if (frame.kind == FRAME_FENCED) {
       finish_fence(&frame);
+    } else if (frame.kind == FRAME_SHOWN) {
+      finish_saying(&frame);
     }
     free(frame.bytes);
   }

@@ -71,6 +71,14 @@ void Output::change_routes(std::size_t worker, const std::function<void(StreamRo
   }
 }
 
+void Output::write_for(std::size_t worker, std::string_view lines) {
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker && stream->route.is_error) {
+      deliver(*stream, lines);
+    }
+  }
+}
+
 void Output::wait_for(Stream& stream) {
   if (!may_read(stream)) {
     stream.is_paused = true;

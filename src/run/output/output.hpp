@@ -56,6 +56,9 @@ class Output {
   /// Changes the routes of a worker, between two lines of it.
   void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
 
+  /// Lines in the name of a worker: they go where its standard error goes, also when that has ended.
+  void write_for(std::size_t worker, std::string_view lines);
+
   /// To be called when a console takes bytes again.
   void resume();
 

@@ -47,6 +47,8 @@ class WorkerStreams {
   /// prefix of its lines may hold its pid.
   void note_start(std::size_t worker, pid_t pid);
 
+  void write_for(std::size_t worker, std::string_view lines) { output_.write_for(worker, lines); }
+
   [[nodiscard]] bool has_ended(std::size_t worker) const { return output_.has_ended(worker); }
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const {
     return output_.last_lines(worker);

@@ -31,8 +31,25 @@ class Stream : public std::enable_shared_from_this<Stream> {
         events_(std::move(events)) {}
 
   void read() {
-    socket_.async_read_some(boost::asio::buffer(buffer_),
-                            std::bind_front(&Stream::on_read, shared_from_this()));
+    socket_.async_wait(Socket::wait_read,
+                       std::bind_front(&Stream::on_readable, shared_from_this()));
+  }
+
+  /// What is there. False: nothing comes any more.
+  bool read_now() {
+    const auto events = events_;  // whoever is called may close this
+    while (socket_.is_open()) {
+      const ssize_t size =
+          ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return true;
+      }
+      if (size <= 0) {
+        return false;
+      }
+      events.on_bytes({buffer_.data(), static_cast<std::size_t>(size)});
+    }
+    return true;
   }
 
   void send(std::string bytes) {
@@ -50,17 +67,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
  private:
-  void on_read(const ErrorCode& error, std::size_t size) {
-    const auto events = events_;  // whoever is called may close this
-    if (error) {
-      if (events.on_closed) {
-        events.on_closed();
-      }
-      return;
+  void on_readable(const ErrorCode& error) {
+    if (error || !socket_.is_open()) {
+      return;  // we have closed it
     }
-    if (events.on_bytes) {
-      events.on_bytes({buffer_.data(), size});
+    if (read_now()) {
       read();
+    } else if (const auto events = events_; events.on_closed) {
+      events.on_closed();
     }
   }
 
@@ -91,6 +105,7 @@ class Running final : public Companion {
   ~Running() override { stream_->close(); }
 
   void send(std::string bytes) override { stream_->send(std::move(bytes)); }
+  void read_now() override { stream_->read_now(); }
 
  private:
   std::shared_ptr<Stream> stream_;
