@@ -225,6 +225,32 @@ def test_ranks_that_run_alone_are_said(mpi, program):
 
 
 @pytest.mark.parametrize("way", ["pmix"])
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [("exit0", "ended without MPI_Finalize"), ("abort0", "called MPI_Abort(0)")],
+    ids=["exit", "abort"],
+)
+def test_a_rank_that_leaves_the_others_with_0_has_failed(waiting, measured, how, why):
+    job = waiting(f"2={how}")
+
+    assert_all(job, job.tell(2), 1, measured)
+
+    assert f"exit code 0 ({why})" in job.jobs[2].err.text, job.words()
+
+
+@pytest.mark.parametrize("way", ["pmix"])
+def test_what_mpi_has_to_say_of_a_rank_is_shown(mpi, program):
+    job = mpi(program("init_thread"), nodes=2)
+
+    codes = set(job.run(env={"OMPI_MCA_btl": "self,nosuch"}))
+
+    assert 0 not in codes, job.words()
+    for node in range(2):
+        assert f"[{node}:{node}] Component: nosuch" in job.jobs[node].err.lines, job.words()
+    assert "  | Component: nosuch" in "".join(job.words()), job.words()
+
+
+@pytest.mark.parametrize("way", ["pmix"])
 @pytest.mark.parametrize(("own", "code"), [(0, 71), (7, 7)])
 def test_a_rank_that_ends_without_mpi_is_waited_for_by_nobody(mpi, measured, program, own, code):
     script = f'test $RANK != 2 || exit {own}; exec "$0"'

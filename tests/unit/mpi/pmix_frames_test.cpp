@@ -72,6 +72,36 @@ TEST(PmixFrames, DescribeTheJob) {
                       number(2) + number(0) + number(1) + text("b") + number(1) + number(2)));
 }
 
+/// As Open MPI 4.1 packs a text: its number, its size with a zero byte, and itself.
+std::string packed(const std::string& text) {
+  const auto size = static_cast<char>(text.size() + 1);
+  return std::string("\0\0\0\1\0\0\0", 7) + size + text + '\0';
+}
+
+TEST(PmixFrames, HaveWhatMpiSaysOfARank) {
+  const std::string help = packed("help-mpi.txt") + packed("invalid rank") +
+                           std::string("\0\0\0\1\1", 5) + packed("MPI_ERR_RANK: invalid rank");
+
+  const auto events =
+      PmixReader().feed(frame('S', number(8) + number(3) + number(1) + help) +
+                        frame('S', number(9) + number(0) + number(0) + "lines\nof version 5\n"));
+
+  ASSERT_TRUE(events);
+  EXPECT_EQ(*events,
+            (std::vector<PmixEvent>{RankSaid{8, 3, "MPI_ERR_RANK: invalid rank\n"},
+                                    RankSaid{9, 0, "lines\nof version 5\n"}}));
+  EXPECT_EQ(write_shown(8), frame('T', number(8)));
+}
+
+TEST(PmixFrames, SayNothingWhereMpiSaysNothingThatCanBeRead) {
+  const std::string help =
+      packed("file") + packed("topic") + std::string("\0\0\0\1\1", 5) + packed("the text");
+  for (std::size_t size = 0; size < help.size() - 10; ++size) {
+    EXPECT_EQ(unpack_help(help.substr(0, size)), "") << size;
+  }
+  EXPECT_EQ(unpack_help(packed("file") + packed("topic") + std::string("\0\0\0\1\0", 5)), "");
+}
+
 TEST(PmixFrames, AnswerAFence) {
   EXPECT_EQ(write_fenced(4, "parts"), frame('R', number(4) + number(1) + "parts"));
   EXPECT_EQ(write_fenced(4, std::nullopt), frame('R', number(4) + number(0)));

@@ -71,6 +71,17 @@ TEST(Supervisor, ReportsTheFirstFailureAndNotItsEcho) {
   EXPECT_EQ(supervisor.status(0), ExitStatus::exited(1));
 }
 
+TEST(Supervisor, EndsTheWorkersWhenOneThatEndedWithSuccessHasAFault) {
+  Supervisor supervisor = running(2);
+
+  EXPECT_EQ(to_text(supervisor.on(WorkerEnded{1, ExitStatus::exited(0), true, true})), kAskedToEnd);
+
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Failed);
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Failed);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 1);
+  EXPECT_EQ(supervisor.conclusion().first_failure, 1U);
+}
+
 TEST(Supervisor, EndsTheWorkersWhenAServiceFails) {
   Supervisor supervisor = running(2);
 
