@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 namespace muster::gang {
@@ -65,9 +66,28 @@ Deadline soon() {
   return Deadline(std::chrono::seconds(5));
 }
 
+/// As the daemon takes a command: in pieces, however they come.
+Result<std::string> take_command(int fd) {
+  CommandReader reader("secret");
+  if (auto sent = send_all(fd, reader.digits(), soon()); !sent) {
+    return sent.error();
+  }
+  while (true) {
+    const auto bytes = receive_some(fd, std::min<std::size_t>(reader.missing(), 7));
+    const auto whole = bytes ? reader.feed(*bytes) : Result<bool>(bytes.error());
+    if (!whole) {
+      return whole.error();
+    }
+    if (*whole) {
+      const auto told = send_all(fd, reader.answer(), soon());
+      return told ? Result<std::string>(reader.command()) : told.error();
+    }
+  }
+}
+
 void tell_daemon(std::string_view bytes) {
   Link link(bytes);
-  const auto command = take_command(link.own.get(), "secret", soon());
+  const auto command = take_command(link.own.get());
   if (command) {
     require(bytes.starts_with(gang::prove("", "")), "who knows no secret gets nothing run");
     require(bytes.substr(kProof + kLength).starts_with(*command), "what was sent is run");
@@ -87,7 +107,7 @@ void send_command(std::string_view command) {
   Link daemon(gang::random_digits() + gang::prove("", ""));
   require(ask_for_command(daemon.own.get(), "secret", command, soon()).has_value(), "it is asked");
   Link agent(daemon.answer());
-  const auto taken = take_command(agent.own.get(), "secret", soon());
+  const auto taken = take_command(agent.own.get());
   require(taken && *taken == command, "a command arrives as it is");
 }
 

@@ -6,6 +6,7 @@ import hmac
 import os
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -96,6 +97,43 @@ def test_who_does_not_know_the_secret_is_refused_and_the_next_one_is_not(daemon)
     assert err.count("refusing a connection") == 2
 
 
+def test_who_takes_time_keeps_nobody_waiting(daemon):
+    with contextlib.ExitStack() as others:
+        slow = [others.enter_context(daemon.connect()) for _ in range(70)]
+        slow[-1].sendall(b"f" * 71)  # a byte is missing until the length is known
+        began = time.monotonic()
+        with daemon.connect() as link:
+            assert ask(link, "echo right")[0]
+        out, err = daemon.process.communicate(timeout=SECONDS)
+
+    assert (daemon.process.returncode, out) == (0, "right\n")
+    assert time.monotonic() - began < 5  # one alone has ten seconds
+    assert err.count("refusing a connection to the daemon of mpirun: too many others have come") == 7
+
+
+def test_a_command_may_come_byte_by_byte(daemon):
+    with daemon.connect() as link:
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        text = b"echo right"
+        said = proof(SECRET, whole(link, 32) + text) + b"%d" % (10_000_000 + len(text)) + text
+        for byte in said:
+            link.sendall(bytes([byte]))
+        assert whole(link, 64)
+
+    assert daemon.process.communicate(timeout=SECONDS)[0] == "right\n"
+
+
+@pytest.mark.parametrize("length", [b"%d" % (10_000_000 + 128 * 1024 + 1), b"-0000001", b"99999999"])
+def test_a_length_that_no_command_has_is_refused_at_once(daemon, length):
+    with daemon.connect() as link:
+        digits = whole(link, 32)
+        link.sendall(proof(SECRET, digits) + length)
+        assert whole(link, 1) == b""
+
+    daemon.process.terminate()
+    assert "what came is no command" in daemon.process.communicate(timeout=SECONDS)[1]
+
+
 def test_the_secret_is_in_no_command_line(daemon):
     with daemon.connect() as link:
         ask(link, "cat /proc/self/cmdline /proc/$PPID/cmdline; :")
@@ -115,14 +153,14 @@ def test_it_ends_when_it_is_asked_to(daemon):
 # --- mpirun's remote shell, which asks for the command ------------------------------------------------
 
 
-def call_agent(folder, host, port):
+def call_agent(folder, host, port, *command):
     (folder / "hostfile").write_text("w-0 slots=1\nw-1.job slots=1\n")
     names = {
         "MUSTER_MPI_SECRET": SECRET,
         "MUSTER_MPI_DAEMONS": f"127.0.0.1:{port}",
         "MUSTER_MPI_HOSTFILE": str(folder / "hostfile"),
     }
-    words = [binary(), "--mpi-agent", "-x", host, "true"]
+    words = [binary(), "--mpi-agent", "-x", host, *(command or ["true"])]
     return subprocess.Popen(words, env=names, stderr=subprocess.PIPE, text=True)
 
 
@@ -167,6 +205,16 @@ def test_a_host_that_is_no_other_node_is_refused(tmp_path, host):
 
     assert agent.returncode == 71
     assert f"cannot start mpirun's daemon on '{host}': it is none of the other nodes" in err
+
+
+def test_a_command_that_no_shell_takes_is_refused(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as daemon:
+        port = daemon.getsockname()[1]
+        agent = call_agent(tmp_path, "w-1.job", port, "orted", "x" * 100_000, "y" * 100_000)
+        _, err = agent.communicate(timeout=SECONDS)
+
+    assert agent.returncode == 64
+    assert "a command of 200012 bytes is too long for a shell" in err
 
 
 @pytest.mark.parametrize("word", ["--mpi-agent", "--mpi-daemon", "--mpi-rank"])

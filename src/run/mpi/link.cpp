@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -24,7 +24,9 @@ constexpr std::size_t kProofSize = 64;
 /// Behind this number the command's size always has so many digits.
 constexpr int kLengthBase = 10'000'000;
 constexpr std::size_t kLengthSize = 8;
-constexpr int kMostCommand = 16 << 20;
+constexpr std::size_t kHeadSize = kProofSize + kLengthSize;
+/// The kernel takes no longer argument: MAX_ARG_STRLEN.
+constexpr int kMostCommand = 128 << 10;
 constexpr int kPort = 65'535;
 /// Between two tries to connect, at first and at most.
 constexpr int kFirstPause = 10;
@@ -99,6 +101,21 @@ Result<UniqueFd> try_to_connect(const SocketAddress& address, const Deadline& de
   return is_known && error == 0 ? std::move(fd) : UniqueFd();
 }
 
+Result<std::string> receive(int fd, std::size_t count, const Deadline& deadline) {
+  std::string bytes;
+  while (bytes.size() < count) {
+    if (auto ready = wait_until(fd, POLLIN, deadline); !ready) {
+      return ready.error();
+    }
+    const auto more = receive_some(fd, count - bytes.size());
+    if (!more) {
+      return more;
+    }
+    bytes += *more;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 int Deadline::left() const {
@@ -158,23 +175,16 @@ Result<> send_all(int fd, std::string_view bytes, const Deadline& deadline) {
   return {};
 }
 
-Result<std::string> receive(int fd, std::size_t count, const Deadline& deadline) {
-  std::string bytes;
-  std::array<char, 65'536> buffer{};
-  while (bytes.size() < count) {
-    if (auto ready = wait_until(fd, POLLIN, deadline); !ready) {
-      return ready.error();
-    }
-    const ssize_t size =
-        ::recv(fd, buffer.data(), std::min(buffer.size(), count - bytes.size()), MSG_DONTWAIT);
-    if (size == 0) {
-      return gone();
-    }
-    if (size < 0 && errno != EAGAIN && errno != EINTR) {
-      return system_error("cannot read from the other end", errno);
-    }
-    bytes.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+Result<std::string> receive_some(int fd, std::size_t most) {
+  std::string bytes(most, '\0');
+  const ssize_t size = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (size == 0) {
+    return gone();
   }
+  if (size < 0 && errno != EAGAIN && errno != EINTR) {
+    return system_error("cannot read from the other end", errno);
+  }
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   return bytes;
 }
 
@@ -182,6 +192,11 @@ Result<> ask_for_command(int fd,
                          std::string_view secret,
                          std::string_view command,
                          const Deadline& deadline) {
+  if (command.size() > kMostCommand) {
+    return Error{
+        ErrorKind::BadUsage,
+        "a command of " + std::to_string(command.size()) + " bytes is too long for a shell"};
+  }
   const auto digits = receive(fd, kDigits, deadline);
   if (!digits) {
     return digits.error();
@@ -201,29 +216,40 @@ Result<> ask_for_command(int fd,
              : Error{ErrorKind::System, "who listens there does not know the job's secret"};
 }
 
-Result<std::string> take_command(int fd, std::string_view secret, const Deadline& deadline) {
-  const std::string digits = gang::random_digits();
-  if (auto sent = send_all(fd, digits, deadline); !sent) {
-    return sent.error();
+CommandReader::CommandReader(std::string secret)
+    : secret_(std::move(secret)), digits_(gang::random_digits()) {}
+
+std::size_t CommandReader::missing() const {
+  return kHeadSize + length_.value_or(0) - bytes_.size();
+}
+
+Result<bool> CommandReader::feed(std::string_view bytes) {
+  bytes_ += bytes;
+  if (missing() > 0) {
+    return false;
   }
-  const auto head = receive(fd, kProofSize + kLengthSize, deadline);
-  if (!head) {
-    return head.error();
+  if (!length_) {
+    const auto length = parse_integer(
+        bytes_.substr(kProofSize, kLengthSize), kLengthBase, kLengthBase + kMostCommand);
+    if (!length) {
+      return Error{ErrorKind::System, "what came is no command"};
+    }
+    length_ = static_cast<std::size_t>(*length - kLengthBase);
   }
-  const auto length =
-      parse_integer(head->substr(kProofSize), kLengthBase, kLengthBase + kMostCommand);
-  if (!length) {
-    return Error{ErrorKind::System, "what came is no command"};
+  if (missing() > 0) {
+    return false;
   }
-  auto command = receive(fd, static_cast<std::size_t>(*length - kLengthBase), deadline);
-  if (!command) {
-    return command;
-  }
-  if (!gang::is_proof(head->substr(0, kProofSize), secret, digits + *command)) {
-    return Error{ErrorKind::System, "who sent the command does not know the job's secret"};
-  }
-  const auto sent = send_all(fd, gang::prove(secret, digits), deadline);
-  return sent ? std::move(command) : sent.error();
+  return gang::is_proof(bytes_.substr(0, kProofSize), secret_, digits_ + command())
+             ? Result<bool>(true)
+             : Error{ErrorKind::System, "who sent the command does not know the job's secret"};
+}
+
+std::string CommandReader::command() const {
+  return bytes_.substr(kHeadSize);
+}
+
+std::string CommandReader::answer() const {
+  return gang::prove(secret_, digits_);
 }
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,7 +36,8 @@ class Deadline {
 
 /// All bytes, or an error.
 [[nodiscard]] Result<> send_all(int fd, std::string_view bytes, const Deadline& deadline);
-[[nodiscard]] Result<std::string> receive(int fd, std::size_t count, const Deadline& deadline);
+/// At most so many: those that are there, which may be none. Fails at the end of the link.
+[[nodiscard]] Result<std::string> receive_some(int fd, std::size_t most);
 
 /// The agent's half: what asks, and what has to be answered, for a command to run.
 [[nodiscard]] Result<> ask_for_command(int fd,
@@ -43,10 +45,26 @@ class Deadline {
                                        std::string_view command,
                                        const Deadline& deadline);
 
-/// The daemon's half: the command, which the agent has been told is run now. Fails for who does not know the
-/// secret.
-[[nodiscard]] Result<std::string> take_command(int fd,
-                                               std::string_view secret,
-                                               const Deadline& deadline);
+/// The daemon's half: puts together what somebody says, however it is cut.
+class CommandReader {
+ public:
+  explicit CommandReader(std::string secret);
+
+  /// What is sent first: 32 digits that are used this once.
+  [[nodiscard]] const std::string& digits() const { return digits_; }
+  /// So many bytes may be read before something has to be decided.
+  [[nodiscard]] std::size_t missing() const;
+  /// True: the command is here. Fails for who does not know the secret.
+  [[nodiscard]] Result<bool> feed(std::string_view bytes);
+  [[nodiscard]] std::string command() const;
+  /// Tells the other side that the command is run now, by somebody who knows the secret.
+  [[nodiscard]] std::string answer() const;
+
+ private:
+  std::string secret_;
+  std::string digits_;
+  std::string bytes_;
+  std::optional<std::size_t> length_;  ///< of the command
+};
 
 }  // namespace muster

@@ -1,4 +1,5 @@
 // mpirun's remote shell, what it reaches, and what it starts.
+#include "command_port.hpp"
 #include "link.hpp"
 
 #include <muster/base/endpoint.hpp>
@@ -25,8 +26,6 @@ namespace {
 
 /// The nodes of a job start at nearly the same time.
 constexpr std::chrono::seconds kDaemonPatience{30};
-/// Who connects knows what to say.
-constexpr std::chrono::seconds kClientPatience{10};
 constexpr int kMostPort = 65'535;
 
 Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
@@ -107,31 +106,6 @@ Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& inp
   }
   const auto asked = ask_for_command(link->get(), *secret, call.command, deadline);
   return asked ? std::move(link) : asked.error();
-}
-
-/// Nothing that goes away by asking again.
-bool is_lasting(int error_number) {
-  return error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS ||
-         error_number == ENOMEM || error_number == EINVAL || error_number == EBADF;
-}
-
-/// The next one who may have a command run. Fails where nobody can come in.
-Result<std::pair<UniqueFd, std::string>> wait_for_command(const UniqueFd& listener,
-                                                          const std::string& secret) {
-  while (true) {
-    UniqueFd link(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!link && is_lasting(errno)) {
-      return system_error("the daemon of mpirun cannot be reached", errno);
-    }
-    if (!link) {
-      continue;  // a client that has gone, or a signal
-    }
-    auto command = take_command(link.get(), secret, Deadline(kClientPatience));
-    if (command) {
-      return std::pair{std::move(link), std::move(*command)};
-    }
-    say_warning("refusing a connection to the daemon of mpirun: " + command.error().message);
-  }
 }
 
 }  // namespace
