@@ -385,14 +385,6 @@ bool Attempt::prepare() {
   return are_ready;
 }
 
-std::vector<WorkerResult> Attempt::results() const {
-  return results_of(view());
-}
-
-std::optional<Failure> Attempt::failure() const {
-  return failure_of(view(), input_.options.host_name);
-}
-
 AttemptView Attempt::view() const {
   return {plan_,
           workers_,

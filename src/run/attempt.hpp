@@ -109,9 +109,11 @@ class Attempt {
   /// True when the console names the reason of the order to stop.
   [[nodiscard]] bool has_said_order() const { return words_.has_said_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
-  [[nodiscard]] std::vector<WorkerResult> results() const;
+  [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
   /// The first failure of this node with its last lines; empty if there was none.
-  [[nodiscard]] std::optional<Failure> failure() const;
+  [[nodiscard]] std::optional<Failure> failure() const {
+    return failure_of(view(), input_.options.host_name);
+  }
   [[nodiscard]] std::vector<std::string> describe_missing() const {
     return streams_.describe_missing();
   }

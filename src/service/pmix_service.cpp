@@ -150,7 +150,7 @@ class PmixService final : public Service {
   void on_bytes(std::string_view bytes) {
     const auto events = reader_.feed(bytes);
     if (!events) {
-      on_failure(events.error());
+      fail_later(events.error());
       return;
     }
     for (const mpi::PmixEvent& event : *events) {
@@ -177,7 +177,7 @@ class PmixService final : public Service {
     say_debug("PMIx server of " + ready.version);
     on_ready(std::move(additions_));
   }
-  void handle(const mpi::PmixRefused& refused) { on_failure({ErrorKind::System, refused.why}); }
+  void handle(const mpi::PmixRefused& refused) { fail_later({ErrorKind::System, refused.why}); }
   void handle(const mpi::RankConnected& connected) {
     connected_.insert(connected.rank);
     look_for_waiting();
@@ -202,7 +202,7 @@ class PmixService final : public Service {
     fences_[nodes].push_back(fence.number);
     if (auto told = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes});
         !told) {
-      on_failure(told.error());
+      fail_later(told.error());
     }
   }
 
