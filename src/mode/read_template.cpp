@@ -70,6 +70,7 @@ const std::vector<std::string>& role_fields() {
                                                   "arguments_unless_set",
                                                   "listens",
                                                   "label",
+                                                  "unranked",
                                                   "working_directory",
                                                   "log",
                                                   "joins_streams",
@@ -123,6 +124,7 @@ Result<RoleTemplate> read_role(const json::value& value,
        read_contract(role, object, path, place),
        read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
        read_field(role.label, object, path + "/label", place, read_text),
+       read_field(role.is_unranked, object, path + "/unranked", place, read_yes_or_no),
        read_field(role.working_directory, object, path + "/working_directory", place, read_text),
        read_field(role.log, object, path + "/log", place, read_text),
        read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
@@ -132,6 +134,9 @@ Result<RoleTemplate> read_role(const json::value& value,
   }
   if (role.name.empty() || role.name.find_first_of("/:=,{}") != std::string::npos) {
     return place.error(path, "needs a name that can be part of a file's name");
+  }
+  if (role.is_unranked && role.label.empty()) {
+    return place.error(path + "/unranked", "needs a 'label', by which its processes are called");
   }
   return role;
 }

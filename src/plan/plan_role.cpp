@@ -218,6 +218,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   }
   enter_directory(worker, shared, values);
   worker.label = fill_placeholders(role.label, values);
+  worker.is_unranked = role.is_unranked;
   worker.joins_streams = role.joins_streams;
   worker.log =
       role.log.empty()

@@ -6,6 +6,7 @@
 #include <muster/cluster/cluster.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace muster {
 namespace {
@@ -51,15 +52,22 @@ std::string describe_mode(const ChosenMode& chosen) {
   return is_found ? ", " + chosen.mode.name + " by " + chosen.source.name : std::string();
 }
 
+/// Who starts ranks by itself has slots for them.
+std::string describe_job(const LaunchPlan& plan) {
+  const bool has_ranks = plan.workers.empty() || ProcessNames::of(plan.workers).has_ranks();
+  const int slots = std::accumulate(plan.slots.begin(), plan.slots.end(), 0);
+  return has_ranks ? ", " + std::to_string(plan.world_size) + " in the job"
+                   : ", for " + count_of(static_cast<std::size_t>(slots), "rank");
+}
+
 }  // namespace
 
 void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& cores) {
   const Snapshot& snapshot = input.snapshot;
-  const std::string here = plan.awaits_table
-                               ? "as many workers here as the rank table says"
-                               : count_of(plan.workers.size(), noun_of(plan.workers)) + " here";
-  const std::string in_job =
-      plan.awaits_table ? "" : ", " + std::to_string(plan.world_size) + " in the job";
+  const std::string here =
+      plan.awaits_table ? "as many workers here as the rank table says"
+                        : ProcessNames::of(plan.workers).count(noun_of(plan.workers)) + " here";
+  const std::string in_job = plan.awaits_table ? "" : describe_job(plan);
   const std::string others =
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
                      : in_job;

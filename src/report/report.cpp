@@ -24,14 +24,17 @@ const char* name_of(WorkerOutcome outcome) {
   return "";
 }
 
-std::vector<int> ranks_with(const Outcome& outcome, WorkerOutcome wanted) {
-  std::vector<int> ranks;
+/// Those that ended so, but for one of them.
+ProcessNames names_with(const Outcome& outcome,
+                        WorkerOutcome wanted,
+                        std::optional<GlobalRank> but = {}) {
+  ProcessNames names;
   for (const WorkerResult& worker : outcome.workers) {
-    if (worker.outcome == wanted) {
-      ranks.push_back(worker.global_rank.value);
+    if (worker.outcome == wanted && worker.global_rank != but) {
+      names.add(worker);
     }
   }
-  return ranks;
+  return names;
 }
 
 std::string describe_first_failure(const Failure& failure, int attempt) {
@@ -45,8 +48,9 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
   }
   const std::string what =
       failure.is_early_exit ? " ended while others worked on: " : " failed first: ";
-  return who + what + place + ", local rank " + to_string(failure.local_rank) + ", pid " +
-         std::to_string(failure.pid) + ", " +
+  const std::string rank =
+      failure.is_unranked ? "" : ", local rank " + to_string(failure.local_rank);
+  return who + what + place + rank + ", pid " + std::to_string(failure.pid) + ", " +
          (failure.status ? failure.status->describe() : "no exit code") +
          (failure.start_error.empty() ? "" : " (" + failure.start_error + ")") + ", after " +
          format_seconds(failure.run_time_seconds) + " s, attempt " + std::to_string(attempt);
@@ -76,20 +80,20 @@ void add_ranks(std::vector<ReportLine>& lines,
                const Outcome& outcome,
                WorkerOutcome wanted,
                const std::string& what) {
-  if (const auto ranks = ranks_with(outcome, wanted); !ranks.empty()) {
-    lines.push_back({Level::Warning, what + ": " + describe_ranks(ranks)});
+  if (const auto names = names_with(outcome, wanted); names.size() > 0) {
+    lines.push_back({Level::Warning, what + ": " + names.describe()});
   }
 }
 
 /// Those that ended badly by themselves at the same moment as the first one.
 void add_other_failures(std::vector<ReportLine>& lines, const Outcome& outcome) {
-  std::vector<int> ranks = ranks_with(outcome, WorkerOutcome::Failed);
-  if (outcome.end.first_failure && outcome.end.first_failure->service.empty()) {
-    std::erase(ranks, outcome.end.first_failure->global_rank.value);
-  }
-  if (!ranks.empty()) {
-    lines.push_back({Level::Warning,
-                     "failed as well, before they were asked to end: " + describe_ranks(ranks)});
+  const auto& first = outcome.end.first_failure;
+  const bool is_worker = first && first->service.empty();
+  const auto names = names_with(
+      outcome, WorkerOutcome::Failed, is_worker ? std::optional(first->global_rank) : std::nullopt);
+  if (names.size() > 0) {
+    lines.push_back(
+        {Level::Warning, "failed as well, before they were asked to end: " + names.describe()});
   }
 }
 
@@ -185,7 +189,7 @@ void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
 }
 
 std::string describe_success(const Outcome& outcome) {
-  const std::string here = count_of(outcome.workers.size(), noun_of(outcome.workers));
+  const std::string here = ProcessNames::of(outcome.workers).count(noun_of(outcome.workers));
   const std::string time = " in " + format_seconds(outcome.run_time_seconds) + " s";
   if (outcome.nodes == 1) {
     return here + " succeeded" + time;
@@ -193,7 +197,7 @@ std::string describe_success(const Outcome& outcome) {
   const std::string nodes = count_of(static_cast<std::size_t>(outcome.end.gang.nodes), "node");
   const bool was_spare =
       !outcome.workers.empty() &&
-      ranks_with(outcome, WorkerOutcome::NeverStarted).size() == outcome.workers.size();
+      names_with(outcome, WorkerOutcome::NeverStarted).size() == outcome.workers.size();
   return was_spare ? "the job succeeded on " + nodes + ", and this one was not needed"
                    : here + " here and the others of " + nodes + " succeeded" + time;
 }

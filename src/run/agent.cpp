@@ -320,15 +320,13 @@ void Agent::say_start(const LaunchPlan& plan,
     }
     return;  // else the line at the start said it all
   }
-  std::vector<int> ranks;
-  for (const WorkerPlan& worker : plan.workers) {
-    ranks.push_back(worker.global_rank.value);
-  }
+  const auto here = ProcessNames::of(plan.workers);
+  const bool has_ranks = here.has_ranks() || here.size() == 0;
   const std::string port =
       placement.worker_port ? ":" + std::to_string(*placement.worker_port) : "";
   say_info("attempt " + std::to_string(placement.attempt) + ": node " +
            to_string(placement.node_rank) + " of " + std::to_string(placement.nodes) + ", " +
-           describe_ranks(ranks) + " of " + std::to_string(plan.world_size) +
+           here.describe() + (has_ranks ? " of " + std::to_string(plan.world_size) : "") +
            " here, the workers meet at " + plan.master_address + port +
            (interface.empty() ? "" : ", from here by " + interface));
 }

@@ -17,6 +17,7 @@ WorkerResult planned_result(const WorkerPlan& planned) {
   WorkerResult result;
   result.role = planned.role;
   result.label = planned.label;
+  result.is_unranked = planned.is_unranked;
   result.global_rank = planned.global_rank;
   result.local_rank = planned.local_rank;
   return result;
@@ -27,6 +28,7 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
   const auto& unstarted = attempt.start_failure;
   failure.role = planned.role;
   failure.label = planned.label;
+  failure.is_unranked = planned.is_unranked;
   failure.global_rank = planned.global_rank;
   failure.local_rank = planned.local_rank;
   failure.pid = attempt.workers.pid(worker);

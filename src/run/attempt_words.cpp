@@ -3,7 +3,6 @@
 
 #include "process/sweeper.hpp"
 
-#include <muster/base/rank_words.hpp>
 #include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 
@@ -33,23 +32,24 @@ std::string program_of(const WorkerPlan& worker) {
 
 std::string AttemptWords::describe(std::size_t worker, const std::string& unlabelled) const {
   const WorkerPlan& planned = plan_.workers[worker];
-  return describe_rank(planned.global_rank, planned.label.empty() ? unlabelled : planned.label) +
-         " (pid " + std::to_string(workers_.pid(worker)) + ")";
+  const std::string name = planned.label.empty() ? describe_rank(planned.global_rank, unlabelled)
+                                                 : describe_process(planned);
+  return name + " (pid " + std::to_string(workers_.pid(worker)) + ")";
 }
 
-std::vector<int> AttemptWords::living_ranks() const {
-  std::vector<int> ranks;
+ProcessNames AttemptWords::living() const {
+  ProcessNames living;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
-      ranks.push_back(plan_.workers[i].global_rank.value);
+      living.add(plan_.workers[i]);
     }
   }
-  return ranks;
+  return living;
 }
 
 std::vector<std::string> AttemptWords::describe_living() const {
-  const std::vector<int> ranks = living_ranks();
-  return ranks.empty() ? std::vector<std::string>() : std::vector{describe_ranks(ranks)};
+  const ProcessNames names = living();
+  return names.size() == 0 ? std::vector<std::string>() : std::vector{names.describe()};
 }
 
 void AttemptWords::on_started(std::size_t worker) {
@@ -77,15 +77,15 @@ void AttemptWords::on_started(std::size_t worker) {
 
 void AttemptWords::on_ended(const Death& death) {
   if (is_said(Level::Debug)) {
-    const std::vector<int> living = living_ranks();
+    const ProcessNames names = living();
     say_debug(describe(death.worker) + " ended: " + death.status.describe() +
-              (living.empty() ? "" : "; still running: " + describe_ranks(living)));
+              (names.size() == 0 ? "" : "; still running: " + names.describe()));
   }
 }
 
 void AttemptWords::on_silent(std::size_t worker) {
   if (said_silent_.insert(worker).second) {
-    say_warning("rank " + to_string(plan_.workers[worker].global_rank) +
+    say_warning(describe_process(plan_.workers[worker]) +
                 " closed its standard output and error and runs on");
   }
 }
@@ -109,8 +109,7 @@ std::string AttemptWords::describe_failure(std::size_t worker) const {
   if (const auto status = supervisor_.status(worker)) {
     return describe(worker) + " failed (" + status->describe() + ")";
   }
-  const WorkerPlan& planned = plan_.workers[worker];
-  return describe_rank(planned.global_rank, planned.label) + " could not be started";
+  return describe_process(plan_.workers[worker]) + " could not be started";
 }
 
 std::string AttemptWords::describe_reason(const EndRequest& request) const {
@@ -124,23 +123,22 @@ std::string AttemptWords::describe_reason(const EndRequest& request) const {
 
 /// The wait may be long, so it is said at its start what happened and how long it can take.
 void AttemptWords::on_asked_to_end(const EndRequest& request) {
-  const std::size_t living = living_ranks().size();
-  if (living == 0) {
+  const ProcessNames names = living();
+  if (names.size() == 0) {
     return;
   }
   const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
   const std::string reason = describe_reason(request);
   has_said_order_ = request.is_ordered && !reason.empty() && reason == request.order;
-  say_info((reason.empty() ? "" : reason + ": ") + "asking " +
-           count_of(living, noun_of(plan_.workers)) + " to end (" + signal_name(request.signal) +
-           "), killing what is left after " + seconds_of(request.grace) +
-           (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
+  say_info((reason.empty() ? "" : reason + ": ") + "asking " + names.count(noun_of(plan_.workers)) +
+           " to end (" + signal_name(request.signal) + "), killing what is left after " +
+           seconds_of(request.grace) + (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
 }
 
 void AttemptWords::on_still_waiting(std::chrono::nanoseconds left) {
-  const std::vector<int> ranks = living_ranks();
+  const ProcessNames names = living();
   say_info("waiting for " +
-           (ranks.empty() ? "processes that workers left behind" : describe_ranks(ranks)) +
+           (names.size() == 0 ? "processes that workers left behind" : names.describe()) +
            " to end, " + seconds_of(left) + " left");
 }
 

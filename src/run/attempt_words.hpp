@@ -5,6 +5,7 @@
 #include "attempt_listener.hpp"
 #include "process/workers.hpp"
 
+#include <muster/base/rank_words.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/supervise/supervisor.hpp>
 
@@ -44,7 +45,7 @@ class AttemptWords : public AttemptListener {
   [[nodiscard]] std::string describe(std::size_t worker, const std::string& unlabelled = "") const;
   [[nodiscard]] std::string describe_failure(std::size_t worker) const;
   [[nodiscard]] std::string describe_reason(const EndRequest& request) const;
-  [[nodiscard]] std::vector<int> living_ranks() const;
+  [[nodiscard]] ProcessNames living() const;
 
   const LaunchPlan& plan_;
   const Workers& workers_;

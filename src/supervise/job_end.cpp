@@ -72,8 +72,7 @@ const char* reason_of(const Failure& failure) {
 }  // namespace
 
 std::string name_of_failed(const Failure& failure) {
-  return failure.service.empty() ? describe_rank(failure.global_rank, failure.label)
-                                 : "service '" + failure.service + "'";
+  return failure.service.empty() ? describe_process(failure) : "service '" + failure.service + "'";
 }
 
 std::span<const EndRow> end_table() {

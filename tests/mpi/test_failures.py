@@ -67,6 +67,8 @@ def test_a_rank_that_fails_ends_all_with_its_code(waiting, measured, how, code):
     job = waiting(f"2={how}")
 
     assert_all(job, job.tell(2), code, measured)
+    who = "rank 2" if job.way == "pmix" else "mpirun"
+    assert job.jobs[0].said_about("failed first").startswith(f"{who} failed first: ")
 
 
 def test_of_two_that_fail_together_one_is_told(waiting, measured):

@@ -43,8 +43,9 @@ struct RoleTemplate {
   std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
   /// Inherited variables that say the same: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;
-  bool listens = false;  ///< each process has a port of its own that all others know
-  std::string label;     ///< what its lines on the console begin with; empty: the global rank
+  bool listens = false;      ///< each process has a port of its own that all others know
+  std::string label;         ///< what its lines on the console begin with; empty: the global rank
+  bool is_unranked = false;  ///< none of the job's ranks, as mpirun: called by its label alone
   std::string working_directory;  ///< made if it is missing; empty: where muster was started
   std::string log;                ///< name of its log file; empty: attempt_<a>/<role>_<rank>
   bool joins_streams = false;     ///< output and error go into one file, NAME.log
@@ -182,6 +183,7 @@ struct ChosenMode {
   Source source;                              ///< what made the choice
   Parameters parameters{};                    ///< a value for each that it has
   std::vector<std::string> mpirun_options{};  ///< as they were typed
+  std::string only_mpirun{};                  ///< an option that rules out pmix; empty: none
   std::optional<MpiStart> way{};              ///< how ranks of MPI start; empty: another mode
 };
 

@@ -63,9 +63,10 @@ struct WorkerPlan {
   bool decides_success = true;
   GlobalRank global_rank;
   LocalRank local_rank;
-  int role_rank = 0;     ///< among the processes of its role
-  std::string label;     ///< what its lines on the console begin with; empty: the global rank
-  bool listens = false;  ///< a port of this node is reserved for it
+  int role_rank = 0;         ///< among the processes of its role
+  std::string label;         ///< what its lines on the console begin with; empty: the global rank
+  bool is_unranked = false;  ///< none of the job's ranks, as mpirun: called by its label alone
+  bool listens = false;      ///< a port of this node is reserved for it
   std::vector<std::string> argv;
   std::string script;  ///< must be readable before anything starts; empty: argv names no script
   std::map<std::string, std::string> environment;  ///< what muster sets, not what is inherited

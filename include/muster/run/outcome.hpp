@@ -22,7 +22,8 @@ struct WorkerResult {
   pid_t pid = -1;                    ///< -1: never started
   std::optional<ExitStatus> status;  ///< empty: never started, or it could not be killed
   double run_time_seconds = 0;
-  std::string label;  ///< what it is called beside its rank, such as "ps 1"; usually empty
+  std::string label;         ///< what it is called beside its rank, such as "ps 1"; usually empty
+  bool is_unranked = false;  ///< none of the job's ranks, as mpirun: called by its label alone
 };
 
 /// What happened, for the report: the end of the job, and what this node had to do with it.

@@ -59,6 +59,7 @@ struct Failure {
   bool is_early_exit = false;  ///< it ended with 0 while others worked on, and that was forbidden
   bool knows_order = true;     ///< false: without pidfds, deaths found together may be in any order
   std::string label{};         ///< what it is called beside its rank, such as "ps 1"; usually empty
+  bool is_unranked = false;    ///< none of the job's ranks, as mpirun: called by its label alone
   std::string service{};       ///< its name; a service has no rank and no pid. Empty: a worker
 };
 

@@ -102,6 +102,7 @@ void describe(Io& io, Failure& failure) {
   io("is_early_exit", failure.is_early_exit, Flag{});
   io("knows_order", failure.knows_order, Flag{});
   io("label", failure.label, kRareName);
+  io("is_unranked", failure.is_unranked, Rare<Flag>{});
   io("service", failure.service, kRareName);
 }
 

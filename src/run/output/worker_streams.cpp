@@ -72,7 +72,8 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   if (destination(worker, is_error).console) {
     route.console = is_error ? &consoles_.error() : &consoles_.out();
   }
-  route.framer = LineFramer("", /*whole_lines=*/has_prefix() || plan_.workers.size() > 1);
+  route.framer = LineFramer(
+      "", /*whole_lines=*/has_prefix(plan_.workers[route.worker]) || plan_.workers.size() > 1);
   return route;
 }
 
@@ -138,8 +139,11 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
   }
 }
 
-bool WorkerStreams::has_prefix() const {
-  const bool has_others = plan_.world_size > 1 || !options_.prefix_template.is_empty();
+/// What mpirun writes is what its ranks have written: nobody would know which of them.
+bool WorkerStreams::has_prefix(const WorkerPlan& planned) const {
+  const bool brings_others = planned.is_unranked && planned.decides_success;
+  const bool has_others =
+      (plan_.world_size > 1 && !brings_others) || !options_.prefix_template.is_empty();
   return options_.prefix == When::Always ||
          (options_.prefix == When::Auto && has_others && !plan_.is_transparent);
 }
@@ -147,7 +151,7 @@ bool WorkerStreams::has_prefix() const {
 /// What the lines of a worker begin with; empty when they begin with nothing.
 std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> pid) const {
   const WorkerPlan& planned = plan_.workers[worker];
-  if (!has_prefix()) {
+  if (!has_prefix(planned)) {
     return {};
   }
   if (options_.prefix_template.is_empty()) {
@@ -199,14 +203,13 @@ bool WorkerStreams::finish(const std::function<void()>& next) {
 }
 
 std::string WorkerStreams::describe_awaited() const {
-  std::vector<int> ranks;
+  ProcessNames names;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (output_.waits_for_console(i)) {
-      ranks.push_back(plan_.workers[i].global_rank.value);
+      names.add(plan_.workers[i]);
     }
   }
-  std::sort(ranks.begin(), ranks.end());
-  return describe_ranks(ranks);
+  return names.describe();
 }
 
 }  // namespace muster

@@ -72,7 +72,7 @@ class WorkerStreams {
   [[nodiscard]] Result<> open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) const;
   [[nodiscard]] Result<> open_filtered(StreamRoute& route);
   [[nodiscard]] std::string log_path(std::size_t worker, const char* ending) const;
-  [[nodiscard]] bool has_prefix() const;
+  [[nodiscard]] bool has_prefix(const WorkerPlan& planned) const;
   [[nodiscard]] std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;
   [[nodiscard]] std::string coloured(const std::string& text, const StreamRoute& route) const;
   void set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const;

@@ -145,6 +145,8 @@ TEST(ExpandTemplate, KeepsTheLinesOfWhatIsWrong) {
       "own.yaml:3: /roles/0/label uses the unknown placeholder '{rolle}'; did you mean '{role}'?");
   EXPECT_EQ(error_of("mode: own\ninherits: base\nroles:\n  - name: helper\n    counts: none\n"),
             "own.yaml:5: /roles/1/counts is unknown; did you mean 'count'?");
+  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: mpirun\n    unranked: true\n"),
+            "own.yaml:4: /roles/0/unranked needs a 'label', by which its processes are called");
   EXPECT_EQ(error_of("mode: own\ninherits: base\nroles: worker\n"),
             "own.yaml:3: /roles must be a list");
   EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\n  - name: worker\n"),

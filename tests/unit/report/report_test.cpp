@@ -32,6 +32,26 @@ TEST(DescribeOutcome, CallsNoSchedulerAWorker) {
   EXPECT_EQ(texts_of(outcome), Lines{"4 processes succeeded in 1.30 s"});
 }
 
+TEST(DescribeOutcome, CallsMpirunNoRank) {
+  Outcome outcome = failure(ExitStatus::exited(7));
+  outcome.workers = {outcome.workers[2], outcome.workers[0]};
+  outcome.workers[0].label = outcome.end.first_failure->label = "mpirun";
+  outcome.workers[1].label = "daemon";
+  outcome.workers[0].is_unranked = outcome.workers[1].is_unranked = true;
+  outcome.end.first_failure->is_unranked = true;
+
+  EXPECT_EQ(texts_of(outcome),
+            (Lines{"mpirun failed first: node 1 (gpu-17), pid 4702, exit code 7, after 1.25 s, "
+                   "attempt 0",
+                   "stopped by muster: daemon",
+                   "exit code 7"}));
+
+  outcome.end = success().end;
+  outcome.nodes = outcome.end.gang.nodes = 2;
+  outcome.workers.pop_back();
+  EXPECT_EQ(texts_of(outcome), Lines{"mpirun here and the others of 2 nodes succeeded in 1.30 s"});
+}
+
 TEST(DescribeOutcome, SaysWhoFailedFirstAndWhyAndWhoWasOnlyStopped) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
   outcome.end.first_failure->last_lines = {

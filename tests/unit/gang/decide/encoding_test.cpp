@@ -34,6 +34,7 @@ Failure some_failure() {
           .is_early_exit = true,
           .knows_order = false,
           .label = "trainer 3",
+          .is_unranked = true,
           .service = "store"};
 }
 

@@ -293,6 +293,24 @@ TEST_F(WorkerStreamsTest, EachOfSeveralNodesHasAFileOfChosenLines) {
   EXPECT_EQ(text("filtered_stdout_1.log"), "[1:0] loss\n[1:scheduler] loss\n");
 }
 
+TEST_F(WorkerStreamsTest, WhatMpirunWritesIsNotToldAsItsOwn) {
+  options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
+  plan_.nodes = 2;
+  for (const char* const label : {"mpirun", "daemon"}) {
+    WorkerPlan& worker = add_worker(label);
+    worker.label = label;
+    worker.is_unranked = true;
+    worker.decides_success = worker.label == "mpirun";
+  }
+  start();
+
+  write(out_[0], "loss\n");
+  write(out_[1], "loss\n");
+  end();
+
+  EXPECT_EQ(text("filtered_stdout_0.log"), "loss\n[0:daemon] loss\n");
+}
+
 TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   options_.prefix_template = *PrefixTemplate::read(
