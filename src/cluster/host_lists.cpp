@@ -32,7 +32,12 @@ class Collector {
       repeats_.push_back(1);
       return {};
     }
-    if (named.slots || list_.value[seen->second].slots) {
+    auto& slots = list_.value[seen->second].slots;
+    if (slots && !named.slots && *slots < kMostWorkers) {
+      ++*slots;
+      return {};
+    }
+    if (named.slots || slots) {
       return wrong_value(
           place,
           "each host with a number of slots once, and '" + named.host + "' is listed before");
@@ -81,6 +86,25 @@ std::optional<HostSlots> read_host_word(const std::string& word) {
   }
   const auto slots = parse_integer(word.substr(colon + 1), 1, kMostWorkers);
   return slots ? std::optional(HostSlots{word.substr(0, colon), slots}) : std::nullopt;
+}
+
+/// The first word of a hostfile's line: also "USER@HOST", and an address in brackets.
+std::optional<HostSlots> read_hostfile_host(const std::string& word) {
+  const std::size_t at = word.find('@');
+  const bool has_user = at != std::string::npos;
+  std::string place = has_user ? word.substr(at + 1) : word;
+  const std::size_t bracket = place.find(']');
+  const std::string behind = bracket == std::string::npos ? "" : place.substr(bracket + 1);
+  const bool is_address = place.starts_with('[') && bracket != std::string::npos;
+  auto host = is_address ? read_host_word("a" + behind) : read_host_word(place);
+  if (!host || (has_user && at == 0) || (is_address && host->host != "a")) {
+    return std::nullopt;
+  }
+  if (is_address) {
+    host->host = place.substr(1, bracket - 1);
+  }
+  host->user = has_user ? word.substr(0, at) : "";
+  return host;
 }
 
 /// A hostfile without its comments; their line ends stay, so that lines keep their numbers.
@@ -173,7 +197,7 @@ bool read_field(HostfileLine& line, const std::string& word) {
 
 std::optional<HostSlots> read_hostfile_line(const Words& words) {
   const bool is_host = words.front().find('=') == std::string::npos;
-  auto host = is_host ? read_host_word(words.front()) : std::nullopt;
+  auto host = is_host ? read_hostfile_host(words.front()) : std::nullopt;
   if (!host) {
     return std::nullopt;
   }

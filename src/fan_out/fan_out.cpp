@@ -113,8 +113,11 @@ LaunchPlan make_front_plan(const FanOut& fan_out) {
                     {"nodes.count", std::to_string(plan.nodes), source},
                     {"rendezvous.address", plan.master_address, source},
                     {"remote_shell", shell, fan_out.shell.source.name}};
-  plan.remarks.push_back("starting " + count_of(hosts.size(), "node") + " with '" + shell +
-                         "', leader " + plan.master_address);
+  const bool needs_shell = std::any_of(
+      hosts.begin(), hosts.end(), [&](const GivenHost& host) { return !is_here(fan_out, host); });
+  plan.remarks.push_back("starting " + count_of(hosts.size(), "node") +
+                         (needs_shell ? " with '" + shell + "'" : " here") + ", leader " +
+                         plan.master_address);
   return plan;
 }
 

@@ -34,6 +34,8 @@ TEST(Hostfile, HasTheFormsOfOpenMpiAndMpich) {
   EXPECT_EQ(hostfile("a count=2\nb cpu=3 cpu-max=3\nc cpus=4\nd slot=1 max-slots=2"),
             "a:2 b:3 c:4 d:1");
   EXPECT_EQ(hostfile("10.0.0.1 slots=2\nfd00::1 slots=2"), "10.0.0.1:2 fd00::1:2");
+  EXPECT_EQ(hostfile("me@a slots=2\n[::1]\n[fd00::1]:2\nyou@[fd00::2] slots=3"),
+            "a:2 ::1 fd00::1:2 fd00::2:3");
 }
 
 TEST(Hostfile, HasComments) {
@@ -44,9 +46,7 @@ TEST(Hostfile, HasComments) {
 
 TEST(Hostfile, CountsAHostThatIsListedAgain) {
   EXPECT_EQ(hostfile("a\nb\na\na"), "a:3 b");
-  EXPECT_EQ(hostfile("a slots=2\na"),
-            "line 2 of hosts is 'a', expected each host with a number of slots once, and 'a' is "
-            "listed before");
+  EXPECT_EQ(hostfile("a slots=2\na\nb"), "a:3 b") << "as mpirun counts";
   EXPECT_EQ(hostfile("a\na slots=2"),
             "line 2 of hosts is 'a slots=2', expected each host with a number of slots once, and "
             "'a' is listed before");
@@ -65,6 +65,10 @@ TEST(Hostfile, IsRefusedWithItsLine) {
                                  "a username=",
                                  "a port=1 port=2",
                                  "a:4 slots=4",
+                                 "@a",
+                                 "[::1]x",
+                                 "[::1]:",
+                                 "me@a username=you",
                                  "a slots=",
                                  "a = 2"}) {
     EXPECT_EQ(
