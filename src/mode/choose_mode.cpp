@@ -158,6 +158,7 @@ Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStar
   ChosenMode chosen = one->value();  // each way has its template
   chosen.way = way;
   chosen.mpirun_options = mpi.mpirun_options;
+  chosen.only_mpirun = mpi.only_mpirun.value;
   return chosen;
 }
 

@@ -78,13 +78,35 @@ Result<> add_exported(MpiRequest& request, const Settings& settings) {
   return {};
 }
 
-/// What only mpirun understands leaves the ways with mpirun.
+/// mpirun starts the ranks of its ways: muster gives none of them arguments, devices or a place of its own.
+Result<> find_only_pmix(MpiRequest& request, const Settings& settings) {
+  for (const char* const name : {"fill-arguments", "virtual-local-rank", "local-ranks-filter"}) {
+    const auto given = settings.find(name);
+    if (given && given->value != "0" && given->value != "false") {
+      request.only_pmix = {given->source.name, given->source};
+    }
+  }
+  return {};
+}
+
+/// What only mpirun understands leaves the ways with mpirun, and what only muster does leaves pmix.
 Result<> check_way(const MpiRequest& request) {
-  const bool is_lost = request.start.value == MpiStart::Pmix && !request.only_mpirun.value.empty();
-  return is_lost ? wrong_value(
-                       {name_of(MpiStart::Pmix), request.start.source},
-                       "agent or ssh, since " + request.only_mpirun.value + " is for mpirun alone")
-                 : Result<>();
+  const std::string mpirun = request.only_mpirun.value;
+  const std::string pmix = request.only_pmix.value;
+  const MpiStart start = request.start.value;
+  if (!mpirun.empty() && !pmix.empty()) {
+    return Error{ErrorKind::BadUsage,
+                 mpirun + " is for mpirun alone, and " + pmix +
+                     " for ranks that muster starts itself: leave one of them out"};
+  }
+  const Sourced<std::string> given{name_of(start), request.start.source};
+  if (start == MpiStart::Pmix && !mpirun.empty()) {
+    return wrong_value(given, "agent or ssh, since " + mpirun + " is for mpirun alone");
+  }
+  const bool is_by_mpirun = start == MpiStart::Agent || start == MpiStart::Ssh;
+  return is_by_mpirun && !pmix.empty()
+             ? wrong_value(given, "pmix, since " + pmix + " is for ranks that muster starts itself")
+             : Result<>();
 }
 
 }  // namespace
@@ -101,6 +123,9 @@ std::vector<MpiStart> ways_of(const MpiRequest& request) {
   if (!request.only_mpirun.value.empty()) {
     ways.erase(ways.begin());
   }
+  if (!request.only_pmix.value.empty()) {
+    ways = {MpiStart::Pmix};
+  }
   return ways;
 }
 
@@ -110,7 +135,7 @@ const char* template_of(MpiStart way) {
 
 Result<MpiRequest> read_mpi_request(const Settings& settings) {
   MpiRequest request;
-  for (const auto read : {read_start, read_words, add_exported}) {
+  for (const auto read : {read_start, read_words, add_exported, find_only_pmix}) {
     if (auto done = read(request, settings); !done) {
       return done.error();
     }

@@ -33,8 +33,12 @@ void OwnWays::say(const AgreedWay& way, const Placement& placement) const {
     return;
   }
   const ChosenMode& mode = way.index == 0 ? job_.input->mode : job_.others.at(way.index - 1).mode;
+  std::vector<std::string> reasons = way.why_not;
+  if (!mode.only_mpirun.empty()) {
+    reasons.insert(reasons.begin(), mode.only_mpirun + " is for mpirun alone");
+  }
   say_info("ranks of MPI start by way of " + std::string(name_of(mode.way.value())) +
-           (way.why_not.empty() ? "" : ", since " + join(way.why_not, ", and ")));
+           (reasons.empty() ? "" : ", since " + join(reasons, ", and ")));
 }
 
 WayReport OwnWays::report(const ChosenMode& mode) const {
@@ -44,6 +48,9 @@ WayReport OwnWays::report(const ChosenMode& mode) const {
 std::string OwnWays::why_not(const ChosenMode& mode) const {
   if (mode.way == MpiStart::Pmix) {
     return why_no_pmix();
+  }
+  if (run_folder_.empty()) {
+    return "there is no folder for its files (TMPDIR names another place)";
   }
   if (job_.gang.policy.job.most_nodes > 1 && !job_.gang.key && needs_token(mode)) {
     return "it needs a token where there are several nodes (--token-file)";

@@ -28,6 +28,8 @@ struct MpiRequest {
   std::vector<std::string> mpirun_options{};
   /// What only mpirun can do, which rules pmix out: "--tune"; empty: nothing.
   Sourced<std::string> only_mpirun{};
+  /// What only ranks have that muster starts itself, which rules out the ways with mpirun; empty: nothing.
+  Sourced<std::string> only_pmix{};
 };
 
 /// The settings of a front end: options of mpirun, of which muster understands all but the one that the
@@ -47,8 +49,8 @@ inline constexpr const char* kExportPrefix = "export:";
 /// Its built-in template.
 [[nodiscard]] const char* template_of(MpiStart way);
 
-/// Reads --mpi-start and the options for mpirun. Fails for a way that is none, and for pmix with an option that
-/// only mpirun has.
+/// Reads --mpi-start and the options for mpirun. Fails for a way that is none, and for one that does not
+/// have what an option asks for.
 [[nodiscard]] Result<MpiRequest> read_mpi_request(const Settings& settings);
 
 /// Fails where a flag says how ranks of MPI start, and the mode is another one.

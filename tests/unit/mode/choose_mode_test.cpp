@@ -276,6 +276,23 @@ TEST(ChooseMode, SaysThatOnlyRanksOfMpiStartSo) {
   EXPECT_TRUE(choose_mpi(settings));  // an image may say it for whoever needs it
 }
 
+TEST(ChooseMode, RefusesMpirunForOptionsOfMustersOwnRanks) {
+  Settings settings = with("mode", "mpirun", from_flag("--mode"));
+  settings.set("fill-arguments", {"1", from_flag("--fill-arguments")});
+  EXPECT_EQ(ways_of(*read_mpi_request(settings)), std::vector{MpiStart::Pmix});
+  settings.set("mpi-start", {"ssh", from_flag("--mpi-start")});
+  EXPECT_EQ(choose_mpi(settings).error().message,
+            "--mpi-start is 'ssh', expected pmix, since --fill-arguments is for ranks that muster "
+            "starts itself");
+  settings.set("mpi-start", {"auto", from_flag("--mpi-start")});
+  settings.set("mpirun-options", {"--tune f", from_flag("--mpirun-options")});
+  EXPECT_EQ(choose_mpi(settings).error().message,
+            "--mpirun-options is for mpirun alone, and --fill-arguments for ranks that muster "
+            "starts itself: leave one of them out");
+  settings.set("fill-arguments", {"0", from_option("MUSTER_FILL_ARGUMENTS")});
+  EXPECT_TRUE(choose_mpi(settings));
+}
+
 TEST(ChooseMode, RefusesPmixForOptionsOfMpirun) {
   Settings settings = with("mode", "mpirun", from_flag("--mode"));
   settings.set("mpirun-options", {"--mca btl 'self, tcp'", from_flag("--mpirun-options")});
