@@ -80,7 +80,8 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
     variables["OMPI_MCA_btl_sm_backing_directory"] = folder;
   }
   if (const auto own = variables.find(variable::kInterfaces);
-      own != variables.end() && !own->second.empty()) {
+      own != variables.end() && !own->second.empty() &&
+      !variables.contains("OMPI_MCA_btl_tcp_if_exclude")) {  // Open MPI would take neither
     variables.emplace("OMPI_MCA_btl_tcp_if_include", own->second);
   }
   for (const char* const name : {variable::kSecret,

@@ -33,10 +33,9 @@ HostPlace host_place(const Cluster& cluster, const Placement& placement) {
 }
 
 /// What is the same for all workers of this node.
-Values common_values(const Cluster& cluster,
-                     const Placement& placement,
-                     const ChosenMode& chosen,
-                     const Snapshot& snapshot) {
+Values common_values(const PlanInput& input, const Placement& placement) {
+  const Cluster& cluster = input.cluster;
+  const Snapshot& snapshot = input.snapshot;
   Values values = {{"nodes", std::to_string(placement.nodes)},
                    {"node_rank", to_string(placement.node_rank)},
                    {"host_name", snapshot.host_name},
@@ -65,8 +64,8 @@ Values common_values(const Cluster& cluster,
   const HostPlace host = host_place(cluster, placement);
   values["host_rank"] = std::to_string(host.rank);
   values["host_count"] = std::to_string(host.hosts);
-  add_mpirun_values(values, placement, snapshot);
-  for (const auto& [name, value] : chosen.parameters) {
+  add_mpirun_values(values, placement, snapshot, input.job.exported);
+  for (const auto& [name, value] : input.mode.parameters) {
     values[name] = value.value;
   }
   return values;
@@ -308,7 +307,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   std::vector<RolePlace> places = place_roles(chosen.mode, cluster, placement);
   apply_ranks(places, input);
   const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
-  Values values = common_values(cluster, placement, chosen, snapshot);
+  Values values = common_values(input, placement);
   const HostPart part = find_host_part(input);
   add_sizes(values, chosen.mode, places, part);
   add_endpoints(values, chosen.mode, endpoints, placement.is_decided);

@@ -35,15 +35,24 @@ mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
 
 void add_mpirun_values(std::map<std::string, std::string>& values,
                        const Placement& placement,
-                       const Snapshot& snapshot) {
+                       const Snapshot& snapshot,
+                       const std::map<std::string, std::string>& exported) {
+  const auto is_set = [&](const char* name) {
+    return snapshot.variable(name).has_value() || exported.contains(name);
+  };
   const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
   const bool is_known = placement.is_decided || !nodes.empty();
   values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_late("hostfile");
-  values["networks"] = is_known ? networks_of(nodes) : mark_late("networks");
+  const std::string networks = is_known ? networks_of(nodes) : mark_late("networks");
+  // Open MPI takes none at all where it is told both which to take and which not.
+  const bool names_others =
+      is_set("OMPI_MCA_oob_tcp_if_exclude") || is_set("PRTE_MCA_prte_if_exclude");
+  values["networks"] = names_others ? "" : networks;
   const std::string wanted = placement.nodes > 1 ? wanted_interfaces(snapshot).here : "";
-  values["interfaces"] = !wanted.empty() ? wanted
-                         : is_known      ? values["networks"]
-                                         : mark_late("interfaces");
+  values["interfaces"] = is_set("OMPI_MCA_btl_tcp_if_exclude") ? ""
+                         : !wanted.empty()                     ? wanted
+                         : is_known                            ? networks
+                                                               : mark_late("interfaces");
   values["oversubscribed"] = placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
 }

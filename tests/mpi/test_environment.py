@@ -59,6 +59,15 @@ def test_values_are_the_same_on_every_rank_and_in_no_file(mpi):
         assert found[b"OMPI_COMM_WORLD_RANK"] == str(rank).encode()
 
 
+def test_what_is_excluded_stands_alone(mpi, program):
+    script = 'echo "$OMPI_MCA_btl_tcp_if_exclude, not ${OMPI_MCA_btl_tcp_if_include-said}"; exec "$0"'
+    job = mpi(["sh", "-c", script, *program("init_thread")], nodes=2)
+
+    assert job.run(env={"OMPI_MCA_btl_tcp_if_exclude": "docker0,lo"}) == [0, 0], job.words()
+
+    assert job.lines[:2] == ["docker0,lo, not said"] * 2
+
+
 @pytest.mark.parametrize(
     ("wanted", "taken"),
     [(None, "10.77.0.10/31"), ("eth0,bond0", "eth0"), ("bond0", "10.77.0.10/31")],

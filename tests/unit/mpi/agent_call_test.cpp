@@ -86,6 +86,9 @@ TEST(RankEnvironment, HasTheInterfacesOfItsNodeUnlessTheUserNamesOthers) {
   const auto chosen = rank_environment({{variable::kInterfaces, "10.0.0.0/30"}, {name, "ib0"}});
   EXPECT_EQ(chosen.at(name), "ib0");
   EXPECT_FALSE(rank_environment({{variable::kInterfaces, ""}}).contains(name));
+  EXPECT_FALSE(rank_environment({{variable::kInterfaces, "10.0.0.0/30"},
+                                 {"OMPI_MCA_btl_tcp_if_exclude", "docker0"}})
+                   .contains(name));
 }
 
 TEST(AgentCall, TellsTheRankWhereItsMpiIs) {

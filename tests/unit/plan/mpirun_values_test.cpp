@@ -13,8 +13,26 @@ std::map<std::string, std::string> values_of(const Placement& placement,
   snapshot.host_name = "w-0.job";
   snapshot.cores.count = 4;
   std::map<std::string, std::string> values;
-  add_mpirun_values(values, placement, snapshot);
+  add_mpirun_values(values, placement, snapshot, {});
   return values;
+}
+
+TEST(MpirunValues, SayNothingOfInterfacesWhereTheUserExcludesSome) {
+  Placement placement;
+  placement.nodes = 2;
+  placement.is_decided = true;
+  placement.ports = {{"10.0.0.1", {}, 1, "a"}, {"10.0.0.2", {}, 1, "b"}};
+  Snapshot snapshot;
+  snapshot.variables["OMPI_MCA_oob_tcp_if_exclude"] = "docker0,lo";
+  std::map<std::string, std::string> values;
+
+  add_mpirun_values(values, placement, snapshot, {});
+  EXPECT_EQ(values.at("networks"), "");
+  EXPECT_EQ(values.at("interfaces"), "10.0.0.0/30");
+
+  add_mpirun_values(values, placement, Snapshot(), {{"OMPI_MCA_btl_tcp_if_exclude", "lo"}});
+  EXPECT_EQ(values.at("networks"), "10.0.0.0/30");
+  EXPECT_EQ(values.at("interfaces"), "");
 }
 
 TEST(MpirunValues, OfOneNodeAreItsOwn) {
