@@ -12,10 +12,13 @@
 #include <muster/service/worker_port.hpp>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -45,6 +48,19 @@ else
     if [ "$key" ]; then take given_key authorized_keys && rm given_key; fi
 fi && : >ready
 )";
+
+/// Two jobs of one host that look at the same moment would both find the port free. The name belongs to the network, as
+/// the port does, and is gone with who has it, however that ends. False: another job has it.
+bool claim_port(std::uint16_t port, UniqueFd& claim) {
+  const std::string name = "muster-sshd-port-" + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // behind a zero: no file
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
+  return ::bind(claim.get(), place, size) == 0 || errno != EADDRINUSE;
+}
 
 Result<> write_file(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -106,6 +122,7 @@ class SshService final : public Service {
   void stop() override {
     companion_.reset();
     port_.reset();
+    claim_.reset();
   }
 
  private:
@@ -137,7 +154,8 @@ class SshService final : public Service {
       return Error{ErrorKind::BadUsage, "sshd_port must be 1 to 65535, not '" + wanted + "'"};
     }
     port_number_ = static_cast<std::uint16_t>(*number);
-    if (is_first_ || WorkerPort::check_is_free(port_number_)) {
+    if (is_first_ ||
+        (claim_port(port_number_, claim_) && WorkerPort::check_is_free(port_number_))) {
       return {};
     }
     auto fresh = WorkerPort::reserve();
@@ -232,6 +250,7 @@ class SshService final : public Service {
   bool is_first_ = false;
   std::string given_key_;  ///< the user's file; empty: keys are made
   std::uint16_t port_number_ = 0;
+  UniqueFd claim_;                  ///< of the usual port
   std::optional<WorkerPort> port_;  ///< a fresh one, until the attempt is over
   std::unique_ptr<Companion> companion_;
   std::string said_;

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from support.mpi import MEETINGS, path_without
+from support.mpi import MEETINGS, MpiJob, path_without
 
 PORT = 36666  # where sshd listens when nobody says anything
 pytestmark = pytest.mark.parametrize("way", ["ssh"])
@@ -78,3 +78,13 @@ def test_another_job_has_the_port(mpi, hosts):
         assert f"port {PORT} is taken on this host: sshd gets port" in job.jobs[1].err.text
     finally:
         other.communicate("\n")
+
+
+def test_two_jobs_start_at_the_same_moment(mpi, hosts, muster):
+    jobs = [mpi("init_thread", nodes=2), None]
+    jobs[1] = MpiJob(muster, hosts, "ssh", jobs[0].command, 2, 1, ())
+    for job in jobs:
+        job.start_all()
+
+    for job in jobs:
+        assert set(job.end(60).values()) == {0}, job.words()
