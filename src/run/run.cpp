@@ -95,6 +95,19 @@ struct Resources {
   std::string log_folder;
 };
 
+/// Shared memory takes files where the root is read-only and TMPDIR names no folder.
+void make_run_folder(RunFolder& folder, const std::string& temporary) {
+  if (folder.make(temporary)) {
+    return;
+  }
+  const std::string why = no_folder("cannot make a folder below '", temporary, errno);
+  say_warning(why +
+              (folder.make(kSharedMemory)
+                   ? "; taking one in " + std::string(kSharedMemory)
+                   : "; the workers' error files are not collected, going on without them") +
+              " (TMPDIR names another place)");
+}
+
 Result<> acquire(Resources& resources,
                  const LaunchPlan& plan,
                  const RunOptions& options,
@@ -104,10 +117,8 @@ Result<> acquire(Resources& resources,
     return log_folder.error();
   }
   resources.log_folder = std::move(*log_folder);
-  if (plan.needs_run_folder && !resources.folder.make(temporary)) {
-    say_warning(no_folder("cannot make a folder below '", temporary, errno) +
-                "; the workers' error files are not collected, going on without them (TMPDIR names "
-                "another place)");
+  if (plan.needs_run_folder) {
+    make_run_folder(resources.folder, temporary);
   }
   if (plan.needs_shared_memory && !resources.shared.make(kSharedMemory)) {
     say_debug("no folder in " + std::string(kSharedMemory) +
