@@ -55,6 +55,12 @@ static void set_short(pmix_info_t* info, const char* key, uint16_t number) {
   info->value.data.uint16 = number;
 }
 
+static void set_flag(pmix_info_t* info, const char* key) {
+  set_key(info, key);
+  info->value.type = PMIX_BOOL;
+  info->value.data.flag = true;
+}
+
 static void set_rank(pmix_info_t* info, const char* key, uint32_t rank) {
   set_key(info, key);
   info->value.type = PMIX_PROC_RANK;
@@ -151,13 +157,14 @@ static const char* refuse(const struct pmix_library* library, const char* call, 
 static pmix_status_t init(const struct pmix_library* library,
                           pmix_server_module_t* module,
                           const struct job* job) {
-  pmix_info_t wishes[3];
+  pmix_info_t wishes[4];
   set_text(&wishes[0], PMIX_SERVER_TMPDIR, job->folder);
   set_text(&wishes[1], PMIX_SYSTEM_TMPDIR, job->folder);
   set_text(&wishes[2],
            PMIX_HOSTNAME,
-           job->nodes[job->own_node].host); /* several nodes may be one machine */
-  return library->server_init(module, wishes, 3);
+           job->nodes[job->own_node].host);         /* several nodes may be one machine */
+  set_flag(&wishes[3], PMIX_SERVER_SHARE_TOPOLOGY); /* each rank would look at the machine again */
+  return library->server_init(module, wishes, 4);
 }
 
 /* What every rank may ask about one of them. */
