@@ -15,8 +15,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
+#include <fstream>
 
 namespace muster {
 namespace {
@@ -203,14 +206,33 @@ Error not_in_path(const std::string& name, const std::optional<std::string>& ref
                     "not found in PATH; for the file in this folder write './" + name + "'");
 }
 
-/// A symlink by the name of another launcher: whoever wants that one does not want us.
+bool has_same_bytes(const std::string& one, const std::string& other) {
+  constexpr std::size_t kPiece = 65'536;
+  std::ifstream files[] = {std::ifstream(one, std::ios::binary),
+                           std::ifstream(other, std::ios::binary)};
+  std::array<char, kPiece> pieces[2];
+  while (files[0] && files[1]) {
+    files[0].read(pieces[0].data(), kPiece);
+    files[1].read(pieces[1].data(), kPiece);
+    const auto count = static_cast<std::size_t>(files[0].gcount());
+    if (files[0].gcount() != files[1].gcount() ||
+        std::memcmp(pieces[0].data(), pieces[1].data(), count) != 0) {
+      return false;
+    }
+  }
+  return files[0].eof() && files[1].eof();
+}
+
+/// A symlink, or a copy, by the name of another launcher: whoever wants that one does not want us.
 bool is_muster_itself(const std::string& path) {
   // By its name: where an emulator runs us, what that link leads to is the emulator.
   const std::string own_path = own_program();
   struct stat own {};
   struct stat other {};
   const bool are_there = ::stat(own_path.c_str(), &own) == 0 && ::stat(path.c_str(), &other) == 0;
-  return are_there && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+  const bool is_same_file = own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+  return are_there &&
+         (is_same_file || (own.st_size == other.st_size && has_same_bytes(own_path, path)));
 }
 
 Result<std::string> search(const std::string& name, const std::string& search_path) {
