@@ -94,7 +94,7 @@ std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
     return help_of(line);
   }
   if (is_on(settings, "version")) {
-    return is_on(settings, "verbose") ? version_details() : version_text();
+    return is_on(settings, "verbose") ? version_details() : version_text(line.front_end);
   }
   if (is_on(settings, "print-man")) {
     return man_page();

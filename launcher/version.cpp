@@ -27,8 +27,11 @@ std::string glibc_line() {
 
 }  // namespace
 
-std::string version_text() {
-  return "muster " MUSTER_VERSION "\n";
+std::string version_text(const FrontEnd* front_end) {
+  const bool has_product = front_end != nullptr && front_end->product != nullptr;
+  const std::string place =
+      has_product ? std::string(", in the place of ") + front_end->product : "";
+  return "muster " MUSTER_VERSION + place + "\n";
 }
 
 std::string version_details() {

@@ -2,11 +2,14 @@
 
 // What --version prints.
 
+#include <muster/front_end/front_end.hpp>
+
 #include <string>
 
 namespace muster {
 
-[[nodiscard]] std::string version_text();
+/// In the place of another launcher it names that one's product, by which others tell what they have found.
+[[nodiscard]] std::string version_text(const FrontEnd* front_end = nullptr);
 
 /// The same, and what the program was built from: commit, target, compiler, and the libraries in it with
 /// the Debian packages that they came in.

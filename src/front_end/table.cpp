@@ -1,4 +1,5 @@
 // The other launchers whose command lines muster reads.
+#include <muster/base/text.hpp>
 #include <muster/front_end/front_end.hpp>
 
 #include <algorithm>
@@ -59,8 +60,15 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      nullptr,
      mpirun_options,
      translate_mpirun,
-     true},
+     true,
+     "mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi",
+     "mpirun (Open MPI)"},
 });
+
+bool is_called(const FrontEnd& one, std::string_view name) {
+  const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
+  return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+}
 
 }  // namespace
 
@@ -69,8 +77,9 @@ std::span<const FrontEnd> front_ends() {
 }
 
 const FrontEnd* find_front_end(std::string_view name) {
-  const auto at = std::find_if(
-      kFrontEnds.begin(), kFrontEnds.end(), [&](const FrontEnd& one) { return name == one.name; });
+  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(), [&](const FrontEnd& one) {
+    return is_called(one, name);
+  });
   return at == kFrontEnds.end() ? nullptr : &*at;
 }
 

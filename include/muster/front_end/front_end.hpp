@@ -75,6 +75,9 @@ struct FrontEnd {
   std::span<const FrontOption> (*options)();
   Result<> (*translate)(Translation& translation);  ///< what the table cannot say
   bool takes_single_dashes = false;                 ///< "-np 4" is "--np 4"
+  const char* aliases = nullptr;                    ///< its other names, separated by blanks
+  /// What others look for where they ask for the version of the original.
+  const char* product = nullptr;
 };
 
 [[nodiscard]] std::span<const FrontEnd> front_ends();
