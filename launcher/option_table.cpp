@@ -15,13 +15,14 @@ namespace {
 
 /// Our marker; what muster's own processes for mpirun are told; the token, for which there is no flag since command lines are public; and what others
 /// mean by a name of ours: images say which version they hold.
-constexpr std::array<std::string_view, 8> kNoOptions = {kMarkerVariable,
+constexpr std::array<std::string_view, 9> kNoOptions = {kMarkerVariable,
                                                         "MUSTER_TOKEN",
                                                         "MUSTER_VERSION",
                                                         mpi::variable::kSecret,
                                                         mpi::variable::kEndpoint,
                                                         mpi::variable::kDaemons,
                                                         mpi::variable::kHostfile,
+                                                        mpi::variable::kInterfaces,
                                                         mpi::variable::kShared};
 
 /// Of mpirun, srun, DeepSpeed, msrun and others.

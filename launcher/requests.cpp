@@ -85,7 +85,7 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   } else if (line.program.empty() && line.settings.has("template")) {
     return {};
   } else if (line.program.empty() || line.program.front().empty()) {
-    return no_program();
+    return no_program(line.front_end);
   } else if ((line.is_python_script || line.program.front().ends_with(".py")) &&
              !is_on(line.settings, "no-python")) {
     job.program = {python};
@@ -133,8 +133,11 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
 
 }  // namespace
 
-Error no_program() {
-  return Error{ErrorKind::BadUsage, "no program to run; try 'muster train.py' or 'muster --help'"};
+Error no_program(const FrontEnd* front_end) {
+  const std::string help = front_end == nullptr
+                               ? "'muster train.py' or 'muster --help'"
+                               : std::string("'muster ") + front_end->name + " --help'";
+  return Error{ErrorKind::BadUsage, "no program to run; try " + help};
 }
 
 Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
@@ -148,6 +151,7 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   for (const auto& [name, value] : line.settings.starting_with(kExportPrefix)) {
     job.exported[name.substr(std::string_view(kExportPrefix).size())] = value.value;
   }
+  job.folder = line.settings.find(kProgramFolder).value_or(Sourced<std::string>{}).value;
   if (const auto folder = line.settings.find("log-dir")) {
     if (folder->value.empty()) {
       return wrong_value(*folder, "a folder");

@@ -74,6 +74,24 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, bool may_ex
   return {};
 }
 
+/// mpirun deals them itself: each host keeps what it has, and one of which nothing is said may have all.
+Result<> leave_to_mpirun(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
+  const auto number = parse_integer(count.value, 1, kMostWorkers);
+  if (!number) {
+    return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
+  }
+  int slots = 0;
+  for (GivenHost& host : listed.value) {
+    host.slots = host.slots.value_or(*number);
+    slots += *host.slots;
+  }
+  return *number <= slots || may_exceed
+             ? Result<>()
+             : wrong_value(count,
+                           "at most " + std::to_string(slots) + ", the slots of " +
+                               listed.source.name + ", or --oversubscribe");
+}
+
 }  // namespace
 
 Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
@@ -83,7 +101,12 @@ Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
       return counted.error();
     }
   }
-  if (const auto processes = settings.find(kProcessesOfHosts)) {
+  const auto processes = settings.find(kProcessesOfHosts);
+  if (processes && settings.has(kDealtByMpirun)) {
+    auto left = leave_to_mpirun(listed, *processes, may_exceed);
+    return left ? Result<GivenHosts>(std::move(listed)) : left.error();
+  }
+  if (processes) {
     if (auto dealt = deal(listed, *processes, may_exceed); !dealt) {
       return dealt.error();
     }

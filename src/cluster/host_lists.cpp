@@ -64,10 +64,12 @@ class Collector {
     if (list_.value.empty() || list_.value.size() > kMostNodes) {
       return wrong_value({shortened(text.value), text.source}, expected);
     }
+    // A list that has some hosts several times has each as often as it has slots: PBS's.
+    const bool is_counted =
+        std::any_of(repeats_.begin(), repeats_.end(), [](int times) { return times > 1; });
     for (std::size_t i = 0; i < repeats_.size(); ++i) {
-      if (repeats_[i] > 1) {
-        list_.value[i].slots = repeats_[i];
-      }
+      HostSlots& host = list_.value[i];
+      host.slots = is_counted && !host.slots ? std::optional(repeats_[i]) : host.slots;
     }
     return std::move(list_);
   }

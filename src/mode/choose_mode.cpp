@@ -157,8 +157,7 @@ Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStar
   }
   ChosenMode chosen = one->value();  // each way has its template
   chosen.way = way;
-  chosen.mpirun_options = mpi.mpirun_options;
-  chosen.only_mpirun = mpi.only_mpirun.value;
+  chosen.mpirun = mpi.mpirun;
   return chosen;
 }
 

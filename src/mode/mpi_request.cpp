@@ -1,4 +1,5 @@
 // Reads how ranks of MPI are to be started.
+#include <muster/cluster/given_hosts.hpp>
 #include <muster/mode/mpi_request.hpp>
 #include <muster/options/syntax.hpp>
 
@@ -38,31 +39,39 @@ Result<> read_start(MpiRequest& request, const Settings& settings) {
   return wrong_value(*given, "auto, pmix, agent or ssh");
 }
 
-Result<> add_words(MpiRequest& request, const Sourced<std::string>& text) {
-  auto words = split_words(text);
-  if (!words) {
-    return words.error();
+Result<> add_words(std::vector<std::string>& words, const Sourced<std::string>& text) {
+  const auto read = split_words(text);
+  if (!read) {
+    return read.error();
   }
-  request.mpirun_options.insert(request.mpirun_options.end(), words->begin(), words->end());
+  words.insert(words.end(), read->begin(), read->end());
   return {};
+}
+
+/// What a front end has made of a command line.
+Result<> read_front_ends(MpiRequest& request, const Settings& settings) {
+  request.mpirun.processes = settings.find(kMpirunProcesses).value_or(Sourced<std::string>{}).value;
+  request.mpirun.says_places = settings.has(kDealtByMpirun);
+  request.mpirun.only_mpirun = settings.find(kOnlyMpirun).value_or(Sourced<std::string>{});
+  const auto programs = settings.find(kMpirunPrograms);
+  return programs ? add_words(request.mpirun.programs, *programs) : Result<>();
 }
 
 /// Words of a front end first, then those that are only mpirun's.
 Result<> read_words(MpiRequest& request, const Settings& settings) {
   if (const auto words = settings.find(kMpirunWords)) {
-    if (auto added = add_words(request, *words); !added) {
+    if (auto added = add_words(request.mpirun.options, *words); !added) {
       return added;
     }
-    request.only_mpirun = settings.find(kOnlyMpirun).value_or(Sourced<std::string>{});
   }
   const auto given = settings.find("mpirun-options");
   if (!given || given->value.empty()) {
     return {};
   }
-  request.only_mpirun = request.only_mpirun.value.empty()
-                            ? Sourced<std::string>{given->source.name, given->source}
-                            : request.only_mpirun;
-  return add_words(request, *given);
+  request.mpirun.only_mpirun = request.mpirun.only_mpirun.value.empty()
+                                   ? Sourced<std::string>{given->source.name, given->source}
+                                   : request.mpirun.only_mpirun;
+  return add_words(request.mpirun.options, *given);
 }
 
 /// mpirun is told the names of variables, and finds their values in its own environment. Parameters it takes
@@ -72,7 +81,7 @@ Result<> add_exported(MpiRequest& request, const Settings& settings) {
   for (const auto& [setting, value] : settings.starting_with(prefix)) {
     const std::string name = setting.substr(prefix.size());
     if (!name.starts_with("OMPI_MCA_") && !name.starts_with("PMIX_MCA_")) {
-      request.mpirun_options.insert(request.mpirun_options.end(), {"-x", name});
+      request.mpirun.options.insert(request.mpirun.options.end(), {"-x", name});
     }
   }
   return {};
@@ -91,7 +100,7 @@ Result<> find_only_pmix(MpiRequest& request, const Settings& settings) {
 
 /// What only mpirun understands leaves the ways with mpirun, and what only muster does leaves pmix.
 Result<> check_way(const MpiRequest& request) {
-  const std::string mpirun = request.only_mpirun.value;
+  const std::string mpirun = request.mpirun.only_mpirun.value;
   const std::string pmix = request.only_pmix.value;
   const MpiStart start = request.start.value;
   if (!mpirun.empty() && !pmix.empty()) {
@@ -120,7 +129,7 @@ std::vector<MpiStart> ways_of(const MpiRequest& request) {
     return {request.start.value};
   }
   std::vector<MpiStart> ways{MpiStart::Pmix, MpiStart::Agent, MpiStart::Ssh};
-  if (!request.only_mpirun.value.empty()) {
+  if (!request.mpirun.only_mpirun.value.empty()) {
     ways.erase(ways.begin());
   }
   if (!request.only_pmix.value.empty()) {
@@ -135,7 +144,7 @@ const char* template_of(MpiStart way) {
 
 Result<MpiRequest> read_mpi_request(const Settings& settings) {
   MpiRequest request;
-  for (const auto read : {read_start, read_words, add_exported, find_only_pmix}) {
+  for (const auto read : {read_start, read_front_ends, read_words, add_exported, find_only_pmix}) {
     if (auto done = read(request, settings); !done) {
       return done.error();
     }
@@ -145,7 +154,7 @@ Result<MpiRequest> read_mpi_request(const Settings& settings) {
 }
 
 Result<> check_no_mpi(const MpiRequest& request, const std::string& mode) {
-  for (const Source& source : {request.start.source, request.only_mpirun.source}) {
+  for (const Source& source : {request.start.source, request.mpirun.only_mpirun.source}) {
     if (mode != kMpiMode && source.kind == SourceKind::Flag) {
       return Error{ErrorKind::BadUsage,
                    source.name + " is for ranks of MPI, but the mode is '" + mode +

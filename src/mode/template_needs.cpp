@@ -89,6 +89,12 @@ Result<InputTemplate> read_input(const json::value& value,
   return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
 }
 
+/// One element of a program that becomes several words.
+bool stands_for_words(std::string_view text) {
+  return text == kUsersProgram || text == kMpirunOptions || text == kOtherPrograms ||
+         text == kExports;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> read_program(const json::value& value,
@@ -99,10 +105,7 @@ Result<std::vector<std::string>> read_program(const json::value& value,
   }
   std::vector<std::string> program;
   for (const json::value& item : value.get_array()) {
-    const bool is_list =
-        item.is_string() && (item.get_string() == kUsersProgram ||
-                             item.get_string() == kMpirunOptions || item.get_string() == kExports);
-    if (is_list) {
+    if (item.is_string() && stands_for_words(item.get_string())) {
       program.emplace_back(item.get_string());
       continue;
     }

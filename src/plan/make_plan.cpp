@@ -64,7 +64,7 @@ Values common_values(const PlanInput& input, const Placement& placement) {
   const HostPlace host = host_place(cluster, placement);
   values["host_rank"] = std::to_string(host.rank);
   values["host_count"] = std::to_string(host.hosts);
-  add_mpirun_values(values, placement, snapshot, input.job.exported);
+  add_mpirun_values(values, placement, snapshot, input.job.exported, input.mode.mpirun);
   for (const auto& [name, value] : input.mode.parameters) {
     values[name] = value.value;
   }

@@ -36,7 +36,8 @@ mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
 void add_mpirun_values(std::map<std::string, std::string>& values,
                        const Placement& placement,
                        const Snapshot& snapshot,
-                       const std::map<std::string, std::string>& exported) {
+                       const std::map<std::string, std::string>& exported,
+                       const MpirunWords& words) {
   const auto is_set = [&](const char* name) {
     return snapshot.variable(name).has_value() || exported.contains(name);
   };
@@ -55,6 +56,8 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
                                                                : mark_late("interfaces");
   values["oversubscribed"] = placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
+  values["mpirun_processes"] = words.processes.empty() ? values["slots"] : words.processes;
+  values["mpirun_mapping"] = words.says_places ? "" : "slot";
 }
 
 void remark_interfaces(LaunchPlan& plan,

@@ -9,12 +9,13 @@
 
 namespace muster {
 
-/// {hostfile}, {interfaces}, {networks}, {oversubscribed} and {slots}. `exported` is what the user says of variables
+/// {hostfile}, {interfaces}, {mpirun_mapping}, {mpirun_processes}, {networks}, {oversubscribed} and {slots}. `exported` is what the user says of variables
 /// of the ranks beside the environment.
 void add_mpirun_values(std::map<std::string, std::string>& values,
                        const Placement& placement,
                        const Snapshot& snapshot,
-                       const std::map<std::string, std::string>& exported);
+                       const std::map<std::string, std::string>& exported,
+                       const MpirunWords& words);
 
 /// What the PMIx server of each node has to know, where there are any.
 void add_mpi(LaunchPlan& plan, const std::map<std::string, std::string>& values);

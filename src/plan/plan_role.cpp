@@ -87,6 +87,32 @@ std::vector<std::string> users_program(const RolePlan& shared, const Values& val
   return words;
 }
 
+/// "-x NAME" of what one program of mpirun's is to have on other nodes, beside the options of the first one.
+std::vector<std::string> exports_for_others(const RolePlan& shared) {
+  std::vector<std::string> words = mpi::exports_of(shared.job.exported);
+  const auto& program = shared.role.program;
+  if (std::find(program.begin(), program.end(), kExports) != program.end()) {
+    const auto inherited = mpi::exports_of(shared.snapshot.variables);
+    words.insert(words.end(), inherited.begin(), inherited.end());
+  }
+  return words;
+}
+
+/// The other programs of a line of mpirun's: it takes variables along for one program at a time.
+std::vector<std::string> other_programs(const RolePlan& shared, const Values& values) {
+  const std::vector<std::string>& programs = shared.chosen.mpirun.programs;
+  const std::vector<std::string> exports = exports_for_others(shared);
+  std::vector<std::string> words;
+  words.reserve(programs.size());
+  for (const std::string& word : programs) {
+    words.push_back(word == "{muster}" ? fill_placeholders(word, values) : word);
+    if (word == ":") {
+      words.insert(words.end(), exports.begin(), exports.end());
+    }
+  }
+  return words;
+}
+
 /// That, or the role's own program, which may hold it.
 std::vector<std::string> plan_program(const RolePlan& shared, const Values& values) {
   std::vector<std::string> users = users_program(shared, values);
@@ -98,8 +124,11 @@ std::vector<std::string> plan_program(const RolePlan& shared, const Values& valu
     if (text == kUsersProgram) {
       argv.insert(argv.end(), users.begin(), users.end());
     } else if (text == kMpirunOptions) {
-      const auto& options = shared.chosen.mpirun_options;
+      const auto& options = shared.chosen.mpirun.options;
       argv.insert(argv.end(), options.begin(), options.end());
+    } else if (text == kOtherPrograms) {
+      const std::vector<std::string> others = other_programs(shared, values);
+      argv.insert(argv.end(), others.begin(), others.end());
     } else if (text == kExports) {
       const auto names = mpi::exports_of(shared.snapshot.variables);
       argv.insert(argv.end(), names.begin(), names.end());
@@ -166,15 +195,31 @@ void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
   path->second = snapshot.working_directory + (path->second.empty() ? "" : ":") + path->second;
 }
 
+/// The folder that the user names for the program, which is named from there.
+void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
+  const std::string& folder = shared.job.folder;
+  if (folder.empty() || !runs_users_program(shared.role)) {
+    return;
+  }
+  worker.changes_directory = true;
+  worker.working_directory = folder;
+  std::string& program = worker.argv.front();
+  if (program.find('/') != std::string::npos) {  // else it is looked for in PATH
+    program = absolute_path(program, folder);
+  }
+}
+
 /// A role may have folders of its own for its processes. Then what the user named by a relative path is
 /// still that file.
 void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& values) {
   const std::string& here = shared.snapshot.working_directory;
   worker.working_directory = here;
   if (!changes_directory(shared, values)) {
+    enter_users_folder(worker, shared);
     return;
   }
   worker.changes_directory = true;
+  worker.makes_directory = true;
   worker.working_directory = fill_placeholders(shared.role.working_directory, values);
   if (!worker.script.empty()) {
     worker.script = absolute_path(worker.script, here);

@@ -33,10 +33,11 @@ void OwnWays::say(const AgreedWay& way, const Placement& placement) const {
     return;
   }
   const ChosenMode& mode = way.index == 0 ? job_.input->mode : job_.others.at(way.index - 1).mode;
-  std::vector<std::string> reasons = way.why_not;
-  if (!mode.only_mpirun.empty()) {
-    reasons.insert(reasons.begin(), mode.only_mpirun + " is for mpirun alone");
+  std::vector<std::string> reasons;
+  if (const std::string& only_mpirun = mode.mpirun.only_mpirun.value; !only_mpirun.empty()) {
+    reasons.push_back(only_mpirun + " is for mpirun alone");
   }
+  reasons.insert(reasons.end(), way.why_not.begin(), way.why_not.end());
   say_info("ranks of MPI start by way of " + std::string(name_of(mode.way.value())) +
            (reasons.empty() ? "" : ", since " + join(reasons, ", and ")));
 }

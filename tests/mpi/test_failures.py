@@ -89,6 +89,16 @@ def test_a_rank_that_is_killed(waiting, measured):
     assert_all(job, time.monotonic(), 137, measured)
 
 
+@pytest.mark.parametrize("way", ["agent", "ssh"])
+def test_the_time_is_over_that_mpirun_has(mpi, measured):
+    began = time.monotonic()
+    job = mpi("end_as_told", MEETINGS, nodes=NODES, options=["--mpirun-options=--timeout 4"])
+
+    job.start_all()
+
+    assert_all(job, began, 110, measured, within=4 + 2 * BY_MPIRUN)
+
+
 @pytest.mark.parametrize("node", [0, 2])
 def test_muster_is_asked_to_end(waiting, measured, node):
     job = waiting()

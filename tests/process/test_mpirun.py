@@ -226,6 +226,83 @@ def test_the_hosts_of_a_hostfile_get_as_many_ranks_as_they_have_slots(
     assert lines_of(job) == ["3 3 ['1', '1 2']", "3 3 ['2', '1 2']", "3 3 ['2', '1 2']"]
 
 
+def show(*names):
+    return ["sh", "-c", "echo " + " ".join(f"${name}" for name in names)]
+
+
+@pytest.fixture
+def on_hosts(muster, port, tmp_path):
+    """Runs a line of mpirun's on hosts that this machine plays."""
+    (tmp_path / "remote-shell").write_text('#!/bin/sh\nexec /bin/sh -c "$2"\n')
+    (tmp_path / "remote-shell").chmod(0o755)
+    options = ["--remote-shell", str(tmp_path / "remote-shell"), "--master-addr", "127.0.0.1"]
+
+    def run(*line):
+        return muster.run(
+            *("--color=never", "--prefix=never", *options, "--master-port", str(port)),
+            *("mpirun", *line),
+        )
+
+    return run
+
+
+PLACES = show("RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE")
+
+
+@pytest.mark.parametrize("mapping", [["--map-by", "node"], ["-bynode"]], ids=["map", "old"])
+def test_mpirun_deals_the_ranks_where_the_line_says_how(on_hosts, mapping):
+    job = on_hosts("-np", "4", "-H", "a:4,b:4", *mapping, *PLACES)
+
+    assert job.code == 0, job.words()
+    places = [line for line in job.out.lines if line.endswith(" 2 4")]
+    assert sorted(places) == ["0 0 2 4", "1 0 2 4", "2 1 2 4", "3 1 2 4"]
+
+
+def test_several_programs_are_one_job(on_hosts, tmp_path):
+    (tmp_path / "sub").mkdir()
+    first = ["-np", "1", "-H", "a:2,b:1", "sh", "-c", "echo first $RANK/$WORLD_SIZE"]
+    second = ["-np", "2", "-wdir", "sub", "-x", "ONE=1 2", "sh", "-c", "echo $ONE $RANK ${PWD##*/}"]
+
+    job = on_hosts(*first, ":", *second)
+
+    assert job.code == 0, job.words()
+    assert sorted(job.out.lines) == ["1 2 1 sub", "1 2 2 sub", "first 0/3"]
+    assert "start by way of agent, since ':' is for mpirun alone" in job.words()
+
+
+@pytest.mark.parametrize("way", ["pmix", "agent"])
+def test_ranks_start_in_the_folder_that_the_line_names(muster, tmp_path, way):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "program").write_text("#!/bin/sh\necho in ${PWD##*/}\n")
+    (tmp_path / "sub" / "program").chmod(0o755)
+    line = ["--mpi-start", way, "-np", "2", "--wdir", "sub", "./program"]
+
+    job = muster.run("--color=never", "--prefix=never", "mpirun", *line)
+
+    assert job.code == 0, job.words()
+    assert job.out.lines == ["in sub", "in sub"]
+
+
+def test_a_copy_by_the_name_of_mpirun_never_finds_itself(muster, tmp_path):
+    shutil.copy(binary(), tmp_path / "mpirun")
+
+    job = muster.run("--", "mpirun", "--version", env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+
+    assert job.code == 0, job.words()
+    assert job.out.text.startswith("mpirun (Open MPI)")
+
+
+def test_a_script_by_the_name_of_mpirun_leads_back_only_once(muster, tmp_path):
+    (tmp_path / "mpirun").write_text(f'#!/bin/sh\nexec {binary()} mpirun "$@"\n')
+    (tmp_path / "mpirun").chmod(0o755)
+
+    line = ["--mpi-start", "agent", "-np", "2", "true"]
+    job = muster.run("mpirun", *line, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+
+    assert job.code == 126, job.words()
+    assert "leads back to muster" in job.words()
+
+
 def test_a_symlink_by_the_name_of_mpirun_never_finds_itself(muster, tmp_path):
     (tmp_path / "mpirun").symlink_to(binary())
 

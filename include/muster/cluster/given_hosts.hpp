@@ -28,10 +28,11 @@ inline constexpr const char* kIncludedHosts = "include-hosts";
 inline constexpr const char* kExcludedHosts = "exclude-hosts";
 
 /// The settings by which mpirun's processes are dealt to the hosts of a list: how many in all, how many on each,
-/// and that there may be more than slots.
+/// that there may be more than slots, and that mpirun deals them itself.
 inline constexpr const char* kProcessesOfHosts = "processes-of-hosts";
 inline constexpr const char* kProcessesPerHost = "processes-per-host";
 inline constexpr const char* kMayOversubscribe = "may-oversubscribe";
+inline constexpr const char* kDealtByMpirun = "dealt-by-mpirun";
 
 /// A platform that starts muster on each node of a job by itself.
 struct Starter {

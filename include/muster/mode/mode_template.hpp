@@ -113,6 +113,8 @@ inline constexpr const char* kOwnRankTable = "own_rank_table";
 inline constexpr const char* kUsersProgram = "{program}";
 /// Stands in a role's program for the options that the user gives mpirun.
 inline constexpr const char* kMpirunOptions = "{mpirun_options}";
+/// Stands there for the other programs of the same job of mpirun, each behind ":".
+inline constexpr const char* kOtherPrograms = "{mpirun_programs}";
 /// Stands there for the names of variables that mpirun takes to other nodes.
 inline constexpr const char* kExports = "{exports}";
 
@@ -180,11 +182,10 @@ struct ModeRequest {
 /// Which template to use and why.
 struct ChosenMode {
   ModeTemplate mode;
-  Source source;                              ///< what made the choice
-  Parameters parameters{};                    ///< a value for each that it has
-  std::vector<std::string> mpirun_options{};  ///< as they were typed
-  std::string only_mpirun{};                  ///< an option that rules out pmix; empty: none
-  std::optional<MpiStart> way{};              ///< how ranks of MPI start; empty: another mode
+  Source source;            ///< what made the choice
+  Parameters parameters{};  ///< a value for each that it has
+  MpirunWords mpirun{};
+  std::optional<MpiStart> way{};  ///< how ranks of MPI start; empty: another mode
 };
 
 /// The user's template, else the built-in one that is named. For "auto", in this

@@ -21,13 +21,22 @@ enum class MpiStart {
   Ssh,    ///< mpirun, with sshd on the other nodes
 };
 
-struct MpiRequest {
-  Sourced<MpiStart> start{MpiStart::Auto, {}};
-  /// Options for mpirun as they were typed, and the names of variables for the ranks. Muster's own ranks get what
-  /// they mean in another way.
-  std::vector<std::string> mpirun_options{};
+/// What mpirun is told where it is started. Muster's own ranks get what that means in another way.
+struct MpirunWords {
+  /// As they were typed, and the names of variables for the ranks.
+  std::vector<std::string> options{};
+  std::string processes{};  ///< of the first program; empty: one for each slot
+  /// Behind the first program: ":", the options of the next one, and that with its arguments. "{muster}" is a
+  /// placeholder.
+  std::vector<std::string> programs{};
+  bool says_places = false;  ///< they say which slots are filled, so that nobody else does
   /// What only mpirun can do, which rules pmix out: "--tune"; empty: nothing.
   Sourced<std::string> only_mpirun{};
+};
+
+struct MpiRequest {
+  Sourced<MpiStart> start{MpiStart::Auto, {}};
+  MpirunWords mpirun{};
   /// What only ranks have that muster starts itself, which rules out the ways with mpirun; empty: nothing.
   Sourced<std::string> only_pmix{};
 };
@@ -36,6 +45,13 @@ struct MpiRequest {
 /// second names, if that is there.
 inline constexpr const char* kMpirunWords = "mpirun-words";
 inline constexpr const char* kOnlyMpirun = "only-mpirun";
+
+/// What else is in MpirunWords, by its names.
+inline constexpr const char* kMpirunProcesses = "mpirun-processes";
+inline constexpr const char* kMpirunPrograms = "mpirun-programs";
+
+/// The setting that holds the folder in which the user's program is started, which has to be there.
+inline constexpr const char* kProgramFolder = "program-folder";
 
 /// The settings that hold variables for the ranks begin with this: -x NAME=VALUE is "export:NAME".
 inline constexpr const char* kExportPrefix = "export:";

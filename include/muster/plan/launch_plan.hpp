@@ -38,6 +38,7 @@ struct JobRequest {
   std::vector<std::string> program;  ///< argv as it will be executed, python3 included
   std::string script;   ///< what an interpreter in `program` is to read, if one was added
   ProgramFiles files;   ///< what `program` needs of the folder where muster is started
+  std::string folder;   ///< where the program is started; empty: where muster is
   std::string log_dir;  ///< empty: no log files
   GiveArguments template_arguments = GiveArguments::Auto;
   bool fills_arguments = false;         ///< {placeholders} in the program's own arguments, too
@@ -73,7 +74,8 @@ struct WorkerPlan {
   std::vector<std::string> unset;                  ///< inherited variables that are removed
   std::optional<CpuBinding> binding;               ///< empty: all that this process may use
   std::string working_directory;
-  bool changes_directory = false;  ///< to a folder of its own, which is made if it is missing
+  bool changes_directory = false;  ///< to another folder than muster's
+  bool makes_directory = false;    ///< if it is missing
   std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
   std::string log;  ///< path without its ending; relative to the log directory if it has none
   bool joins_streams = false;  ///< one file ".log" for both streams, instead of ".out" and ".err"

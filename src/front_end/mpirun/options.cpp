@@ -21,6 +21,15 @@ constexpr const char* kHosts =
 constexpr const char* kShown =
     "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
 
+constexpr const char* kFolder =
+    "Where the ranks start, on each host. It has to be there, and ./program is one of it.";
+
+constexpr const char* kHydra = "it is of MPICH and Intel MPI; muster starts ranks of Open MPI";
+
+constexpr const char* kHydrasVariables =
+    "it is of MPICH and Intel MPI; Open MPI's is -x NAME=VALUE";
+constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's is -N";
+
 constexpr const char* kOnlyMpirun = "Only mpirun can do that.";
 
 constexpr FrontOption owned(
@@ -35,6 +44,10 @@ constexpr FrontOption shared(const char* name, const char* argument, Fate fate, 
 
 constexpr FrontOption passed(const char* name, char letter, const char* argument) {
   return {name, letter, argument, Fate::Passed, kOnlyMpirun, nullptr, nullptr, false, true, true};
+}
+
+constexpr FrontOption of_hydra(const char* name, const char* note = kHydra) {
+  return {name, '\0', nullptr, Fate::Refused, note};
 }
 
 constexpr auto kTable = std::to_array<FrontOption>({
@@ -66,11 +79,12 @@ constexpr auto kTable = std::to_array<FrontOption>({
         Fate::Better,
         "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
         "and l3cache are those; what else it says, only mpirun can do."),
-    shared("map-by",
-           "HOW",
-           Fate::Better,
-           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node; what else "
-           "it says, only mpirun can do."),
+    shared(
+        "map-by",
+        "HOW",
+        Fate::Better,
+        "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and "
+        "OVERSUBSCRIBE behind a colon is --oversubscribe; what else it says, only mpirun can do."),
     shared("rank-by", "HOW", Fate::Better, "slot; what else it says, only mpirun can do."),
     shared("byslot", nullptr, Fate::Same, "How ranks are placed anyway."),
     passed("bynode", '\0', nullptr),
@@ -103,6 +117,9 @@ constexpr auto kTable = std::to_array<FrontOption>({
     shared("report-bindings", nullptr, Fate::Better, kShown),
     shared("display-map", nullptr, Fate::Better, kShown),
     shared("display-allocation", nullptr, Fate::Better, kShown),
+    shared("display", "WHAT", Fate::Better, kShown),
+    shared("wdir", "FOLDER", Fate::Same, kFolder),
+    shared("wd", "FOLDER", Fate::Same, kFolder),
     shared("leave-session-attached", nullptr, Fate::Same, "So it is anyway."),
     passed("am", '\0', "FILES"),
     passed("tune", '\0', "FILES"),
@@ -121,7 +138,6 @@ constexpr auto kTable = std::to_array<FrontOption>({
     passed("debug-devel", 'd', nullptr),
     passed("debugger", '\0', "NAMES"),
     passed("disable-recovery", '\0', nullptr),
-    passed("display", '\0', "WHAT"),
     passed("display-devel-allocation", '\0', nullptr),
     passed("display-devel-map", '\0', nullptr),
     passed("display-diffable-map", '\0', nullptr),
@@ -162,8 +178,6 @@ constexpr auto kTable = std::to_array<FrontOption>({
     passed("tv", '\0', nullptr),
     passed("use-hwthread-cpus", '\0', nullptr),
     passed("use-regexp", '\0', nullptr),
-    passed("wd", '\0', "FOLDER"),
-    passed("wdir", '\0', "FOLDER"),
     passed("xml", '\0', nullptr),
     passed("xml-file", '\0', "FILE"),
     passed("xterm", '\0', "RANKS"),
@@ -182,6 +196,21 @@ constexpr auto kTable = std::to_array<FrontOption>({
           nullptr,
           Fate::Refused,
           "list the hosts that are to have processes, and no other"),
+    of_hydra("bootstrap"),
+    of_hydra("env", kHydrasVariables),
+    of_hydra("envall", kHydrasVariables),
+    of_hydra("envlist", kHydrasVariables),
+    of_hydra("f", "it is of MPICH and Intel MPI; Open MPI's is --hostfile"),
+    of_hydra("genv", kHydrasVariables),
+    of_hydra("genvall", kHydrasVariables),
+    of_hydra("genvlist", kHydrasVariables),
+    of_hydra("iface"),
+    of_hydra("launcher"),
+    of_hydra("perhost", kHydrasCount),
+    of_hydra("ppn", kHydrasCount),
+    of_hydra("prepend-rank"),
+    of_hydra("print-rank-map"),
+    of_hydra("rmk"),
 });
 
 }  // namespace

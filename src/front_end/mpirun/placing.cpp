@@ -1,8 +1,12 @@
 // How many processes of mpirun's there are, and on which hosts.
 #include "placing.hpp"
 
+#include "mapping.hpp"
+#include "meaning.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/cluster/given_hosts.hpp>
+#include <muster/mode/mpi_request.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,10 +35,9 @@ std::optional<Text> find_per_node(const Translation& t) {
     return given;
   }
   for (const TypedOption& typed : t.typed) {
-    const auto count =
-        typed.name == "map-by" ? read_per_node(typed.values.front()) : std::optional<int>();
-    if (count) {
-      return Text{std::to_string(*count), from_flag(typed.source)};
+    const Mapping mapping = typed.name == "map-by" ? read_mapping(typed.values.front()) : Mapping();
+    if (mapping.per_node) {
+      return Text{std::to_string(*mapping.per_node), from_flag(typed.source)};
     }
   }
   return std::nullopt;
@@ -87,7 +90,8 @@ std::optional<Entry> read_entry(const std::string& word) {
   const std::size_t colon = word.find(':', bracket == std::string::npos ? 0 : bracket);
   const bool is_bare_address = bracket == std::string::npos && colon != word.rfind(':');
   if (colon == std::string::npos || is_bare_address) {
-    return word.empty() ? std::nullopt : std::optional(Entry{word});
+    const bool is_host = !word.empty() && word.front() != '+';  // "+n0" is one of another list
+    return is_host ? std::optional(Entry{word}) : std::nullopt;
   }
   const std::string slots = word.substr(colon + 1);
   if (slots == "*" || slots == "-1") {
@@ -159,6 +163,44 @@ struct Counts {
   std::optional<Text> per_node;
 };
 
+int number_of(const Text& count) {
+  return parse_integer(count.value, 1, kMostProcesses).value_or(1);
+}
+
+/// Of options that say how many there are on what only the machine knows.
+bool needs_count(const TypedOption& typed) {
+  return typed.name == "ppr" || typed.name == "npersocket" || typed.name == "rankfile" ||
+         typed.name == "rf" ||
+         (typed.name == "map-by" && read_mapping(typed.values.front()).counts_objects);
+}
+
+/// Whether there is a number of processes where muster needs one.
+Result<> check_counts(const Translation& t, const Counts& counts, int others) {
+  if (!counts.all && others > 0) {
+    return Error{ErrorKind::BadUsage,
+                 "the first program has no number of processes, expected -np N for each program "
+                 "where there are several"};
+  }
+  const auto one = std::find_if(t.typed.begin(), t.typed.end(), needs_count);
+  return counts.all || one == t.typed.end()
+             ? Result<>()
+             : Error{ErrorKind::BadUsage,
+                     one->source +
+                         " needs -np beside it: muster does not see how many ranks it makes"};
+}
+
+/// mpirun is told of its first program, everybody else of all of them.
+void count_others(Translation& t, Counts& counts, int others) {
+  const TypedOption* const placing = counts.per_node ? nullptr : find_own_placing(t);
+  if (placing != nullptr) {
+    t.set(kDealtByMpirun, {"1", from_flag(placing->source)});
+  }
+  if (counts.all && (placing != nullptr || others > 0)) {
+    t.set(kMpirunProcesses, *counts.all);
+    counts.all->value = std::to_string(number_of(*counts.all) + others);
+  }
+}
+
 Result<Counts> read_counts(const Translation& t) {
   static constexpr std::array<std::string_view, 2> kNames = {"np", "n"};
   Counts counts{last_typed(t, kNames), find_per_node(t)};
@@ -170,10 +212,6 @@ Result<Counts> read_counts(const Translation& t) {
   return counts;
 }
 
-int number_of(const Text& count) {
-  return parse_integer(count.value, 1, kMostProcesses).value_or(1);
-}
-
 /// The hosts that are listed get the processes when the list has been read.
 void place_on_hosts(Translation& t, const Counts& counts) {
   if (counts.all) {
@@ -182,8 +220,8 @@ void place_on_hosts(Translation& t, const Counts& counts) {
   if (counts.per_node) {
     t.set(kProcessesPerHost, *counts.per_node);
   }
-  if (t.has("oversubscribe")) {
-    t.set(kMayOversubscribe, t.given.at("oversubscribe"));
+  if (const auto exceeds = find_oversubscription(t)) {
+    t.set(kMayOversubscribe, *exceeds);
   }
 }
 
@@ -219,7 +257,7 @@ Result<> place_on_own_slots(Translation& t, const Counts& counts, const Hosts& h
   for (const Entry& entry : hosts.entries) {
     slots += entry.slots;
   }
-  if (here.all && !own.is_open && number_of(*here.all) > slots && !t.has("oversubscribe")) {
+  if (here.all && !own.is_open && number_of(*here.all) > slots && !find_oversubscription(t)) {
     return wrong_value(*here.all,
                        "at most " + std::to_string(slots) + ", the slots of " + hosts.source.name +
                            ", or --oversubscribe");
@@ -264,8 +302,10 @@ Result<> place_on_list(Translation& t,
     t.set("hosts", as_text(hosts));
   }
   const bool is_by_variable = file && file->source.kind == SourceKind::Variable;
-  if (file && (hosts.entries.empty() || !is_by_variable)) {
+  if (file && hosts.entries.empty()) {
     t.set("hostfile", *file);
+  } else if (file && !is_by_variable) {  // it only says which hosts could be named
+    ignore(t, *file, hosts.source.name + " says which hosts are used, and their slots");
   }
   translate_shell(t);
   place_on_hosts(t, counts);
@@ -299,24 +339,16 @@ bool is_hostfile_parameter(std::string_view name) {
   return name == "orte_default_hostfile" || name == "prte_default_hostfile";
 }
 
-std::optional<int> read_per_node(std::string_view mapping) {
-  constexpr std::string_view kStart = "ppr:";
-  constexpr std::string_view kEnd = ":node";
-  if (!mapping.starts_with(kStart) || !mapping.ends_with(kEnd) ||
-      mapping.size() < kStart.size() + kEnd.size()) {
-    return std::nullopt;
-  }
-  mapping.remove_prefix(kStart.size());
-  mapping.remove_suffix(kEnd.size());
-  return parse_integer(std::string(mapping), 1, kMostProcesses);
-}
-
-Result<> translate_placing(Translation& t) {
-  const auto counts = read_counts(t);
+Result<> translate_placing(Translation& t, int others) {
+  auto counts = read_counts(t);
   const auto hosts = read_hosts(t);
   if (!counts || !hosts) {
     return counts ? hosts.error() : counts.error();
   }
+  if (auto checked = check_counts(t, *counts, others); !checked) {
+    return checked;
+  }
+  count_others(t, *counts, others);
   const auto file = find_hostfile(t);
   const std::string starter = find_starter_of(t);
   if (!starter.empty() || has_nodes(t)) {

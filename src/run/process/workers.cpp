@@ -59,12 +59,12 @@ Result<SpawnRequest> request_of(const WorkerPlan& planned) {
     request.memory_nodes = planned.binding->memory_nodes;
     request.is_memory_strict = planned.binding->is_memory_strict;
   }
-  if (planned.changes_directory) {
+  if (planned.makes_directory) {
     if (auto made = make_folder(planned.working_directory); !made) {
       return made.error();
     }
-    request.working_directory = planned.working_directory;
   }
+  request.working_directory = planned.changes_directory ? planned.working_directory : "";
   return request;
 }
 

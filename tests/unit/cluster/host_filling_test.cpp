@@ -11,8 +11,12 @@ namespace {
 std::string filled(const std::string& hosts,
                    const std::string& processes,
                    const std::string& per_host = "",
-                   bool may_exceed = false) {
+                   bool may_exceed = false,
+                   bool is_by_mpirun = false) {
   Settings settings;
+  if (is_by_mpirun) {
+    settings.set(kDealtByMpirun, {"1", from_flag("--map-by")});
+  }
   settings.set("hosts", {hosts, from_flag("-H")});
   if (!processes.empty()) {
     settings.set(kProcessesOfHosts, {processes, from_flag("-np")});
@@ -53,6 +57,14 @@ TEST(HostFilling, ExceedsTheSlotsOnlyIfThatIsAsked) {
   EXPECT_EQ(filled("a:2,b:2", "5"),
             "-np is '5', expected at most 4, the slots of -H, or --oversubscribe");
   EXPECT_EQ(filled("a:2,b:2", "7", "", true), "a:4 b:3");
+}
+
+TEST(HostFilling, LeavesItToMpirun) {
+  EXPECT_EQ(filled("a:4,b:4", "4", "", false, true), "a:4 b:4");
+  EXPECT_EQ(filled("a,b", "4", "", false, true), "a:4 b:4");
+  EXPECT_EQ(filled("a:1,b:1", "4", "", false, true),
+            "-np is '4', expected at most 2, the slots of -H, or --oversubscribe");
+  EXPECT_EQ(filled("a:1,b:1", "4", "", true, true), "a:1 b:1");
 }
 
 TEST(HostFilling, CountsForEachHost) {

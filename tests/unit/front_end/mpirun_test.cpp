@@ -16,7 +16,7 @@ std::string request_of(const std::string& text, Variables variables = {}) {
     return line.error().message;
   }
   const auto request = read_mpi_request(line->settings);
-  return request ? join(request->mpirun_options, " ") + "; " + request->only_mpirun.value
+  return request ? join(request->mpirun.options, " ") + "; " + request->mpirun.only_mpirun.value
                  : request.error().message;
 }
 
@@ -75,6 +75,123 @@ TEST(Mpirun, KnowsWhatOnlyMpirunCanDo) {
             "d (--output-filename)");
 }
 
+TEST(Mpirun, LeavesPlacesAndBindingToMpirun) {
+  const std::string line = "mpirun -np 4 --bind-to core --map-by socket:PE=2 -H a:4,b:4 a.out";
+  EXPECT_EQ(request_of(line), "--bind-to core --map-by socket:PE=2; --map-by");
+  EXPECT_EQ(setting_of(line, "dealt-by-mpirun"), "1 (--map-by)");
+  EXPECT_EQ(setting_of(line, "mpirun-processes"), "4 (-np)");
+  EXPECT_EQ(setting_of(line, "numa-binding"), "");
+  EXPECT_EQ(setting_of("mpirun --mpi-start agent --bind-to core a.out", "numa-binding"), "");
+  EXPECT_EQ(request_of("mpirun -np 2 -bynode -bind-to-core a.out"),
+            "-bynode --bind-to core; -bynode");
+  for (const std::string option : {"-rf f",
+                                   "-npersocket 2",
+                                   "--map-by ppr:2:socket",
+                                   "--mca rmaps_base_mapping_policy node"}) {
+    EXPECT_TRUE(
+        setting_of("mpirun -np 2 " + option + " a.out", "dealt-by-mpirun").starts_with("1 ("))
+        << option;
+  }
+  EXPECT_EQ(error_of("mpirun --map-by ppr:2:socket a.out"),
+            "64: --map-by needs -np beside it: muster does not see how many ranks it makes");
+}
+
+TEST(Mpirun, ReadsWhatStandsBehindAMapping) {
+  const std::string own = "mpirun -H a:2,b:2 --map-by ppr:1:node:OVERSUBSCRIBE a.out";
+  EXPECT_EQ(request_of(own), "; ");
+  EXPECT_EQ(setting_of(own, "processes-per-host"), "1 (--map-by)");
+  EXPECT_EQ(setting_of(own, "may-oversubscribe"), "1 (--map-by)");
+  EXPECT_EQ(request_of("mpirun -np 9 --map-by :oversubscribe a.out"), "--map-by :oversubscribe; ");
+  const std::string cores = "mpirun -H a:2,b:2 --map-by ppr:1:node:PE=6 a.out";
+  EXPECT_EQ(request_of(cores), "--map-by ppr:1:node:PE=6; --map-by");
+  EXPECT_EQ(setting_of(cores, "processes-per-host"), "1 (--map-by)");
+  EXPECT_EQ(setting_of(cores, "dealt-by-mpirun"), "");
+}
+
+TEST(Mpirun, StartsRanksInAFolder) {
+  EXPECT_EQ(setting_of("mpirun -wdir sub/./dir a.out", "program-folder"),
+            "/home/user/job/sub/dir (-wdir)");
+  EXPECT_EQ(request_of("mpirun --wd /data a.out"), "--wd /data; ");
+}
+
+TEST(Mpirun, GivesOtherProgramsToMpirun) {
+  const std::string line =
+      "mpirun -np 1 -H a:2,b:2 a.out 1 : -np 2 -x A=1 --mca btl self b.out 2 : -n 1 c";
+  EXPECT_EQ(program_of(line), "a.out 1");
+  EXPECT_EQ(setting_of(line, "mpirun-processes"), "1 (-np)");
+  EXPECT_EQ(setting_of(line, "processes-of-hosts"), "4 (-np)");
+  EXPECT_EQ(setting_of(line, "export:A"), "1 (-x A)");
+  EXPECT_EQ(setting_of(line, "export:OMPI_MCA_btl"), "");
+  const auto request = read_mpi_request(read_line(line)->settings);
+  EXPECT_EQ(join(request->mpirun.programs, " "),
+            ": -np 2 --mca btl self {muster} --mpi-rank b.out 2 : -np 1 {muster} --mpi-rank c");
+  EXPECT_EQ(join(request->mpirun.options, " "), "-x A");
+  EXPECT_EQ(setting_of(line, "only-mpirun"), "':' (':')");
+  EXPECT_EQ(error_of("mpirun -np 1 a : b"),
+            "64: 'b' has no number of processes, expected -np N for each program where there are "
+            "several");
+  EXPECT_EQ(error_of("mpirun a : -np 1 b").substr(0, 25), "64: the first program has");
+  EXPECT_EQ(error_of("mpirun -np 1 a :"), "64: there is no program behind ':'");
+  EXPECT_EQ(error_of("mpirun -np 1 a : -np 1 -H b b").substr(0, 20), "64: -H is behind ':'");
+}
+
+/// Lines of public projects, and what in them only mpirun can do.
+// Sources: Horovod's documentation, NVIDIA/nccl-tests, microsoft/pai and mscclpp, MindSpore's models, ModelArts'
+// run_mpi.sh, the MPI Operator's examples, SageMaker's training toolkit, scripts for HPL, OSU and CP2K.
+TEST(Mpirun, ReadsLinesOfOthers) {
+  constexpr std::pair<const char*, const char*> kLines[] = {
+      {"mpirun -np 16 -H s1:4,s2:4,s3:4,s4:4 -bind-to none -map-by slot -x PATH -mca pml ob1 -mca "
+       "btl "
+       "^openib python train.py",
+       ""},
+      {"mpirun --allow-run-as-root -np 8 -H m-0:4,w-0:4 -bind-to none -map-by slot -mca pml ob1 "
+       "-mca "
+       "btl_tcp_if_exclude lo,docker0 -x PATH python bench.py --model resnet50",
+       ""},
+      {"mpirun --host a:8,b:8 -np 16 --allow-run-as-root --display-map --tag-output -mca "
+       "oob_tcp_if_include eth0 -mca plm_rsh_no_tree_spawn 1 -mca orte_abort_on_non_zero_status 1 "
+       "-x "
+       "NCCL_DEBUG=INFO python -m mpi4py train.py",
+       ""},
+      {"mpirun -np 16 -N 8 --bind-to numa -H a:8,b:8 ./all_reduce_perf -b 8 -e 128M -f 2 -g 1", ""},
+      {"mpirun --allow-run-as-root -np 16 --bind-to numa -H a:8,b:8 -x LD_LIBRARY_PATH=/b:/c "
+       "-npernode 8 "
+       "allgather_test_perf -b 1K",
+       ""},
+      {"mpirun --allow-run-as-root -n 8 --output-filename log_output --merge-stderr-to-stdout "
+       "python "
+       "train.py",
+       "--merge-stderr-to-stdout"},
+      {"mpirun -machinefile machines -npernode 16 -n 208 ./spdyn ./run.inp", ""},
+      {"mpirun -np 2 --map-by ppr:1:node -H a:8,b:8 osu_latency D D", ""},
+      {"mpirun --map-by ppr:28:socket:PE=1 --bind-to core --n 448 homme", "--map-by"},
+      {"mpirun --map-by ppr:1:node:PE=6 --display-allocation --display-map true", "--map-by"},
+      {"mpirun --map-by slot:PE=2 --bind-to core --report-bindings ./stencil 7 256", "--map-by"},
+      {"mpirun --map-by socket:OVERSUBSCRIBE -np 8 ./hellompi", "--map-by"},
+      {"mpirun --wdir /tmp --allow-run-as-root --oversubscribe -np 2 ./mpi_halo_exchange -n65536",
+       ""},
+      {"mpirun -hostfile hosts -np 1 command1 : -np 1 command2", "':'"},
+      {"mpirun -np 4 xterm -e gdb ./a.out", ""},
+      {"mpirun -np 8 java -cp /a:/b Rte model.xml", ""},
+      {"mpirun -np 2 --report-bindings --bind-to hwthread ./a.out", "--bind-to"},
+      {"mpirun -n 2 --enable-recovery -x A=1 python a.py", "--enable-recovery"},
+      {"mpirun --use-hwthread-cpus -np 4 ./a.out", "--use-hwthread-cpus"},
+      {"mpirun -rf ranks -np 2 ./a.out", "-rf"},
+  };
+  for (const auto& [line, only_mpirun] : kLines) {
+    const std::string found = setting_of(line, "only-mpirun");
+    EXPECT_EQ(found.substr(0, found.find(" (")), only_mpirun) << line;
+    EXPECT_NE(program_of(line), "") << line;
+  }
+}
+
+TEST(Mpirun, HasOtherNames) {
+  for (const std::string name :
+       {"mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"}) {
+    EXPECT_EQ(setting_of(name + " -n 2 a.out", "nproc-per-node"), "2 (-n)") << name;
+  }
+}
+
 TEST(Mpirun, ExportsVariablesByteForByte) {
   std::vector<std::string> words = {
       "mpirun", "-x", "A=1 ;'\"\n\\", "-x", "B", "-x", "C", "-x", "E=", "a.out"};
@@ -98,6 +215,8 @@ TEST(Mpirun, GoesToTheHostsOfAList) {
   EXPECT_EQ(setting_of(line, "nproc-per-node"), "");
   EXPECT_EQ(setting_of("mpirun -machinefile f -N 2 a.out", "hostfile"), "f (-machinefile)");
   EXPECT_EQ(setting_of("mpirun -machinefile f -N 2 a.out", "processes-per-host"), "2 (-N)");
+  EXPECT_EQ(setting_of("mpirun -hostfile f -H b:2 a.out", "hostfile"), "");
+  EXPECT_EQ(setting_of("mpirun -hostfile f -H b:2 a.out", "hosts"), "b:2 (-H)");
   EXPECT_EQ(setting_of("mpirun --mca orte_default_hostfile f a.out", "hostfile"),
             "f (--mca orte_default_hostfile)");
   const Variables operators = {{"OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile"},
@@ -144,8 +263,16 @@ TEST(Mpirun, TakesModelArtsNumberOfSlots) {
 TEST(Mpirun, RefusesWhatWouldBeAnotherJob) {
   EXPECT_EQ(error_of("mpirun --do-not-launch a.out"),
             "64: --do-not-launch is refused: 'muster plan' says what would be started");
-  EXPECT_EQ(error_of("mpirun -np 1 a.out : -np 2 b.out").substr(0, 38),
-            "64: ':' begins another program of the ");
+  EXPECT_EQ(error_of("mpirun -ppn 4 a.out").substr(0, 18), "64: -ppn is refuse");
+  EXPECT_EQ(error_of("mpirun -genv A 1 -n 2 a.out").substr(0, 18), "64: -genv is refus");
+  EXPECT_EQ(error_of("mpirun --tune /nosuch a.out"),
+            "64: --tune is '/nosuch', expected a file that can be read");
+  EXPECT_EQ(error_of("mpirun -H +n0 a.out"),
+            "64: -H is '+n0', expected hosts such as a,b or a:8,b:8");
+  EXPECT_EQ(
+      error_of("mpirun a.out", {{"MUSTER_MPI_SHM", "/dev/shm/x"}}),
+      "126: muster has started mpirun, and what PATH has by that name leads back to muster; put "
+      "the folder of Open MPI's mpirun in front");
 }
 
 }  // namespace

@@ -297,7 +297,7 @@ TEST(ChooseMode, RefusesPmixForOptionsOfMpirun) {
   Settings settings = with("mode", "mpirun", from_flag("--mode"));
   settings.set("mpirun-options", {"--mca btl 'self, tcp'", from_flag("--mpirun-options")});
   const auto request = read_mpi_request(settings);
-  EXPECT_EQ(request->mpirun_options, (std::vector<std::string>{"--mca", "btl", "self, tcp"}));
+  EXPECT_EQ(request->mpirun.options, (std::vector<std::string>{"--mca", "btl", "self, tcp"}));
   EXPECT_EQ(choose_mpi(settings)->mode.roles.front().name, "mpirun");
   settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});
   EXPECT_EQ(

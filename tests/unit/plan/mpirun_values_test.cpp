@@ -6,14 +6,15 @@ namespace muster {
 namespace {
 
 std::map<std::string, std::string> values_of(const Placement& placement,
-                                             const std::string& wanted_interfaces = "") {
+                                             const std::string& wanted_interfaces = "",
+                                             const MpirunWords& words = {}) {
   Snapshot snapshot;
   snapshot.variables["MY_MPI_BTL_TCP_IF"] = wanted_interfaces;
   snapshot.interfaces = {"eth0", "lo"};
   snapshot.host_name = "w-0.job";
   snapshot.cores.count = 4;
   std::map<std::string, std::string> values;
-  add_mpirun_values(values, placement, snapshot, {});
+  add_mpirun_values(values, placement, snapshot, {}, words);
   return values;
 }
 
@@ -26,11 +27,11 @@ TEST(MpirunValues, SayNothingOfInterfacesWhereTheUserExcludesSome) {
   snapshot.variables["OMPI_MCA_oob_tcp_if_exclude"] = "docker0,lo";
   std::map<std::string, std::string> values;
 
-  add_mpirun_values(values, placement, snapshot, {});
+  add_mpirun_values(values, placement, snapshot, {}, {});
   EXPECT_EQ(values.at("networks"), "");
   EXPECT_EQ(values.at("interfaces"), "10.0.0.0/30");
 
-  add_mpirun_values(values, placement, Snapshot(), {{"OMPI_MCA_btl_tcp_if_exclude", "lo"}});
+  add_mpirun_values(values, placement, Snapshot(), {{"OMPI_MCA_btl_tcp_if_exclude", "lo"}}, {});
   EXPECT_EQ(values.at("networks"), "10.0.0.0/30");
   EXPECT_EQ(values.at("interfaces"), "");
 }
@@ -47,6 +48,21 @@ TEST(MpirunValues, OfOneNodeAreItsOwn) {
   EXPECT_EQ(values.at("interfaces"), "");
   EXPECT_EQ(values.at("oversubscribed"), "1");
   EXPECT_EQ(values.at("slots"), "8");
+  EXPECT_EQ(values.at("mpirun_processes"), "8");
+  EXPECT_EQ(values.at("mpirun_mapping"), "slot");
+}
+
+TEST(MpirunValues, LeaveToMpirunWhatItIsTold) {
+  Placement placement;
+  placement.slots_total = 8;
+  MpirunWords words;
+  words.processes = "3";
+  words.says_places = true;
+
+  const auto values = values_of(placement, "", words);
+
+  EXPECT_EQ(values.at("mpirun_processes"), "3");
+  EXPECT_EQ(values.at("mpirun_mapping"), "");
 }
 
 TEST(MpirunValues, OfSeveralNodesAreWhatTheyHaveSaid) {
