@@ -11,6 +11,7 @@ import time
 import pytest
 
 from support.mpi import MEETINGS, WAYS, path_without
+from support.repetitions import default_or_soak
 
 NODES = 4
 SOON = 5  # seconds from what happened to the end on all nodes, one of grace in it
@@ -22,6 +23,9 @@ HELPERS = {
     "agent": [(1, "orted"), (0, "mpirun"), (0, "--mpi-agent")],
     "ssh": [(1, "orted"), (1, "sshd"), (0, "mpirun"), (0, "ssh")],
 }
+
+# mpirun deals in the same way with its ranks whoever starts its daemons, and takes seconds for each of these.
+of_mpirun = pytest.mark.parametrize("way", default_or_soak(["pmix", "agent"], WAYS))
 
 
 @pytest.fixture
@@ -60,6 +64,8 @@ def assert_all(job, began, expected, measured, within=None):
     assert seconds < within, job.words()
 
 
+@pytest.mark.soak
+@of_mpirun
 @pytest.mark.parametrize(
     ("how", "code"), [("exit7", 7), ("abort5", 5), ("segv", 139)], ids=["exit", "abort", "segv"]
 )
@@ -71,6 +77,8 @@ def test_a_rank_that_fails_ends_all_with_its_code(waiting, measured, how, code):
     assert job.jobs[0].said_about("failed first").startswith(f"{who} failed first: ")
 
 
+@pytest.mark.soak
+@of_mpirun
 def test_of_two_that_fail_together_one_is_told(waiting, measured):
     job = waiting("1=exit3", "2=exit5")
 
@@ -81,6 +89,8 @@ def test_of_two_that_fail_together_one_is_told(waiting, measured):
     assert seconds < soon(job)
 
 
+@pytest.mark.soak
+@of_mpirun
 def test_a_rank_that_is_killed(waiting, measured):
     job = waiting()
 
@@ -108,6 +118,8 @@ def test_muster_is_asked_to_end(waiting, measured, node):
     assert_all(job, time.monotonic(), 143, measured)
 
 
+@pytest.mark.soak
+@of_mpirun
 def test_ranks_ignore_that_they_are_asked_to_end(waiting, measured):
     job = waiting("0=ignore", "2=ignore")
 
@@ -193,6 +205,8 @@ def test_a_host_is_gone(waiting, measured, node):
     assert seconds < LOST, job.words()
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("way", default_or_soak(["pmix", "ssh"], WAYS))
 def test_a_link_is_pulled(waiting, hosts, measured):
     job = waiting()
 
@@ -201,6 +215,8 @@ def test_a_link_is_pulled(waiting, hosts, measured):
     assert_all(job, time.monotonic(), 69, measured, within=LOST)
 
 
+@pytest.mark.soak
+@of_mpirun
 @pytest.mark.parametrize(("mode", "code"), [(None, 127), (0o644, 126)], ids=["missing", "no program"])
 def test_what_cannot_be_executed(mpi, measured, tmp_path, mode, code):
     program = tmp_path / "program"

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from support.mpi import path_without
+from support.mpi import WAYS, path_without
+from support.repetitions import default_or_soak
 
 SSH_AND_MPIRUN = [
     *("ssh", "sshd", "rsh", "mpirun", "mpirun.openmpi", "mpiexec", "mpiexec.openmpi", "orterun"),
@@ -12,7 +13,18 @@ SSH_AND_MPIRUN = [
 ]
 
 
-@pytest.mark.parametrize(("nodes", "ranks"), [(1, 4), (2, 2), (4, 1)])
+# Nodes, and ranks on each.
+PLACES = [(1, 4), (2, 2), (4, 1)]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("way", "nodes", "ranks"),
+    default_or_soak(
+        [*(("pmix", *places) for places in PLACES), ("agent", 4, 1), ("ssh", 2, 2)],
+        [(way, *places) for way in WAYS for places in PLACES],
+    ),
+)
 def test_ranks_compute_together(mpi, nodes, ranks):
     job = mpi("collectives", nodes=nodes, ranks=ranks)
 
@@ -50,7 +62,7 @@ def test_pmix_needs_neither_ssh_nor_mpirun(mpi, tmp_path):
 
 @pytest.mark.parametrize("way", ["pmix"])
 def test_auto_needs_neither_ssh_nor_mpirun(mpi, tmp_path):
-    job = mpi("collectives", nodes=4, through="auto")
+    job = mpi("init_thread", nodes=4, through="auto")
     path = path_without(tmp_path / "bin", *SSH_AND_MPIRUN)
 
     assert job.run(env={"PATH": path}) == [0] * 4, job.words()
