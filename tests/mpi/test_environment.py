@@ -85,3 +85,13 @@ def test_messages_go_where_other_hosts_are(mpi, hosts, program, wanted, taken):
     for node in range(2):
         said = "MY_MPI_BTL_TCP_IF names 'bond0', which this host does not have" in job.jobs[node].err.text
         assert said == bool(wanted)
+
+
+@pytest.mark.parametrize("way", ["pmix", "agent"])
+def test_a_user_who_is_in_no_list_and_has_no_home(mpi):
+    stranger = ["unshare", "--user", "--map-user=12345", "--map-group=12345", "env", "-u", "HOME"]
+    job = mpi("init_thread", nodes=2)
+
+    assert job.run(through=stranger) == [0, 0], job.words()
+
+    assert job.lines == [f"rank {rank} of 2: threads multiple" for rank in range(2)]

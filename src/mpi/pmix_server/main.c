@@ -314,6 +314,8 @@ int main(int count, char* words[]) {
   /* The library looks at the machine by hwloc, whose plugins for screens would load half a desktop: this costs a
    * node 3 ms. */
   setenv("HWLOC_PLUGINS_BLACKLIST", "hwloc_gl,hwloc_opencl,hwloc_xml_libxml", 0);
+  /* Else it looks for the user in the list of users, and crashes where there is no such entry. */
+  setenv("HOME", "/", 0);
   if (count == 2 && strcmp(words[1], "--probe") == 0) {
     return answer_probe(&library);
   }

@@ -107,7 +107,7 @@ Result<std::string> receive(int fd, std::size_t count, const Deadline& deadline)
     if (auto ready = wait_until(fd, POLLIN, deadline); !ready) {
       return ready.error();
     }
-    const auto more = receive_some(fd, count - bytes.size());
+    auto more = receive_some(fd, count - bytes.size());
     if (!more) {
       return more;
     }
