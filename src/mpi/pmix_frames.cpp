@@ -171,7 +171,8 @@ std::string unpack_help(std::string_view packed) {
   };
   const auto take_text = [&packed, &take_number] {
     const bool is_one = take_number() == 1;
-    const std::size_t size = std::min<std::size_t>(take_number(), packed.size());
+    const std::size_t said = take_number();  // before it is asked how much is left
+    const std::size_t size = std::min(said, packed.size());
     const std::string_view text = packed.substr(0, is_one ? size : 0);
     packed.remove_prefix(size);
     return text.substr(0, text.find('\0'));
