@@ -46,16 +46,34 @@ void check_hostfile(const Words& words) {
   }
 }
 
+/// What mpirun takes along, by names that a shell passes on, is what it was when the names are given back.
+void check_exports(const std::map<std::string, std::string>& variables) {
+  const auto packed = mpi::with_shell_names(variables);
+  std::map<std::string, std::string> there;
+  std::size_t count = 0;
+  for (const std::string& word : mpi::exports_of(variables)) {
+    if (word != "-x") {
+      require(word.find_first_of(" =;.%") == std::string::npos, "a name is a name");
+      const auto& from = packed.contains(word) ? packed : variables;
+      require(from.contains(word), "names alone are said");
+      there.emplace(word, from.at(word));
+      ++count;
+    }
+  }
+  mpi::restore_names(there);
+  require(there.size() == count, "none is lost");
+  for (const auto& [name, value] : there) {
+    require(variables.contains(name) && variables.at(name) == value, "each is as it was");
+  }
+}
+
 void check_variables(const Words& words) {
   std::map<std::string, std::string> variables;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     variables[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
   }
-  for (const std::string& word : mpi::exports_of(variables)) {
-    require(word == "-x" || variables.contains(word), "names alone are said");
-    require(word.find_first_of(" =;") == std::string::npos, "a name is a name");
-  }
+  check_exports(variables);
   const auto rank = mpi::rank_environment(variables);
   for (const char* const own : {mpi::variable::kSecret,
                                 mpi::variable::kEndpoint,
