@@ -100,9 +100,8 @@ class PmixService final : public Service {
     if (is_success && connected_.empty() && plan_size_ > 1) {
       say_warning(
           "no rank of this node has called MPI_Init in a way that muster could see: if the program "
-          "is one of "
-          "MPI's, each rank ran alone, with size 1 (is it built with another MPI than Open MPI? "
-          "--mpi-start agent)");
+          "is one of MPI's, each rank ran alone, with size 1 (is it built with another MPI than "
+          "Open MPI? that MPI's own mpirun can start muster)");
     }
     companion_.reset();
   }

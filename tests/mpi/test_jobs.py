@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from support.mpi import WAYS, path_without
+from support.mpi import WAYS, Programs, path_without
 from support.repetitions import default_or_soak
 
 SSH_AND_MPIRUN = [
@@ -80,3 +80,13 @@ def test_without_a_secret_nobody_starts_what_another_node_says(mpi, way):
         "give them one with --token-file (muster token makes it)"
         + (", or a key with --set ssh_key=FILE" if way == "ssh" else "")
     )
+
+
+@pytest.mark.parametrize("way", ["pmix"])
+def test_ranks_that_ran_alone_are_said(mpi, tmp_path):
+    job = mpi(Programs(tmp_path, compiler="mpicc.mpich")("init_thread"), nodes=1, ranks=2)
+
+    assert job.run() == [0], job.words()
+
+    assert job.lines == ["rank 0 of 1: threads multiple"] * 2
+    assert "each rank ran alone" in job.jobs[0].err.text, job.words()
