@@ -76,6 +76,14 @@ TEST(DescribeOutcome, NamesAnExitCodeAndACore) {
             std::string::npos);
 }
 
+TEST(DescribeOutcome, SaysWhyAWorkerHasFailedThatEndedWithSuccess) {
+  Outcome outcome = failure(ExitStatus::exited(0));
+  outcome.end.first_failure->start_error = "ended without MPI_Finalize";
+
+  EXPECT_NE(texts_of(outcome)[0].find("exit code 0 (ended without MPI_Finalize), after"),
+            std::string::npos);
+}
+
 TEST(DescribeOutcome, EndsWithTheExitCodeWheneverTheJobDidNotSucceed) {
   EXPECT_EQ(texts_of(failure(ExitStatus::exited(3))).back(), "exit code 3");
   EXPECT_EQ(texts_of(stop()).back(), "exit code 143");
@@ -88,6 +96,7 @@ TEST(DescribeOutcome, SaysWhichSignalStoppedTheJob) {
 
 TEST(DescribeOutcome, SaysWhyAWorkerCouldNotBeStarted) {
   Outcome outcome = failure(ExitStatus::exited(127));
+  outcome.end.first_failure->status = std::nullopt;
   outcome.end.first_failure->start_error = "cannot run 'nosuch': not found";
   for (const std::size_t worker : {2U, 3U}) {
     outcome.workers[worker].outcome = WorkerOutcome::NeverStarted;
