@@ -114,6 +114,7 @@ static pmix_server_module_t* functions;
 static uint32_t expected_ranks; /* of this node */
 static uint32_t seen_ranks;
 static int open_fences;
+static int open_sayings;
 
 static void look_at(const pmix_info_t* info) {
   require(memchr(info->key, '\0', sizeof info->key) != NULL, "a key ends");
@@ -188,7 +189,30 @@ static void on_fence_over(pmix_status_t status,
   release_(release_given);
 }
 
-/* Each rank comes, and begins a fence at once, as a real one would later. */
+static void on_said(pmix_status_t status, void* given) {
+  require(status == PMIX_SUCCESS && given == &open_sayings && open_sayings > 0, "it is said once");
+  --open_sayings;
+}
+
+/* A text, or bytes that are no help text of Open MPI's. */
+static void say(const pmix_proc_t* process, int is_text) {
+  pmix_info_t info;
+  memset(&info, 0, sizeof info);
+  if (is_text) {
+    strcpy(info.key, PMIX_LOG_STDERR);
+    info.value.type = PMIX_STRING;
+    info.value.data.string = "a word";
+  } else {
+    strcpy(info.key, PMIX_LOG_MSG);
+    info.value.type = PMIX_BYTE_OBJECT;
+    info.value.data.bo.bytes = "\0\0\0\1\0\0\0\3ab";
+    info.value.data.bo.size = 11;
+  }
+  ++open_sayings;
+  functions->log(process, &info, 1, NULL, 0, on_said, &open_sayings);
+}
+
+/* Each rank comes, says something, and begins a fence at once, as a real one would later. */
 static pmix_status_t register_client(const pmix_proc_t* process,
                                      uid_t user,
                                      gid_t group,
@@ -204,6 +228,7 @@ static pmix_status_t register_client(const pmix_proc_t* process,
   if (seen_ranks <= 4) {
     functions->client_connected(process, object, NULL, NULL);
     functions->abort(process, object, 5, process->nspace, NULL, 0, NULL, NULL);
+    say(process, seen_ranks % 2);
     char* const part = fuzz_calloc(1, seen_ranks);
     ++open_fences;
     functions->fence_nb(
@@ -236,9 +261,10 @@ const char* load_pmix(struct pmix_library* library) {
 /* --- A run -------------------------------------------------------------------------------------------------------- */
 
 static void forget_all(void) {
-  fences = NULL;
-  last_fence = 0;
+  questions = NULL;
+  last_question = 0;
   open_fences = 0;
+  open_sayings = 0;
   seen_ranks = 0;
   expected_ranks = 0;
   while (blocks.next != &blocks) {

@@ -111,11 +111,12 @@ static uint32_t remember(pmix_modex_cbfunc_t fenced, pmix_op_cbfunc_t done, void
   return question->number;
 }
 
-static struct question* take_question(uint32_t number) {
+/* NULL: it is none, or one of the other kind. */
+static struct question* take_question(uint32_t number, bool is_fence) {
   struct question* found = NULL;
   pthread_mutex_lock(&questions_mutex);
   for (struct question** at = &questions; *at != NULL; at = &(*at)->next) {
-    if ((*at)->number == number) {
+    if ((*at)->number == number && ((*at)->fenced != NULL) == is_fence) {
       found = *at;
       *at = found->next;
       break;
@@ -223,7 +224,7 @@ static void release(void* bytes) {
 }
 
 static void finish_fence(struct frame* frame) {
-  struct question* const fence = take_question(take_number(frame));
+  struct question* const fence = take_question(take_number(frame), true);
   const int is_complete = (int)take_number(frame);
   if (fence == NULL) {
     return;
@@ -241,7 +242,7 @@ static void finish_fence(struct frame* frame) {
 }
 
 static void finish_saying(struct frame* frame) {
-  struct question* const saying = take_question(take_number(frame));
+  struct question* const saying = take_question(take_number(frame), false);
   if (saying != NULL) {
     agree(saying->done, saying->given);
     free(saying);
