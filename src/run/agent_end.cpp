@@ -2,6 +2,7 @@
 #include "agent.hpp"
 
 #include <muster/logs/messages.hpp>
+#include <muster/mode/mpi_request.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -13,10 +14,12 @@ namespace {
 constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kLastLines = "the last lines on the console";
 
+/// Ranks of MPI are told it, too, and meet elsewhere.
 bool tells_master_port(const LaunchPlan& plan) {
-  return std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
-    return worker.environment.contains("MASTER_PORT");
-  });
+  return plan.mode != kMpiMode &&
+         std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
+           return worker.environment.contains("MASTER_PORT");
+         });
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ constexpr auto kFacts = std::to_array<Fact>(
       is_same_template,
       describe_template,
       ": give all nodes the same file by --template, or for a mode that is built in the "
-      "same muster"},
+      "same muster, and the same --mpi-start"},
      fact<&JobFacts::roles>("list of roles"),
      fact<&JobFacts::endpoints>("list of endpoints"),
      fact<&JobFacts::success_roles>("list of roles that decide success")});
