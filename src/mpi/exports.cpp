@@ -59,6 +59,16 @@ std::string pack(std::string_view name) {
   return packed;
 }
 
+/// "2e" at the front; empty: something else is there.
+std::optional<char> read_byte(std::string_view text) {
+  const std::string_view digits = text.substr(0, 2);
+  unsigned char byte = 0;
+  const char* const end = digits.data() + digits.size();
+  const bool is_whole =
+      digits.size() == 2 && std::from_chars(digits.data(), end, byte, kSixteen).ptr == end;
+  return is_whole ? std::optional(static_cast<char>(byte)) : std::nullopt;
+}
+
 /// Empty: it is no name of `pack`.
 std::optional<std::string> unpack(std::string_view packed) {
   if (!packed.starts_with(kPacked)) {
@@ -68,15 +78,11 @@ std::optional<std::string> unpack(std::string_view packed) {
   std::string name;
   while (!packed.empty()) {
     const bool is_code = packed.front() == '_';
-    unsigned char byte = static_cast<unsigned char>(packed.front());
-    if (is_code) {
-      const std::string_view digits = packed.substr(1, 2);
-      const char* const end = digits.data() + digits.size();
-      if (digits.size() < 2 || std::from_chars(digits.data(), end, byte, kSixteen).ptr != end) {
-        return std::nullopt;
-      }
+    const auto byte = is_code ? read_byte(packed.substr(1)) : packed.front();
+    if (!byte) {
+      return std::nullopt;
     }
-    name += static_cast<char>(byte);
+    name += *byte;
     packed.remove_prefix(is_code ? 3 : 1);
   }
   return name;
