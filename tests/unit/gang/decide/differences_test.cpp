@@ -31,7 +31,8 @@ TEST(Differences, AreNamedWithBothValues) {
   EXPECT_EQ(
       difference([](JobFacts& its) { its.template_digest = "bb"; }),
       "its template is 'torchrun, digest bb', the leader's is 'torchrun, digest aa': give all "
-      "nodes the same file by --template, or for a mode that is built in the same muster");
+      "nodes the same file by --template, or for a mode that is built in the same muster, and the "
+      "same --mpi-start");
   EXPECT_EQ(difference([](JobFacts& its) { its.least_nodes = 2; }),
             "its least number of nodes is '2', the leader's is '1'");
   EXPECT_EQ(difference([](JobFacts& its) { its.most_nodes = 2; }),
