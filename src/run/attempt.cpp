@@ -309,7 +309,7 @@ void Attempt::act(const CancelStart& /*action*/) {
 void Attempt::act(const AskToEnd& action) {
   request_.signal = action.signal;
   request_.grace = grace_.length();
-  workers_.signal_all(action.signal);
+  workers_.ask_to_end(action.signal);
   workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
   std::set<pid_t> living = workers_.living_pids();
   if (living.size() < starter_.tried() && Reaper::has_children()) {

@@ -118,6 +118,19 @@ def test_muster_is_asked_to_end(waiting, measured, node):
     assert_all(job, time.monotonic(), 143, measured)
 
 
+@pytest.mark.parametrize("way", ["pmix", "agent"])
+def test_ranks_have_the_whole_grace(mpi):
+    job = mpi("save_when_asked", MEETINGS, nodes=2, options=["--grace=20"])
+    job.start_all().wait_for_ranks()
+
+    os.kill(job.jobs[0].guard(), signal.SIGTERM)
+
+    codes, seconds = job.ends(time.monotonic())
+    assert codes == {0: 143, 1: 143}, job.words()
+    assert job.lines == ["rank 0 has saved", "rank 1 has saved"]
+    assert seconds < 4 + BY_MPIRUN, job.words()
+
+
 @pytest.mark.soak
 @of_mpirun
 def test_ranks_ignore_that_they_are_asked_to_end(waiting, measured):

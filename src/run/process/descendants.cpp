@@ -138,16 +138,21 @@ void signal_exactly(const Process& process, int signal) {
   }
 }
 
-bool has_marker(pid_t pid, const std::string& marker) {
+std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
-  const std::string start = std::string(kMarkerVariable) + "=";
+  const std::string start = name + "=";
   for (std::string entry; std::getline(file, entry, '\0');) {
     if (entry.starts_with(start)) {
-      const std::vector<std::string> marks = split(entry.substr(start.size()), ':');
-      return std::find(marks.begin(), marks.end(), marker) != marks.end();
+      return entry.substr(start.size());
     }
   }
-  return false;
+  return std::nullopt;
+}
+
+bool has_marker(pid_t pid, const std::string& marker) {
+  const auto value = variable_of(pid, kMarkerVariable);
+  const std::vector<std::string> marks = split(value.value_or(""), ':');
+  return std::find(marks.begin(), marks.end(), marker) != marks.end();
 }
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct Process {
 
 /// Signals the very process that was seen: if its pid belongs to another one by now, nobody is.
 void signal_exactly(const Process& process, int signal);
+
+/// A variable of the environment that the process was executed with; empty: it has none of that name, or may not be read.
+[[nodiscard]] std::optional<std::string> variable_of(pid_t pid, const std::string& name);
 
 /// True when the environment that the process was executed with has this marker among the
 /// colon-separated marks of MUSTER_JOB_MARKER.

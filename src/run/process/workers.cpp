@@ -2,6 +2,7 @@
 #include "workers.hpp"
 
 #include "marker.hpp"
+#include "started_ranks.hpp"
 
 #include <muster/base/text.hpp>
 
@@ -140,6 +141,19 @@ void Workers::signal(std::size_t worker, int signal) const {
   (void)::kill(-state.pid, signal);
   if (::getpgid(state.pid) != state.pid) {
     (void)::kill(state.pid, signal);
+  }
+}
+
+void Workers::ask_to_end(int signal) const {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const WorkerPlan& planned = plan_.workers[i];
+    // sshd does not end with what it has started.
+    const bool ends_with_ranks = planned.decides_success || !plan_.needs_service(kSshService);
+    const bool may_have_started_ranks =
+        states_[i].is_alive && planned.is_unranked && ends_with_ranks;
+    if (!may_have_started_ranks || !signal_started_ranks(states_[i].pid, signal)) {
+      this->signal(i, signal);
+    }
   }
 }
 

@@ -42,6 +42,9 @@ class Workers {
   void signal_all(int signal) const;
   void signal(std::size_t worker, int signal) const;
 
+  /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later.
+  void ask_to_end(int signal) const;
+
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool knows_order() const { return reaper_.knows_order(); }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
