@@ -31,19 +31,16 @@ mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
   return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""), snapshot.interfaces);
 }
 
-}  // namespace
-
-void add_mpirun_values(std::map<std::string, std::string>& values,
-                       const Placement& placement,
-                       const Snapshot& snapshot,
-                       const std::map<std::string, std::string>& exported,
-                       const MpirunWords& words) {
+/// By what mpirun and its daemons reach each other, and the ranks.
+void add_networks(std::map<std::string, std::string>& values,
+                  const Placement& placement,
+                  const Snapshot& snapshot,
+                  const std::map<std::string, std::string>& exported) {
   const auto is_set = [&](const char* name) {
     return snapshot.variable(name).has_value() || exported.contains(name);
   };
   const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
   const bool is_known = placement.is_decided || !nodes.empty();
-  values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_late("hostfile");
   const std::string networks = is_known ? networks_of(nodes) : mark_late("networks");
   // Open MPI takes none at all where it is told both which to take and which not.
   const bool names_others =
@@ -54,6 +51,19 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
                          : !wanted.empty()                     ? wanted
                          : is_known                            ? networks
                                                                : mark_late("interfaces");
+}
+
+}  // namespace
+
+void add_mpirun_values(std::map<std::string, std::string>& values,
+                       const Placement& placement,
+                       const Snapshot& snapshot,
+                       const std::map<std::string, std::string>& exported,
+                       const MpirunWords& words) {
+  const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
+  const bool is_known = placement.is_decided || !nodes.empty();
+  values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_late("hostfile");
+  add_networks(values, placement, snapshot, exported);
   values["oversubscribed"] = placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
   values["mpirun_processes"] = words.processes.empty() ? values["slots"] : words.processes;
