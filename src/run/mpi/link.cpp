@@ -102,16 +102,16 @@ Result<UniqueFd> try_to_connect(const SocketAddress& address, const Deadline& de
 }
 
 Result<std::string> receive(int fd, std::size_t count, const Deadline& deadline) {
-  std::string bytes;
-  while (bytes.size() < count) {
+  Result<std::string> bytes = std::string();
+  while (bytes->size() < count) {
     if (auto ready = wait_until(fd, POLLIN, deadline); !ready) {
       return ready.error();
     }
-    auto more = receive_some(fd, count - bytes.size());
+    const auto more = receive_some(fd, count - bytes->size());
     if (!more) {
       return more;
     }
-    bytes += *more;
+    *bytes += *more;
   }
   return bytes;
 }
