@@ -163,6 +163,9 @@ Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStar
 
 Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
   if (wanted.value == kMpiMode) {
+    if (auto checked = check_way(mpi); !checked) {
+      return checked.error();
+    }
     return read_way(wanted.source, mpi, ways_of(mpi).front());
   }
   if (auto checked = check_no_mpi(mpi, wanted.value); !checked) {

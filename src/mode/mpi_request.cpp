@@ -98,7 +98,8 @@ Result<> find_only_pmix(MpiRequest& request, const Settings& settings) {
   return {};
 }
 
-/// What only mpirun understands leaves the ways with mpirun, and what only muster does leaves pmix.
+}  // namespace
+
 Result<> check_way(const MpiRequest& request) {
   const std::string mpirun = request.mpirun.only_mpirun.value;
   const std::string pmix = request.only_pmix.value;
@@ -117,8 +118,6 @@ Result<> check_way(const MpiRequest& request) {
              ? wrong_value(given, "pmix, since " + pmix + " is for ranks that muster starts itself")
              : Result<>();
 }
-
-}  // namespace
 
 const char* name_of(MpiStart start) {
   return way_of(start).name;
@@ -149,8 +148,7 @@ Result<MpiRequest> read_mpi_request(const Settings& settings) {
       return done.error();
     }
   }
-  const auto checked = check_way(request);
-  return checked ? Result<MpiRequest>(std::move(request)) : checked.error();
+  return request;
 }
 
 Result<> check_no_mpi(const MpiRequest& request, const std::string& mode) {

@@ -128,9 +128,7 @@ void restore_names(std::map<std::string, std::string>& variables) {
     }
   }
   variables.erase(first, last);
-  for (const auto& [name, value] : restored) {
-    variables.insert_or_assign(name, value);
-  }
+  variables.merge(restored);  // -x NAME=VALUE has come under its own name
 }
 
 }  // namespace muster::mpi

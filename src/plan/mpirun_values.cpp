@@ -64,7 +64,10 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
   const bool is_known = placement.is_decided || !nodes.empty();
   values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_late("hostfile");
   add_networks(values, placement, snapshot, exported);
-  values["oversubscribed"] = placement.slots_here > snapshot.cores.count ? "1" : "";
+  // Where mpirun deals the ranks it knows how many are where.
+  const bool is_known_here = !words.says_places;
+  values["oversubscribed"] =
+      is_known_here && placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
   values["mpirun_processes"] = words.processes.empty() ? values["slots"] : words.processes;
   values["mpirun_mapping"] = words.says_places ? "" : "slot";

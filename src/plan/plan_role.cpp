@@ -89,7 +89,10 @@ std::vector<std::string> users_program(const RolePlan& shared, const Values& val
 
 /// "-x NAME" of what one program of mpirun's is to have on other nodes, beside the options of the first one.
 std::vector<std::string> exports_for_others(const RolePlan& shared) {
-  std::vector<std::string> words = mpi::exports_of(shared.job.exported);
+  std::vector<std::string> words;
+  for (const auto& [name, value] : shared.job.exported) {
+    words.insert(words.end(), {"-x", name});
+  }
   const auto& program = shared.role.program;
   if (std::find(program.begin(), program.end(), kExports) != program.end()) {
     const auto inherited = mpi::exports_of(shared.snapshot.variables);
@@ -198,7 +201,8 @@ void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
 /// The folder that the user names for the program, which is named from there.
 void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
   const std::string& folder = shared.job.folder;
-  if (folder.empty() || !runs_users_program(shared.role)) {
+  // mpirun enters it for each program.
+  if (folder.empty() || shared.role.is_unranked || !runs_users_program(shared.role)) {
     return;
   }
   worker.changes_directory = true;

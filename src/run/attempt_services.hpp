@@ -52,7 +52,9 @@ class AttemptServices : public AttemptListener {
   void on_workers_over(bool is_success) { services_->on_workers_over(is_success); }
   void on_merged(const gang::Value& value) { services_->on_merged(value); }
   void on_started(std::size_t worker) override { services_->on_worker_started(worker); }
-  void on_ended(const Death& death) override { services_->on_worker_ended(death.worker); }
+  void on_ended(const Death& death) override {
+    services_->on_worker_ended(death.worker, death.status.ok());
+  }
   void on_over() override { services_->stop(); }
 
   [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }

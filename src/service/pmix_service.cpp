@@ -82,9 +82,10 @@ class PmixService final : public Service {
                : std::nullopt;
   }
 
-  void on_worker_ended(std::size_t worker) override {
+  void on_worker_ended(std::size_t worker, bool has_succeeded) override {
     const int rank = rank_of(worker);
-    if (rank < 0 || connected_.contains(rank) || absent_) {
+    // One that has failed ends the job by that, and is the first failure.
+    if (!has_succeeded || rank < 0 || connected_.contains(rank) || absent_) {
       return;
     }
     absent_ = rank;

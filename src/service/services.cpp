@@ -142,9 +142,9 @@ std::optional<Error> Services::find_fault(std::size_t worker) {
   return std::nullopt;
 }
 
-void Services::on_worker_ended(std::size_t worker) {
+void Services::on_worker_ended(std::size_t worker, bool has_succeeded) {
   for (const NamedService& one : services_) {
-    one.service->on_worker_ended(worker);
+    one.service->on_worker_ended(worker, has_succeeded);
   }
 }
 

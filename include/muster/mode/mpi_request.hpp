@@ -65,9 +65,12 @@ inline constexpr const char* kExportPrefix = "export:";
 /// Its built-in template.
 [[nodiscard]] const char* template_of(MpiStart way);
 
-/// Reads --mpi-start and the options for mpirun. Fails for a way that is none, and for one that does not
-/// have what an option asks for.
+/// Reads --mpi-start and the options for mpirun. Fails for a way that is none.
 [[nodiscard]] Result<MpiRequest> read_mpi_request(const Settings& settings);
+
+/// What only mpirun understands leaves the ways with mpirun, and what only muster does leaves pmix. Fails where
+/// that is none, or not the one that was asked for.
+[[nodiscard]] Result<> check_way(const MpiRequest& request);
 
 /// Fails where a flag says how ranks of MPI start, and the mode is another one.
 [[nodiscard]] Result<> check_no_mpi(const MpiRequest& request, const std::string& mode);

@@ -57,7 +57,7 @@ class Service {
   [[nodiscard]] virtual std::optional<Error> find_fault(std::size_t /*worker*/) {
     return std::nullopt;
   }
-  virtual void on_worker_ended(std::size_t /*worker*/) {}
+  virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
   /// No worker of this node is alive, nor will be: a program that serves them is to end.
   virtual void on_workers_over(bool /*is_success*/) {}
   /// What the nodes have brought together while the attempt runs.
@@ -131,7 +131,7 @@ class Services {
   void on_worker_started(std::size_t worker);
   /// The first service that knows of a fault says what it is.
   [[nodiscard]] std::optional<Error> find_fault(std::size_t worker);
-  void on_worker_ended(std::size_t worker);
+  void on_worker_ended(std::size_t worker, bool has_succeeded);
   void on_workers_over(bool is_success);
   void on_merged(const gang::Value& value);
   void stop();

@@ -101,19 +101,19 @@ Result<UniqueFd> try_to_connect(const SocketAddress& address, const Deadline& de
   return is_known && error == 0 ? std::move(fd) : UniqueFd();
 }
 
-Result<std::string> receive(int fd, std::size_t count, const Deadline& deadline) {
-  Result<std::string> bytes = std::string();
-  while (bytes->size() < count) {
+/// Adds to `bytes` until there are so many.
+Result<> receive(int fd, std::string& bytes, std::size_t count, const Deadline& deadline) {
+  while (bytes.size() < count) {
     if (auto ready = wait_until(fd, POLLIN, deadline); !ready) {
-      return ready.error();
+      return ready;
     }
-    const auto more = receive_some(fd, count - bytes->size());
+    const auto more = receive_some(fd, count - bytes.size());
     if (!more) {
-      return more;
+      return more.error();
     }
-    *bytes += *more;
+    bytes += *more;
   }
-  return bytes;
+  return {};
 }
 
 }  // namespace
@@ -197,21 +197,21 @@ Result<> ask_for_command(int fd,
         ErrorKind::BadUsage,
         "a command of " + std::to_string(command.size()) + " bytes is too long for a shell"};
   }
-  const auto digits = receive(fd, kDigits, deadline);
-  if (!digits) {
-    return digits.error();
+  std::string digits;
+  if (auto received = receive(fd, digits, kDigits, deadline); !received) {
+    return received;
   }
   const std::string text(command);
   const std::string length = std::to_string(kLengthBase + text.size());
-  auto sent = send_all(fd, gang::prove(secret, *digits + text) + length + text, deadline);
+  auto sent = send_all(fd, gang::prove(secret, digits + text) + length + text, deadline);
   if (!sent) {
     return sent;
   }
-  const auto answer = receive(fd, kProofSize, deadline);
-  if (!answer) {
-    return answer.error();
+  std::string answer;
+  if (auto received = receive(fd, answer, kProofSize, deadline); !received) {
+    return received;
   }
-  return gang::is_proof(*answer, secret, *digits)
+  return gang::is_proof(answer, secret, digits)
              ? Result<>()
              : Error{ErrorKind::System, "who listens there does not know the job's secret"};
 }

@@ -45,6 +45,7 @@ class Output::Stream {
   bool is_paused = false;
   bool has_large_pipe = false;
   bool timer_runs = false;
+  bool is_within_line = false;   ///< standard error: no line end has come since
   ssize_t left_by_the_dead = 0;  ///< bytes in the pipe when the last process had ended
 };
 
@@ -73,9 +74,16 @@ void Output::change_routes(std::size_t worker, const std::function<void(StreamRo
 
 void Output::write_for(std::size_t worker, std::string_view lines) {
   for (const auto& stream : streams_) {
-    if (stream->route.worker == worker && stream->route.is_error) {
-      deliver(*stream, lines);
+    if (stream->route.worker != worker || !stream->route.is_error) {
+      continue;
     }
+    if (may_read(*stream)) {
+      (void)read_once(*stream);  // what the worker has written before
+    }
+    if (stream->is_within_line) {
+      deliver(*stream, "\n");
+    }
+    deliver(*stream, lines);
   }
 }
 
@@ -135,6 +143,7 @@ void Output::deliver(Stream& stream, std::string_view bytes) {
   }
   if (route.is_error) {
     stream.tail.feed(bytes);
+    stream.is_within_line = !bytes.empty() && bytes.back() != '\n';
   }
   if (route.file) {
     write(*route.file, bytes);

@@ -293,6 +293,14 @@ TEST(ChooseMode, RefusesMpirunForOptionsOfMustersOwnRanks) {
   EXPECT_TRUE(choose_mpi(settings));
 }
 
+TEST(ChooseMode, LooksAtWaysOfMpiForRanksOfMpiAlone) {
+  Settings settings = with("mode", "torchrun", from_flag("--mode"));
+  settings.set("fill-arguments", {"1", from_flag("--fill-arguments")});
+  settings.set("mpi-start", {"ssh", from_option("MUSTER_MPI_START")});
+  settings.set("mpirun-options", {"--tag-output", from_option("MUSTER_MPIRUN_OPTIONS")});
+  EXPECT_TRUE(choose_mpi(settings));
+}
+
 TEST(ChooseMode, RefusesPmixForOptionsOfMpirun) {
   Settings settings = with("mode", "mpirun", from_flag("--mode"));
   settings.set("mpirun-options", {"--mca btl 'self, tcp'", from_flag("--mpirun-options")});
