@@ -149,7 +149,7 @@ void Leader::report_progress(Instant now) {
   if (gathering_.take_look_up(now)) {
     look_up_hosts();
   }
-  if (gathering_.is_ending() || !gathering_.take_progress(now)) {
+  if (!gathering_.take_progress(now) || gathering_.is_ending()) {
     return;
   }
   const bool is_one = policy_.job.total_slots.value_or(policy_.job.most_nodes) == 1;

@@ -113,6 +113,17 @@ TEST(Ready, DoesNotWaitLongForThoseWhoAreNotThere) {
   EXPECT_EQ(words_of(*story.end), "failed 65");
 }
 
+TEST(Ready, SleepsWhileThoseWhoAreOnTheirWayHearOfTheEnd) {
+  LeaderStory story(job_of(3));
+  (void)story.wait(seconds(3));
+  (void)story.hear(kOwnLink, Preparing{"its rank table is no JSON object", 65});
+  (void)story.wait(seconds(4));  // how the wait goes would have been said meanwhile
+  EXPECT_FALSE(story.end);
+  (void)story.wait(seconds(2));
+
+  EXPECT_TRUE(story.end);
+}
+
 TEST(Ready, EndsTheJobWhenAnInputIsWrong) {
   LeaderStory story(job_of(2));
   (void)arrive_unready(story, 1, 1);
