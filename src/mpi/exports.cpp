@@ -1,4 +1,5 @@
 // Which variables go with the ranks.
+#include <muster/base/text.hpp>
 #include <muster/mpi/exports.hpp>
 
 #include <algorithm>
@@ -33,10 +34,6 @@ constexpr auto kOfOthers = std::to_array<std::string_view>(
 /// In front of the name that a variable has in fact, with "_2e" for each '.' and so on.
 constexpr std::string_view kPacked = "MUSTER_MPI_NAME_";
 constexpr int kSixteen = 16;
-
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 /// A name as a shell has it; of others mpirun makes something else, too.
 bool is_name(std::string_view name) {

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t kMostNameBytes = 256;
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /// Nothing but letters, digits and these.
 bool is_plain(std::string_view text, std::string_view others) {
   return !text.empty() && text.size() <= kMostNameBytes &&

@@ -3,6 +3,8 @@
 
 #include <muster/mpi/hosts.hpp>
 
+#include <optional>
+
 namespace muster {
 namespace {
 
@@ -31,26 +33,23 @@ mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
   return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""), snapshot.interfaces);
 }
 
-/// By what mpirun and its daemons reach each other, and the ranks.
+/// By what mpirun and its daemons reach each other, and the ranks. `networks`: of all nodes, once they are known.
 void add_networks(std::map<std::string, std::string>& values,
+                  const std::optional<std::string>& networks,
                   const Placement& placement,
                   const Snapshot& snapshot,
                   const std::map<std::string, std::string>& exported) {
   const auto is_set = [&](const char* name) {
     return snapshot.variable(name).has_value() || exported.contains(name);
   };
-  const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
-  const bool is_known = placement.is_decided || !nodes.empty();
-  const std::string networks = is_known ? networks_of(nodes) : mark_late("networks");
   // Open MPI takes none at all where it is told both which to take and which not.
   const bool names_others =
       is_set("OMPI_MCA_oob_tcp_if_exclude") || is_set("PRTE_MCA_prte_if_exclude");
-  values["networks"] = names_others ? "" : networks;
+  values["networks"] = names_others ? "" : networks.value_or(mark_late("networks"));
   const std::string wanted = placement.nodes > 1 ? wanted_interfaces(snapshot).here : "";
   values["interfaces"] = is_set("OMPI_MCA_btl_tcp_if_exclude") ? ""
                          : !wanted.empty()                     ? wanted
-                         : is_known                            ? networks
-                                                               : mark_late("interfaces");
+                                           : networks.value_or(mark_late("interfaces"));
 }
 
 }  // namespace
@@ -63,7 +62,8 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
   const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
   const bool is_known = placement.is_decided || !nodes.empty();
   values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_late("hostfile");
-  add_networks(values, placement, snapshot, exported);
+  const auto networks = is_known ? std::optional(networks_of(nodes)) : std::nullopt;
+  add_networks(values, networks, placement, snapshot, exported);
   // Where mpirun deals the ranks it knows how many are where.
   const bool is_known_here = !words.says_places;
   values["oversubscribed"] =

@@ -87,14 +87,18 @@ std::vector<std::string> users_program(const RolePlan& shared, const Values& val
   return words;
 }
 
+/// True of mpirun where it gives the ranks of other nodes what this node has.
+bool takes_variables_along(const RoleTemplate& role) {
+  return std::find(role.program.begin(), role.program.end(), kExports) != role.program.end();
+}
+
 /// "-x NAME" of what one program of mpirun's is to have on other nodes, beside the options of the first one.
 std::vector<std::string> exports_for_others(const RolePlan& shared) {
   std::vector<std::string> words;
   for (const auto& [name, value] : shared.job.exported) {
     words.insert(words.end(), {"-x", name});
   }
-  const auto& program = shared.role.program;
-  if (std::find(program.begin(), program.end(), kExports) != program.end()) {
+  if (takes_variables_along(shared.role)) {
     const auto inherited = mpi::exports_of(shared.snapshot.variables);
     words.insert(words.end(), inherited.begin(), inherited.end());
   }
@@ -235,11 +239,6 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
   if (program.find('/') != std::string::npos) {  // else it is looked for in PATH
     program = absolute_path(program, here);
   }
-}
-
-/// True of mpirun where it gives the ranks of other nodes what this node has.
-bool takes_variables_along(const RoleTemplate& role) {
-  return std::find(role.program.begin(), role.program.end(), kExports) != role.program.end();
 }
 
 WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {

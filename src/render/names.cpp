@@ -13,10 +13,6 @@ constexpr std::string_view kSmall = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::size_t kMostOfLabel = 63;
 constexpr std::size_t kMostOfName = 253;
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool has_only(std::string_view text, std::string_view signs, bool with_capitals) {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     const bool is_capital = c >= 'A' && c <= 'Z';

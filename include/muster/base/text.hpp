@@ -9,6 +9,11 @@
 
 namespace muster {
 
+/// Of ASCII, whatever the locale says.
+[[nodiscard]] constexpr bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 /// Reads a plain decimal number from `least` to `most`: digits only, no sign, no blanks, no zeros
 /// in front, the whole text. Anything else is empty, so that "", "+4", " 4", "04", "4.0" and
 /// "99999999999" are all rejected.
