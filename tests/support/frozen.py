@@ -1,0 +1,62 @@
+"""A disk of its own that can stop answering: a file system in a file, frozen as a snapshot freezes one. Needs root.
+
+Who writes to it while it is frozen waits in state D, where nothing ends a process: as with a file server
+that is gone. Reading what is in memory, and opening a file that is there to read it, still work.
+"""
+
+import contextlib
+import os
+import subprocess
+
+_SIZE = 16 << 20
+
+
+class Disk:
+    """Mounted at `folder`, which it makes. Use it with `with`: afterwards it answers again, and is gone."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self._image = folder.with_name(f"{folder.name}.img")
+        self.is_frozen = False
+
+    def __enter__(self):
+        self.folder.mkdir()
+        self._image.touch()
+        os.truncate(self._image, _SIZE)
+        _run("mkfs.ext4", "-q", "-m", "0", self._image)
+        _run("mount", "-o", "loop", self._image, self.folder)
+        return self
+
+    def __exit__(self, *_):
+        self.thaw()
+        _run("umount", "--lazy", self.folder)  # also where a test left somebody who holds a file open
+        self._image.unlink()
+
+    def freeze(self):
+        _run("fsfreeze", "--freeze", self.folder)
+        self.is_frozen = True
+
+    def thaw(self):
+        if self.is_frozen:
+            _run("fsfreeze", "--unfreeze", self.folder)
+            self.is_frozen = False
+
+    def fill(self):
+        """No byte more goes on it, and no new file that has any."""
+        with open(self.folder / "filling", "wb", buffering=0) as file:
+            for size in (1 << 20, 1 << 10, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(size))
+
+    def empty(self):
+        """Takes away what `fill` has written."""
+        (self.folder / "filling").unlink(missing_ok=True)
+
+
+def _run(*command):
+    # With a limit: nothing here takes long, and a test that hangs says nothing.
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
