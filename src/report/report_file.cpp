@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -80,14 +81,25 @@ Target find_target(const std::string& path) {
   return {failed ? Kind::None : Kind::File, end, -1, failed.value()};
 }
 
-/// The name under which a file is written before it is complete.
-std::string name_beside(const Target& target) {
-  return target.path + ".tmp" + std::to_string(::getpid());
+/// Where a file is written before it is complete.
+struct Beside {
+  std::string path;
+  UniqueFd file;  ///< empty: errno says why
+};
+
+/// Under a name that nobody can foresee: in a folder where others may write, such as /tmp, a link to a file of ours
+/// could wait under any other.
+Beside open_beside(const Target& target) {
+  Beside beside{target.path + ".tmpXXXXXX", UniqueFd()};
+  beside.file = UniqueFd(::mkostemp(beside.path.data(), O_CLOEXEC));
+  return beside;
 }
 
-UniqueFd open_beside(const Target& target) {
-  return UniqueFd(
-      ::open(name_beside(target).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+/// Those of any new file. A file system that knows none may refuse.
+void set_usual_permissions(int file) {
+  const mode_t mask = ::umask(0);  // can be asked for in no other way
+  (void)::umask(mask);
+  (void)::fchmod(file, 0644 & ~mask);
 }
 
 // --- Before the start: why nothing can be written there, as errno; 0: it can ----------------------
@@ -122,10 +134,11 @@ int obstacle_of_device(const std::string& path) {
 
 /// An older report goes: it must not be taken for this run's.
 int obstacle_of_file(const Target& target) {
-  if (!open_beside(target)) {
+  const Beside beside = open_beside(target);
+  if (!beside.file) {
     return errno;
   }
-  (void)::unlink(name_beside(target).c_str());
+  (void)::unlink(beside.path.c_str());
   return ::unlink(target.path.c_str()) == 0 || errno == ENOENT ? 0 : errno;
 }
 
@@ -177,17 +190,17 @@ int write_to_device(const std::string& path, std::string_view text) {
 
 /// A reader sees the old file or the new one, never half of it.
 int write_to_file(const Target& target, std::string_view text) {
-  const UniqueFd file = open_beside(target);
-  if (!file) {
+  const Beside beside = open_beside(target);
+  if (!beside.file) {
     return errno;
   }
-  const std::string beside = name_beside(target);
-  int error_number = write_all(file.get(), text).error_number;
-  if (error_number == 0 && ::rename(beside.c_str(), target.path.c_str()) != 0) {
+  set_usual_permissions(beside.file.get());
+  int error_number = write_all(beside.file.get(), text).error_number;
+  if (error_number == 0 && ::rename(beside.path.c_str(), target.path.c_str()) != 0) {
     error_number = errno;
   }
   if (error_number != 0) {
-    (void)::unlink(beside.c_str());
+    (void)::unlink(beside.path.c_str());
   }
   return error_number;
 }

@@ -289,3 +289,23 @@ class TestErrorFiles:
         muster.run("--nproc-per-node=4", "--", "true")
 
         assert os.listdir(tmp_path) == []
+
+
+def test_a_link_that_waits_beside_the_report_leads_nowhere(muster):
+    """Whoever may write into the folder could have the report replace a file of the user's."""
+    victim = muster.folder / "victim"
+    victim.write_text("precious")
+    plant = 'for i in 0 1 2 3; do ln -s victim "report.tmp$(($$ + i))"; done; exec "$@"'
+
+    job = muster.run("--report=report", "--", "true", through=["sh", "-c", plant, "sh"])
+
+    assert job.code == 0
+    assert victim.read_text() == "precious"
+    assert json.loads((muster.folder / "report").read_text())["verdict"] == "succeeded"
+
+
+def test_the_report_has_the_permissions_that_the_umask_leaves(muster):
+    muster.run("--report=report", "--", "true", through=["sh", "-c", 'umask 027; exec "$@"', "sh"])
+
+    assert (muster.folder / "report").stat().st_mode & 0o777 == 0o640
+    assert not list(muster.folder.glob("report.*"))
