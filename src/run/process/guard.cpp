@@ -23,6 +23,16 @@
 namespace muster {
 namespace {
 
+/// An agent that has ended by itself has waited for `kKillLimit` already.
+constexpr std::chrono::seconds kLastSweep{1};
+
+/// What the guard knows of the job.
+struct Job {
+  const std::set<pid_t>& had_before;  ///< children that are not the job's
+  const std::string& marker;
+  const SharedPage& page;
+};
+
 /// Children that we had before we made any: `exec muster` keeps those of the shell.
 std::set<pid_t> children_of_others() {
   if (!Reaper::has_children()) {
@@ -87,16 +97,26 @@ void bury_all() {
   }
 }
 
+/// They may hang in a file for good, and nobody waits for them.
+void kill_asides(const std::set<pid_t>& asides) {
+  for (const pid_t pid : asides) {
+    (void)::kill(pid, SIGKILL);  // not buried before it was taken off the page
+  }
+}
+
 /// KILLs what the agent left, in rounds, until nothing is left or it cannot be killed. Returns what
 /// could not.
-std::vector<Process> sweep(const std::set<pid_t>& had_before, const std::string& marker) {
+std::vector<Process> sweep(const Job& job, std::chrono::steady_clock::duration most_time) {
+  const std::set<pid_t> asides = job.page.asides();
+  kill_asides(asides);
   Sweeper sweeper(::getpid());
   std::vector<Process> found;
+  const auto end = std::chrono::steady_clock::now() + most_time;
   int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
-  for (int round = 0;
-       round < kKillLimit / kKillRound && rounds_without < 2 && Reaper::has_children();
-       ++round) {
-    found = sweeper.kill_round(strangers(had_before, marker));
+  while (std::chrono::steady_clock::now() < end && rounds_without < 2 && Reaper::has_children()) {
+    std::set<pid_t> spared = strangers(job.had_before, job.marker);
+    spared.insert(asides.begin(), asides.end());
+    found = sweeper.kill_round(spared);
     bury_all();
     rounds_without = found.empty() ? rounds_without + 1 : 0;
     (void)::poll(
@@ -112,16 +132,13 @@ void take_terminal_back() {
   }
 }
 
-int guard(pid_t agent,
-          const sigset_t& signals,
-          const std::set<pid_t>& had_before,
-          const std::string& marker) {
+int guard(pid_t agent, const sigset_t& signals, const Job& job) {
   const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent, signals));
   if (status.code()) {
-    (void)sweep(had_before, marker);  // looks at nothing when no child is left, the usual case
+    (void)sweep(job, kLastSweep);  // looks at nothing when no child is left, the usual case
     return *status.code();
   }
-  const std::vector<Process> left = sweep(had_before, marker);
+  const std::vector<Process> left = sweep(job, kKillLimit);
   take_terminal_back();
   say_error("the agent (pid " + std::to_string(agent) + ") was ended by " + status.describe() +
             (left.empty() ? std::string("; every process of the job was killed")
@@ -166,6 +183,10 @@ Result<int> run_guarded(const std::string& marker,
   }
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
+  const auto page = SharedPage::make();
+  if (!page) {
+    return page.error();
+  }
   const std::set<pid_t> had_before = children_of_others();
   adopt_orphans();
 
@@ -178,11 +199,11 @@ Result<int> run_guarded(const std::string& marker,
     write_end.reset();  // only the guard holds it: its end is the guard's end
     (void)::setpgid(0, 0);
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
-    ::_exit(work_safely(work, GuardLink{guard_pid, std::move(read_end)}));
+    ::_exit(work_safely(work, GuardLink{guard_pid, std::move(read_end), **page}));
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
-  return guard(agent, handled_signals(stop_signals), had_before, marker);
+  return guard(agent, handled_signals(stop_signals), Job{had_before, marker, **page});
 }
 
 }  // namespace muster

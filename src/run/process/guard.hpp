@@ -1,5 +1,7 @@
 #pragma once
 
+#include "shared_page.hpp"
+
 #include <muster/base/result.hpp>
 #include <muster/base/unique_fd.hpp>
 
@@ -17,6 +19,7 @@ struct GuardLink {
   pid_t guard = -1;
   /// Readable (at its end) when the guard is gone.
   UniqueFd lifeline;
+  SharedPage& page;
 };
 
 /// Splits the process in two. The *guard* keeps the pid that users see, passes signals on and

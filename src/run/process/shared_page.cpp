@@ -1,0 +1,76 @@
+// Memory of two processes: see mmap(2), MAP_SHARED and MAP_ANONYMOUS.
+#include "shared_page.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <new>
+
+namespace muster {
+
+Result<SharedPage*> SharedPage::make() {
+  void* const memory = ::mmap(
+      nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return system_error("cannot map memory for guard and agent", errno);
+  }
+  return new (memory) SharedPage();
+}
+
+void SharedPage::beat(Instant now) {
+  beat_.store(now.time_since_epoch().count(), std::memory_order_release);
+}
+
+/// The beat comes last: who sees it sees what it goes with, or something newer.
+void SharedPage::count_on(const Vitals& vitals) {
+  const auto gone_by = vitals.gone_by.value_or(Instant());
+  const auto limit = vitals.limit.value_or(std::chrono::milliseconds(0));
+  gone_by_.store(gone_by.time_since_epoch().count(), std::memory_order_relaxed);
+  limit_.store(Instant::duration(limit).count(), std::memory_order_relaxed);
+  beat(vitals.beat);
+}
+
+Vitals SharedPage::vitals() const {
+  Vitals vitals;
+  vitals.beat = Instant(Instant::duration(beat_.load(std::memory_order_acquire)));
+  const auto limit = Instant::duration(limit_.load(std::memory_order_relaxed));
+  const auto gone_by = Instant::duration(gone_by_.load(std::memory_order_relaxed));
+  if (limit.count() != 0) {
+    vitals.limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+  }
+  if (gone_by.count() != 0) {
+    vitals.gone_by = Instant(gone_by);
+  }
+  return vitals;
+}
+
+bool SharedPage::add_aside(pid_t pid) {
+  for (std::atomic<pid_t>& place : asides_) {
+    pid_t nobody = 0;
+    if (place.compare_exchange_strong(nobody, pid)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void SharedPage::remove_aside(pid_t pid) {
+  for (std::atomic<pid_t>& place : asides_) {
+    pid_t there = pid;
+    if (place.compare_exchange_strong(there, 0)) {
+      return;
+    }
+  }
+}
+
+std::set<pid_t> SharedPage::asides() const {
+  std::set<pid_t> pids;
+  for (const std::atomic<pid_t>& place : asides_) {
+    if (const pid_t pid = place.load(); pid != 0) {
+      pids.insert(pid);
+    }
+  }
+  return pids;
+}
+
+}  // namespace muster

@@ -1,0 +1,64 @@
+#pragma once
+
+// What guard and agent tell each other without a system call. Private to run/.
+
+#include <muster/base/result.hpp>
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <set>
+
+namespace muster {
+
+/// How the agent is, as its guard sees it.
+struct Vitals {
+  using Instant = std::chrono::steady_clock::time_point;
+
+  Instant beat;                                    ///< when the agent's loop was last seen to turn
+  std::optional<std::chrono::milliseconds> limit;  ///< without a beat; empty: nobody counts on it
+  std::optional<Instant> gone_by;  ///< nothing of this node may be alive after that, whoever beats
+};
+
+/// A page of memory that is made before the process splits in two, and that both halves have. It is never given back.
+/// The agent writes and the guard reads: in any order, at any time, and with either of them stopped in between.
+class SharedPage {
+ public:
+  using Instant = Vitals::Instant;
+
+  /// Maps a page; it lasts as long as the two processes.
+  [[nodiscard]] static Result<SharedPage*> make();
+
+  SharedPage(const SharedPage&) = delete;
+  SharedPage& operator=(const SharedPage&) = delete;
+
+  /// The agent is there.
+  void beat(Instant now);
+  /// From here on other nodes count on this one: see `Vitals`. It beats with it.
+  void count_on(const Vitals& vitals);
+  [[nodiscard]] Vitals vitals() const;
+
+  /// A process of the agent that works on files, and may hang in them for good. It is killed and not waited for.
+  /// False when there are too many already.
+  [[nodiscard]] bool add_aside(pid_t pid);
+  /// To be called before it is buried: afterwards its pid may be somebody else's.
+  void remove_aside(pid_t pid);
+  [[nodiscard]] std::set<pid_t> asides() const;
+
+ private:
+  static constexpr std::size_t kMostAside = 64;
+  using Ticks = Instant::rep;
+
+  SharedPage() = default;
+
+  static_assert(std::atomic<Ticks>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
+  std::atomic<Ticks> beat_{0};
+  std::atomic<Ticks> limit_{0};    ///< 0: none
+  std::atomic<Ticks> gone_by_{0};  ///< 0: never
+  std::array<std::atomic<pid_t>, kMostAside> asides_{};
+};
+
+}  // namespace muster

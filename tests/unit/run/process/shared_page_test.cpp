@@ -1,0 +1,61 @@
+// What one half of muster writes and the other one reads.
+#include "run/process/shared_page.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Vitals::Instant kNow{std::chrono::seconds(1'000)};
+
+SharedPage& fresh_page() {
+  return **SharedPage::make();
+}
+
+TEST(SharedPage, KnowsNothingBeforeTheFirstBeat) {
+  const Vitals vitals = fresh_page().vitals();
+  EXPECT_EQ(vitals.beat, Vitals::Instant());
+  EXPECT_FALSE(vitals.limit);
+  EXPECT_FALSE(vitals.gone_by);
+}
+
+TEST(SharedPage, HoldsWhatIsCountedOnUntilItIsTakenBack) {
+  SharedPage& page = fresh_page();
+  page.count_on({kNow, milliseconds(8'000), kNow + milliseconds(16'000)});
+  page.beat(kNow + milliseconds(1));
+
+  const Vitals vitals = page.vitals();
+  EXPECT_EQ(vitals.beat, kNow + milliseconds(1));
+  EXPECT_EQ(vitals.limit, milliseconds(8'000));
+  EXPECT_EQ(vitals.gone_by, kNow + milliseconds(16'000));
+
+  page.count_on({kNow + milliseconds(2), {}, {}});
+  EXPECT_EQ(page.vitals().beat, kNow + milliseconds(2));
+  EXPECT_FALSE(page.vitals().limit);
+  EXPECT_FALSE(page.vitals().gone_by);
+}
+
+TEST(SharedPage, KnowsWhoIsAside) {
+  SharedPage& page = fresh_page();
+  EXPECT_TRUE(page.add_aside(11));
+  EXPECT_TRUE(page.add_aside(12));
+  page.remove_aside(11);
+  page.remove_aside(4711);  // was never there
+  EXPECT_EQ(page.asides(), std::set<pid_t>{12});
+}
+
+TEST(SharedPage, RefusesWhomItHasNoPlaceFor) {
+  SharedPage& page = fresh_page();
+  pid_t pid = 1;
+  while (page.add_aside(pid)) {
+    ++pid;
+  }
+  EXPECT_EQ(page.asides().size(), static_cast<std::size_t>(pid) - 1);
+  page.remove_aside(5);
+  EXPECT_TRUE(page.add_aside(pid));
+}
+
+}  // namespace
+}  // namespace muster
