@@ -6,6 +6,7 @@
 #include "version.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 #include <muster/base/yaml.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/logs/messages.hpp>
@@ -20,11 +21,12 @@ namespace muster {
 namespace {
 
 /// Rows of three columns, each as wide as it must be. A very long value does not push the others away.
-std::string table_of(const std::vector<Decision>& rows) {
+std::string table_of(std::vector<Decision> rows) {
   constexpr std::size_t kWidest = 40;
   std::size_t field_width = 0;
   std::size_t value_width = 0;
-  for (const Decision& row : rows) {
+  for (Decision& row : rows) {
+    row = {row.field, visible_line(row.value), visible_line(row.source)};
     field_width = std::max(field_width, row.field.size());
     value_width = std::max(value_width, std::min(row.value.size(), kWidest));
   }

@@ -1,5 +1,5 @@
-// The voice of muster. spdlog's registry, threads and files are not used: one logger, one sink.
-#include <muster/base/text.hpp>
+// The voice of muster, and the one place where what others wrote is made harmless for a terminal. spdlog's registry, threads and files are not used: one logger, one sink.
+#include <muster/base/visible.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <spdlog/logger.h>
@@ -37,10 +37,9 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     const std::string_view colour = with_colour ? colour_of(message.level) : std::string_view{};
     std::string line(colour);
     line += start;
-    for (const char c : message.payload) {
-      line += is_control(c) && c != '\n' && c != '\t' ? ' ' : c;
-      if (c ==
-          '\n') {  // part of a value that is quoted: whose line it is must be seen all the same
+    for (const char c : visible({message.payload.data(), message.payload.size()})) {
+      line += c;
+      if (c == '\n') {  // of a value that is quoted: whose line it is must be seen all the same
         line += start;
       }
     }
@@ -91,7 +90,7 @@ void set_up_messages(Level least, bool with_colour) {
 }
 
 void name_speaker(const std::string& host) {
-  voice().sink->start = "[" + host + "] muster: ";
+  voice().sink->start = (host.empty() ? "" : "[" + visible_line(host) + "] ") + "muster: ";
 }
 
 void send_messages_to(MessageSink sink) {

@@ -67,7 +67,7 @@ namespace muster {
 /// A byte that moves a terminal's cursor or worse, line ends and tabs too.
 [[nodiscard]] bool is_control(char c);
 
-/// `shortened`, with a blank for each control character: what strangers wrote, fit for a line of ours.
+/// `visible_line` of at most `most` bytes: what strangers wrote, fit for a line of ours.
 [[nodiscard]] std::string one_line(std::string_view bytes, std::size_t most);
 
 /// A name like "*_NNODES" or "VC_*_NUM": one '*' at most, for any text, also for none.

@@ -5,8 +5,8 @@
 #include <string_view>
 
 // What muster itself says, on standard error, each line beginning "muster: ", or where a front gathers the
-// lines of several hosts, "[host] muster: ". The one door to
-// spdlog, which filters by level and formats.
+// lines of several hosts, "[host] muster: ". What a message holds of others is made visible here
+// (base/visible.hpp). The one door to spdlog, which filters by level and formats.
 
 namespace muster {
 
@@ -24,7 +24,7 @@ using MessageSink = std::function<void(std::string_view line)>;
 /// is called, lines are written to standard error at once.
 void set_up_messages(Level least, bool with_colour);
 
-/// From here on lines name this host.
+/// From here on lines name this host; empty: none.
 void name_speaker(const std::string& host);
 
 /// Hands every further line to `sink`; an empty function restores standard error.

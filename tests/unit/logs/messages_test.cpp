@@ -42,7 +42,24 @@ TEST_F(Messages, BeginWithTheNameOnEachOfTheirLines) {
 TEST_F(Messages, MoveNobodysCursor) {
   say_error("MASTER_ADDR is 'a\x1b[31m\r\x7f\tb'");
 
-  EXPECT_EQ(said_, "muster: MASTER_ADDR is 'a [31m  \tb'\n");
+  EXPECT_EQ(said_, "muster: MASTER_ADDR is 'a\\x1b[31m\\x0d\\x7f\tb'\n");
+}
+
+TEST_F(Messages, AreColouredByNobodyElse) {
+  set_up_messages(Level::Info, /*with_colour=*/true);
+  say_error(
+      "host '\x1b[0m\xC2\x9B"
+      "32m'");
+
+  EXPECT_EQ(said_, "\x1b[31mmuster: host '\\x1b[0m\\u009b32m'\x1b[0m\n");
+}
+
+TEST_F(Messages, NameAHostThatDrawsNothing) {
+  name_speaker("node\x1b[2J\n1");
+  say_info("here");
+  name_speaker("");
+
+  EXPECT_EQ(said_, "[node\\x1b[2J\\n1] muster: here\n");
 }
 
 TEST_F(Messages, ArePrintedAsTheyAre) {

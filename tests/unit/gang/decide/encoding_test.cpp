@@ -391,10 +391,10 @@ TEST(Messages, AreValidUtf8WhateverTheTextsAre) {
   EXPECT_TRUE(decode(text));
 }
 
-TEST(Messages, LoseTheControlCharactersOfAName) {
+TEST(Messages, EscapeTheControlCharactersOfAName) {
   const auto waiting = decode(encode(Waiting{"a\x1B[2J\nb"}));
   ASSERT_TRUE(waiting);
-  EXPECT_EQ(std::get<Waiting>(*waiting).progress, "a [2J b");
+  EXPECT_EQ(std::get<Waiting>(*waiting).progress, "a\\x1b[2J\\nb");
 }
 
 TEST(Messages, AreShortenedToTheirLimits) {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace muster {
+
+/// Length of the valid UTF-8 sequence that `bytes`, which are not none, start with; 0 if they start with none.
+[[nodiscard]] std::size_t utf8_sequence(std::string_view bytes);
+
+}  // namespace muster

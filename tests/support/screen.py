@@ -1,0 +1,49 @@
+"""What a person sees: a command in tmux, a terminal that understands what terminals understand."""
+
+import subprocess
+
+from .deadlines import LONG, wait_until
+
+
+class Screen:
+    """Runs a command in a terminal of its own, without anybody's configuration. Its end removes all of it."""
+
+    def __init__(self, folder, command, environment, columns=120, rows=60):
+        self._socket = folder / "tmux"
+        self._tmux("-f", "/dev/null", "start-server", ";", "set", "-g", "remain-on-exit", "on", ";",
+                   "new-session", "-d", "-x", str(columns), "-y", str(rows), "--",
+                   "env", *(f"{name}={value}" for name, value in environment.items()),
+                   *map(str, command))  # fmt: skip
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._tmux("kill-server")
+
+    def rows(self, seconds=LONG):
+        """Everything that stands there, and above it, once the command has ended and all of it was shown."""
+        wait_until(
+            lambda: self._tmux("display", "-p", "#{pane_dead}") == "1\n",
+            lambda: f"the end of the command; so far the terminal shows:\n{self._captured()}",
+            seconds,
+        )
+        return [row.rstrip() for row in self._captured().splitlines() if row.strip()]
+
+    def visible_rows(self):
+        """The same without those that are written in invisible letters."""
+        shown = self._captured("-e")
+        return [row for row in shown.splitlines() if row.strip() and "\x1b[8m" not in row]
+
+    def _captured(self, *how):
+        return self._tmux("capture-pane", "-p", *how, "-S", "-", "-E", "-")
+
+    def _tmux(self, *arguments):
+        done = subprocess.run(
+            ["tmux", "-S", self._socket, *arguments],
+            capture_output=True,
+            check=True,
+            timeout=LONG,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"},
+        )
+        return done.stdout.decode(errors="backslashreplace")

@@ -1,0 +1,80 @@
+// What others wrote, as it is shown.
+#include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+namespace muster {
+namespace {
+
+TEST(Visible, LeavesOrdinaryTextAlone) {
+  const std::string text =
+      "loss 0.25 \xC3\xA9 \xE6\xB8\xAC \xF0\x9F\x9A\x80 \xE2\x9A\xA0\xEF\xB8\x8F C:\\tmp";
+
+  EXPECT_EQ(visible(text), text);
+}
+
+TEST(Visible, KeepsLineEndsAndTabs) {
+  EXPECT_EQ(visible("a\n\tb"), "a\n\tb");
+}
+
+TEST(Visible, EscapesEveryOtherControlOfAscii) {
+  for (int i = 0; i <= 0x7F; ++i) {
+    const char c = static_cast<char>(i);
+    const bool is_plain = (i >= ' ' && i < 0x7F) || c == '\n' || c == '\t';
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned>(i));
+
+    EXPECT_EQ(visible({&c, 1}), is_plain ? std::string(1, c) : escaped);
+  }
+}
+
+TEST(Visible, EscapesTheControlsOfLatin1InBothForms) {
+  EXPECT_EQ(visible("\xC2\x80 \xC2\x85 \xC2\x9B"
+                    "2J \xC2\x9F"),
+            "\\u0080 \\u0085 \\u009b2J \\u009f");
+  EXPECT_EQ(visible("\x85 \x9B"
+                    "2J"),
+            "\\x85 \\x9b2J");
+}
+
+TEST(Visible, EscapesWhatTurnsTheDirection) {
+  EXPECT_EQ(visible("\xD8\x9C|\xE2\x80\x8E|\xE2\x80\x8F"), "\\u061c|\\u200e|\\u200f");
+  EXPECT_EQ(visible("\xE2\x80\xAA|\xE2\x80\xAE"), "\\u202a|\\u202e");
+  EXPECT_EQ(visible("\xE2\x81\xA6|\xE2\x81\xA9"), "\\u2066|\\u2069");
+}
+
+TEST(Visible, EscapesSeparatorsOfLinesAndParagraphs) {
+  EXPECT_EQ(visible("\xE2\x80\xA8|\xE2\x80\xA9"), "\\u2028|\\u2029");
+}
+
+TEST(Visible, EscapesWhatCannotBeSeen) {
+  EXPECT_EQ(visible("\xC2\xAD|\xE2\x80\x8B|\xE2\x80\x8D|\xEF\xBB\xBF"),
+            "\\u00ad|\\u200b|\\u200d|\\ufeff");
+  EXPECT_EQ(visible("\xF3\xA0\x80\x81|\xF3\xA0\x81\xBF"), "\\U000e0001|\\U000e007f");
+}
+
+TEST(Visible, EscapesWhatIsNotUtf8ByteForByte) {
+  EXPECT_EQ(visible("\xFF|\xC3|\xC0\xAF|\xED\xA0\x80"), "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80");
+}
+
+TEST(Visible, EscapesOnce) {
+  const std::string once = visible("\x1b[31m\xFF\xE2\x80\xAE");
+
+  EXPECT_EQ(visible(once), once);
+}
+
+TEST(Visible, IsUtf8) {
+  const std::string text = visible("\x1b\xFF\xE2\x80\xAE\xC3\xA9");
+
+  EXPECT_EQ(valid_utf8(text), text);
+}
+
+TEST(VisibleLine, HasNoLineEndsAndNoTabs) {
+  EXPECT_EQ(visible_line("a\n\tb\r"), "a\\n\\tb\\x0d");
+}
+
+}  // namespace
+}  // namespace muster
