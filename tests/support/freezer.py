@@ -7,7 +7,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from .deadlines import wait_until
+from .deadlines import LONG, wait_until
 
 _HOMES = {1: Path("/sys/fs/cgroup/freezer"), 2: Path("/sys/fs/cgroup/unified")}
 
@@ -42,10 +42,10 @@ class Freezer:
         """A command that enters the group and executes what follows."""
         return ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh"]
 
-    def freeze(self):
+    def freeze(self, seconds=LONG):
         """Returns when all of its processes stand still."""
         self._write("FROZEN", "1")
-        wait_until(self._is_frozen, f"{self.folder} to be frozen")
+        wait_until(self._is_frozen, f"{self.folder} to be frozen", seconds)
 
     def thaw(self):
         self._write("THAWED", "0")

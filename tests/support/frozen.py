@@ -29,7 +29,9 @@ class Disk:
 
     def __exit__(self, *_):
         self.thaw()
-        _run("umount", "--lazy", self.folder)  # also where a test left somebody who holds a file open
+        _run(
+            "umount", "--lazy", self.folder
+        )  # also where a test left somebody who holds a file open
         self._image.unlink()
 
     def freeze(self):

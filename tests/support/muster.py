@@ -45,11 +45,11 @@ class Muster:
 
         `env` is added to a small clean environment, `through` is a command that runs muster, such
         as prlimit or unshare, `program` is another muster than the one under test, and `report` adds
-        --report with a file of its own.
+        --report with a file of its own, or with that path.
         """
         self._starts += 1
-        report_file = self.folder / f"report-{self._starts}.json" if report else None
-        reporting = ["--report", report_file] if report else []
+        report_file = self.folder / f"report-{self._starts}.json" if report is True else report or None
+        reporting = ["--report", report_file] if report_file else []
         command = [*through, *self.under, program or binary(), *reporting, *arguments]
         if os.geteuid() != 0 and not _ROOTS_COMMANDS.isdisjoint(map(str, command)):
             pytest.skip("needs root")

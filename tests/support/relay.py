@@ -1,4 +1,4 @@
-"""A TCP relay between an agent and its leader, that can delay, fall silent, cut and remember."""
+"""A TCP relay between an agent and its leader, that can delay, hold up, fall silent, cut and remember."""
 
 import contextlib
 import socket
@@ -28,6 +28,8 @@ class Relay:
         self._target = target
         self.delay = delay
         self._silent = {"to_leader": threading.Event(), "to_agent": threading.Event()}
+        self._flows = threading.Event()
+        self._flows.set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self._listener.getsockname()[1]
         self.wires = []
@@ -40,6 +42,7 @@ class Relay:
 
     def __exit__(self, *_):
         self._over.set()
+        self._flows.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -53,6 +56,14 @@ class Relay:
         for name, event in self._silent.items():
             if direction in (name, "both"):
                 event.set()
+
+    def hold_up(self):
+        """What comes from now on waits, as on a network that is gone for a while."""
+        self._flows.clear()
+
+    def let_through(self):
+        """What waited goes on, and all that follows."""
+        self._flows.set()
 
     def reset(self):
         """Both ends of every connection see a reset."""
@@ -98,6 +109,7 @@ class Relay:
                 setattr(wire, closed, getattr(wire, closed) or time.monotonic())
             if self.delay:
                 self._over.wait(self.delay)
+            self._flows.wait()
             if self._silent[direction].is_set():
                 if not piece:
                     return

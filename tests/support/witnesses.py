@@ -47,6 +47,11 @@ class Testimony:
     def master(self):
         return self.details[5], int(self.details[6])
 
+    @property
+    def agent(self):
+        """What $TEST_AGENT was where it was started."""
+        return self.details[7]
+
 
 def _testimony(line):
     at, what, attempt, rank, pid, *details = line.split()
@@ -93,11 +98,11 @@ class Witnesses:
         assert sorted(by_rank) == list(range(workers)) and len(started) == workers, started
         return by_rank
 
-    def end(self, rank, code, attempt=0):
-        """The worker ends by itself with that code."""
+    def end(self, rank, code, attempt=0, after=0.0):
+        """The worker ends by itself with that code, or by signal -code, once it has run for so long."""
         whole = self.folder / f"end.{attempt}.{rank}"
         half = whole.with_name(f"half-{whole.name}")
-        half.write_text(str(code))
+        half.write_text(f"{code} {after}")
         half.rename(whole)
 
     def end_all(self, workers, code=0, attempt=0):

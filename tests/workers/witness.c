@@ -1,13 +1,24 @@
-// Tells a test what happens to it:  witness FOLDER [stubborn] [quick]
+// Tells a test what happens to it:  witness FOLDER [WORD...]
 //
 // Each thing that happens is one line of FOLDER/events, written at once:
 //   <seconds of the monotonic clock> <what> <attempt> <global rank> <pid> [details]
 // What is "started" (details: host, local rank, node rank, nodes, world size, master's address and
-// port), "TERM" and so on for a signal, "overlap" (a worker of an older attempt is alive; details:
+// port, and $TEST_AGENT), "TERM" and so on for a signal, "overlap" (a worker of an older attempt is alive; details:
 // its name), "told" before it ends by itself, and "orphan" when its launcher is gone.
 //
 // It ends with the exit code that the file FOLDER/end.<attempt>.<rank> holds, or 0 at the first
-// TERM, INT, HUP or QUIT. A stubborn one ignores those; a quick one ends with 0 at once.
+// TERM, INT, HUP or QUIT. The file may say "<code> <seconds>": not before it has run for so long. A
+// code below 0 is the number of a signal by which it ends. The words:
+//   stubborn  ignores those signals
+//   sour      ends with 7 at the first of them
+//   quick     ends with 0 at once
+//   calm      looks for the file ten times a second instead of two hundred times
+//   chatty    writes two lines each time it looks
+//   silent    closes its standard streams once it has started
+//   parent    has a child in its group that ignores TERM
+//   daemons   has a daemon in a session of its own, and one more whose environment is empty
+//
+// Its lock is its children's as well: until all of them are gone, it counts as alive.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,6 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,8 +95,17 @@ static void look_for_the_living(void) {
   closedir(all);
 }
 
-// -1: nobody has said so yet.
-static int code_to_end_with(void) {
+enum {
+  kNotYet = 1000
+};
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int code_to_end_with(double running_for) {
   char path[4096];
   snprintf(path,
            sizeof path,
@@ -92,75 +114,179 @@ static int code_to_end_with(void) {
            variable("TORCHELASTIC_RESTART_COUNT"),
            variable("RANK"));
   FILE* file = fopen(path, "re");
-  int code = -1;
+  int code = kNotYet;
+  double after = 0;
   if (file != NULL) {
-    if (fscanf(file, "%d", &code) != 1) {
-      code = -1;
+    if (fscanf(file, "%d %lf", &code, &after) < 1 || running_for < after) {
+      code = kNotYet;
     }
     fclose(file);
   }
   return code;
 }
 
+static void end_by_signal(int number) {
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
 static void end(int code) {
   tell("told", "%d", code);
   fprintf(stderr, "rank %s ends with %d\n", variable("RANK"), code);
+  if (code < 0) {
+    end_by_signal(-code);
+  }
   exit(code);
 }
 
-int main(int argc, char** argv) {
-  int is_stubborn = 0;
-  int is_quick = 0;
+static void live_without_streams(void) {
+  const int null = open("/dev/null", O_RDWR);
+  for (int fd = 0; fd <= 2; ++fd) {
+    dup2(null, fd);
+  }
+  close(null);
+}
+
+// The signals of the witness are blocked in it as well, so it ignores them all.
+static void have_a_child(void) {
+  if (fork() == 0) {
+    for (;;) {
+      pause();
+    }
+  }
+}
+
+static void have_a_daemon(const char* program, int is_nameless) {
+  const pid_t between = fork();
+  if (between == 0) {
+    setsid();
+    if (fork() == 0) {
+      live_without_streams();
+      char* const arguments[] = {(char*)program, (char*)"nameless", NULL};
+      char* const environment[] = {NULL};
+      if (is_nameless) {
+        execve("/proc/self/exe", arguments, environment);
+      }
+      for (;;) {
+        pause();
+      }
+    }
+    _exit(0);
+  }
+  waitpid(between, NULL, 0);
+}
+
+struct manners {
+  int stubborn, sour, quick, calm, chatty, silent, parent, daemons;
+};
+
+static struct manners manners_of(int argc, char** argv) {
+  struct manners its = {0};
+  const struct {
+    const char* word;
+    int* flag;
+  } known[] = {{"stubborn", &its.stubborn},
+               {"sour", &its.sour},
+               {"quick", &its.quick},
+               {"calm", &its.calm},
+               {"chatty", &its.chatty},
+               {"silent", &its.silent},
+               {"parent", &its.parent},
+               {"daemons", &its.daemons}};
   for (int i = 2; i < argc; ++i) {
-    is_stubborn |= strcmp(argv[i], "stubborn") == 0;
-    is_quick |= strcmp(argv[i], "quick") == 0;
+    for (size_t j = 0; j < sizeof known / sizeof *known; ++j) {
+      *known[j].flag |= strcmp(argv[i], known[j].word) == 0;
+    }
   }
-  if (argc < 2) {
-    return 64;
-  }
-  folder = argv[1];
+  return its;
+}
+
+static void begin(const sigset_t* signals) {
   char path[4096];
   snprintf(path, sizeof path, "%s/events", folder);
   events = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  sigset_t signals;
-  sigemptyset(&signals);
-  const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-    sigaddset(&signals, numbers[i]);
-  }
-  sigprocmask(SIG_BLOCK, &signals, NULL);
+  sigprocmask(SIG_BLOCK, signals, NULL);
   look_for_the_living();
   hold_a_lock();
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   fprintf(stderr, "rank %s runs on %s\n", variable("RANK"), host);
   tell("started",
-       "%s %s %s %s %s %s %s",
+       "%s %s %s %s %s %s %s %s",
        host,
        variable("LOCAL_RANK"),
        variable("GROUP_RANK"),
        variable("GROUP_WORLD_SIZE"),
        variable("WORLD_SIZE"),
        variable("MASTER_ADDR"),
-       variable("MASTER_PORT"));
+       variable("MASTER_PORT"),
+       variable("TEST_AGENT"));
+}
+
+static void grow(const char* program, struct manners its) {
+  if (its.parent) {
+    have_a_child();
+  }
+  if (its.daemons) {
+    have_a_daemon(program, 0);
+    have_a_daemon(program, 1);
+  }
+  if (its.silent) {
+    live_without_streams();
+  }
+}
+
+static void live(const sigset_t* signals, struct manners its) {
+  const double started = seconds_now();
+  const struct timespec between = {0, its.calm ? 100000000 : 5000000};
   const pid_t parent = getppid();
   int is_orphan = 0;
-  while (!is_quick) {
-    const int number = sigtimedwait(&signals, NULL, &(struct timespec){0, 5000000});
+  for (;;) {
+    const int number = sigtimedwait(signals, NULL, &between);
     if (number > 0) {
       tell(sigabbrev_np(number), "");
-      if (!is_stubborn) {
-        return 0;
+      if (!its.stubborn) {
+        exit(its.sour ? 7 : 0);
       }
     }
     if (!is_orphan && getppid() != parent) {
       is_orphan = 1;
       tell("orphan", "");
     }
-    const int code = code_to_end_with();
-    if (code >= 0) {
+    if (its.chatty) {
+      printf("rank %s is at work\n", variable("RANK"));
+      fflush(stdout);
+      fprintf(stderr, "rank %s has something to say\n", variable("RANK"));
+    }
+    const int code = code_to_end_with(seconds_now() - started);
+    if (code != kNotYet) {
       end(code);
     }
   }
-  end(0);
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "nameless") == 0) {
+    for (;;) {
+      pause();
+    }
+  }
+  if (argc < 2) {
+    return 64;
+  }
+  folder = argv[1];
+  sigset_t signals;
+  sigemptyset(&signals);
+  const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+    sigaddset(&signals, numbers[i]);
+  }
+  const struct manners its = manners_of(argc, argv);
+  begin(&signals);
+  grow(argv[0], its);
+  if (its.quick) {
+    end(0);
+  }
+  live(&signals, its);
 }

@@ -1,0 +1,163 @@
+"""Random schedules of faults (tests/schedules): nobody hangs or survives, and every verdict has its cause.
+
+Some that are over soon; scripts/soak --schedules N carries out as many as one likes, and --seed repeats one.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from schedules.draw import draw
+from schedules.lanes import Lanes
+from schedules.oracle import complaints
+from schedules.schedule import Fault
+from schedules.seen import Seen, Strike
+
+from support.witnesses import Testimony
+
+SEEDS = [2, 3, 5, 6, 7, 8, 9, 10, 11, 12]
+
+
+def test_random_schedules_end_without_a_hang_a_survivor_or_a_wrong_verdict(tmp_path):
+    lanes = Lanes(5, tmp_path, tmp_path / "results")
+
+    lanes.run(SEEDS)
+
+    stories = [Path(tmp_path / "results" / f"{seed}.txt").read_text() for seed in lanes.wrong]
+    assert not lanes.wrong, "\n".join([lanes.summary(), *stories])
+
+
+def test_a_seed_makes_the_same_schedule_each_time():
+    assert str(draw(4711)) == str(draw(4711))
+    assert str(draw(4711)) != str(draw(4712))
+
+
+# The oracle sees what is wrong: a job of two nodes, a worker each, that nothing happens to.
+
+
+@pytest.fixture
+def schedule():
+    changes = {
+        "nodes": "2",
+        "workers": (1, 1),
+        "delays": (0.0, 0.0),
+        "by_arrival": False,
+        "on_disk": frozenset(),
+        "filters": ("", ""),
+        "faults": (),
+    }
+    return replace(draw(1), **changes)
+
+
+def told(what, attempt, rank, *details):
+    return Testimony(1.0 + rank, what, attempt, rank, 100 + 10 * attempt + rank, details)
+
+
+def started(attempt, rank):
+    return told(
+        "started", attempt, rank, "vm", "0", str(rank), "2", "2", "localhost", "1", str(rank)
+    )
+
+
+def report(code, rank, outcome, first=None):
+    worker = {"global_rank": rank, "pid": 100 + rank, "outcome": outcome}
+    return {"exit_code": code, "attempt": 0, "first_failure": first, "workers": [worker]}
+
+
+def failure(rank, code):
+    return {
+        "node": rank,
+        "global_rank": rank,
+        "pid": 100 + rank,
+        "exit_code": code,
+        "signal": None,
+        "start_error": None,
+    }
+
+
+def seen_of(code, endings, first=None):
+    """Two agents that end with that code, whose workers end as they say."""
+    outcomes = ["succeeded" if ending == 0 else "failed" for ending in endings]
+    return Seen(
+        codes={0: code, 1: code},
+        ended_at={0: 5.0, 1: 5.0},
+        reports={rank: report(code, rank, outcomes[rank], first) for rank in range(2)},
+        events=[
+            *(started(0, rank) for rank in range(2)),
+            *(told("told", 0, rank, str(ending)) for rank, ending in enumerate(endings)),
+        ],
+    )
+
+
+def test_success_and_a_failure_that_is_named_right_are_well(schedule):
+    assert complaints(schedule, seen_of(0, [0, 0])) == []
+    assert complaints(schedule, seen_of(3, [0, 3], failure(1, 3))) == []
+
+
+def test_success_without_all_workers_is_wrong(schedule):
+    assert "agent 0 ended with 0, of which nothing is the cause" in complaints(
+        schedule, seen_of(0, [0, 3])
+    )
+
+
+@pytest.mark.parametrize("code", [3, 69, 71, 75, 78, 93, 137, 143, -15])
+def test_a_code_without_a_cause_is_wrong(schedule, code):
+    wrong = complaints(schedule, seen_of(code, [0, 0]))
+
+    assert f"agent 1 ended with {code}, of which nothing is the cause" in wrong
+
+
+def test_a_first_failure_that_did_not_fail_is_wrong(schedule):
+    wrong = complaints(schedule, seen_of(3, [0, 3], failure(0, 3)))
+
+    assert "agent 1 names rank 0 (pid 100) first, which did not fail by itself" in wrong
+
+
+def test_a_first_failure_with_another_code_is_wrong(schedule):
+    wrong = complaints(schedule, seen_of(3, [0, 3], failure(1, 4)))
+
+    assert "agent 0 says of rank 1 (pid 101) 4, and it was 3" in wrong
+
+
+def test_agents_that_disagree_are_wrong(schedule):
+    seen = seen_of(3, [0, 3], failure(1, 3))
+    seen.reports[1]["first_failure"] = None
+
+    assert any("several first failures" in one for one in complaints(schedule, seen))
+    seen.codes[1] = 0
+    assert any("disagree" in one for one in complaints(schedule, seen))
+
+
+def test_workers_of_two_attempts_at_once_are_wrong(schedule):
+    seen = seen_of(0, [0, 0])
+    seen.events.append(told("overlap", 1, 0, "alive.0.1.101"))
+
+    assert "worker alive.0.1.101 was alive when attempt 1 began" in complaints(schedule, seen)
+
+
+def test_hangs_and_survivors_are_wrong(schedule):
+    seen = seen_of(0, [0, 0])
+    seen.late = ["agents [1] have not ended"]
+    seen.survivors = ["4711 (witness)"]
+
+    assert complaints(schedule, seen) == ["agents [1] have not ended", "survived: 4711 (witness)"]
+
+
+def test_a_node_that_is_lost_has_its_cause_in_a_long_stop_and_not_in_a_short_one(schedule):
+    seen = seen_of(69, [0, 0])
+    long = Strike(Fault("stop agent", 1, 1.0, lasts=10.0), 1.0)
+    short = Strike(Fault("stop agent", 1, 1.0, lasts=0.1), 1.0)
+
+    seen.strikes = [long]
+    assert complaints(schedule, seen) == []
+    seen.strikes = [short]
+    assert len(complaints(schedule, seen)) == 2
+
+
+def test_who_was_asked_and_ends_late_is_wrong(schedule):
+    seen = seen_of(143, [0, 0])
+    seen.strikes = [Strike(Fault("ask", 0, 1.0, how="TERM"), 1.0)]
+    assert complaints(schedule, seen) == []
+
+    seen.ended_at[0] = 60.0
+    assert complaints(schedule, seen) == ["agent 0 ended 59.00 s after it had been asked to"]

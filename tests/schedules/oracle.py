@@ -1,0 +1,289 @@
+"""Judges what was seen of a schedule. In words:
+
+Nobody hangs: everything has ended within the time that the options allow. Nothing survives. The workers of two
+attempts are never alive together. Every verdict has a cause that was really there:
+
+    0             all workers of the last attempt have ended with 0 by themselves
+    a worker's    the worker that is named first has ended so, by itself or by a fault that hit it
+    128 + signal  an agent was asked so to end
+    69            a node was out of reach for long enough to be missed
+    75            the same, or an agent that had gone before the job began
+    71            a disk was full
+    78            there was no seat
+    93            attempts failed one after the other
+
+All agents that nothing has cut off from the job, and their reports, say the same.
+"""
+
+import signal
+from dataclasses import dataclass
+
+from .bounds import after_being_asked
+from .schedule import TAKES_THE_NODE_AWAY
+
+# A machine that wakes up its processes later than this share of the heartbeat timeout loses heartbeats by itself.
+_LATE = 0.2
+_CUTS_OFF = (*TAKES_THE_NODE_AWAY, "kill guard", "kill agent", "cut link")
+_NO_SEAT = 78
+_LOST, _SYSTEM, _INCOMPLETE, _NO_PROGRESS = 69, 71, 75, 93
+
+
+def complaints(schedule, seen):
+    """What is wrong, as sentences; nothing if all is well."""
+    judge = Judge(schedule, seen)
+    wrong = list(seen.late)
+    wrong += judge.survivors()
+    wrong += judge.overlaps()
+    for agent in seen.codes:
+        wrong += judge.code(agent)
+        wrong += judge.report(agent)
+        wrong += judge.promptness(agent)
+    wrong += judge.agreement()
+    return wrong
+
+
+def code_of(ended):
+    """An exit code, or a signal as a number below 0, of a worker or failure in a report."""
+    if ended["signal"] is not None:
+        return -getattr(signal, ended["signal"]).value
+    return ended["exit_code"]
+
+
+def exit_code_of(code):
+    """What muster makes of it."""
+    return code if code >= 0 else 128 - code
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Of a worker that nobody had asked to end. `code` is a signal if it is below 0."""
+
+    attempt: int
+    code: int
+    at: float
+
+
+class Judge:
+    """Of one schedule."""
+
+    def __init__(self, schedule, seen):
+        self.schedule = schedule
+        self.seen = seen
+        self.failures = self._failures()
+
+    def _failures(self):
+        """Who ended badly without being asked, by rank and pid."""
+        found = {}
+        for one in self.seen.told("told"):
+            code = int(one.details[0])
+            if code != 0:
+                found[one.rank, one.pid] = Failure(one.attempt, code, one.at)
+        for strike in self.seen.struck("kill worker"):
+            started = self.seen.started(strike.pid)
+            code = -getattr(signal, f"SIG{strike.fault.how}").value
+            found.setdefault((started.rank, started.pid), Failure(started.attempt, code, strike.at))
+        return found
+
+    # Who is out of reach.
+
+    def _is_busy(self):
+        """The machine may lose a node by itself."""
+        return self.seen.lag > _LATE * self.schedule.heartbeat
+
+    def _may_be_missed(self, strike):
+        lasts = strike.fault.lasts
+        return lasts is None or lasts > self.schedule.heartbeat / 4
+
+    def cut_off(self, agent):
+        """Faults after which the others may think that the agent is lost, or it that they are."""
+        return [
+            one for one in self.seen.struck(*_CUTS_OFF, agent=agent) if self._may_be_missed(one)
+        ]
+
+    def _somebody_is_cut_off(self):
+        return self._is_busy() or any(self.cut_off(agent) for agent in range(self.schedule.agents))
+
+    def _asked(self, agent=None):
+        """The signals that asked."""
+        numbers = {
+            getattr(signal, f"SIG{one.fault.how}") for one in self.seen.struck("ask", agent=agent)
+        }
+        by_us = [agent] if agent is not None else list(self.seen.asked_at)
+        return numbers | (
+            {signal.SIGTERM} if any(one in self.seen.asked_at for one in by_us) else set()
+        )
+
+    # Each verdict's cause.
+
+    def code(self, agent):
+        code = self.seen.codes[agent]
+        if self._has_a_cause(agent, code):
+            return []
+        return [f"agent {agent} ended with {code}, of which nothing is the cause"]
+
+    def _has_a_cause(self, agent, code):
+        if code == 0:
+            return self._all_succeeded()
+        if code < 0:
+            return self._was_killed(agent, -code)
+        if code - 128 in self._asked():
+            return True
+        if code in {exit_code_of(one.code) for one in self.failures.values()}:
+            return True
+        causes = {
+            137: lambda: self.seen.struck("kill agent", agent=agent),
+            _LOST: self._somebody_is_cut_off,
+            _INCOMPLETE: lambda: self._somebody_is_cut_off()
+            or self._asked()
+            or self._may_lack_a_seat(agent),
+            _SYSTEM: lambda: self.seen.struck("fill disk") and "logs" in self.schedule.on_disk,
+            _NO_SEAT: lambda: self._may_lack_a_seat(agent),
+            _NO_PROGRESS: lambda: len({one.attempt for one in self.failures.values()}) > 1,
+        }
+        return bool(causes.get(code, lambda: False)())
+
+    def _was_killed(self, agent, number):
+        if number == signal.SIGKILL:
+            return bool(self.seen.struck("kill guard", agent=agent))
+        # A signal that came before the program had taken itself over has its default effect.
+        began = self.seen.began + self.schedule.delays[agent]
+        early = [
+            one
+            for one in self.seen.struck("ask", agent=agent)
+            if one.at - began < 0.5 + self.seen.lag
+        ]
+        return number in self._asked(agent) and bool(early)
+
+    def _may_lack_a_seat(self, agent):
+        schedule = self.schedule
+        return agent > 0 and (
+            schedule.least < schedule.agents or schedule.by_arrival or self._somebody_is_cut_off()
+        )
+
+    def _all_succeeded(self):
+        last = max((one.attempt for one in self.seen.told("started")), default=None)
+        started = [one for one in self.seen.told("started") if one.attempt == last]
+        succeeded = {
+            one.rank
+            for one in self.seen.told("told")
+            if one.attempt == last and one.details == ("0",)
+        }
+        return bool(started) and set(range(started[0].world_size)) <= succeeded
+
+    # Reports.
+
+    def report(self, agent):
+        report = self.seen.reports.get(agent)
+        if report is None:
+            return self._missing_report(agent)
+        wrong = []
+        if report["exit_code"] != self.seen.codes[agent] and not self._outlived_its_report(agent):
+            wrong.append(f"the report of agent {agent} says {report['exit_code']}")
+        wrong += self._first_failure(agent, report)
+        wrong += [
+            f"agent {agent} says that rank {worker['global_rank']} {worker['outcome']}, which is not so"
+            for worker in report["workers"]
+            if not self._is_true(worker)
+        ]
+        return wrong
+
+    def _missing_report(self, agent):
+        """One that succeeded has written it, unless its disk was in the way."""
+        on_disk = "report" in self.schedule.on_disk and agent in self.schedule.disk_agents
+        if self.seen.codes[agent] != 0 or (on_disk and self.seen.struck("hang disk", "fill disk")):
+            return []
+        return [f"agent {agent} succeeded without a report"]
+
+    def _outlived_its_report(self, agent):
+        """Guard or agent were struck when it was written."""
+        return bool(
+            self.cut_off(agent) or self.seen.struck("stop guard", "freeze node", agent=agent)
+        )
+
+    def _first_failure(self, agent, report):
+        first = report["first_failure"]
+        if first is None or first["global_rank"] is None or first["start_error"] is not None:
+            return []
+        who = (first["global_rank"], first["pid"])
+        name = f"rank {first['global_rank']} (pid {first['pid']})"
+        if who not in self.failures:
+            return [f"agent {agent} names {name} first, which did not fail by itself"]
+        failure = self.failures[who]
+        if failure.code != code_of(first):
+            return [f"agent {agent} says of {name} {code_of(first)}, and it was {failure.code}"]
+        same = [one.at for one in self.failures.values() if one.attempt == failure.attempt]
+        late = failure.at - min(same)
+        if late > 0.5 + 20 * self.seen.lag and not self.seen.struck(*_CUTS_OFF):
+            return [f"agent {agent} names {name} first, {late:.3f} s after another one had failed"]
+        return []
+
+    def _is_true(self, worker):
+        told = {(one.rank, one.pid): one.details for one in self.seen.told("told")}
+        who = (worker["global_rank"], worker["pid"])
+        if worker["outcome"] == "succeeded":
+            return told.get(who) == ("0",)
+        if worker["outcome"] == "failed":
+            return who in self.failures
+        return True
+
+    # What all say.
+
+    def agreement(self):
+        linked = [agent for agent in self.seen.codes if self._is_linked(agent)]
+        if self._is_busy() or not self._is_linked(0):
+            return []
+        codes = {agent: self.seen.codes[agent] for agent in linked}
+        if len(set(codes.values())) > 1:
+            return [f"agents that nothing cut off disagree: {codes}"]
+        firsts = {self._named_first(agent) for agent in linked if self.seen.reports.get(agent)}
+        return [f"reports name several first failures: {firsts}"] if len(firsts) > 1 else []
+
+    def _is_linked(self, agent):
+        if self.cut_off(agent) or self._asked(agent) or agent not in self.seen.codes:
+            return False
+        if self.seen.struck("stop guard", "freeze node", agent=agent):
+            return False
+        return not (
+            self._may_lack_a_seat(agent)
+            and self.seen.codes[agent] in (_NO_SEAT, _INCOMPLETE, _LOST)
+        )
+
+    def _named_first(self, agent):
+        first = self.seen.reports[agent]["first_failure"]
+        return first and (first["node"], first["global_rank"], first["pid"])
+
+    # Ends and attempts.
+
+    def survivors(self):
+        """Where the system refuses subreapers muster says so at the start, and finds no orphan."""
+        if "prctl" in self.schedule.filters and {"parent", "daemons"}.intersection(
+            self.schedule.manners
+        ):
+            return []
+        return [f"survived: {one}" for one in self.seen.survivors]
+
+    def promptness(self, agent):
+        """Who was asked, and can act, has ended within the grace and two seconds."""
+        asked = [one.at for one in self.seen.struck("ask", agent=agent)]
+        if not asked or self.seen.struck("stop guard", "freeze node", agent=agent):
+            return []
+        took = self.seen.ended_at[agent] - max(min(asked), self.seen.began)
+        if took <= after_being_asked(self.schedule) + 1 + 20 * self.seen.lag:
+            return []
+        return [f"agent {agent} ended {took:.2f} s after it had been asked to"]
+
+    def overlaps(self):
+        return [
+            f"worker {one.details[0]} was alive when attempt {one.attempt} began"
+            for one in self.seen.told("overlap")
+            if not self._nobody_could_act(one)
+        ]
+
+    def _nobody_could_act(self, overlap):
+        """Both halves of muster on that node stood still or were gone, so the workers too, or nobody could end them."""
+        pid = overlap.details[0].rpartition(".")[2]
+        agent = int(self.seen.started(int(pid)).agent)
+        if self.seen.struck("freeze node", agent=agent):
+            return True
+        guard = self.seen.struck("stop guard", "kill guard", agent=agent)
+        return bool(guard and self.seen.struck("stop agent", "freeze agent", agent=agent))
