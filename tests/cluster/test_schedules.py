@@ -61,7 +61,13 @@ def started(attempt, rank):
 
 def report(code, rank, outcome, first=None):
     worker = {"global_rank": rank, "pid": 100 + rank, "outcome": outcome}
-    return {"exit_code": code, "attempt": 0, "first_failure": first, "workers": [worker]}
+    return {
+        "verdict": "failed" if first else "succeeded",
+        "exit_code": code,
+        "attempt": 0,
+        "first_failure": first,
+        "workers": [worker],
+    }
 
 
 def failure(rank, code):
@@ -81,6 +87,7 @@ def seen_of(code, endings, first=None):
     return Seen(
         codes={0: code, 1: code},
         ended_at={0: 5.0, 1: 5.0},
+        consoles={0: "muster: flags", 1: "muster: flags"},
         reports={rank: report(code, rank, outcomes[rank], first) for rank in range(2)},
         events=[
             *(started(0, rank) for rank in range(2)),

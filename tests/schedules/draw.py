@@ -116,7 +116,7 @@ def _endings(chance, restarts, lasts):
 
 def _kinds(schedule):
     kinds = ["ask", "ask", "kill guard", "kill agent", "kill worker", "stop worker"]
-    kinds += ["stop guard", "stop agent", "freeze agent", "freeze node"]
+    kinds += ["stop guard", "stop agent", "freeze agent", "freeze node", "pass on"]
     if schedule.on_disk:
         kinds += ["hang disk"] * 5 + ["fill disk"]
     if schedule.agents > 1:
@@ -148,6 +148,7 @@ def _fault(chance, kind, schedule, lasts):
     how = {
         "ask": ("TERM", "INT", "HUP"),
         "kill worker": ("KILL", "SEGV"),
+        "pass on": ("USR1", "USR2"),
         "freeze agent": ("1", "2"),
         "freeze node": ("1", "2"),
         "flood": _FLOODS,

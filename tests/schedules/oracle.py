@@ -24,6 +24,9 @@ from .schedule import TAKES_THE_NODE_AWAY
 # A machine that wakes up its processes later than this share of the heartbeat timeout loses heartbeats by itself.
 _LATE = 0.2
 _CUTS_OFF = (*TAKES_THE_NODE_AWAY, "kill guard", "kill agent", "cut link")
+# After these a death, or what is said of it, may be late.
+_HOLDS_UP = ("stop guard", "stop worker")
+_ASKS = ("TERM", "INT", "HUP", "QUIT")
 _NO_SEAT = 78
 _LOST, _SYSTEM, _INCOMPLETE, _NO_PROGRESS = 69, 71, 75, 93
 
@@ -82,7 +85,22 @@ class Judge:
             started = self.seen.started(strike.pid)
             code = -getattr(signal, f"SIG{strike.fault.how}").value
             found.setdefault((started.rank, started.pid), Failure(started.attempt, code, strike.at))
+        for strike in self.seen.struck("pass on"):
+            code = -getattr(signal, f"SIG{strike.fault.how}").value
+            for one in self._alive_at(strike.at, strike.fault.agent):
+                found.setdefault((one.rank, one.pid), Failure(one.attempt, code, strike.at))
         return found
+
+    def _alive_at(self, moment, agent):
+        """The workers of an agent that may have been alive then: a signal to it arrives a little later."""
+        ended = {one.pid for one in self.seen.told("told") if one.at < moment}
+        return [
+            one
+            for one in self.seen.told("started")
+            if one.agent == str(agent)
+            and one.at < moment + 0.5 + self.seen.lag
+            and one.pid not in ended
+        ]
 
     # Who is out of reach.
 
@@ -138,7 +156,7 @@ class Judge:
             or self._may_lack_a_seat(agent),
             _SYSTEM: lambda: self.seen.struck("fill disk") and "logs" in self.schedule.on_disk,
             _NO_SEAT: lambda: self._may_lack_a_seat(agent),
-            _NO_PROGRESS: lambda: len({one.attempt for one in self.failures.values()}) > 1,
+            _NO_PROGRESS: lambda: any(one.attempt > 0 for one in self.seen.told("started")),
         }
         return bool(causes.get(code, lambda: False)())
 
@@ -146,13 +164,12 @@ class Judge:
         if number == signal.SIGKILL:
             return bool(self.seen.struck("kill guard", agent=agent))
         # A signal that came before the program had taken itself over has its default effect.
-        began = self.seen.began + self.schedule.delays[agent]
-        early = [
-            one
-            for one in self.seen.struck("ask", agent=agent)
-            if one.at - began < 0.5 + self.seen.lag
-        ]
-        return number in self._asked(agent) and bool(early)
+        had_begun = "muster: " in self.seen.consoles[agent]
+        return number in self._asked(agent) | self._passed_on(agent) and not had_begun
+
+    def _passed_on(self, agent):
+        struck = self.seen.struck("pass on", agent=agent)
+        return {getattr(signal, f"SIG{one.fault.how}") for one in struck}
 
     def _may_lack_a_seat(self, agent):
         schedule = self.schedule
@@ -213,8 +230,13 @@ class Judge:
             return [f"agent {agent} says of {name} {code_of(first)}, and it was {failure.code}"]
         same = [one.at for one in self.failures.values() if one.attempt == failure.attempt]
         late = failure.at - min(same)
-        if late > 0.5 + 20 * self.seen.lag and not self.seen.struck(*_CUTS_OFF):
+        if late > 0.1 + 10 * self.seen.lag and not self.seen.struck(*_CUTS_OFF, *_HOLDS_UP):
             return [f"agent {agent} names {name} first, {late:.3f} s after another one had failed"]
+        if report["verdict"] == "failed" and report["exit_code"] not in (
+            exit_code_of(failure.code),
+            _NO_PROGRESS,
+        ):
+            return [f"agent {agent} says that {name} failed first and ends with another code"]
         return []
 
     def _is_true(self, worker):
@@ -224,7 +246,20 @@ class Judge:
             return told.get(who) == ("0",)
         if worker["outcome"] == "failed":
             return who in self.failures
+        if worker["outcome"] == "stopped":
+            return not self._failed_before_it_was_asked(*who)
         return True
+
+    def _failed_before_it_was_asked(self, rank, pid):
+        """And so long before the first of its neighbours was that no signal can have been on its way."""
+        failure = self.failures.get((rank, pid))
+        started = self.seen.started(pid)
+        if failure is None or self.seen.struck(*_CUTS_OFF, *_HOLDS_UP):
+            return False
+        neighbours = {one.pid for one in self.seen.told("started") if one.agent == started.agent}
+        asked = [one.at for one in self.seen.events if one.what in _ASKS and one.pid in neighbours]
+        later = [moment for moment in asked if moment > failure.at - 1]
+        return bool(later) and failure.at + 0.05 + self.seen.lag < min(later)
 
     # What all say.
 

@@ -6,7 +6,7 @@ Times are in seconds. Those of faults count from the start of the first agent, t
 from dataclasses import dataclass, field
 
 # What a fault can be, and what it is done to. Those that last are undone in the end, if not before.
-AT_ONCE = ("ask", "kill guard", "kill agent", "kill worker", "cut link")
+AT_ONCE = ("ask", "kill guard", "kill agent", "kill worker", "pass on", "cut link")
 LASTING = (
     "stop guard",
     "stop agent",

@@ -116,7 +116,7 @@ class Striker:
         agent = self._job.pid_of_agent(fault.agent)
         if fault.kind in ("kill agent", "stop agent", "freeze agent") and agent is None:
             return False
-        if fault.kind == "ask":
+        if fault.kind in ("ask", "pass on"):
             os.kill(guard, getattr(signal, f"SIG{fault.how}"))
         elif fault.kind in ("kill guard", "kill agent"):
             os.kill(guard if fault.kind == "kill guard" else agent, signal.SIGKILL)
