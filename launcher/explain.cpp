@@ -2,6 +2,7 @@
 #include "explain.hpp"
 
 #include "check_table.hpp"
+#include "doctor.hpp"
 #include "render.hpp"
 #include "version.hpp"
 
@@ -80,9 +81,16 @@ std::string help_of(const CommandLine& line) {
   if (line.front_end != nullptr) {
     return front_end_help(*line.front_end);
   }
-  return line.command == Command::Render  ? render_help()
-         : line.command == Command::Check ? check_help()
-                                          : help_text();
+  switch (line.command) {
+    case Command::Render:
+      return render_help();
+    case Command::Check:
+      return check_help();
+    case Command::Doctor:
+      return doctor_help();
+    default:
+      return help_text();
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
 #include "agent_of_front.hpp"
 #include "check_table.hpp"
+#include "doctor.hpp"
 #include "explain.hpp"
 #include "fan_out.hpp"
 #include "options.hpp"
@@ -103,6 +104,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   if (line->command == Command::Check) {
     return run_check(*line, snapshot);
+  }
+  if (line->command == Command::Doctor) {
+    return run_doctor(*line);
   }
   say_notices(*line);
   const auto options = read_options(*line, snapshot);

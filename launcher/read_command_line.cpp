@@ -1,5 +1,6 @@
 // Cuts the command line into options and program, and reads both.
 #include "check_table.hpp"
+#include "doctor.hpp"
 #include "options.hpp"
 #include "render.hpp"
 
@@ -94,6 +95,7 @@ std::optional<Command> command_of(const std::vector<std::string>& tokens) {
                                                           {"plan", Command::Plan},
                                                           {"explain", Command::Explain},
                                                           {"check", Command::Check},
+                                                          {"doctor", Command::Doctor},
                                                           {"render", Command::Render}};
   const auto found = tokens.empty() ? commands.end() : commands.find(tokens.front());
   return found == commands.end() ? std::nullopt : std::optional(found->second);
@@ -110,7 +112,7 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
   return read_flags(parts.options, render_options(), line.settings);
 }
 
-/// `muster [plan|explain|run|check|render] [options] program ...`, where the program may be another launcher's
+/// `muster [plan|explain|run|check|doctor|render] [options] program ...`, where the program may be another launcher's
 /// name with its command line.
 Result<> read_own_command_line(CommandLine& line,
                                const std::vector<std::string>& tokens,
@@ -126,6 +128,9 @@ Result<> read_own_command_line(CommandLine& line,
   }
   if (line.command == Command::Check) {
     return read_check_line(line, rest);
+  }
+  if (line.command == Command::Doctor) {
+    return read_doctor_line(line, rest);
   }
   Cut parts = cut(rest, own_options());
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
@@ -181,7 +186,8 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   if (!read) {
     return read.error();
   }
-  if (line.command == Command::Render || line.command == Command::Check) {
+  if (line.command == Command::Render || line.command == Command::Check ||
+      line.command == Command::Doctor) {
     return line;
   }
   if (auto extra = read_run_method(line, snapshot); !extra) {

@@ -1,5 +1,6 @@
 // --help, the manual page and the completions, from the table of options.
 #include "check_table.hpp"
+#include "doctor.hpp"
 #include "options.hpp"
 #include "render.hpp"
 
@@ -19,6 +20,7 @@ constexpr const char* kIntroduction =
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
        muster check ranktable FILE          what is wrong with a rank table (--help behind it)
+       muster doctor [--json]               what this system allows (--help behind it)
        muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
        muster torchrun|msrun|mpirun ...     that launcher's own command line (--help behind it)
 
@@ -92,6 +94,21 @@ Exit codes: 0 the table is right; 65 it is not, or it is not complete yet; 64 ba
 Examples:
   muster check ranktable /user/config/jobstart_hccl.json
   muster check ranktable --json hccl.json | jq .devices
+)";
+
+constexpr const char* kDoctorIntroduction =
+    R"(Usage: muster doctor [--json]
+
+Asks this system what it allows, and prints for each guarantee of muster whether it holds here: what it
+rests on, and where it does not hold why, what that means and what can be done about it. To be run where
+the job will run: in its container, as its user. It changes nothing.
+
+Exit codes: 0 each guarantee holds, or holds in part; 71 one does not; 64 bad command line.
+
+Examples:
+  muster doctor
+  kubectl exec train-worker-0 -- muster doctor
+  muster doctor --json | jq '.guarantees[] | select(.holds != "yes")'
 )";
 
 std::string spelled(const Option& option) {
@@ -183,6 +200,10 @@ std::string check_help() {
   return std::string(kCheckIntroduction) + help_of(check_options().options);
 }
 
+std::string doctor_help() {
+  return std::string(kDoctorIntroduction) + help_of(doctor_options().options);
+}
+
 std::string man_page() {
   std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION
                      "\" \"User Commands\"\n"
@@ -192,6 +213,7 @@ std::string man_page() {
                      ".B muster plan\n[\\-\\-json] [options] \\-\\- program [arguments...]\n.br\n"
                      ".B muster explain\n[options]\n.br\n"
                      ".B muster check ranktable\n[\\-\\-json] FILE\n.br\n"
+                     ".B muster doctor\n[\\-\\-json]\n.br\n"
                      ".B muster render\nKIND [options] \\-\\- program [arguments...]\n"
                      ".SH DESCRIPTION\n.nf\n";
   text +=
@@ -199,18 +221,21 @@ std::string man_page() {
   text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
   text += ".SH CHECK\n.nf\n" + roff(std::string_view(kCheckIntroduction)) + ".fi\n";
   text += man_entries(check_options().options);
+  text += ".SH DOCTOR\n.nf\n" + roff(std::string_view(kDoctorIntroduction)) + ".fi\n";
+  text += man_entries(doctor_options().options);
   text += ".SH RENDER\n.nf\n" + roff(std::string_view(kRenderIntroduction)) + ".fi\n";
   text += man_entries(render_options().options);
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
 
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
-  std::string words = "run plan explain check render";
+  std::string words = "run plan explain check doctor render";
   for (const FrontEnd& front_end : front_ends()) {
     words += std::string(" ") + front_end.name;
   }
-  const std::array<CompletedCommand, 2> inner = {
+  const std::array<CompletedCommand, 3> inner = {
       {{"check", check_options().options, "ranktable"},
+       {"doctor", doctor_options().options, ""},
        {"render", render_options().options, join(render::manifest_kinds(), " ")}}};
   return completion_script(shell, {"muster", own_options().options, words}, inner);
 }

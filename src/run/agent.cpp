@@ -2,6 +2,7 @@
 // is the supervisor's, the participant's and the leader's to decide.
 #include "agent.hpp"
 
+#include "process/signal_file.hpp"
 #include "progress_file.hpp"
 #include "servers.hpp"
 
@@ -77,7 +78,7 @@ int Agent::run() {
     say_info(remark);
   }
   const sigset_t signals = handled_signals(input_.options.stop_signals.all());
-  signals_.assign(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  signals_.assign(open_signal_file(signals));
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
   wait_for(signals_, &Agent::on_signals);

@@ -53,21 +53,13 @@ std::vector<std::string> AttemptWords::describe_living() const {
 }
 
 void AttemptWords::on_started(std::size_t worker) {
-  // Each once, however many workers it concerns: containers forbid the call for all of them.
-  const Refusals& refused = workers_.refusals();
-  if (refused.memory != 0 && std::exchange(said_refusals_.memory, refused.memory) == 0) {
+  // Once, however many workers it concerns: containers forbid the call for all of them.
+  const int refused = workers_.memory_refusal();
+  if (refused != 0 && !std::exchange(said_memory_refusal_, true)) {
     say_warning(
         system_error("the workers are bound to their CPUs but not to their memory, which is "
                      "taken where it is first touched: set_mempolicy",
-                     refused.memory)
-            .message);
-  }
-  if (refused.death_signal != 0 &&
-      std::exchange(said_refusals_.death_signal, refused.death_signal) == 0) {
-    say_warning(
-        system_error("should both processes of muster be killed at once, the workers run on: "
-                     "PR_SET_PDEATHSIG",
-                     refused.death_signal)
+                     refused)
             .message);
   }
   if (is_said(Level::Debug)) {

@@ -50,7 +50,7 @@ class AttemptWords : public AttemptListener {
   const LaunchPlan& plan_;
   const Workers& workers_;
   const Supervisor& supervisor_;
-  Refusals said_refusals_;
+  bool said_memory_refusal_ = false;
   bool said_what_is_left_ = false;
   bool has_said_order_ = false;
   std::set<std::size_t> said_silent_;

@@ -1,6 +1,5 @@
 // Gets ready what both halves of muster need, then splits.
 #include "agent.hpp"
-#include "process/descendants.hpp"
 #include "process/marker.hpp"
 #include "run_folder.hpp"
 
@@ -163,12 +162,6 @@ Result<int> run(const JobPlan& job,
     return acquired.error();
   }
   const std::string marker = make_marker();
-  if (!is_proc_ours()) {
-    say_warning(
-        "'/proc' does not show the processes that are here, going on without it: what leaves its "
-        "worker's "
-        "process group is not found, and so not ended, and limits of CPUs are not seen");
-  }
   return run_guarded(marker, options.stop_signals.all(), [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;

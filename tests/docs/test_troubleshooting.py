@@ -15,6 +15,7 @@ SOURCES = [
 # Help, manual page, a build tool, files of ssh: what they say is no message.
 WITHOUT_MESSAGES = (
     "embed_templates.cpp",
+    "guarantees.cpp",  # docs/doctor.md has them: test_guarantees.py
     "options.cpp",
     "pod.cpp",
     "render_options.cpp",
@@ -60,6 +61,7 @@ OTHER_TEXTS = {
     "without a version (group_list with rank_id)": "a name",
     "what to check": "what a word of the command line is called",
     "the file to check": "the same",
+    ", programs gain no rights (no_new_privs)": "what muster doctor prints of the system",
     "Print this text.": "help",
     "worker not started": "a reason in the report",
     "apply its policy": "advice in the report",

@@ -10,7 +10,7 @@
 //             subreapers either: as `prctl`. Source: pkg/sentry/syscalls/linux/linux64.go
 //
 // or one kind of call, mostly with EPERM: mempolicy, affinity, prctl, death-signal, pidfd-signals, limits,
-// inotify, and threads with EAGAIN, as at a limit of processes.
+// inotify, pipes, processes, groups, epoll, timers, signal-files, and threads with EAGAIN, as at a limit of processes.
 //
 // It executes the command, so the process stays the same. Filters add up: refuse prctl refuse limits COMMAND.
 #include <errno.h>
@@ -196,6 +196,34 @@ static void inotify(void) {
   refuse(SYS_inotify_add_watch, EPERM);
 }
 
+static void pipes(void) {
+  refuse(SYS_pipe, EPERM);
+  refuse(SYS_pipe2, EPERM);
+}
+
+static void processes(void) {
+  refuse(SYS_fork, EPERM);
+  refuse(SYS_vfork, EPERM);
+  refuse(SYS_clone, EPERM);
+  refuse(SYS_clone3, EPERM);
+}
+
+static void groups(void) {
+  refuse(SYS_setpgid, EPERM);
+}
+
+static void epoll(void) {
+  refuse(SYS_epoll_create1, EPERM);
+}
+
+static void timers(void) {
+  refuse(SYS_timerfd_create, EPERM);
+}
+
+static void signal_files(void) {
+  refuse(SYS_signalfd4, EPERM);
+}
+
 static void threads(void) {
   refuse(SYS_clone3, ENOSYS);  // its flags are in memory, which no filter reads
   refuse_argument(SYS_clone, 0, BPF_JSET, kThread, EAGAIN);
@@ -215,6 +243,12 @@ static const struct {
     {"pidfd-signals", pidfd_signals},
     {"limits", limits},
     {"inotify", inotify},
+    {"pipes", pipes},
+    {"processes", processes},
+    {"groups", groups},
+    {"epoll", epoll},
+    {"timers", timers},
+    {"signal-files", signal_files},
     {"threads", threads},
 };
 

@@ -14,7 +14,8 @@ enum class Command {
   Plan,
   Explain,
   Render,
-  Check
+  Check,
+  Doctor
 };
 
 /// An option of the front ends, which prints their table for the documentation.

@@ -1,6 +1,8 @@
 // Hands what happens to remote shells to `Front`, and carries out what it answers.
 #include "front_agent.hpp"
 
+#include "../process/signal_file.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/fan_out/words.hpp>
 #include <muster/logs/messages.hpp>
@@ -62,7 +64,7 @@ int FrontAgent::run() {
     say_info(remark);
   }
   const sigset_t signals = handled_signals(input_.options.stop_signals.all());
-  signals_.assign(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  signals_.assign(open_signal_file(signals));
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &FrontAgent::on_guard_lost);
   wait_for(signals_, &FrontAgent::on_signals);

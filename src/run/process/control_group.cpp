@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 
@@ -43,18 +44,42 @@ std::string own_group() {
   return {};
 }
 
+/// A group of our own.
+struct Made {
+  std::string folder;    ///< empty: there is none
+  int error_number = 0;  ///< why; ENOENT: there are no groups of version 2
+};
+
+/// Below the group that we are in.
+Made make_group() {
+  const std::string mount = mount_point();
+  const std::string group = own_group();
+  const std::string folder =
+      mount + (group == "/" ? "" : group) + "/muster-" + std::to_string(::getpid());
+  if (mount.empty() || group.empty()) {
+    return {"", ENOENT};
+  }
+  return ::mkdir(folder.c_str(), 0755) == 0 ? Made{folder, 0} : Made{"", errno};
+}
+
 }  // namespace
+
+int ask_control_group() {
+  const Made made = make_group();
+  if (made.folder.empty()) {
+    return made.error_number;
+  }
+  const bool can_kill = ::access((made.folder + "/cgroup.kill").c_str(), F_OK) == 0;
+  (void)::rmdir(made.folder.c_str());
+  return can_kill ? 0 : ENOSYS;
+}
 
 bool ControlGroupNet::kill(const std::vector<pid_t>& pids) {
   if (folder_.empty()) {
-    const std::string mount = mount_point();
-    const std::string group = own_group();
-    const std::string folder =
-        mount + (group == "/" ? "" : group) + "/muster-" + std::to_string(::getpid());
-    if (mount.empty() || group.empty() || ::mkdir(folder.c_str(), 0755) != 0) {
-      return false;
-    }
-    folder_ = folder;
+    folder_ = make_group().folder;
+  }
+  if (folder_.empty()) {
+    return false;
   }
   bool has_moved = false;
   for (const pid_t pid : pids) {

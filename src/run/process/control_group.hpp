@@ -28,4 +28,8 @@ class ControlGroupNet {
   std::string folder_;  ///< empty until the group exists
 };
 
+/// 0 where a group can be made and killed as a whole, else why not as errno: ENOENT where there are no groups of version 2,
+/// ENOSYS where they cannot be killed. It makes one and removes it.
+[[nodiscard]] int ask_control_group();
+
 }  // namespace muster

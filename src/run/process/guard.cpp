@@ -6,6 +6,7 @@
 #include "terminal.hpp"
 
 #include <muster/logs/messages.hpp>
+#include <muster/run/guarantees.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/supervise/exit_status.hpp>
 
@@ -146,14 +147,22 @@ int guard(pid_t agent, const sigset_t& signals, const Job& job) {
   return status.shell_code();
 }
 
-/// The first process of a container adopts them anyway.
-void adopt_orphans() {
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && ::getpid() != 1) {
-    say_warning(system_error("a process of the job whose parent has ended is not found, and so not "
-                             "ended: PR_SET_CHILD_SUBREAPER",
-                             errno)
-                    .message);
+/// The one place where it is said which guarantees this system takes away: once, before anything is started.
+void say_what_is_lost() {
+  for (const Guarantee& guarantee : guarantees(ask_before_start())) {
+    if (guarantee.hold == Hold::Not) {
+      say_warning(guarantee.warning());
+    }
   }
+  if (is_said(Level::Debug)) {
+    say_debug(describe(guarantees(ask_system())));
+  }
+}
+
+/// "epoll: Operation not permitted", without the number and the place in a library that follow.
+std::string describe(const boost::system::system_error& error) {
+  const std::string whole = error.what();
+  return whole.substr(0, whole.find(" [" + error.code().to_string()));
 }
 
 /// Nothing may leave the agent but an exit code: above it is the code that the guard runs.
@@ -162,7 +171,7 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
     return work(std::move(link));
   } catch (
       const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
-    say_error(std::string("cannot run the job: ") + error.what());
+    say_error("cannot run the job: " + describe(error));
     return Error{ErrorKind::System, {}}.exit_code();
   } catch (const std::exception& error) {
     say_error(std::string("internal error: ") + error.what());
@@ -188,7 +197,8 @@ Result<int> run_guarded(const std::string& marker,
     return page.error();
   }
   const std::set<pid_t> had_before = children_of_others();
-  adopt_orphans();
+  say_what_is_lost();
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
   const pid_t guard_pid = ::getpid();
   const pid_t agent = ::fork();

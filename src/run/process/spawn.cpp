@@ -40,7 +40,6 @@ struct ChildTask {
   const BitMask* cpus = nullptr;
   const BitMask* memory_nodes = nullptr;
   volatile int memory_refusal = 0;
-  volatile int death_signal_refusal = 0;
   const char* volatile failed_step = nullptr;
   volatile int error_number = 0;
 };
@@ -73,9 +72,8 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
   if (::setpgid(0, 0) != 0) {
     return "making a process group";
   }
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
-    task.death_signal_refusal = errno;  // the guard is left, which looks for what we leave
-  }
+  // Where it is refused, which was said, the guard is left, which looks for what we leave.
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have died before the signal was armed. Compared with its real number, not with
   // 1: as the first process of a container the parent is 1.
   if (::getppid() != task.parent) {
@@ -285,7 +283,7 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   }
   Spawned spawned;
   spawned.pid = pid;
-  spawned.refusals = {task.memory_refusal, task.death_signal_refusal};
+  spawned.memory_refusal = task.memory_refusal;
   spawned.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return spawned;
 }

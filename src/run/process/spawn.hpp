@@ -29,16 +29,10 @@ struct SpawnRequest {
   bool is_memory_strict = false;  ///< false: other nodes help out when these are full
 };
 
-/// What the system refused to a worker, which runs all the same: the errno of each call, or 0.
-struct Refusals {
-  int memory = 0;        ///< choosing its memory nodes
-  int death_signal = 0;  ///< KILL from the kernel when we die
-};
-
 struct Spawned {
   pid_t pid = -1;
-  UniqueFd pidfd;  ///< empty where the kernel has none, or no descriptor is free
-  Refusals refusals;
+  UniqueFd pidfd;          ///< empty where the kernel has none, or no descriptor is free
+  int memory_refusal = 0;  ///< why it runs on other memory nodes than asked for, as errno
 };
 
 /// Starts processes at the cost of posix_spawn: the child shares our memory until it executes, so

@@ -114,7 +114,7 @@ Result<> Workers::start(std::size_t worker,
   if (!spawned) {
     return spawned.error();
   }
-  refusals_ = spawned->refusals;
+  memory_refusal_ = spawned->memory_refusal;
   State& state = states_[worker];
   state = {.pid = spawned->pid, .is_alive = true, .started = Clock::now(), .ended = {}};
   reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));

@@ -52,7 +52,7 @@ class Workers {
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
   /// What the system refused to the last worker that was started: the same for each.
-  [[nodiscard]] const Refusals& refusals() const { return refusals_; }
+  [[nodiscard]] int memory_refusal() const { return memory_refusal_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -71,7 +71,7 @@ class Workers {
   Spawner spawner_;
   Reaper reaper_;
   std::vector<State> states_;
-  Refusals refusals_;
+  int memory_refusal_ = 0;
   std::map<std::string, std::string> executables_;  ///< by name: looked up once
 };
 

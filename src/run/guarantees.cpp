@@ -1,0 +1,190 @@
+// From what the system answers to what muster promises: one row a promise. Pure.
+#include <muster/base/text.hpp>
+#include <muster/run/guarantees.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace muster {
+namespace {
+
+/// A promise that rests on one call.
+struct Row {
+  const char* name;
+  const char* by;
+  int SystemAnswers::*answer;
+  Hold without;       ///< what is left of it where the call is refused
+  const char* means;  ///< this, to who runs a job
+  const char* since;  ///< the version of Linux that has the call
+};
+
+// The texts are also what the start of a job says: docs/troubleshooting.md.
+constexpr auto kRows = std::to_array<Row>({
+    {"the order in which workers ended is known",
+     "pidfd_open",
+     &SystemAnswers::pidfd_open,
+     Hold::InPart,
+     "which of several workers that ended in the same moment was the first is not known, and the "
+     "report says so",
+     "5.3"},
+    {"a signal reaches the process that is meant",
+     "pidfd_send_signal",
+     &SystemAnswers::pidfd_send_signal,
+     Hold::InPart,
+     "descendants of workers are signalled by their number, right after their start time was "
+     "compared",
+     "5.1"},
+    {"processes whose parent has ended are found",
+     "PR_SET_CHILD_SUBREAPER",
+     &SystemAnswers::subreaper,
+     Hold::Not,
+     "a process of the job whose parent has ended is not found, and so not ended",
+     "3.4"},
+    {"workers end with muster, however it ends",
+     "PR_SET_PDEATHSIG",
+     &SystemAnswers::death_signal,
+     Hold::Not,
+     "should both processes of muster be killed at once, the workers run on",
+     "2.1"},
+    {"nothing forks faster than it is killed",
+     "cgroup.kill",
+     &SystemAnswers::control_group,
+     Hold::InPart,
+     "processes are killed in rounds; what forks without end may outrun them",
+     "5.14"},
+    {"workers inherit no descriptor but their three",
+     "close_range",
+     &SystemAnswers::close_range,
+     Hold::InPart,
+     "a descriptor above 4096 that muster was started with stays open in workers",
+     "5.11"},
+    {"supervision does not wait for names of hosts",
+     "clone3",
+     &SystemAnswers::threads,
+     Hold::InPart,
+     "names of hosts are looked up in place, and muster answers nobody meanwhile",
+     "5.3"},
+    {"files that are waited for are noticed at once",
+     "inotify_init1",
+     &SystemAnswers::inotify,
+     Hold::InPart,
+     "files that are waited for are looked for every five seconds",
+     "2.6"},
+    {"workers can be bound to CPUs",
+     "sched_setaffinity",
+     &SystemAnswers::bind_to_cpus,
+     Hold::InPart,
+     "a job that is to be bound to CPUs does not start",
+     "2.6"},
+    {"workers can be bound to memory",
+     "set_mempolicy",
+     &SystemAnswers::bind_to_memory,
+     Hold::InPart,
+     "the memory of a bound worker is taken where it is first touched",
+     "2.6"},
+    {"the limit of descriptors can be raised",
+     "setrlimit",
+     &SystemAnswers::descriptor_limit,
+     Hold::InPart,
+     "the limit of descriptors stays as it is, and a job that needs more does not start",
+     "1.0"},
+});
+
+std::string remedy_for(int error_number, const Row& row) {
+  switch (error_number) {
+    case ENOSYS:
+    case EINVAL:  // a flag of a later version
+      return std::string("Linux ") + row.since + " or later has it; gVisor may in a later version";
+    case EPERM:
+    case EACCES:
+      return "the container's system call filter or rights forbid it: allow the call in the "
+             "profile "
+             "(Docker does from 20.10 on)";
+    default:
+      return "no other way is known";
+  }
+}
+
+std::string remedy_for_group(int error_number, const Row& row) {
+  switch (error_number) {
+    case ENOENT:
+      return "mount control groups of version 2 (cgroup2) in the container";
+    case ENOSYS:
+      return remedy_for(error_number, row);
+    default:
+      return "let the container write below its own control group (systemd: Delegate=yes)";
+  }
+}
+
+Guarantee judge(const Row& row, const SystemAnswers& answers) {
+  const int error_number = answers.*row.answer;
+  if (error_number == 0) {
+    return {row.name, row.by, Hold::Whole, "", "", ""};
+  }
+  const bool is_group = row.answer == &SystemAnswers::control_group;
+  return {row.name,
+          row.by,
+          row.without,
+          std::string(row.by) + ": " + std::generic_category().message(error_number),
+          row.means,
+          is_group ? remedy_for_group(error_number, row) : remedy_for(error_number, row)};
+}
+
+Guarantee judge_proc(ProcView view) {
+  Guarantee guarantee{"every process of the job is seen", "/proc", Hold::Whole, "", "", ""};
+  if (view == ProcView::Whole) {
+    return guarantee;
+  }
+  if (view == ProcView::Hidden) {
+    guarantee.hold = Hold::InPart;
+    guarantee.because = "/proc hides processes of other users (hidepid)";
+    guarantee.means =
+        "a process of the job that became another user's, or whose program may not be "
+        "read, is not found, and so not ended";
+    guarantee.remedy =
+        "run muster as the user that such programs become, or mount /proc without hidepid";
+    return guarantee;
+  }
+  guarantee.hold = Hold::Not;
+  guarantee.because =
+      view == ProcView::Missing ? "/proc cannot be read" : "/proc is that of another pid namespace";
+  guarantee.means =
+      "'/proc' does not show the processes that are here, going on without it: what leaves its "
+      "worker's process group is not found, and so not ended, and limits of CPUs are not seen";
+  guarantee.remedy = "mount it in the container: mount -t proc proc /proc (unshare: --mount-proc)";
+  return guarantee;
+}
+
+std::string names_of(const std::vector<Guarantee>& all, Hold hold, const std::string& title) {
+  std::vector<std::string> names;
+  for (const Guarantee& guarantee : all) {
+    if (guarantee.hold == hold) {
+      names.push_back(guarantee.name + " (" + guarantee.because + ")");
+    }
+  }
+  return names.empty() ? "" : "; " + title + ": " + join(names, ", ");
+}
+
+}  // namespace
+
+std::vector<Guarantee> guarantees(const SystemAnswers& answers) {
+  std::vector<Guarantee> all;
+  all.reserve(kRows.size() + 1);
+  all.push_back(judge_proc(answers.proc));
+  for (const Row& row : kRows) {
+    all.push_back(judge(row, answers));
+  }
+  return all;
+}
+
+std::string describe(const std::vector<Guarantee>& all) {
+  const auto whole = std::count_if(all.begin(), all.end(), [](const Guarantee& guarantee) {
+    return guarantee.hold == Hold::Whole;
+  });
+  return std::to_string(whole) + " of " + count_of(all.size(), "guarantee") + " hold here" +
+         names_of(all, Hold::InPart, "in part") + names_of(all, Hold::Not, "not");
+}
+
+}  // namespace muster

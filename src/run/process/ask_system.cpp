@@ -1,0 +1,122 @@
+// Asks the kernel what it allows, in ways that change nothing. Each answer is an errno; what follows from it is decided in
+// guarantees.cpp.
+#include "control_group.hpp"
+#include "descendants.hpp"
+
+#include <muster/base/unique_fd.hpp>
+#include <muster/run/guarantees.hpp>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/seccomp.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+/// `wrong`: the error that says that the call is there, and that it was asked for nonsense.
+int answer_of(long result, int wrong = 0) {
+  return result >= 0 || errno == wrong ? 0 : errno;
+}
+
+/// As the first process we adopt orphans whether we may ask for it or not.
+int ask_subreaper() {
+  int before = 0;
+  const int answer = answer_of(::prctl(PR_GET_CHILD_SUBREAPER, &before));
+  return ::getpid() == 1 ? 0
+         : answer != 0   ? answer
+                         : answer_of(::prctl(PR_SET_CHILD_SUBREAPER, before));
+}
+
+/// Somebody may have armed it for us: it stays what it is.
+int ask_death_signal() {
+  int before = 0;
+  const int answer = answer_of(::prctl(PR_GET_PDEATHSIG, &before));
+  return answer != 0 ? answer : answer_of(::prctl(PR_SET_PDEATHSIG, before));
+}
+
+/// The first process is always there, and everybody may read its line: where nobody shows it, much more is hidden.
+bool is_first_process_hidden() {
+  const UniqueFd line(::open("/proc/1/stat", O_RDONLY | O_CLOEXEC));
+  const bool is_refused = !line && (errno == ENOENT || errno == EPERM || errno == EACCES);
+  return is_refused && (::kill(1, 0) == 0 || errno == EPERM);
+}
+
+ProcView look_at_proc() {
+  if (!is_proc_ours()) {
+    return ::access("/proc/stat", F_OK) == 0 ? ProcView::Foreign : ProcView::Missing;
+  }
+  return is_first_process_hidden() ? ProcView::Hidden : ProcView::Whole;
+}
+
+int ask_pidfd_send_signal() {
+  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  // Without a pidfd: -1, which is no descriptor to a call that is there.
+  return answer_of(::syscall(SYS_pidfd_send_signal, self.get(), 0, nullptr, 0), EBADF);
+}
+
+int ask_pidfd_open() {
+  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  return self ? 0 : errno;
+}
+
+/// It starts none: a request of no size is nonsense. The C library has a way around a call that is missing, and none
+/// around one that is forbidden.
+int ask_threads() {
+  const int answer = answer_of(::syscall(SYS_clone3, nullptr, 0), EINVAL);
+  return answer == ENOSYS ? 0 : answer;
+}
+
+int ask_inotify() {
+  const UniqueFd watcher(::inotify_init1(IN_CLOEXEC));
+  return watcher ? 0 : errno;
+}
+
+int ask_descriptor_limit() {
+  rlimit limit{};
+  const int answer = answer_of(::getrlimit(RLIMIT_NOFILE, &limit));
+  return answer != 0 ? answer : answer_of(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+std::uint64_t count_descriptors() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : 0;
+}
+
+}  // namespace
+
+SystemAnswers ask_before_start() {
+  SystemAnswers answers;
+  answers.subreaper = ask_subreaper();
+  answers.death_signal = ask_death_signal();
+  answers.proc = look_at_proc();
+  return answers;
+}
+
+SystemAnswers ask_system() {
+  constexpr int kNoSuchPolicy = 0xFFF;
+  SystemAnswers answers = ask_before_start();
+  answers.pidfd_open = ask_pidfd_open();
+  answers.pidfd_send_signal = ask_pidfd_send_signal();
+  answers.control_group = ask_control_group();
+  answers.close_range = answer_of(::syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC));
+  answers.threads = ask_threads();
+  answers.inotify = ask_inotify();
+  answers.bind_to_cpus = answer_of(::syscall(SYS_sched_setaffinity, 0, 0, nullptr), EINVAL);
+  answers.bind_to_memory =
+      answer_of(::syscall(SYS_set_mempolicy, kNoSuchPolicy, nullptr, 0), EINVAL);
+  answers.descriptor_limit = ask_descriptor_limit();
+  answers.is_filtered = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
+  answers.gains_nothing = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+  answers.descriptors = count_descriptors();
+  return answers;
+}
+
+}  // namespace muster

@@ -1,0 +1,26 @@
+"""The guarantees on their page are those of the program, in its words."""
+
+import re
+
+from pages import page, source, tables
+
+ROW = re.compile(
+    r'\{"([^"]+)", "([^"]+)", &SystemAnswers::\w+, Hold::(\w+), ((?:"[^"]*" ?)+), "[^"]+"\}'
+)
+HOLD = {"InPart": "in part", "Not": "no"}
+
+
+def test_each_guarantee_is_on_the_page_with_what_its_loss_means():
+    rows = ROW.findall(source("src/run/guarantees.cpp"))
+    known = {
+        (name, f"`{call}`", HOLD[hold], "".join(re.findall('"([^"]*)"', means)))
+        for name, call, hold, means in rows
+    }
+    (table,) = [rows for rows in tables(page("doctor.md")) if rows[0][0] == "Guarantee"]
+    described = {tuple(row) for row in table[1:]}
+    of_proc = {row for row in described if row[1].startswith("`/proc`")}
+
+    assert len(known) > 10
+    assert described - of_proc == known
+    for *_, means in of_proc:
+        assert means in re.sub('" "', "", source("src/run/guarantees.cpp"))

@@ -1,0 +1,191 @@
+"""Which guarantees hold: asked where everything is allowed, and where things are refused."""
+
+import json
+import shutil
+import stat
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from support.muster import binary
+
+GROUP = "cgroup.kill"  # whether it can be written depends on the machine
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount --lazy /proc && exec "$@"', "sh"]
+WITH_FOREIGN_PROC = ["unshare", "--pid", "--fork", "sh", "-c", '"$@"; exit $?', "sh"]
+# The first process is root's, and what runs below it is another user's.
+WITH_HIDDEN_PROCESSES = [
+    *("unshare", "--mount", "--pid", "--fork", "sh", "-c"),
+    'mount -t proc -o hidepid=2 proc /proc && "$@"; exit $?',
+    *("sh", *NOBODY),
+]
+WITHOUT_PRIVILEGES = [
+    *("unshare", "--mount", "sh", "-c"),
+    'for group in /sys/fs/cgroup /sys/fs/cgroup/unified; do '
+    '[ ! -d $group ] || mount -o remount,bind,ro $group || mount --bind -o ro $group $group; done; exec "$@"',
+    *("sh", *NOBODY, "--bounding-set=-all", "--no-new-privs"),
+]
+
+
+@pytest.fixture
+def open_to_all():
+    """A copy of the program where every user can execute it."""
+    with TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        copy = Path(shutil.copy(binary(), folder))
+        copy.chmod(copy.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
+        yield copy
+
+
+def holds(job):
+    """What does not hold, by the call that it rests on."""
+    document = json.loads(job.out.text)
+    return {
+        one["by"]: one["holds"]
+        for one in document["guarantees"]
+        if one["holds"] != "yes" and one["by"] != GROUP
+    }
+
+
+def ask(muster, **options):
+    return muster.run("doctor", "--json", **options)
+
+
+@pytest.mark.needs("pidfds")
+def test_all_hold_where_nothing_is_refused(muster):
+    job = ask(muster)
+
+    assert (job.code, holds(job)) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("filters", "lost", "code"),
+    [
+        (
+            ["old-docker"],
+            {
+                "pidfd_open": "in part",
+                "pidfd_send_signal": "in part",
+                "close_range": "in part",
+                "clone3": "in part",
+                "set_mempolicy": "in part",
+            },
+            0,
+        ),
+        (
+            ["gvisor"],
+            {"pidfd_open": "in part", "pidfd_send_signal": "in part", "close_range": "in part"},
+            0,
+        ),
+        (
+            ["linux-4.18"],
+            {"pidfd_open": "in part", "pidfd_send_signal": "in part", "close_range": "in part"},
+            0,
+        ),
+        (["prctl"], {"PR_SET_CHILD_SUBREAPER": "no", "PR_SET_PDEATHSIG": "no"}, 71),
+        (["death-signal"], {"PR_SET_PDEATHSIG": "no"}, 71),
+        (["pidfd-signals"], {"pidfd_send_signal": "in part"}, 0),
+        (["inotify"], {"inotify_init1": "in part"}, 0),
+        (["affinity"], {"sched_setaffinity": "in part"}, 0),
+        (["mempolicy"], {"set_mempolicy": "in part"}, 0),
+        (["limits"], {"setrlimit": "in part"}, 0),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+@pytest.mark.needs("pidfds")
+def test_what_a_filter_refuses_is_named(muster, worker, filters, lost, code):
+    job = ask(muster, through=[worker("refuse"), *filters])
+
+    assert (job.code, holds(job)) == (code, lost)
+    assert json.loads(job.out.text)["is_filtered"]
+
+
+@pytest.mark.plain_build
+def test_without_proc_processes_are_not_seen(muster):
+    job = ask(muster, through=WITHOUT_PROC)
+
+    assert (job.code, holds(job).get("/proc")) == (71, "no")
+    assert "/proc cannot be read" in job.out.text
+
+
+def test_with_the_proc_of_another_namespace_processes_are_not_seen(muster):
+    job = ask(muster, through=WITH_FOREIGN_PROC)
+
+    assert (job.code, holds(job).get("/proc")) == (71, "no")
+    assert "another pid namespace" in job.out.text
+
+
+def test_hidden_processes_are_not_seen(muster, open_to_all):
+    job = ask(muster, through=WITH_HIDDEN_PROCESSES, program=open_to_all)
+
+    assert (job.code, holds(job).get("/proc")) == (0, "in part")
+    assert "hidepid" in job.out.text
+
+
+def test_without_privileges_the_rounds_of_kill_are_left(muster, open_to_all):
+    job = ask(muster, through=WITHOUT_PRIVILEGES, program=open_to_all)
+
+    (group,) = [one for one in json.loads(job.out.text)["guarantees"] if one["by"] == GROUP]
+    assert (job.code, group["holds"]) == (0, "in part")
+    assert json.loads(job.out.text)["no_new_privs"]
+    assert "/proc" not in holds(job)
+
+
+@pytest.mark.needs("pidfds")
+def test_people_are_given_a_table(muster, worker):
+    job = muster.run("doctor", through=[worker("refuse"), "death-signal"])
+
+    assert job.code == 71
+    lines = job.out.lines
+    assert lines[0].startswith("Linux ") and "filtered (seccomp)" in lines[0]
+    at = lines.index("workers end with muster, however it ends         no       PR_SET_PDEATHSIG")
+    assert lines[at + 1 : at + 4] == [
+        "  because  PR_SET_PDEATHSIG: Operation not permitted",
+        "  means    should both processes of muster be killed at once, the workers run on",
+        "  remedy   the container's system call filter or rights forbid it: allow the call in the profile "
+        "(Docker does from 20.10 on)",
+    ]
+
+
+def test_it_takes_options_only(muster):
+    job = muster.run("doctor", "now")
+
+    assert job.code == 64
+    assert job.said == ["'now' is nothing that muster doctor takes; it has options only"]
+
+
+def test_it_leaves_no_control_group(muster):
+    def groups():
+        return {path for path in Path("/sys/fs/cgroup").rglob("muster-*")}
+
+    before = groups()
+    ask(muster)
+
+    assert not groups() - before
+
+
+@pytest.mark.needs("pidfds")
+def test_a_verbose_start_has_all_of_it_in_one_line(muster, worker):
+    job = muster.run("-v", "--", "true", through=[worker("refuse"), "inotify"])
+
+    assert "in part: " in job.said_about("guarantees hold here")
+    assert "(inotify_init1: Operation not permitted)" in job.said_about("guarantees hold here")
+
+
+@pytest.mark.parametrize(
+    ("filter_name", "call"),
+    [
+        ("pipes", "cannot make a pipe"),
+        ("processes", "making a process"),
+        ("groups", "making a process group"),
+        ("epoll", "epoll"),
+        ("signal-files", "signalfd"),
+    ],
+)
+def test_a_call_that_has_no_other_way_is_named(muster, worker, filter_name, call):
+    job = muster.run("--", "true", through=[worker("refuse"), filter_name])
+
+    assert job.code == 71
+    line = job.said_about(f"{call}: Operation not permitted")
+    assert "[system" not in line and "/boost/" not in line
