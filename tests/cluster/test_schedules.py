@@ -126,6 +126,15 @@ def test_a_first_failure_with_another_code_is_wrong(schedule):
     assert "agent 0 says of rank 1 (pid 101) 4, and it was 3" in wrong
 
 
+def test_a_worker_that_failed_by_itself_and_is_called_stopped_is_wrong(schedule):
+    seen = seen_of(3, [0, 3], failure(1, 3))
+    neighbour = replace(started(0, 1), pid=99)
+    seen.events += [neighbour, replace(told("TERM", 0, 1), pid=99, at=3.0)]
+    seen.reports[1]["workers"][0]["outcome"] = "stopped"
+
+    assert "agent 1 says that rank 1 stopped, which is not so" in complaints(schedule, seen)
+
+
 def test_agents_that_disagree_are_wrong(schedule):
     seen = seen_of(3, [0, 3], failure(1, 3))
     seen.reports[1]["first_failure"] = None
@@ -145,9 +154,14 @@ def test_workers_of_two_attempts_at_once_are_wrong(schedule):
 def test_hangs_and_survivors_are_wrong(schedule):
     seen = seen_of(0, [0, 0])
     seen.late = ["agents [1] have not ended"]
+    seen.forsaken = [(1, 101)]
     seen.survivors = ["4711 (witness)"]
 
-    assert complaints(schedule, seen) == ["agents [1] have not ended", "survived: 4711 (witness)"]
+    assert complaints(schedule, seen) == [
+        "agents [1] have not ended",
+        "worker 101 outlived agent 1",
+        "survived: 4711 (witness)",
+    ]
 
 
 def test_a_node_that_is_lost_has_its_cause_in_a_long_stop_and_not_in_a_short_one(schedule):

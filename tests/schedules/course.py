@@ -58,7 +58,7 @@ class Course:
             self._at(delay, self._start, agent)
         for number, fault in enumerate(self._schedule.faults):
             self._at(fault.at, self._strike, number)
-        while self._due:
+        while self._due and not self._is_over():
             self._wait_for_the_next()
         self._wait_for_the_end()
         self._look()
@@ -70,8 +70,9 @@ class Course:
 
     def _wait_for_the_next(self):
         due, _, action, arguments = heapq.heappop(self._due)
-        self._watch(lambda: time.monotonic() >= due, due)
-        action(*arguments)
+        self._watch(lambda: time.monotonic() >= due or self._is_over(), due)
+        if not self._is_over():
+            action(*arguments)
 
     def _watch(self, is_over, until):
         """Notes who has ended meanwhile. Whether it was over in time."""
@@ -82,6 +83,9 @@ class Course:
             time.sleep(_BETWEEN_LOOKS)
         self._note_ends()
         return True
+
+    def _is_over(self):
+        return len(self._job.agents) == self._schedule.agents and not self._alive()
 
     def _note_ends(self):
         for agent in self._job.agents:
@@ -108,9 +112,25 @@ class Course:
             self._job.agents[agent].signal(15)
         asked = [agent for agent in self._alive() if not self._holds_the_guard(agent)]
         self._wait_for(asked, after_being_asked(self._schedule), "when they were asked to")
+        self._look_for_the_forsaken()
         for number, strike in enumerate(self._striker.strikes):
             self._striker.heal(number, strike)
         self._wait_for(self._alive(), after_being_asked(self._schedule), "after all was well again")
+
+    def _look_for_the_forsaken(self):
+        """Workers that outlive their agent, while whatever is wrong is still so."""
+
+        def forsaken():
+            return [
+                (agent, pid)
+                for agent in self.seen.ended_at
+                for pid in self._job.living_workers(agent)
+            ]
+
+        try:
+            wait_until(lambda: not forsaken(), "the workers to be gone", self._scaled(1))
+        except Missed:
+            self.seen.forsaken = forsaken()
 
     def _wait_for(self, agents, seconds, when):
         """At most so long after the last that happened."""

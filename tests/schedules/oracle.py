@@ -295,7 +295,12 @@ class Judge:
             self.schedule.manners
         ):
             return []
-        return [f"survived: {one}" for one in self.seen.survivors]
+        forsaken = [
+            f"worker {pid} outlived agent {agent}"
+            for agent, pid in self.seen.forsaken
+            if self._could_act(agent)
+        ]
+        return forsaken + [f"survived: {one}" for one in self.seen.survivors]
 
     def promptness(self, agent):
         """Who was asked, and can act, has ended within the grace and two seconds."""
@@ -311,14 +316,16 @@ class Judge:
         return [
             f"worker {one.details[0]} was alive when attempt {one.attempt} began"
             for one in self.seen.told("overlap")
-            if not self._nobody_could_act(one)
+            if self._could_act(self._agent_of(one))
         ]
 
-    def _nobody_could_act(self, overlap):
-        """Both halves of muster on that node stood still or were gone, so the workers too, or nobody could end them."""
-        pid = overlap.details[0].rpartition(".")[2]
-        agent = int(self.seen.started(int(pid)).agent)
+    def _could_act(self, agent):
+        """One half of muster on that node, at least: else nobody is there who could end its workers."""
         if self.seen.struck("freeze node", agent=agent):
-            return True
+            return False
         guard = self.seen.struck("stop guard", "kill guard", agent=agent)
-        return bool(guard and self.seen.struck("stop agent", "freeze agent", agent=agent))
+        return not (guard and self.seen.struck("stop agent", "freeze agent", agent=agent))
+
+    def _agent_of(self, overlap):
+        pid = int(overlap.details[0].rpartition(".")[2])
+        return int(self.seen.started(pid).agent)

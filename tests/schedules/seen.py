@@ -32,7 +32,10 @@ class Seen:
         default_factory=dict
     )  # by agent: when it was asked, as nothing else would end it
     late: list = field(default_factory=list)  # sentences: what had not ended in time
-    survivors: list = field(default_factory=list)
+    forsaken: list = field(
+        default_factory=list
+    )  # agents that had ended, and pids of their living workers
+    survivors: list = field(default_factory=list)  # after all was well again
     lag: float = 0.0  # how late this machine woke somebody up at worst
 
     def struck(self, *kinds, agent=None):
