@@ -182,3 +182,12 @@ def test_who_was_asked_and_ends_late_is_wrong(schedule):
 
     seen.ended_at[0] = 60.0
     assert complaints(schedule, seen) == ["agent 0 ended 59.00 s after it had been asked to"]
+
+
+def test_a_guard_that_does_not_miss_its_agent_is_wrong(schedule):
+    seen = seen_of(69, [0, 0])
+    seen.strikes = [Strike(Fault("stop agent", 1, 1.0, lasts=None), 1.0, was_running=True)]
+    assert complaints(schedule, seen) == []
+
+    seen.ended_at[1] = 60.0
+    assert complaints(schedule, seen) == ["agent 1 ended 59.00 s after it had been frozen"]

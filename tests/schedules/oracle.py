@@ -41,6 +41,7 @@ def complaints(schedule, seen):
         wrong += judge.code(agent)
         wrong += judge.report(agent)
         wrong += judge.promptness(agent)
+        wrong += judge.watch(agent)
     wrong += judge.agreement()
     return wrong
 
@@ -111,6 +112,10 @@ class Judge:
     def _may_be_missed(self, strike):
         lasts = strike.fault.lasts
         return lasts is None or lasts > self.schedule.heartbeat / 4
+
+    def _is_held(self, agent):
+        """Its guard, which people see, stood still for a while."""
+        return bool(self.seen.struck("stop guard", "freeze node", agent=agent))
 
     def cut_off(self, agent):
         """Faults after which the others may think that the agent is lost, or it that they are."""
@@ -213,9 +218,7 @@ class Judge:
 
     def _outlived_its_report(self, agent):
         """Guard or agent were struck when it was written."""
-        return bool(
-            self.cut_off(agent) or self.seen.struck("stop guard", "freeze node", agent=agent)
-        )
+        return bool(self.cut_off(agent) or self._is_held(agent))
 
     def _first_failure(self, agent, report):
         first = report["first_failure"]
@@ -276,7 +279,7 @@ class Judge:
     def _is_linked(self, agent):
         if self.cut_off(agent) or self._asked(agent) or agent not in self.seen.codes:
             return False
-        if self.seen.struck("stop guard", "freeze node", agent=agent):
+        if self._is_held(agent):
             return False
         return not (
             self._may_lack_a_seat(agent)
@@ -305,12 +308,26 @@ class Judge:
     def promptness(self, agent):
         """Who was asked, and can act, has ended within the grace and two seconds."""
         asked = [one.at for one in self.seen.struck("ask", agent=agent)]
-        if not asked or self.seen.struck("stop guard", "freeze node", agent=agent):
+        if not asked or self._is_held(agent):
             return []
         took = self.seen.ended_at[agent] - max(min(asked), self.seen.began)
         if took <= after_being_asked(self.schedule) + 1 + 20 * self.seen.lag:
             return []
         return [f"agent {agent} ended {took:.2f} s after it had been asked to"]
+
+    def watch(self, agent):
+        """Before others go on without a node, the guard of an agent that stands still there has ended all."""
+        frozen = [
+            one.at
+            for one in self.seen.struck("stop agent", "freeze agent", agent=agent)
+            if one.was_running and one.fault.lasts is None
+        ]
+        if self.schedule.least == 1 or self._is_held(agent) or not frozen:
+            return []
+        took = self.seen.ended_at[agent] - min(frozen)
+        if took <= self.schedule.fence + 20 * self.seen.lag:
+            return []
+        return [f"agent {agent} ended {took:.2f} s after it had been frozen"]
 
     def overlaps(self):
         return [
