@@ -164,6 +164,7 @@ void Gang::Driver::drain() {
     std::visit([this](auto& event) { handle(event); }, happening);
   }
   is_scheduled_ = false;
+  callbacks_.renew_lease(participant_.lease());
   if (!is_done_) {
     arm_timers();
   }

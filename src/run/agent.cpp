@@ -45,6 +45,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       route_(io_, input.job.input),
       signals_(io_),
       lifeline_(io_),
+      signs_of_life_(io_, link_),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
       next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }) {}
 
@@ -61,6 +62,7 @@ gang::GangCallbacks Agent::callbacks() {
               },
           .pass_signal = [this](int signal) { attempt_->request_stop(signal); },
           .kill_attempt = [this] { attempt_->kill(); },
+          .renew_lease = [this](const gang::Lease& lease) { signs_of_life_.renew(lease); },
           .reserve_port = [this] { return reserve_port(); },
           .merged =
               [this](const gang::Value& value) {
@@ -148,6 +150,7 @@ void Agent::take_signal(int signal) {
 
 void Agent::request_stop(int signal) {
   if (!input_.inherited.ignored_signals.contains(signal) && stop_requests_.is_new()) {
+    signs_of_life_.beat_from_now_on();
     stop(signal);
   }
 }

@@ -13,6 +13,7 @@
 #include "own_ways.hpp"
 #include "process/guard.hpp"
 #include "reasons_to_stay.hpp"
+#include "signs_of_life.hpp"
 #include "stop_requests.hpp"
 #include "timers.hpp"
 
@@ -119,6 +120,7 @@ class Agent {
   std::optional<std::string> progress_before_;
   Clock::time_point started_ = Clock::now();
   StopRequests stop_requests_;
+  SignsOfLife signs_of_life_;
   std::unique_ptr<FrontLink> front_;  ///< empty: nobody's
   bool does_front_say_why_ = false;
   bool is_concluded_ = false;

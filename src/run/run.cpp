@@ -162,7 +162,9 @@ Result<int> run(const JobPlan& job,
     return acquired.error();
   }
   const std::string marker = make_marker();
-  return run_guarded(marker, options.stop_signals.all(), [&](GuardLink link) {
+  const GuardSetup setup{
+      marker, options.stop_signals.all(), inherited.ignored_signals, options.grace};
+  return run_guarded(setup, [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;
     {

@@ -144,6 +144,7 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
+  callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
   callbacks.reserve_port = [] { return Result<Offer>(Offer{}); };
   callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
   callbacks.done = [this] { ++done_; };

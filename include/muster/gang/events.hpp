@@ -33,6 +33,16 @@ struct StopAttempt {
   std::optional<std::chrono::milliseconds> most_grace;
 };
 
+/// How long what runs on this node may live without a word from its agent: the other nodes count on it. Whoever watches the
+/// agent ends all of it when the agent has not renewed this for `limit`, and at `gone_by` in any case.
+struct Lease {
+  std::optional<std::chrono::milliseconds> limit;  ///< empty: nobody counts on it
+  std::optional<std::chrono::steady_clock::time_point>
+      gone_by;  ///< empty: nobody goes on without it
+
+  bool operator==(const Lease&) const = default;
+};
+
 // --- What happens on this node ------------------------------------------------------------------
 
 /// A worker that decides success ended with 0. Sent for the first one of each role of a node, for

@@ -39,6 +39,8 @@ struct GangCallbacks {
   std::function<void(const StopAttempt&)> stop_attempt;
   std::function<void(int signal)> pass_signal;
   std::function<void()> kill_attempt;
+  /// Renewed while it lasts, more often than its limit; given back with an empty one.
+  std::function<void(const Lease&)> renew_lease;
   /// Reserves ports for the workers.
   std::function<Result<Offer>()> reserve_port;
   /// What the nodes have brought together while the attempt runs.

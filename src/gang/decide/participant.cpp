@@ -4,6 +4,7 @@
 
 #include "durations.hpp"
 #include "encoding.hpp"
+#include "fence.hpp"
 
 #include <muster/base/endpoint.hpp>
 
@@ -22,6 +23,7 @@ Participant::Participant(Policy policy, Instant now)
       contributions_(policy_.keys),
       seeking_(leader_, policy_.seed, policy_.options.timeout, now),
       touch_(policy_.options.heartbeat_timeout, now),
+      last_turn_(now),
       started_(now) {
   policy_.job = as_sent(std::move(policy_.job));
 }
@@ -32,13 +34,25 @@ ParticipantActions Participant::start() {
 }
 
 ParticipantActions Participant::on(const ParticipantEvent& event, Instant now) {
+  last_turn_ = now;
   if (state_ != State::Left) {
     std::visit([&](const auto& happened) { handle(happened, now); }, event);
   }
   return std::exchange(actions_, {});
 }
 
+/// A lease is renewed as often as beats are sent.
 std::optional<Instant> Participant::next_wake() const {
+  const auto event = next_event();
+  const auto limit = lease().limit;
+  if (!limit) {
+    return event;
+  }
+  const Instant renewal = last_turn_ + *limit / 4;
+  return event ? std::min(*event, renewal) : renewal;
+}
+
+std::optional<Instant> Participant::next_event() const {
   if (is_leader_ || state_ == State::Left) {
     return std::nullopt;
   }
@@ -53,6 +67,17 @@ std::optional<Instant> Participant::next_wake() const {
     return std::nullopt;  // the leader is lost, and only the end of the workers is waited for
   }
   return seeking_.next_wake();
+}
+
+Lease Participant::lease() const {
+  if (!has_workers() || policy_.job.most_nodes == 1) {
+    return {};
+  }
+  Lease lease{touch_.heartbeat_timeout(), std::nullopt};
+  if (const Instant gone_by = std::min(must_be_gone(), gone_by_); gone_by != Instant::max()) {
+    lease.gone_by = gone_by + kAgentsTimeToKill;
+  }
+  return lease;
 }
 
 std::string Participant::awaited() const {
@@ -135,6 +160,7 @@ void Participant::dial() {
 
 void Participant::lose_leader(const std::string& why, Instant now) {
   const std::string reason = "the leader at " + leader_ + " was lost: it " + why;
+  gone_by_ = must_be_gone();
   const auto most_grace = may_be_replaced() ? touch_.time_without_leader(now) : std::nullopt;
   if (!known_end_) {
     known_end_ = in_this_attempt(own_signal_ ? end_by_signal(*own_signal_)
@@ -267,6 +293,9 @@ void Participant::stop_attempt(int signal,
 // --- Time ---------------------------------------------------------------------------------------
 
 void Participant::handle(const Wake& /*wake*/, Instant now) {
+  if (is_leader_) {
+    return;  // woken for the lease alone
+  }
   if (is_linked_) {
     keep_in_touch(now);
     if (!touch_.is_admitted() && state_ == State::Joined && seeking_.is_in_vain(now)) {

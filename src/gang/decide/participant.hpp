@@ -100,6 +100,9 @@ class Participant {
   /// When `Wake` is due; empty: nothing is waited for but events.
   [[nodiscard]] std::optional<Instant> next_wake() const;
 
+  /// How long the workers may live without another turn of this. Empty in a job of one node.
+  [[nodiscard]] Lease lease() const;
+
   /// What it waits for of its leader, by name: "the leader at 10.0.0.1:29500". Empty while its own
   /// workers are alive, and when it has left.
   [[nodiscard]] std::string awaited() const;
@@ -150,6 +153,7 @@ class Participant {
   void keep_in_touch(Instant now);
   [[nodiscard]] bool may_be_replaced() const;
   [[nodiscard]] Instant must_be_gone() const;
+  [[nodiscard]] std::optional<Instant> next_event() const;
   void leave(JobEnd end);
   [[nodiscard]] static std::string still_to_say(const JobEnd& end, const std::string& reason);
   void stop_attempt(int signal,
@@ -178,6 +182,8 @@ class Participant {
   std::optional<int> own_signal_;    ///< it reached this agent first
   int stop_signals_ = 0;
   std::optional<Failure> own_failure_;
+  Instant gone_by_ = Instant::max();  ///< the leader is lost, and goes on without this node
+  Instant last_turn_;
   Instant started_;
   ParticipantActions actions_;
 };

@@ -28,6 +28,7 @@ class Touch {
   void on_start(double orphan_limit_seconds);
   void beat_soon(Instant now);
 
+  [[nodiscard]] std::chrono::milliseconds heartbeat_timeout() const { return heartbeat_timeout_; }
   [[nodiscard]] bool is_admitted() const { return is_admitted_; }
   [[nodiscard]] Instant next_wake() const;
   /// Whether a beat is to be sent now.

@@ -19,8 +19,6 @@
 namespace muster {
 namespace {
 
-/// Agents have their own grace, and what they have to kill takes them a moment more.
-constexpr std::chrono::seconds kMoreThanTheirGrace{10};
 /// For agents that were told to end at once.
 constexpr std::chrono::seconds kShortGrace{5};
 /// What a remote shell wrote last is here by then, unless something else holds its pipe.
@@ -42,7 +40,8 @@ FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
       alive_(io_),
       grace_(io_, input.options.grace + kMoreThanTheirGrace),
       kill_rounds_(io_, shells_, sweeper_),
-      last_look_(io_, kLastBytes, [this] { tell_of_the_dead(/*is_last_look=*/true); }) {
+      last_look_(io_, kLastBytes, [this] { tell_of_the_dead(/*is_last_look=*/true); }),
+      signs_of_life_(io_, link_) {
   output_.on_remark = [](const std::string& remark) { say_warning(remark); };
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(io_, [this] { tell_of_the_dead(/*is_last_look=*/false); });
@@ -183,6 +182,7 @@ void FrontAgent::take_signal(int signal) {
   if (input_.inherited.ignored_signals.contains(signal) || !stop_requests_.is_new()) {
     return;
   }
+  signs_of_life_.beat_from_now_on();
   if (!std::exchange(is_ending_, true)) {
     say_info(signal_name(signal) + " received: passing it on to " +
              count_of(input_.job.hosts.size(), "node"));

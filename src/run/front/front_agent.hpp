@@ -8,6 +8,7 @@
 #include "../process/guard.hpp"
 #include "../process/sweeper.hpp"
 #include "../process/workers.hpp"
+#include "../signs_of_life.hpp"
 #include "../stop_requests.hpp"
 #include "../timers.hpp"
 #include "node_input.hpp"
@@ -27,6 +28,9 @@
 #include <vector>
 
 namespace muster {
+
+/// Agents have their own grace, and what they have to kill takes them a moment more.
+inline constexpr std::chrono::seconds kMoreThanTheirGrace{10};
 
 /// What it is given; everything outlives it.
 struct FrontInput {
@@ -97,6 +101,7 @@ class FrontAgent {
   KillRounds kill_rounds_;
   LaterLook last_look_;
   StopRequests stop_requests_;
+  SignsOfLife signs_of_life_;
   Clock::time_point started_ = Clock::now();
   std::size_t next_ = 0;  ///< the node that is started next
   bool is_ending_ = false;

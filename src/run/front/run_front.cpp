@@ -12,7 +12,11 @@ Result<int> run_front(const FrontJob& job,
                       const std::map<std::string, std::string>& variables,
                       const std::function<void(const FrontOutcome&)>& conclude) {
   const std::string marker = make_marker();
-  return run_guarded(marker, options.stop_signals.all(), [&](GuardLink link) {
+  const GuardSetup setup{marker,
+                         options.stop_signals.all(),
+                         inherited.ignored_signals,
+                         options.grace + kMoreThanTheirGrace};
+  return run_guarded(setup, [&](GuardLink link) {
     const FrontInput input{job, options, inherited, variables, conclude, marker};
     return FrontAgent(input, std::move(link)).run();
   });

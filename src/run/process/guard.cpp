@@ -1,7 +1,9 @@
-// The guard: small on purpose, for it must not fail. It allocates nothing while the job runs.
+// The guard: small on purpose, for it must not fail. It allocates nothing while the job goes well.
 #include "guard.hpp"
 
-#include "reaper.hpp"
+#include "../stop_requests.hpp"
+#include "agent_watch.hpp"
+#include "last_sweep.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
 
@@ -9,51 +11,26 @@
 #include <muster/run/guarantees.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/supervise/exit_status.hpp>
+#include <muster/supervise/job_end.hpp>
 
 #include <boost/system/system_error.hpp>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
 namespace muster {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 /// An agent that has ended by itself has waited for `kKillLimit` already.
 constexpr std::chrono::seconds kLastSweep{1};
-
-/// What the guard knows of the job.
-struct Job {
-  const std::set<pid_t>& had_before;  ///< children that are not the job's
-  const std::string& marker;
-  const SharedPage& page;
-};
-
-/// Children that we had before we made any: `exec muster` keeps those of the shell.
-std::set<pid_t> children_of_others() {
-  if (!Reaper::has_children()) {
-    return {};  // no child at all: the usual case, and no look at /proc
-  }
-  std::set<pid_t> children;
-  for (const Process& process : read_processes()) {
-    if (process.parent == ::getpid()) {
-      children.insert(process.pid);
-    }
-  }
-  return children;
-}
-
-void pass_on(int signal, pid_t agent) {
-  (void)::kill(agent, signal);
-  if (signal == SIGTSTP) {
-    (void)::raise(SIGSTOP);  // the shell gets its terminal back; CONT is passed on as well
-  }
-}
 
 /// Buries children until the agent is among them; returns its wait status then.
 std::optional<int> bury_until(pid_t agent) {
@@ -65,65 +42,15 @@ std::optional<int> bury_until(pid_t agent) {
   return pid == agent ? std::optional(status) : std::nullopt;
 }
 
-/// Waits until the agent has ended, passing signals on. Buries orphans on the way.
-int wait_for_agent(pid_t agent, const sigset_t& signals) {
-  while (true) {
-    if (const auto status = bury_until(agent)) {
-      return *status;
-    }
-    const int signal = ::sigwaitinfo(&signals, nullptr);
-    if (signal > 0 && signal != SIGCHLD) {
-      pass_on(signal, agent);
-    }
+/// The next signal, however long it takes to come; until a moment, if there is one. Not positive: none.
+int wait_for_signal(const sigset_t& signals, std::optional<Clock::time_point> until) {
+  if (!until) {
+    return ::sigwaitinfo(&signals, nullptr);
   }
-}
-
-/// Which of our children are not the job's. As the first process we adopt every orphan of the
-/// container, so only the marker tells.
-std::set<pid_t> strangers(const std::set<pid_t>& had_before, const std::string& marker) {
-  std::set<pid_t> found = had_before;
-  if (::getpid() != 1 && had_before.empty()) {
-    return found;
-  }
-  for (const Process& process : read_processes()) {
-    if (process.parent == ::getpid() && !has_marker(process.pid, marker)) {
-      found.insert(process.pid);
-    }
-  }
-  return found;
-}
-
-void bury_all() {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-  }
-}
-
-/// They may hang in a file for good, and nobody waits for them.
-void kill_asides(const std::set<pid_t>& asides) {
-  for (const pid_t pid : asides) {
-    (void)::kill(pid, SIGKILL);  // not buried before it was taken off the page
-  }
-}
-
-/// KILLs what the agent left, in rounds, until nothing is left or it cannot be killed. Returns what
-/// could not.
-std::vector<Process> sweep(const Job& job, std::chrono::steady_clock::duration most_time) {
-  const std::set<pid_t> asides = job.page.asides();
-  kill_asides(asides);
-  Sweeper sweeper(::getpid());
-  std::vector<Process> found;
-  const auto end = std::chrono::steady_clock::now() + most_time;
-  int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
-  while (std::chrono::steady_clock::now() < end && rounds_without < 2 && Reaper::has_children()) {
-    std::set<pid_t> spared = strangers(job.had_before, job.marker);
-    spared.insert(asides.begin(), asides.end());
-    found = sweeper.kill_round(spared);
-    bury_all();
-    rounds_without = found.empty() ? rounds_without + 1 : 0;
-    (void)::poll(
-        nullptr, 0, static_cast<int>(kKillRound.count()));  // the dying need a moment to be gone
-  }
-  return Reaper::has_children() ? found : std::vector<Process>{};
+  const auto left = std::max<Clock::duration>(*until - Clock::now(), Clock::duration::zero());
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec time{whole.count(), std::chrono::nanoseconds(left - whole).count()};
+  return ::sigtimedwait(&signals, nullptr, &time);
 }
 
 /// The terminal must not stay with a group that is gone.
@@ -133,18 +60,103 @@ void take_terminal_back() {
   }
 }
 
-int guard(pid_t agent, const sigset_t& signals, const Job& job) {
-  const ExitStatus status = ExitStatus::from_wait_status(wait_for_agent(agent, signals));
+/// How sweeping ended, behind what made it necessary.
+std::string describe_sweep(const std::vector<Process>& left, const std::string& swept) {
+  return left.empty() ? swept : "; could not kill " + describe_processes(left);
+}
+
+/// The half that waits.
+class Guard {
+ public:
+  Guard(pid_t agent, const GuardSetup& setup, const SharedPage& page, std::set<pid_t> had_before)
+      : agent_(agent),
+        setup_(setup),
+        signals_(handled_signals(setup.stop_signals)),
+        page_(page),
+        watch_(setup.grace),
+        sweep_(agent, setup.marker, page) {
+    sweep_.spare(std::move(had_before));
+  }
+
+  /// Returns the exit code.
+  int run();
+
+ private:
+  [[nodiscard]] std::optional<int> wait_for_agent();
+  void take(int signal);
+  [[nodiscard]] int take_over();
+  [[nodiscard]] int end_after(const ExitStatus& status);
+
+  pid_t agent_;
+  const GuardSetup& setup_;
+  sigset_t signals_;
+  const SharedPage& page_;
+  AgentWatch watch_;
+  LastSweep sweep_;
+  StopRequests stop_requests_;
+  int asked_by_ = SIGTERM;
+};
+
+int Guard::run() {
+  const auto status = wait_for_agent();
+  return status ? end_after(ExitStatus::from_wait_status(*status)) : take_over();
+}
+
+/// Until the agent has ended, or the watch has given it up. Passes signals on, and buries orphans on the way.
+std::optional<int> Guard::wait_for_agent() {
+  while (true) {
+    if (const auto status = bury_until(agent_)) {
+      return status;
+    }
+    const auto act = watch_.look(page_.vitals(), Clock::now());
+    if (act == AgentWatch::Act::TakeOver) {
+      return std::nullopt;
+    }
+    if (act == AgentWatch::Act::AskWorkers) {
+      sweep_.ask_to_end(asked_by_);
+    }
+    if (const int signal = wait_for_signal(signals_, watch_.next_look()); signal > 0) {
+      take(signal);
+    }
+  }
+}
+
+void Guard::take(int signal) {
+  if (signal == SIGCHLD) {
+    return;  // a child has ended, or the agent wants to be looked at
+  }
+  (void)::kill(agent_, signal);
+  const bool asks =
+      setup_.stop_signals.contains(signal) && !setup_.ignored_signals.contains(signal);
+  if (asks && stop_requests_.is_new()) {
+    asked_by_ = signal;
+    watch_.on_stop_asked(Clock::now());
+  }
+  if (signal == SIGTSTP) {
+    (void)::raise(SIGSTOP);  // the shell gets its terminal back; CONT is passed on as well
+  }
+}
+
+int Guard::end_after(const ExitStatus& status) {
   if (status.code()) {
-    (void)sweep(job, kLastSweep);  // looks at nothing when no child is left, the usual case
+    (void)sweep_.kill(kLastSweep);  // looks at nothing when no child is left, the usual case
     return *status.code();
   }
-  const std::vector<Process> left = sweep(job, kKillLimit);
+  const std::vector<Process> left = sweep_.kill(kKillLimit);
   take_terminal_back();
-  say_error("the agent (pid " + std::to_string(agent) + ") was ended by " + status.describe() +
-            (left.empty() ? std::string("; every process of the job was killed")
-                          : "; could not kill " + describe_processes(left)));
+  say_error("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
+            describe_sweep(left, "; every process of the job was killed"));
   return status.shell_code();
+}
+
+/// The agent may be in a state in which nothing ends it: what is killed is not waited for.
+int Guard::take_over() {
+  (void)::kill(agent_, SIGKILL);
+  const std::vector<Process> left = sweep_.kill(kKillLimit);
+  take_terminal_back();
+  say_error("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() +
+            describe_sweep(left, ": killed every process of the job"));
+  return exit_code_of(EndKind::Lost);
 }
 
 /// The one place where it is said which guarantees this system takes away: once, before anything is started.
@@ -182,10 +194,14 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
 
 }  // namespace
 
-Result<int> run_guarded(const std::string& marker,
-                        const std::set<int>& stop_signals,
-                        const std::function<int(GuardLink)>& work) {
-  take_over_signals(stop_signals);
+void wake_guard(pid_t guard) {
+  if (::getppid() == guard) {  // gone, its number may be somebody else's
+    (void)::kill(guard, SIGCHLD);
+  }
+}
+
+Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work) {
+  take_over_signals(setup.stop_signals);
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return system_error("cannot make a pipe", errno);
@@ -196,7 +212,7 @@ Result<int> run_guarded(const std::string& marker,
   if (!page) {
     return page.error();
   }
-  const std::set<pid_t> had_before = children_of_others();
+  std::set<pid_t> had_before = LastSweep::children_of_others();
   say_what_is_lost();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
@@ -209,11 +225,15 @@ Result<int> run_guarded(const std::string& marker,
     write_end.reset();  // only the guard holds it: its end is the guard's end
     (void)::setpgid(0, 0);
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
-    ::_exit(work_safely(work, GuardLink{guard_pid, std::move(read_end), **page}));
+    const int exit_code = work_safely(work, GuardLink{guard_pid, std::move(read_end), **page});
+    if (::getppid() == guard_pid) {
+      (void)::kill(guard_pid, SIGCONT);  // whoever stopped it: the job is over
+    }
+    ::_exit(exit_code);
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
-  return guard(agent, handled_signals(stop_signals), Job{had_before, marker, **page});
+  return Guard(agent, setup, **page, std::move(had_before)).run();
 }
 
 }  // namespace muster

@@ -22,12 +22,12 @@ void SharedPage::beat(Instant now) {
 }
 
 /// The beat comes last: who sees it sees what it goes with, or something newer.
-void SharedPage::count_on(const Vitals& vitals) {
-  const auto gone_by = vitals.gone_by.value_or(Instant());
-  const auto limit = vitals.limit.value_or(std::chrono::milliseconds(0));
+void SharedPage::renew(const gang::Lease& lease, Instant now) {
+  const auto gone_by = lease.gone_by.value_or(Instant());
+  const auto limit = lease.limit.value_or(std::chrono::milliseconds(0));
   gone_by_.store(gone_by.time_since_epoch().count(), std::memory_order_relaxed);
   limit_.store(Instant::duration(limit).count(), std::memory_order_relaxed);
-  beat(vitals.beat);
+  beat(now);
 }
 
 Vitals SharedPage::vitals() const {
@@ -36,10 +36,10 @@ Vitals SharedPage::vitals() const {
   const auto limit = Instant::duration(limit_.load(std::memory_order_relaxed));
   const auto gone_by = Instant::duration(gone_by_.load(std::memory_order_relaxed));
   if (limit.count() != 0) {
-    vitals.limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+    vitals.lease.limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
   }
   if (gone_by.count() != 0) {
-    vitals.gone_by = Instant(gone_by);
+    vitals.lease.gone_by = Instant(gone_by);
   }
   return vitals;
 }

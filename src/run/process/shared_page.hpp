@@ -3,13 +3,13 @@
 // What guard and agent tell each other without a system call. Private to run/.
 
 #include <muster/base/result.hpp>
+#include <muster/gang/events.hpp>
 
 #include <sys/types.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <optional>
 #include <set>
 
 namespace muster {
@@ -18,9 +18,8 @@ namespace muster {
 struct Vitals {
   using Instant = std::chrono::steady_clock::time_point;
 
-  Instant beat;                                    ///< when the agent's loop was last seen to turn
-  std::optional<std::chrono::milliseconds> limit;  ///< without a beat; empty: nobody counts on it
-  std::optional<Instant> gone_by;  ///< nothing of this node may be alive after that, whoever beats
+  Instant beat;       ///< when the agent's loop was last seen to turn
+  gang::Lease lease;  ///< counted from the beat
 };
 
 /// A page of memory that is made before the process splits in two, and that both halves have. It is never given back.
@@ -37,8 +36,8 @@ class SharedPage {
 
   /// The agent is there.
   void beat(Instant now);
-  /// From here on other nodes count on this one: see `Vitals`. It beats with it.
-  void count_on(const Vitals& vitals);
+  /// Other nodes count on this one, from now on.
+  void renew(const gang::Lease& lease, Instant now);
   [[nodiscard]] Vitals vitals() const;
 
   /// A process of the agent that works on files, and may hang in them for good. It is killed and not waited for.

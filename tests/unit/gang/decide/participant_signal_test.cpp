@@ -140,7 +140,6 @@ TEST(GuardGone, EndsAnAgentWithoutWorkersAtOnce) {
 TEST(GuardGone, KillsTheWorkersAndWaitsForTheirEnd) {
   for (ParticipantStory story : {running(), stopping()}) {
     EXPECT_EQ(story.happen(GuardGone{}), "hang up | kill workers");
-    EXPECT_EQ(story.next_wake(), std::nullopt);
     EXPECT_EQ(story.hear(start_of(1)), "");
     EXPECT_EQ(story.happen(AttemptOver{}), "leave: stopped 137");
   }

@@ -66,6 +66,7 @@ class ParticipantStory {
 
   [[nodiscard]] Participant::State state() const { return participant_.state(); }
   [[nodiscard]] std::optional<Instant> next_wake() const { return participant_.next_wake(); }
+  [[nodiscard]] Lease lease() const { return participant_.lease(); }
   [[nodiscard]] Instant now() const { return now_; }
 
   std::string first_words;

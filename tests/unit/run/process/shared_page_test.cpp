@@ -17,24 +17,22 @@ SharedPage& fresh_page() {
 TEST(SharedPage, KnowsNothingBeforeTheFirstBeat) {
   const Vitals vitals = fresh_page().vitals();
   EXPECT_EQ(vitals.beat, Vitals::Instant());
-  EXPECT_FALSE(vitals.limit);
-  EXPECT_FALSE(vitals.gone_by);
+  EXPECT_EQ(vitals.lease, gang::Lease{});
 }
 
 TEST(SharedPage, HoldsWhatIsCountedOnUntilItIsTakenBack) {
   SharedPage& page = fresh_page();
-  page.count_on({kNow, milliseconds(8'000), kNow + milliseconds(16'000)});
+  const gang::Lease lease{milliseconds(8'000), kNow + milliseconds(17'000)};
+  page.renew(lease, kNow);
   page.beat(kNow + milliseconds(1));
 
   const Vitals vitals = page.vitals();
   EXPECT_EQ(vitals.beat, kNow + milliseconds(1));
-  EXPECT_EQ(vitals.limit, milliseconds(8'000));
-  EXPECT_EQ(vitals.gone_by, kNow + milliseconds(16'000));
+  EXPECT_EQ(vitals.lease, lease);
 
-  page.count_on({kNow + milliseconds(2), {}, {}});
+  page.renew({}, kNow + milliseconds(2));
   EXPECT_EQ(page.vitals().beat, kNow + milliseconds(2));
-  EXPECT_FALSE(page.vitals().limit);
-  EXPECT_FALSE(page.vitals().gone_by);
+  EXPECT_EQ(page.vitals().lease, gang::Lease{});
 }
 
 TEST(SharedPage, KnowsWhoIsAside) {

@@ -1,0 +1,67 @@
+#pragma once
+
+// Whether the agent still does its work, as its guard judges it: pure, no clock and no process. Private to run/.
+
+#include "shared_page.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace muster {
+
+/// Is told when the agent is asked to stop, looks at its vitals when it wants to, and says what the guard is to do.
+///
+///   Resting ── other nodes count on it ──▶ waits for beats ── its limit is over ──▶ TakeOver
+///      └────── asked to stop ───────────▶ no beat: AskWorkers ── the grace is over, no beat ──▶ TakeOver
+///
+/// An agent that beats again is left alone, whatever was thought of it. A guard that was stopped itself gives the agent,
+/// which was probably stopped with it, a moment to beat; but not where the other nodes have gone on meanwhile.
+class AgentWatch {
+ public:
+  using Instant = Vitals::Instant;
+
+  /// An agent that acts on a request to stop shows it within this time.
+  static constexpr std::chrono::milliseconds kTimeToAnswer{1'000};
+  /// Once the workers' grace is over an agent that was asked to stop may be silent so long.
+  static constexpr std::chrono::milliseconds kSilenceAtTheEnd{1'500};
+  /// A look that comes so much later than it was wanted: we were stopped.
+  static constexpr std::chrono::milliseconds kHeldUp{500};
+  /// In which the agent can beat that was stopped with us.
+  static constexpr std::chrono::milliseconds kSecondChance{1'000};
+
+  enum class Act {
+    Nothing,
+    AskWorkers,  ///< the agent does not pass on what asked it to stop
+    TakeOver     ///< end the agent and everything of the job
+  };
+
+  /// `grace`: what workers have between a request to end and KILL.
+  explicit AgentWatch(std::chrono::milliseconds grace) : grace_(grace) {}
+
+  /// The agent was asked to end the job; for the second time: at once.
+  void on_stop_asked(Instant now);
+
+  [[nodiscard]] Act look(const Vitals& vitals, Instant now);
+  /// When to look again; empty: not before something happens.
+  [[nodiscard]] std::optional<Instant> next_look() const { return next_look_; }
+
+  /// Why it said TakeOver, behind the agent's name.
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+ private:
+  [[nodiscard]] std::optional<Instant> end_of_patience(const Vitals& vitals) const;
+  [[nodiscard]] bool is_unheard(const Vitals& vitals) const;
+  void plan(const Vitals& vitals);
+  [[nodiscard]] Instant excused(Instant moment) const;
+
+  std::chrono::milliseconds grace_;
+  std::optional<Instant> asked_;      ///< to stop
+  std::optional<Instant> kill_from_;  ///< the end of the workers' grace
+  std::optional<Instant> next_look_;
+  Instant excused_until_;
+  bool has_asked_workers_ = false;
+  std::string why_;
+};
+
+}  // namespace muster

@@ -1,0 +1,80 @@
+// The guard's rounds of killing. docs/processes.md tells why they are needed.
+#include "last_sweep.hpp"
+
+#include "reaper.hpp"
+#include "sweeper.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace muster {
+namespace {
+
+void bury_all() {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+/// The dying need a moment to be gone.
+void rest_a_round() {
+  (void)::poll(nullptr, 0, static_cast<int>(kKillRound.count()));
+}
+
+}  // namespace
+
+std::set<pid_t> LastSweep::children_of_others() {
+  if (!Reaper::has_children()) {
+    return {};  // no child at all: the usual case, and no look at /proc
+  }
+  std::set<pid_t> children;
+  for (const Process& process : read_processes()) {
+    if (process.parent == ::getpid()) {
+      children.insert(process.pid);
+    }
+  }
+  return children;
+}
+
+/// The agent is a copy of us and has no marker; what works aside is a copy of the agent.
+std::set<pid_t> LastSweep::spared() const {
+  std::set<pid_t> spared = page_.asides();
+  spared.insert(had_before_.begin(), had_before_.end());
+  if (::getpid() != 1 && had_before_.empty()) {
+    return spared;
+  }
+  for (const Process& process : read_processes()) {
+    const bool is_ours = process.pid == agent_ || has_marker(process.pid, marker_);
+    if (process.parent == ::getpid() && !is_ours) {
+      spared.insert(process.pid);
+    }
+  }
+  return spared;
+}
+
+void LastSweep::ask_to_end(int signal) const {
+  Sweeper sweeper(agent_);
+  sweeper.ask_to_end(sweeper.leftovers(page_.asides()), signal);
+}
+
+std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_time) const {
+  for (const pid_t aside : page_.asides()) {
+    (void)::kill(aside, SIGKILL);  // not buried before it was taken off the page
+  }
+  Sweeper sweeper(::getpid());
+  std::vector<Process> found;
+  const auto end = std::chrono::steady_clock::now() + most_time;
+  int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
+  while (std::chrono::steady_clock::now() < end && rounds_without < 2 && Reaper::has_children()) {
+    found = sweeper.kill_round(spared());
+    std::erase_if(found, [this](const Process& process) { return process.pid == agent_; });
+    bury_all();
+    rounds_without = found.empty() ? rounds_without + 1 : 0;
+    rest_a_round();
+  }
+  return Reaper::has_children() ? found : std::vector<Process>{};
+}
+
+}  // namespace muster

@@ -1,0 +1,44 @@
+#pragma once
+
+// How the guard ends what the agent has left. Private to run/.
+
+#include "descendants.hpp"
+#include "shared_page.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Ends descendants of the guard, wherever in its tree they are, and none of other jobs. Those that it had before it made
+/// any are not the job's (`exec muster` keeps the shell's), nor is, where it is a container's first process, what does not
+/// carry the marker.
+class LastSweep {
+ public:
+  LastSweep(pid_t agent, const std::string& marker, const SharedPage& page)
+      : agent_(agent), marker_(marker), page_(page) {}
+
+  /// The children of this process that are not the job's. To be called before the agent is made.
+  [[nodiscard]] static std::set<pid_t> children_of_others();
+  void spare(std::set<pid_t> had_before) { had_before_ = std::move(had_before); }
+
+  /// Asks the workers and what they have started to end, as the agent would.
+  void ask_to_end(int signal) const;
+  /// KILLs in rounds until nothing is left, but for so long at most. The agent and what works aside are killed too and not
+  /// waited for. Returns what could not be killed.
+  [[nodiscard]] std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;
+
+ private:
+  [[nodiscard]] std::set<pid_t> spared() const;
+
+  pid_t agent_;
+  const std::string& marker_;
+  const SharedPage& page_;
+  std::set<pid_t> had_before_;
+};
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+// Beats. Whoever waits for one waits for the loop to turn: see process/agent_watch.hpp.
+#include "signs_of_life.hpp"
+
+#include "process/agent_watch.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::milliseconds kBeatInterval = AgentWatch::kTimeToAnswer / 4;
+
+}  // namespace
+
+void SignsOfLife::renew(const gang::Lease& lease) {
+  page_.renew(lease, Clock::now());
+  const bool is_leased = lease.limit.has_value();
+  if (!std::exchange(is_leased_, is_leased) && is_leased) {
+    wake_guard(guard_);  // it sleeps while nobody counts on us
+  }
+}
+
+void SignsOfLife::beat_from_now_on() {
+  if (!std::exchange(beats_, true)) {
+    beat_soon();
+  }
+}
+
+void SignsOfLife::beat_soon() {
+  timer_.expires_after(kBeatInterval);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      page_.beat(Clock::now());
+      beat_soon();
+    }
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,39 @@
+#pragma once
+
+// What an agent shows its guard, and what it sees of it. Private to run/.
+
+#include "process/guard.hpp"
+
+#include <muster/gang/events.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+
+namespace muster {
+
+/// The agent's part of `AgentWatch`. A beat is a store to memory; the guard is woken once for each lease.
+class SignsOfLife {
+ public:
+  SignsOfLife(boost::asio::io_context& io, const GuardLink& link)
+      : timer_(io), page_(link.page), guard_(link.guard) {}
+
+  /// The loop has turned, and this is what other nodes count on.
+  void renew(const gang::Lease& lease);
+  /// The job was asked to end: from here on the guard waits for beats, whoever else counts on us.
+  void beat_from_now_on();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void beat_soon();
+
+  boost::asio::steady_timer timer_;
+  SharedPage& page_;
+  pid_t guard_;
+  bool is_leased_ = false;
+  bool beats_ = false;
+};
+
+}  // namespace muster

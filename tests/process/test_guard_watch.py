@@ -1,0 +1,119 @@
+"""An agent that stands still holds nothing up: the guard ends the job in its place."""
+
+import os
+import signal
+
+import pytest
+
+from support import processes
+from support.deadlines import wait_until
+from support.freezer import Freezer
+from support.repetitions import default_or_soak
+
+GRACE = 0.3
+LIMIT = GRACE + 2  # seconds after which a job that was asked to stop is over, whatever hangs
+REPETITIONS = default_or_soak(1, 20)
+STUCK = "has not moved for"
+
+
+def start_stubborn(muster, worker, *options, workers=2):
+    job = muster.start(
+        f"--grace={GRACE}", f"--nproc-per-node={workers}", *options, "--", worker("ignore_term")
+    )
+    job.out.wait_for("ready", times=workers)
+    return job
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: processes.look_at(pid).state == "T", f"{pid} to be stopped")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_job_although_the_agent_is_stopped(muster, worker, number):
+    for _ in range(REPETITIONS):
+        job = start_stubborn(muster, worker)
+        agent = job.agent()
+        stop(agent)
+
+        job.signal(number)
+
+        assert job.end(LIMIT) == 69
+        assert job.said_about(f"the agent (pid {agent})", STUCK, "killed every process of the job")
+        muster.assert_no_survivors()
+
+
+def test_the_guard_asks_the_workers_where_the_agent_does_not(muster, worker):
+    job = muster.start("--grace=30", "--", worker("save_for_seconds_on_term"), "0.1")
+    job.out.wait_for("ready")
+    (saver,) = [one.pid for one in processes.children_of(job.agent())]
+    stop(job.agent())
+
+    job.signal(signal.SIGTERM)
+    wait_until(lambda: processes.look_at(saver).state == "Z", "the worker to have saved")
+    os.kill(job.agent(), signal.SIGCONT)
+
+    job.end()
+    assert "saved" in job.out.text
+    assert not any(STUCK in line for line in job.said), "the agent came back within the grace"
+
+
+@pytest.mark.soak
+def test_a_second_signal_ends_the_job_at_once_although_the_agent_is_stopped(muster, worker):
+    for _ in range(REPETITIONS):
+        job = muster.start("--grace=30", "--", worker("ignore_term"))
+        job.out.wait_for("ready")
+        stop(job.agent())
+        job.signal(signal.SIGTERM)
+        wait_until(lambda: not is_pending(job.pid, signal.SIGTERM), "the guard to have heard")
+
+        while processes.is_alive(job.pid):  # within a tenth of a second they are one
+            job.signal(signal.SIGTERM)
+            wait_until(
+                lambda: not processes.is_alive(job.pid) or not is_pending(job.pid, signal.SIGTERM),
+                "the guard to hear again",
+            )
+
+        assert job.end(2) == 69
+        muster.assert_no_survivors()
+
+
+def is_pending(pid, number):
+    for line in open(f"/proc/{pid}/status", encoding="utf-8"):
+        if line.startswith("ShdPnd:"):
+            return bool(int(line.split()[1], 16) >> (number - 1) & 1)
+    return False
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_signal_ends_the_job_although_the_agent_is_frozen(muster, worker, version):
+    for number in range(REPETITIONS):
+        with Freezer(f"agent-{number}", version) as freezer:
+            job = start_stubborn(muster, worker)
+            agent = job.agent()
+            freezer.add(agent)
+            freezer.freeze()
+
+            job.signal(signal.SIGTERM)
+
+            assert processes.wait_for_end(job.process, LIMIT, job) == 69
+            left = [one for one in muster.survivors() if one.pid != agent]
+            assert not left, "nobody but the agent, which version 1 lets nobody kill"
+        job.end()
+        assert job.said_about(f"the agent (pid {agent})", STUCK)
+        muster.assert_no_survivors(seconds=1)
+
+
+@pytest.mark.soak
+def test_a_failure_ends_the_job_although_the_guard_is_stopped(muster, worker):
+    for _ in range(REPETITIONS):
+        job = muster.start("--", "sh", "-c", "echo ready; read line; exit 7", stdin=-1)
+        job.out.wait_for("ready")
+        stop(job.guard())
+
+        job.process.stdin.close()
+
+        assert job.end() == 7
+        muster.assert_no_survivors()

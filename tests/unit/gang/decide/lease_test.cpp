@@ -1,0 +1,76 @@
+// How long workers live without their agent, beside how long the leader waits for them.
+#include "gang/decide/fence.hpp"
+#include "participant_story.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::gang {
+namespace {
+
+constexpr milliseconds kTimeout{8'000};
+constexpr double kOrphanLimit = 8;  // seconds: the job may go on without the node
+
+TEST(Lease, IsOneOfWorkers) {
+  EXPECT_EQ(ParticipantStory().lease(), Lease{});
+  EXPECT_EQ(joined().lease(), Lease{});
+  EXPECT_EQ(running().lease(), (Lease{kTimeout, {}}));
+  EXPECT_EQ(stopping().lease(), (Lease{kTimeout, {}}));
+  EXPECT_EQ(over().lease(), Lease{});
+}
+
+TEST(Lease, IsNoneInAJobOfOneNode) {
+  Policy policy = agent_of();
+  policy.job.most_nodes = policy.job.least_nodes = 1;
+  ParticipantStory story(policy);
+  (void)story.happen(LinkUp{/*is_own=*/true});
+  (void)story.hear(Admitted{NodeRank{0}, 8});
+  (void)story.hear(start_of(0));
+
+  EXPECT_EQ(story.state(), Participant::State::Running);
+  EXPECT_EQ(story.lease(), Lease{});
+  EXPECT_EQ(story.next_wake(), std::nullopt);
+}
+
+TEST(Lease, IsRenewedFourTimesBeforeItIsOver) {
+  for (ParticipantStory story : {running(), leading()}) {
+    (void)story.hear(start_of(0));
+    const int before = story.wakes;
+    (void)story.wait(kTimeout);
+    EXPECT_GE(story.wakes - before, 4);
+    EXPECT_LE(story.wakes - before, 5);
+  }
+}
+
+TEST(Lease, EndsBeforeTheLeaderGoesOn) {
+  ParticipantStory story = running(kOrphanLimit);
+  story.leader_answers = false;
+  const Instant last_answered = story.now();
+  const Instant gone_by = last_answered + guards_limit(kTimeout);
+  EXPECT_EQ(story.lease().gone_by, gone_by);
+
+  (void)story.wait(kTimeout / 2);
+  EXPECT_EQ(story.lease().gone_by, gone_by) << "what the leader does not answer counts for nothing";
+  (void)story.wait(kTimeout / 2);
+  EXPECT_EQ(story.state(), Participant::State::Stopping) << "it has lost its leader";
+  EXPECT_EQ(story.lease().gone_by, gone_by);
+
+  Fence fence(kTimeout, last_answered);
+  fence.note_loss(last_answered);
+  EXPECT_GE(fence.until() - gone_by, kGuardsTimeToKill);
+}
+
+TEST(Lease, LeavesTheAgentTimeToEndItsWorkersItself) {
+  EXPECT_EQ(agents_limit(kTimeout), milliseconds(16'000));
+  EXPECT_EQ(guards_limit(kTimeout), milliseconds(17'000));
+  EXPECT_EQ(leaders_limit(kTimeout), milliseconds(18'000));
+}
+
+TEST(Lease, IsProlongedByAnswers) {
+  ParticipantStory story = running(kOrphanLimit);
+  (void)story.wait(kTimeout * 4);
+  ASSERT_FALSE(story.beats.empty());
+  EXPECT_EQ(story.lease().gone_by, story.beats.back() + guards_limit(kTimeout));
+}
+
+}  // namespace
+}  // namespace muster::gang

@@ -1,0 +1,161 @@
+// When the guard takes an agent for stuck, and when it does not.
+#include "run/process/agent_watch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Act = AgentWatch::Act;
+
+constexpr seconds kGrace{30};
+constexpr milliseconds kLimit{8'000};
+constexpr Vitals::Instant kStart{seconds(1'000)};
+constexpr milliseconds kMoment{1};
+
+class AgentWatchTest : public testing::Test {
+ protected:
+  /// At `after` the guard looks.
+  Act look(milliseconds after) { return watch_.look(vitals_, kStart + after); }
+  void ask(milliseconds after) { watch_.on_stop_asked(kStart + after); }
+  void beat(milliseconds after) { vitals_.beat = kStart + after; }
+  void count_on(milliseconds after) {
+    beat(after);
+    vitals_.lease.limit = kLimit;
+  }
+  /// From the start, in milliseconds; -1: never.
+  [[nodiscard]] long next() const {
+    const auto next = watch_.next_look();
+    return next ? std::chrono::duration_cast<milliseconds>(*next - kStart).count() : -1;
+  }
+
+  AgentWatch watch_{kGrace};
+  Vitals vitals_;
+};
+
+TEST_F(AgentWatchTest, WantsNoLookWhileNobodyCountsOnTheAgent) {
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  EXPECT_EQ(next(), -1);
+  EXPECT_EQ(look(seconds(3'600)), Act::Nothing);
+  EXPECT_EQ(next(), -1);
+}
+
+TEST_F(AgentWatchTest, LooksOnceForEachLimitWhileTheAgentBeats) {
+  count_on(seconds(0));
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  EXPECT_EQ(next(), 8'000);
+  beat(seconds(6));
+  EXPECT_EQ(look(seconds(8)), Act::Nothing);
+  EXPECT_EQ(next(), 14'000);
+}
+
+TEST_F(AgentWatchTest, TakesOverAtTheEndOfTheLimitAndNotBefore) {
+  count_on(seconds(0));
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  EXPECT_EQ(look(kLimit - kMoment), Act::Nothing);
+  EXPECT_EQ(look(kLimit), Act::TakeOver);
+  EXPECT_EQ(watch_.why(), "has not moved for 8 s");
+}
+
+TEST_F(AgentWatchTest, RestsAgainWhenNobodyCountsOnTheAgentAnyMore) {
+  count_on(seconds(0));
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  vitals_.lease.limit.reset();
+  EXPECT_EQ(look(kLimit), Act::Nothing);
+  EXPECT_EQ(next(), -1);
+}
+
+TEST_F(AgentWatchTest, DoesNotTakeItsOwnPauseForTheAgents) {
+  count_on(seconds(0));
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  EXPECT_EQ(look(seconds(100)), Act::Nothing);
+  EXPECT_EQ(next(), 101'000);
+  EXPECT_EQ(look(seconds(101)), Act::TakeOver);
+}
+
+TEST_F(AgentWatchTest, LeavesAnAgentAloneThatBeatsAfterTheirCommonPause) {
+  count_on(seconds(0));
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  EXPECT_EQ(look(seconds(100)), Act::Nothing);
+  beat(milliseconds(100'200));
+  EXPECT_EQ(look(seconds(101)), Act::Nothing);
+  EXPECT_EQ(next(), 108'200);
+}
+
+TEST_F(AgentWatchTest, HeldUpBeforeItsFirstLookItGivesTheSameChance) {
+  count_on(seconds(0));
+  EXPECT_EQ(look(seconds(100)), Act::Nothing);
+  EXPECT_EQ(next(), 101'000);
+}
+
+TEST_F(AgentWatchTest, PermitsNothingOnceOtherNodesHaveGoneOn) {
+  count_on(seconds(0));
+  vitals_.lease.gone_by = kStart + seconds(17);
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  EXPECT_EQ(look(seconds(100)), Act::TakeOver) << "whoever was stopped";
+}
+
+TEST_F(AgentWatchTest, PermitsNothingThenEvenToAnAgentThatBeats) {
+  count_on(seconds(0));
+  vitals_.lease.gone_by = kStart + seconds(17);
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  beat(milliseconds(16'900));
+  EXPECT_EQ(look(milliseconds(16'950)), Act::Nothing);
+  EXPECT_EQ(next(), 17'000);
+  EXPECT_EQ(look(seconds(17)), Act::TakeOver);
+  EXPECT_EQ(watch_.why(), "has not ended what other nodes take for gone");
+}
+
+TEST_F(AgentWatchTest, AsksTheWorkersOnceWhereTheAgentDoesNot) {
+  ask(seconds(5));
+  EXPECT_EQ(look(seconds(5)), Act::Nothing);
+  EXPECT_EQ(next(), 6'000);
+  EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
+  EXPECT_EQ(look(seconds(7)), Act::Nothing);
+  EXPECT_EQ(next(), 36'500);
+  EXPECT_EQ(look(milliseconds(36'500)), Act::TakeOver);
+  EXPECT_EQ(watch_.why(), "has not moved for 32 s") << "since it was asked, as nobody counts on it";
+}
+
+TEST_F(AgentWatchTest, LeavesTheWorkersToAnAgentThatHasHeard) {
+  ask(seconds(5));
+  EXPECT_EQ(look(seconds(5)), Act::Nothing);
+  beat(milliseconds(5'100));
+  EXPECT_EQ(look(seconds(6)), Act::Nothing);
+  EXPECT_EQ(next(), 36'500) << "it need not be looked at before the grace is over";
+  beat(milliseconds(36'400));
+  EXPECT_EQ(look(milliseconds(36'500)), Act::Nothing);
+  EXPECT_EQ(next(), 37'900);
+}
+
+TEST_F(AgentWatchTest, StandsDownForAnAgentThatComesBack) {
+  ask(seconds(5));
+  EXPECT_EQ(look(seconds(5)), Act::Nothing);
+  EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
+  beat(milliseconds(35'500));
+  EXPECT_EQ(look(milliseconds(36'500)), Act::Nothing);
+  EXPECT_EQ(next(), 37'000);
+}
+
+TEST_F(AgentWatchTest, ASecondRequestEndsTheGrace) {
+  ask(seconds(5));
+  EXPECT_EQ(look(seconds(5)), Act::Nothing);
+  EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
+  ask(seconds(10));
+  EXPECT_EQ(look(seconds(10)), Act::Nothing);
+  EXPECT_EQ(next(), 11'500);
+  EXPECT_EQ(look(milliseconds(11'500)), Act::TakeOver);
+}
+
+TEST_F(AgentWatchTest, ALateSecondRequestGivesNoMoreTime) {
+  ask(seconds(5));
+  EXPECT_EQ(look(seconds(5)), Act::Nothing);
+  EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
+  ask(milliseconds(35'400));
+  EXPECT_EQ(look(milliseconds(36'500)), Act::TakeOver);
+}
+
+}  // namespace
+}  // namespace muster
