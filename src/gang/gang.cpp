@@ -39,7 +39,7 @@ class Gang::Driver {
         participant_(setup_.policy, Clock::now()),
         links_(io,
                setup_.key.get(),
-               setup_.policy.job.most_nodes,
+               setup_.most_strangers,
                [this](LeaderEvent event) { add(std::move(event)); }),
         to_leader_(io,
                    setup_.policy,
@@ -299,6 +299,7 @@ void Gang::Driver::finish() {
     return;
   }
   is_done_ = true;
+  links_.finish();
   to_leader_.forget();
   leader_timer_.cancel();
   participant_timer_.cancel();

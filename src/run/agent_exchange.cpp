@@ -1,5 +1,6 @@
 // What this node tells the others before the start, and under which names nodes tell each other things at all.
 #include "agent.hpp"
+#include "descriptors.hpp"
 
 #include <muster/gang/proof.hpp>
 #include <muster/service/exchanged_fences.hpp>
@@ -21,6 +22,7 @@ Result<> Agent::contribute_table() {
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
+  setup.most_strangers = most_strangers(input_.job, input_.options);
   setup.policy.keys = {ports_key(),
                        rank_table_key(),
                        route_key(),

@@ -1,10 +1,9 @@
 // Gets ready what both halves of muster need, then splits.
 #include "agent.hpp"
+#include "descriptors.hpp"
 #include "process/marker.hpp"
 #include "run_folder.hpp"
 
-#include <muster/base/rank_words.hpp>
-#include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/run/run.hpp>
 
@@ -16,41 +15,6 @@
 
 namespace muster {
 namespace {
-
-/// The links of an agent that leads: to the nodes that the job cannot do without. Where it is workers
-/// that are counted, so many nodes as it takes when each has as many as this one.
-rlim_t links_of(const gang::GangSetup& gang) {
-  const int slots = std::max(1, gang.policy.node.slots);
-  const int total = gang.policy.job.total_slots.value_or(0);
-  const int nodes = gang.policy.job.total_slots
-                        ? std::min(gang.policy.job.most_nodes, (total + slots - 1) / slots)
-                        : gang.policy.job.least_nodes;
-  return gang.lead != gang::Lead::Never && nodes > 1 ? static_cast<rlim_t>(nodes) : 0;
-}
-
-/// A job that cannot be started whole is not started: half of it would hold devices for nothing.
-Result<> check_descriptors(const JobPlan& job, const RunOptions& options) {
-  constexpr rlim_t kForMuster = 24;
-  const LaunchPlan& plan = job.plan;
-  const rlim_t links = links_of(job.gang);
-  const auto ports = static_cast<rlim_t>(job.ports_to_reserve);
-  const rlim_t per_worker =
-      options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
-  const rlim_t filtered =
-      (options.duplicate_out.is_empty() ? 0U : 1U) + (options.duplicate_err.is_empty() ? 0U : 1U);
-  const rlim_t needed = kForMuster + links + ports + filtered + per_worker * plan.workers.size();
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
-    return {};
-  }
-  return Error{ErrorKind::System,
-               "cannot start " + count_of(plan.workers.size(), noun_of(plan.workers)) +
-                   (ports > 0 ? " with " + count_of(ports, "port") : std::string()) +
-                   (links > 0 ? " and lead " + std::to_string(links) + " nodes" : std::string()) +
-                   ": that takes " + std::to_string(needed) +
-                   " file descriptors, and the hard limit is " + std::to_string(limit.rlim_cur) +
-                   " (ulimit -Hn)"};
-}
 
 std::string temporary_folder(const std::map<std::string, std::string>& variables) {
   const auto folder = variables.find("TMPDIR");

@@ -75,6 +75,7 @@ OTHER_TEXTS = {
     "a rank that the table does not have": "a bug, of which the node is named",
     "the keys of all nodes cannot be read": "a bug",
     "there is no program '$needed'": "what a script says, with the program's name",
+    "was one of too many that wait for a seat": "why a stranger's link is gone",
     "MASTER_ADDR and WORLD_SIZE": "what decided",
     "MS_ROLE and MS_LOCAL_WORKER": "what decided",
 }

@@ -10,6 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,8 @@ struct GangSetup {
   Lead lead = Lead::Always;
   std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
   Policy policy;
+  std::size_t most_strangers =
+      64;  ///< links that a leader keeps with those who do not belong to the job
 };
 
 /// What the gang wants from this node. None of them may call back at once but through `notify`.

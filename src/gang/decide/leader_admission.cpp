@@ -10,7 +10,7 @@ namespace muster::gang {
 namespace {
 
 /// More than any job has agents; a flood of joins must not fill the memory.
-constexpr std::size_t kMostIncarnations = 1'000'000;
+constexpr std::size_t kMostIncarnations = 100'000;
 constexpr std::size_t kLeastSpares = 16;
 /// More workers than that no job has, and their count fits an int.
 constexpr int kMostSlots = 100'000'000;
@@ -134,9 +134,13 @@ void Leader::keep_or_refuse(LinkId link) {
 }
 
 void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
-  constexpr int kNamed = 100;  // who asks again and again must not fill the log
-  say(++refusals_ <= kNamed ? Level::Warning : Level::Debug,
-      "refused " + describe(*roster_.find(link)) + ": " + reason);
+  constexpr int kNamed =
+      10;  // who asks again and again must not fill the log: the links count them
+  if (refusals_ < kNamed) {
+    say(Level::Warning,
+        "refused " + describe(*roster_.find(link)) + ": " + reason +
+            (++refusals_ == kNamed ? "; further ones are counted" : ""));
+  }
   if (!may_retry) {
     roster_.note_refusal(link, reason);
   }

@@ -122,4 +122,9 @@ using Message = std::variant<Join,
                              Stop,
                              Finish>;
 
+/// A piece of a value, which other messages may overtake.
+[[nodiscard]] inline bool is_piece(const Message& message) {
+  return std::holds_alternative<Contribute>(message) || std::holds_alternative<Merged>(message);
+}
+
 }  // namespace muster::gang

@@ -1,24 +1,21 @@
 // The links of the leader: one for each agent, and for a while one for whoever comes by.
 #include "leader_links.hpp"
 
+#include "addresses.hpp"
 #include "frame.hpp"
 #include "gang/decide/encoding.hpp"
 
 #include <muster/logs/messages.hpp>
 
-#include <sys/resource.h>
-
-#include <algorithm>
+#include <chrono>
+#include <utility>
 
 namespace muster::gang {
 namespace {
 
 using boost::asio::ip::tcp;
-
-/// So many strangers are named, each once; a port scan must not fill the log.
-constexpr std::size_t kStrangersNamed = 50;
-/// Links that have not said who they are. More than that many agents never come at once.
-constexpr std::size_t kLeastPending = 1'024;
+using Clock = std::chrono::steady_clock;
+using Voice = LinkBudget::Voice;
 
 }  // namespace
 
@@ -46,55 +43,106 @@ void LeaderLinks::send(const SendTo& wanted) {
     if (at == links_.end()) {
       continue;  // the leader's own, or gone, and that is in the queue
     }
+    if (std::holds_alternative<Admitted>(wanted.message)) {
+      admit(link, at->second);
+    }
     if (wanted.links.size() == 1) {
-      at->second->send(wanted.message);
+      at->second.link->send(wanted.message);
       continue;
     }
     if (!framed) {
       framed = std::make_shared<const std::string>(frame(encode(wanted.message)));
     }
-    at->second->send_shared(framed);
+    at->second.link->send_shared(framed);
   }
 }
 
+void LeaderLinks::admit(LinkId link, Entry& entry) {
+  if (!std::exchange(entry.was_member, true)) {
+    budget_.note_member(entry.neighbourhood);
+  }
+  budget_.remove(link);
+  entry.stage = Stage::Member;
+}
+
 void LeaderLinks::drop(LinkId link) {
-  pending_.erase(link);
-  if (const auto at = links_.find(link); at != links_.end()) {
-    at->second->close_when_sent();
-    links_.erase(at);
+  const auto at = links_.find(link);
+  if (at == links_.end()) {
+    return;
+  }
+  Entry& entry = at->second;
+  if (entry.stage == Stage::Guest) {
+    refused_.count(entry.link->peer_address(), Clock::now());
+    arm_numbers();
+  } else if (entry.stage == Stage::Member) {
+    budget_.add(link, entry.neighbourhood, Voice::Speaks);
+  }
+  entry.stage = Stage::Leaving;
+  entry.link->close_when_sent();
+  turn_away_excess();
+}
+
+void LeaderLinks::erase(LinkId link) {
+  const auto taken = links_.extract(link);
+  if (taken.empty()) {
+    return;
+  }
+  budget_.remove(link);
+  if (taken.mapped().was_member) {
+    budget_.forget_member(taken.mapped().neighbourhood);
   }
 }
 
 void LeaderLinks::on_accept(tcp::socket socket) {
   const LinkId link = next_link_++;
+  boost::system::error_code ignored;  // a socket that is broken already shows it when it is read
+  std::string neighbourhood = neighbourhood_of(unmapped(socket.remote_endpoint(ignored).address()));
+  const Voice voice = socket.available(ignored) > 0 ? Voice::Speaks : Voice::Silent;
   auto made = std::make_unique<Link>(std::move(socket), key_, Link::Side::Leader);
   made->on_message = [this, link](Message message) { on_message(link, std::move(message)); };
   made->on_lost = [this, link](const std::string& why) { on_lost(link, why); };
-  Link& started = *links_.emplace(link, std::move(made)).first->second;
-  pending_.insert(link);
+  made->on_sign = [this, link](bool is_established) {
+    budget_.raise(link, is_established && key_ != nullptr ? Voice::Proven : Voice::Speaks);
+  };
+  made->on_closed = [this, link] { erase(link); };
+  Link& started = *made;
+  budget_.add(link, neighbourhood, voice);
+  links_.emplace(link, Entry{std::move(made), std::move(neighbourhood)});
   started.start();
-  const auto most = most_pending();
-  if (pending_.size() > most) {
-    drop(*pending_.begin());
+  turn_away_excess();
+}
+
+void LeaderLinks::turn_away_excess() {
+  while (const auto link = budget_.excess()) {
+    turn_away(*link);
   }
 }
 
-/// Strangers never get more than a quarter of the descriptors: the workers' pipes need them.
-std::size_t LeaderLinks::most_pending() const {
-  rlimit limit{};
-  const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
-  const auto wanted = std::max(kLeastPending, 2 * static_cast<std::size_t>(most_nodes_));
-  return is_known ? std::min(wanted, static_cast<std::size_t>(limit.rlim_cur) / 4) : wanted;
+/// There are too many like it. It is told by a reset, which costs us nothing that lasts.
+void LeaderLinks::turn_away(LinkId link) {
+  const Entry& entry = links_.at(link);
+  if (entry.stage != Stage::Leaving) {  // it has been counted, or was one of the job
+    refused_.count(entry.link->peer_address(), Clock::now());
+    arm_numbers();
+  }
+  if (entry.stage == Stage::Guest) {
+    tell_(LeaderEvent(LinkLost{link, "was one of too many that wait for a seat"}));
+  }
+  entry.link->reset();
+  erase(link);
 }
 
 void LeaderLinks::on_message(LinkId link, Message message) {
-  if (pending_.erase(link) > 0) {  // the link lets nothing but a Join through first
-    const Link& from = *links_.at(link);
-    tell_(LeaderEvent(Arrived{
-        link, from.peer_address(), from.local_address(), std::get<Join>(std::move(message))}));
-  } else {
+  Entry& entry = links_.at(link);
+  if (entry.stage != Stage::Stranger) {
     tell_(LeaderEvent(Received{link, std::move(message)}));
+    return;
   }
+  entry.stage = Stage::Guest;  // the link lets nothing but a Join through first
+  tell_(LeaderEvent(Arrived{link,
+                            entry.link->peer_address(),
+                            entry.link->local_address(),
+                            std::get<Join>(std::move(message))}));
 }
 
 void LeaderLinks::on_lost(LinkId link, const std::string& why) {
@@ -102,20 +150,43 @@ void LeaderLinks::on_lost(LinkId link, const std::string& why) {
   if (at == links_.end()) {
     return;
   }
-  if (pending_.erase(link) > 0) {
-    name_stranger(*at->second, why);
+  if (at->second.stage == Stage::Stranger) {
+    const std::string text = refused_.note(at->second.link->peer_address(), why, Clock::now());
+    if (!text.empty()) {
+      say_warning(text);
+    }
+    arm_numbers();
   } else {
     tell_(LeaderEvent(LinkLost{link, why}));
   }
-  links_.erase(at);
+  erase(link);
 }
 
-void LeaderLinks::name_stranger(const Link& link, const std::string& why) {
-  const std::string who = link.peer_address() + ": it " + why;
-  if (strangers_.size() < kStrangersNamed && strangers_.insert(who).second) {
-    say_warning("refused a connection from " + who +
-                (strangers_.size() == kStrangersNamed ? "; further ones are not named" : ""));
+// --- What is said of strangers ------------------------------------------------------------------
+
+void LeaderLinks::arm_numbers() {
+  const auto wake = refused_.next_wake();
+  if (!wake || std::exchange(is_armed_, true)) {
+    return;
   }
+  numbers_timer_.expires_at(*wake);
+  numbers_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      is_armed_ = false;
+      say_numbers();
+    }
+  });
+}
+
+void LeaderLinks::say_numbers() {
+  if (const std::string text = refused_.summary(Clock::now()); !text.empty()) {
+    say_warning(text);
+  }
+}
+
+void LeaderLinks::finish() {
+  numbers_timer_.cancel();
+  say_numbers();
 }
 
 }  // namespace muster::gang

@@ -3,16 +3,19 @@
 // The leader's side of the links: opens the port, accepts whoever comes, and sorts agents from strangers.
 
 #include "gang/decide/leader.hpp"
+#include "gang/decide/link_budget.hpp"
+#include "gang/decide/refused_links.hpp"
 #include "link.hpp"
 
 #include <muster/gang/listener.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -21,37 +24,58 @@ namespace muster::gang {
 /// All links but the leader's own. None exists before `open`.
 class LeaderLinks {
  public:
-  /// `key` outlives this; without one the links are plain. `tell` hears what the links bring.
+  /// `key` outlives this; without one the links are plain. At most `most_strangers` do not belong to the job.
+  /// `tell` hears what the links bring.
   LeaderLinks(boost::asio::io_context& io,
               const GangKey* key,
-              int most_nodes,
+              std::size_t most_strangers,
               std::function<void(LeaderEvent)> tell)
-      : io_(io), key_(key), most_nodes_(most_nodes), tell_(std::move(tell)) {}
+      : io_(io), key_(key), tell_(std::move(tell)), budget_(most_strangers), numbers_timer_(io) {}
 
   /// Fails when the port cannot be had.
   [[nodiscard]] std::optional<ListenFailure> open(std::uint16_t port);
 
-  /// Sends to those of the links that are here. A link that is gone has been told of.
+  /// Sends to those of the links that are here. A link that is gone has been told of. Who is admitted is no stranger.
   void send(const SendTo& wanted);
   /// Closes the link once everything is sent.
   void drop(LinkId link);
+  /// Nothing more will be said: says what is left to say of strangers.
+  void finish();
 
  private:
+  enum class Stage {
+    Stranger,  ///< it has not joined
+    Guest,     ///< it has, and the leader has not said yet whether it may stay
+    Member,
+    Leaving  ///< it has been told the last word
+  };
+  struct Entry {
+    std::unique_ptr<Link> link;
+    std::string neighbourhood;
+    Stage stage = Stage::Stranger;
+    bool was_member = false;
+  };
+
   void on_accept(boost::asio::ip::tcp::socket socket);
   void on_message(LinkId link, Message message);
   void on_lost(LinkId link, const std::string& why);
-  void name_stranger(const Link& link, const std::string& why);
-  [[nodiscard]] std::size_t most_pending() const;
+  void admit(LinkId link, Entry& entry);
+  void erase(LinkId link);
+  void turn_away_excess();
+  void turn_away(LinkId link);
+  void arm_numbers();
+  void say_numbers();
 
   boost::asio::io_context& io_;
   const GangKey* key_;
-  int most_nodes_;
   std::function<void(LeaderEvent)> tell_;
   std::unique_ptr<Listener> listener_;
-  std::unordered_map<LinkId, std::unique_ptr<Link>> links_;
-  std::set<LinkId> pending_;  ///< oldest first: those that have not said who they are
+  std::unordered_map<LinkId, Entry> links_;
+  LinkBudget budget_;  ///< all but members
   LinkId next_link_ = kOwnLink + 1;
-  std::set<std::string> strangers_;  ///< that have been named, each with its reason
+  RefusedLinks refused_;
+  boost::asio::steady_timer numbers_timer_;
+  bool is_armed_ = false;
 };
 
 }  // namespace muster::gang

@@ -1,6 +1,7 @@
 // A link on Asio: reads when there is something to read, into one buffer for all links.
 #include "link.hpp"
 
+#include "addresses.hpp"
 #include "frame.hpp"
 #include "gang/decide/encoding.hpp"
 #include "link_words.hpp"
@@ -25,17 +26,6 @@ constexpr std::chrono::seconds kLinger{5};
 constexpr std::size_t kBytesOfRecord = std::size_t{16} << 10U;
 constexpr std::size_t kBytesOfTurn = std::size_t{64} << 10U;
 
-boost::asio::ip::address unmapped(const boost::asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
-  }
-  return address;
-}
-
-bool is_piece(const Message& message) {
-  return std::holds_alternative<Contribute>(message) || std::holds_alternative<Merged>(message);
-}
-
 }  // namespace
 
 /// What lives on while something is waited for, whatever became of the `Link`.
@@ -53,11 +43,11 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     socket_.set_option(tcp::no_delay(true), ignored);
   }
 
-  void start(std::function<void(Message)> on_message,
-             std::function<void(const std::string&)> on_lost,
-             std::chrono::milliseconds join_limit) {
-    on_message_ = std::move(on_message);
-    on_lost_ = std::move(on_lost);
+  void start(Link& link, std::chrono::milliseconds join_limit) {
+    on_message_ = std::move(link.on_message);
+    on_lost_ = std::move(link.on_lost);
+    on_sign_ = std::move(link.on_sign);
+    on_closed_ = std::move(link.on_closed);
     is_started_ = true;
     if (side_ == Side::Leader) {
       wait_for_join(join_limit);
@@ -103,8 +93,16 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
+  void reset() {
+    error_code ignored;  // then it is closed as others are
+    socket_.set_option(boost::asio::socket_base::linger(true, 0), ignored);
+    on_closed_ = nullptr;
+    close();
+  }
+
   /// The `Link` is gone.
   void abandon() {
+    on_closed_ = nullptr;
     if (state_ == State::Open) {
       close();
     }
@@ -177,6 +175,9 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     if (!plaintext) {
       lose(plaintext.error().message);
       return;
+    }
+    if (waits_for_join_ && on_sign_) {
+      on_sign_(channel_->is_established());
     }
     reader_.feed(*plaintext);
     while (state_ == State::Open) {
@@ -315,6 +316,13 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   /// The callbacks stay: one of them may be running.
   void close() {
+    if (state_ == State::Leaving && on_closed_) {
+      boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
+        if (const auto then = std::exchange(self->on_closed_, nullptr)) {
+          then();
+        }
+      });
+    }
     state_ = State::Closed;
     timer_.reset();
     queue_ = std::string();
@@ -347,6 +355,8 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<boost::asio::steady_timer> timer_;  ///< for the join, then for the end
   std::function<void(Message)> on_message_;
   std::function<void(const std::string&)> on_lost_;
+  std::function<void(bool)> on_sign_;
+  std::function<void()> on_closed_;
   boost::asio::ip::address peer_;
   boost::asio::ip::address local_;
 };
@@ -359,7 +369,7 @@ Link::~Link() {
 }
 
 void Link::start(std::chrono::milliseconds join_limit) {
-  connection_->start(std::move(on_message), std::move(on_lost), join_limit);
+  connection_->start(*this, join_limit);
 }
 
 void Link::send(const Message& message) {
@@ -372,6 +382,10 @@ void Link::send_shared(const std::shared_ptr<const std::string>& frame) {
 
 void Link::close_when_sent() {
   connection_->close_when_sent();
+}
+
+void Link::reset() {
+  connection_->reset();
 }
 
 std::string Link::peer_address() const {

@@ -44,6 +44,11 @@ class Link {
   /// At most once, never from within a call to the link, and nothing is called after it. `why` reads
   /// behind the other end's name: "closed the connection", "has another token".
   std::function<void(const std::string& why)> on_lost;
+  /// On the leader's side, before the join: the other end has sent something. The link is established where it has
+  /// proved that it has the key, or none is needed.
+  std::function<void(bool is_established)> on_sign;
+  /// After `close_when_sent`: the connection is closed. Never from within a call to the link.
+  std::function<void()> on_closed;
 
   /// Reads from here on. On the leader's side the first message must be a join, and come in time.
   void start(std::chrono::milliseconds join_limit = kJoinLimit);
@@ -55,8 +60,11 @@ class Link {
   void send_shared(const std::shared_ptr<const std::string>& frame);
 
   /// Closes the link once the queue is written, or after a few seconds if the other end takes
-  /// nothing. No callback is called any more. The link may be destroyed at once: this goes on.
+  /// nothing. Of the callbacks only `on_closed` is called. The link may be destroyed at once: this goes on.
   void close_when_sent();
+  /// Closes it now, and the other end hears of it at once: nothing of it is left here, or in the kernel. No
+  /// callback is called any more.
+  void reset();
 
   /// Numeric, without port; version 4 as such where it came mapped into version 6.
   [[nodiscard]] std::string peer_address() const;

@@ -120,7 +120,7 @@ void Listener::wait() {
 }
 
 void Listener::accept_all() {
-  constexpr int kInOneTurn = 8;  // signals, deaths and who is here are looked after in between
+  constexpr int kInOneTurn = 64;  // signals, deaths and who is here are looked after in between
   int error_number = 0;
   for (int i = 0; i < kInOneTurn && (error_number == 0 || concerns_one_connection(error_number));
        ++i) {

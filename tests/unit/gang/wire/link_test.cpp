@@ -9,6 +9,7 @@
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -320,6 +321,46 @@ TEST_F(LinkTest, DeliversNothingAfterItWasToldToClose) {
   ASSERT_TRUE(until([&] { return !pair.agent.lost.empty(); }));
   EXPECT_TRUE(pair.leader.messages.empty());
   EXPECT_TRUE(pair.leader.lost.empty());
+}
+
+TEST_F(LinkTest, SaysWhenItIsClosedAfterTheLastWord) {
+  Stranger stranger(io_);
+  bool is_closed = false;
+  stranger.leader.link->on_closed = [&] { is_closed = true; };
+  stranger.leader.link->start();
+
+  stranger.leader.link->close_when_sent();
+  run_ready(io_);
+  EXPECT_FALSE(is_closed);
+
+  stranger.socket.close();
+  EXPECT_TRUE(until([&] { return is_closed; }));
+}
+
+TEST_F(LinkTest, LeavesNothingBehindWhenItIsReset) {
+  Stranger stranger(io_);
+  stranger.leader.link->start();
+
+  stranger.leader.link->reset();
+
+  boost::system::error_code error;
+  std::array<char, 1> byte{};
+  (void)stranger.socket.read_some(boost::asio::buffer(byte), error);
+  EXPECT_EQ(error, boost::asio::error::connection_reset);
+  run_ready(io_);
+  EXPECT_EQ(stranger.leader.lost, std::vector<std::string>{});
+}
+
+TEST_F(LinkTest, TellsASignOfWhoSpeaks) {
+  Stranger stranger(io_, &key());
+  std::vector<bool> signs;
+  stranger.leader.link->on_sign = [&](bool is_established) { signs.push_back(is_established); };
+  stranger.leader.link->start();
+
+  stranger.write("\x16\x03\x01");
+
+  EXPECT_TRUE(until([&] { return !signs.empty(); }));
+  EXPECT_EQ(signs, std::vector<bool>{false});
 }
 
 TEST_F(LinkTest, MayBeDestroyedInItsCallbacks) {

@@ -1,0 +1,68 @@
+#pragma once
+
+// How many links the leader keeps with those who do not belong to the job, and which of them go first. Pure.
+
+#include "roster.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace muster::gang {
+
+/// Out of one budget come links that have not joined, that wait for a seat which is taken, and that linger after
+/// the last word. Each comes from a *neighbourhood*: an address, or the half of one of version 6 that its owner may fill.
+class LinkBudget {
+ public:
+  /// What a link has shown. Who has shown less goes sooner.
+  enum class Voice {
+    Silent,  ///< it has sent nothing
+    Speaks,  ///< it has sent something
+    Proven   ///< it has the job's key
+  };
+
+  explicit LinkBudget(std::size_t most);
+
+  void add(LinkId link, const std::string& neighbourhood, Voice voice);
+  /// The link has shown more than before.
+  void raise(LinkId link, Voice voice);
+  /// It is closed, or belongs to the job. Does nothing if it is not in the budget.
+  void remove(LinkId link);
+  [[nodiscard]] bool contains(LinkId link) const { return links_.contains(link); }
+  [[nodiscard]] std::size_t size() const { return links_.size(); }
+
+  /// A node of the job has a link from there: one more of its links is as good as known.
+  void note_member(const std::string& neighbourhood);
+  void forget_member(const std::string& neighbourhood);
+
+  /// Who has to go for the others; empty: there is room for all. First it is who has least to show of the neighbourhood
+  /// that has most links, if that is more than its share, else of all that are not known; among equals the oldest.
+  [[nodiscard]] std::optional<LinkId> excess() const;
+
+ private:
+  using Rank = std::pair<Voice, LinkId>;
+  struct Neighbourhood {
+    std::set<Rank> links;     ///< the first one goes first
+    std::size_t members = 0;  ///< links to nodes of the job
+  };
+  /// In which order neighbourhoods give up links: the smallest first.
+  using Turn = std::tuple<bool, std::ptrdiff_t, bool, Rank, std::string>;
+
+  [[nodiscard]] Turn turn_of(const std::string& name, const Neighbourhood& neighbourhood) const;
+  /// Changes a neighbourhood and its turn.
+  template <typename Change>
+  void update(const std::string& name, const Change& change);
+
+  std::size_t most_;
+  std::size_t share_;  ///< of one neighbourhood
+  std::map<std::string, Neighbourhood> neighbourhoods_;
+  std::set<Turn> turns_;
+  std::unordered_map<LinkId, std::pair<std::string, Voice>> links_;
+};
+
+}  // namespace muster::gang

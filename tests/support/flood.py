@@ -1,0 +1,59 @@
+"""Many connections of strangers to a leader's port, which are held."""
+
+import subprocess
+
+from .deadlines import LONG, Missed
+from .wire import frame, join
+
+ONE_ADDRESS = ("127.9.0.1", 1)
+MANY_ADDRESSES = ("127.10.0.1", 50_000)
+THE_AGENTS_ADDRESS = ("127.0.0.1", 1)
+
+# What a stranger says, and then no more. Digits that no two have stand for the number signs.
+_DIGITS = "################"
+SPEECHES = {
+    "silence": b"",
+    "half a message": b"\x16\x03\x01\x02",
+    "claim": frame(join(incarnation=_DIGITS)),
+    "the leader's seat": frame(join(incarnation=_DIGITS, rank=0)),
+}
+
+
+class Flood:
+    """The worker `flood`. Use it with `with`."""
+
+    def __init__(self, program, folder, port, count, per_second, sources, speech):
+        file = folder / "speech"
+        file.write_bytes(SPEECHES[speech])
+        command = [program, port, *sources, count, per_second, file]
+        self._process = subprocess.Popen(
+            list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        try:
+            self._process.wait(LONG)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            raise Missed(f"waited {LONG:g} s for the end of {self._process.args}") from None
+        finally:
+            self._process.stdout.close()
+
+    def wait_until_half(self):
+        """Half of the connections have been opened."""
+        self._read_to("half")
+
+    def wait_until_open(self):
+        """All of them have."""
+        self._read_to("done")
+
+    def _read_to(self, word):
+        said = []
+        while word not in said:
+            said.append(self._process.stdout.readline().strip())
+            assert said[-1], f"the flood ended before it said '{word}'"

@@ -1,0 +1,136 @@
+// Which links of strangers the leader gives up, and which it keeps.
+#include "gang/decide/link_budget.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+namespace {
+
+using Voice = LinkBudget::Voice;
+
+/// Links 1, 2, ... of a neighbourhood.
+void add(LinkBudget& budget, LinkId first, LinkId last, const std::string& from, Voice voice) {
+  for (LinkId link = first; link <= last; ++link) {
+    budget.add(link, from, voice);
+  }
+}
+
+/// Who goes until there is room for all.
+std::vector<LinkId> give_up(LinkBudget& budget) {
+  std::vector<LinkId> gone;
+  while (const auto link = budget.excess()) {
+    gone.push_back(*link);
+    budget.remove(*link);
+  }
+  return gone;
+}
+
+TEST(LinkBudget, KeepsAllThatItHasRoomFor) {
+  LinkBudget budget(3);
+  add(budget, 1, 3, "a", Voice::Silent);
+
+  EXPECT_EQ(budget.excess(), std::nullopt);
+  EXPECT_EQ(budget.size(), 3U);
+}
+
+TEST(LinkBudget, GivesUpTheOldestOfThoseWhoSayNothing) {
+  LinkBudget budget(3);
+  add(budget, 1, 2, "a", Voice::Speaks);
+  add(budget, 3, 5, "b", Voice::Silent);
+
+  EXPECT_EQ(give_up(budget), (std::vector<LinkId>{3, 4}));
+}
+
+TEST(LinkBudget, KeepsWhoSpeaksUp) {
+  LinkBudget budget(2);
+  add(budget, 1, 3, "a", Voice::Silent);
+  budget.raise(1, Voice::Speaks);
+  budget.raise(1, Voice::Silent);  // nobody loses its voice
+
+  EXPECT_EQ(give_up(budget), std::vector<LinkId>{2});
+}
+
+TEST(LinkBudget, TakesFromTheNeighbourhoodThatHasMost) {
+  LinkBudget budget(80);  // a share is 10
+  add(budget, 1, 20, "a few", Voice::Speaks);
+  add(budget, 21, 90, "many", Voice::Speaks);
+  add(budget, 91, 91, "one", Voice::Silent);
+
+  const std::vector<LinkId> gone = give_up(budget);
+
+  ASSERT_EQ(gone.size(), 11U);
+  EXPECT_EQ(gone.front(), 21U);
+  EXPECT_EQ(gone.back(), 31U);
+}
+
+TEST(LinkBudget, OneNeighbourhoodMayHaveAllOfItAlone) {
+  LinkBudget budget(100);
+  add(budget, 1, 100, "a", Voice::Silent);
+
+  EXPECT_EQ(budget.excess(), std::nullopt);
+}
+
+TEST(LinkBudget, ManyNeighboursWithOneLinkEachDoNotDriveOutWhoHasSpoken) {
+  LinkBudget budget(64);
+  add(budget, 1, 5, "agents", Voice::Speaks);
+  for (LinkId link = 6; link <= 500; ++link) {
+    budget.add(link, "stranger " + std::to_string(link), Voice::Silent);
+    for (const LinkId gone : give_up(budget)) {
+      EXPECT_GT(gone, 5U);
+    }
+  }
+  EXPECT_EQ(budget.size(), 64U);
+}
+
+TEST(LinkBudget, WhoHasTheKeyGoesLast) {
+  LinkBudget budget(64);
+  add(budget, 1, 60, "agents", Voice::Silent);
+  for (LinkId link = 1; link <= 60; ++link) {
+    budget.raise(link, Voice::Proven);
+  }
+  add(budget, 61, 70, "stranger", Voice::Speaks);
+
+  EXPECT_EQ(give_up(budget), (std::vector<LinkId>{61, 62, 63, 64, 65, 66}));
+}
+
+TEST(LinkBudget, ANodeThatComesBackIsKnownByItsNeighbours) {
+  LinkBudget budget(64);
+  budget.note_member("nodes");
+  budget.add(1, "nodes", Voice::Silent);
+  for (LinkId link = 2; link <= 500; ++link) {
+    budget.add(link, std::to_string(link), Voice::Speaks);
+    (void)give_up(budget);
+  }
+  EXPECT_TRUE(budget.contains(1));
+
+  budget.forget_member("nodes");
+  budget.add(501, "another", Voice::Speaks);
+  EXPECT_EQ(give_up(budget), std::vector<LinkId>{1});
+}
+
+TEST(LinkBudget, AMemberIsNoReasonToKeepAFloodFromTheSameAddress) {
+  LinkBudget budget(64);
+  budget.note_member("nodes");
+  add(budget, 1, 60, "nodes", Voice::Silent);
+  add(budget, 61, 68, "others", Voice::Silent);
+
+  EXPECT_EQ(give_up(budget), (std::vector<LinkId>{1, 2, 3, 4}));
+}
+
+TEST(LinkBudget, ForgetsWhoIsGone) {
+  LinkBudget budget(1);
+  budget.add(1, "a", Voice::Silent);
+  budget.remove(1);
+  budget.remove(1);
+  budget.forget_member("a");
+  budget.add(2, "a", Voice::Silent);
+
+  EXPECT_FALSE(budget.contains(1));
+  EXPECT_EQ(budget.excess(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace muster::gang
