@@ -83,7 +83,67 @@ std::string show(std::string_view bytes, std::string_view kept) {
   return text;
 }
 
+/// How long the sequence is that `bytes` begin with, if it colours or erases what follows in its line; 0: it does not.
+std::size_t length_of_colour(std::string_view bytes) {
+  constexpr std::string_view kStart = "\x1b[";
+  if (!bytes.starts_with(kStart)) {
+    return 0;
+  }
+  const std::size_t last = bytes.find_first_not_of("0123456789;:", kStart.size());
+  if (last == std::string_view::npos) {
+    return 0;
+  }
+  const std::string_view numbers = bytes.substr(kStart.size(), last - kStart.size());
+  const bool erases = bytes[last] == 'K' && (numbers.empty() || numbers == "0");
+  return erases || bytes[last] == 'm' ? last + 1 : 0;
+}
+
+bool is_control_character(char32_t character) {
+  const bool is_kept = character == '\n' || character == '\t' || character == '\r';
+  return !is_kept && (character < ' ' || (character >= 0x7F && character <= 0x9F));
+}
+
+bool is_plain(char c) {
+  return (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || c == '\r';
+}
+
+/// What one character of a line is shown as; `length`: its bytes, 0 for a byte that is no character.
+std::string tame_character(std::string_view bytes, std::size_t length) {
+  if (length == 0) {
+    const auto byte = static_cast<std::uint8_t>(bytes.front());
+    return byte <= 0x9F ? escape_byte(bytes.front()) : std::string(1, bytes.front());
+  }
+  const std::string_view sequence = bytes.substr(0, length);
+  const char32_t character = decode(sequence);
+  return is_control_character(character) ? escape(character) : std::string(sequence);
+}
+
 }  // namespace
+
+std::string tame(std::string_view line) {
+  constexpr std::string_view kEraseLine = "\x1b[2K";
+  std::string text;
+  text.reserve(line.size());
+  while (!line.empty()) {
+    const std::size_t plain = static_cast<std::size_t>(
+        std::find_if_not(line.begin(), line.end(), is_plain) - line.begin());
+    const std::size_t passing = plain > 0 ? plain : length_of_colour(line);
+    if (passing > 0) {
+      text += line.substr(0, passing);
+      line.remove_prefix(passing);
+      continue;
+    }
+    if (line.starts_with(kEraseLine)) {  // its prefix stays
+      text += "\x1b[K";
+      line.remove_prefix(kEraseLine.size());
+      continue;
+    }
+    const std::size_t length = utf8_sequence(line);
+    text += tame_character(line, length);
+    line.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
 
 std::string visible(std::string_view bytes) {
   return show(bytes, "\n\t");

@@ -1,4 +1,5 @@
 // From bytes to whole, prefixed lines. Pure: reading and writing happen in run/.
+#include <muster/base/visible.hpp>
 #include <muster/logs/line_framer.hpp>
 
 #include <cstring>
@@ -97,7 +98,11 @@ void LineFramer::append_line(std::string_view line, std::string& out) const {
   if (filter_ != nullptr && !filter_->matches(line)) {
     return;
   }
-  append_framed(line, out);
+  if (is_tame_) {
+    append_framed(tame(line), out);
+  } else {
+    append_framed(line, out);
+  }
   if (!line.ends_with('\n')) {
     out += '\n';
   }

@@ -6,8 +6,10 @@ import re
 
 import pytest
 
+from support.deadlines import wait_until
 from support.muster import binary
 from support.screen import Screen
+from support.wire import Peer, is_open, join
 
 FORGED = b"muster: 9 workers succeeded in 0.01 s"
 ATTACKS = {
@@ -127,3 +129,79 @@ def test_a_terminal_shows_last_lines_as_text(muster, attack):
     assert failure.startswith("muster: rank 0 failed first: ")
     assert [row for row in rows if row.startswith("muster:   | ")], "\n".join(rows)
     assert "muster: exit code 3" in rows
+
+
+def says(row):
+    """Whether a row of the terminal can be taken for a line of muster's."""
+    return row.startswith("muster: ")
+
+
+@each_attack
+def test_what_one_worker_does_to_the_terminal_hides_no_line_of_muster(muster, attack):
+    command = [binary(), "--", *printing(b"evil" + attack)]
+
+    with Screen(muster.folder, command, muster.environment()) as screen:
+        rows = screen.rows()
+        seen = "\n".join(screen.visible_rows())
+
+    assert not [row for row in rows if row.startswith(FORGED.decode())], "\n".join(rows)
+    last = [row for row in rows if says(row)][-1]
+    assert last == "muster: exit code 3", "\n".join(rows)
+    assert re.search("muster: rank 0 failed first: .* exit code 3", seen), seen
+
+
+@each_attack
+def test_what_one_of_several_workers_does_stays_in_its_line(muster, attack):
+    script = printing(b"evil" + attack + b"end")[-1].replace("exit 3", "sleep 0")
+    command = [binary(), "--nproc-per-node=2", "--prefix=always", "--", "sh", "-c", script]
+
+    with Screen(muster.folder, command, muster.environment(), columns=2000) as screen:
+        rows = screen.rows()
+
+    ours = [row for row in rows if says(row)]
+    assert ours[-1].startswith("muster: 2 workers succeeded in "), "\n".join(rows)
+    others = [row for row in rows if not says(row) and not row.startswith("Pane is dead")]
+    assert all(row.startswith(("[0] ", "[1] ")) for row in others), "\n".join(rows)
+    assert len([row for row in others if "e" in row]) >= 2
+
+
+def test_several_workers_without_a_prefix_cannot_speak_as_muster(muster):
+    script = f"echo '{FORGED.decode()}'"
+    rows = shown(muster, "--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", script)
+
+    assert rows.count(f"| {FORGED.decode()}") == 2, "\n".join(rows)
+    assert FORGED.decode() not in rows
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_goes_to_a_pipe_stays_as_it_is(muster, count):
+    script = printing(*ATTACKS.values())[-1].replace(" >&2; exit 3", "")
+    job = muster.run(f"--nproc-per-node={count}", "--prefix=never", "--", "sh", "-c", script)
+
+    assert sorted(job.out.bytes.split(b"\n")[:-1]) == sorted([*ATTACKS.values()] * count)
+
+
+def test_colours_of_workers_pass(muster):
+    command = [binary(), "--nproc-per-node=2", "--", "printf", "\\033[32mgreen\\033[0m\\n"]
+    with Screen(muster.folder, command, muster.environment({"TERM": "xterm"})) as screen:
+        screen.rows()
+        seen = "\n".join(screen.visible_rows())
+
+    assert seen.count("\x1b[32mgreen") == 2, repr(seen)
+
+
+def test_the_name_of_a_peer_is_shown_escaped(muster, port):
+    leader = muster.start(
+        *("--nnodes=2", "--node-rank=0", "--master-addr=127.0.0.1", f"--master-port={port}"),
+        *("--gang-timeout=10", "--", "true"),
+    )
+    wait_until(lambda: is_open(port), "the leader to listen")
+    host = "evil\u009b2J\u0085\u2028\u202e" + FORGED.decode()[::-1]
+
+    with Peer(port) as peer:
+        peer.say(join(host=host, slots=1))
+        peer.wait_for("start")
+    leader.end(20)
+
+    assert_harmless(leader)
+    assert "evil\\u009b2J\\u0085\\u2028\\u202e" in leader.err.text

@@ -13,7 +13,12 @@ namespace muster {
 /// read paths, not for a program that reads it back; so what was made visible once stays as it is.
 [[nodiscard]] std::string visible(std::string_view bytes);
 
-/// The same on one line: line ends and tabs are \n and \t.
+/// A line of a worker, for a terminal that it shares with others: colours and erasing up to the end of the line pass, and
+/// line ends, tabs and returns. Erasing the whole line is erasing up to its end: what it begins with is not the worker's. Whatever else would move the cursor or change the terminal is an escape. Bytes that
+/// are not UTF-8 pass, unless a terminal may take them for a control.
+[[nodiscard]] std::string tame(std::string_view line);
+
+/// `visible` on one line: line ends and tabs are \n and \t.
 [[nodiscard]] std::string visible_line(std::string_view bytes);
 
 }  // namespace muster

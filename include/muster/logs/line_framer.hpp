@@ -10,7 +10,7 @@ namespace muster {
 /// Turns the bytes of one stream of one worker into whole lines, each with a prefix, for a console
 /// or a file that takes lines of others as well.
 ///
-/// Nothing is changed or lost: a line that arrives in pieces waits for its end, of whatever length
+/// Nothing is changed or lost, unless lines are to be tame: a line that arrives in pieces waits for its end, of whatever length
 /// up to `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write
 /// it, gets the prefix again behind it, so that the terminal still shows whose bar it is.
 class LineFramer {
@@ -27,6 +27,9 @@ class LineFramer {
 
   /// For what is known only after the start. To be called before the first byte.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+
+  /// For a terminal that several workers share: no line moves the cursor out of itself (`tame`).
+  void tame_lines() { is_tame_ = true; }
 
   /// Appends to `out` the whole lines that `bytes` complete.
   void feed(std::string_view bytes, std::string& out);
@@ -48,6 +51,7 @@ class LineFramer {
 
   std::string prefix_;
   bool whole_lines_ = true;
+  bool is_tame_ = false;
   const LineFilter* filter_ = nullptr;  ///< not owned; empty: every line
   std::string partial_;                 ///< bytes since the last line end
   bool has_return_ = false;             ///< a carriage return is among them

@@ -78,6 +78,14 @@ bool Console::watch(UniqueFd fd) {
 }
 
 void Console::write(std::string_view bytes) {
+  if (terminal_ && state_ == State::Flowing) {
+    put(terminal_->show(bytes));
+  } else {
+    put(bytes);
+  }
+}
+
+void Console::put(std::string_view bytes) {
   if (bytes.empty() || state_ == State::Broken) {
     return;
   }
@@ -108,10 +116,11 @@ std::string_view Console::write_now(std::string_view bytes) {
 }
 
 void Console::write_message(std::string_view line) {
-  if (!at_line_start_) {
-    write("\n");
-  }
-  write(line);
+  std::string whole =
+      terminal_ && state_ == State::Flowing ? terminal_->clear_the_way() : std::string();
+  whole += at_line_start_ ? "" : "\n";
+  whole += line;
+  put(whole);
 }
 
 /// One system call: bytes taken, or -1 with errno.

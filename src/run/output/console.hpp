@@ -3,6 +3,7 @@
 // Writes lines to standard output or standard error without ever blocking. Private to run/.
 
 #include <muster/base/unique_fd.hpp>
+#include <muster/logs/terminal_watch.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +41,9 @@ class Console {
   std::function<void()> on_settled;
   /// Called with a sentence when the console breaks, or when lines were dropped.
   std::function<void(const std::string&)> on_remark;
+
+  /// It is a terminal: lines of muster's own are to be seen there as they are.
+  void watch_terminal() { terminal_.emplace(); }
 
   /// Queues whole lines (or, without prefixes, any bytes) and writes what can be written.
   void write(std::string_view bytes);
@@ -76,6 +81,7 @@ class Console {
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   void open(int fd);
   [[nodiscard]] bool watch(UniqueFd fd);
+  void put(std::string_view bytes);
   [[nodiscard]] std::string_view write_now(std::string_view bytes);
   [[nodiscard]] ssize_t write_once(std::string_view bytes) const;
   [[nodiscard]] ssize_t write_some(std::string_view bytes);
@@ -100,7 +106,8 @@ class Console {
   boost::asio::posix::stream_descriptor writable_;
   boost::asio::steady_timer stall_timer_;
   std::string queue_;
-  std::size_t written_ = 0;  ///< bytes of the queue that are out already
+  std::size_t written_ = 0;                ///< bytes of the queue that are out already
+  std::optional<TerminalWatch> terminal_;  ///< empty: none, and all bytes pass as they are
   bool at_line_start_ = true;
   bool is_abandoned_ = false;  ///< nothing is queued any more
   bool waits_ = false;         ///< for the descriptor to become writable

@@ -30,9 +30,19 @@ Consoles::Consoles(boost::asio::io_context& io, std::chrono::milliseconds stall)
     console->on_relief = [this] { pass_relief_on(); };
     console->on_remark = [](const std::string& remark) { say_warning(remark); };
   }
+  watch_terminals();
   send_messages_to([this](std::string_view line) { error_->write_message(line); });
   if (was_closed(STDOUT_FILENO) || (out_ && out_->is_broken())) {
     say_warning("standard output is closed, going on without it");
+  }
+}
+
+void Consoles::watch_terminals() {
+  if (::isatty(STDERR_FILENO) != 0) {
+    error_->watch_terminal();
+  }
+  if (out_ && ::isatty(STDOUT_FILENO) != 0) {
+    out_->watch_terminal();
   }
 }
 

@@ -38,6 +38,7 @@ class Consoles {
 
  private:
   [[nodiscard]] std::vector<Console*> all() const;
+  void watch_terminals();
   void pass_relief_on() const;
   void abandon(Console& console);
 

@@ -72,8 +72,11 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   if (destination(worker, is_error).console) {
     route.console = is_error ? &consoles_.error() : &consoles_.out();
   }
-  route.framer = LineFramer(
-      "", /*whole_lines=*/has_prefix(plan_.workers[route.worker]) || plan_.workers.size() > 1);
+  const bool has_whole_lines = has_prefix(plan_.workers[worker]) || plan_.workers.size() > 1;
+  route.framer = LineFramer("", has_whole_lines);
+  if (::isatty(is_error ? STDERR_FILENO : STDOUT_FILENO) != 0) {
+    route.framer.tame_lines();
+  }
   return route;
 }
 

@@ -76,5 +76,25 @@ TEST(VisibleLine, HasNoLineEndsAndNoTabs) {
   EXPECT_EQ(visible_line("a\n\tb\r"), "a\\n\\tb\\x0d");
 }
 
+TEST(Tame, LetsColoursAndErasingInTheLinePass) {
+  const std::string line = "\x1b[1;38:5:9mred\x1b[0m \x1b[K\t100%\r\xC3\xA9\xE2\x80\x8D\xFF\n";
+
+  EXPECT_EQ(tame(line), line);
+}
+
+TEST(Tame, ErasesNothingBeforeTheCursor) {
+  EXPECT_EQ(tame("\r\x1b[2K100%\x1b[0K\n"), "\r\x1b[K100%\x1b[0K\n");
+  EXPECT_EQ(tame("100%\x1b[1K\n"), "100%\\x1b[1K\n");
+}
+
+TEST(Tame, EscapesWhatLeavesTheLine) {
+  EXPECT_EQ(tame("\x1b[1A\x1b[2J\x1b[?1049h\x1b]0;t\a\b\v\n"),
+            "\\x1b[1A\\x1b[2J\\x1b[?1049h\\x1b]0;t\\x07\\x08\\x0b\n");
+  EXPECT_EQ(tame("\xC2\x9B"
+                 "2J\x9B"
+                 "2J\xC2\x85\x1b[31"),
+            "\\u009b2J\\x9b2J\\u0085\\x1b[31");
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// Reads what workers write to a terminal, as the terminal does, so that lines of muster's own are seen as they are and cannot
+/// be imitated in passing. It changes nothing but this:
+///
+///  - Text that looks like the beginning of a line of muster's, where a line begins or the cursor was moved, gets a mark.
+///  - Before a line of muster's own the terminal is brought back to its usual ways, if a worker has changed them: with
+///    letters that are invisible, say, or within a sequence that has no end.
+///
+/// Where workers have no prefix they own the screen: what they draw elsewhere on it is theirs.
+class TerminalWatch {
+ public:
+  /// What is to be written in place of these bytes of a worker.
+  [[nodiscard]] std::string show(std::string_view bytes);
+
+  /// What is to be written before a line of muster's own, usually nothing.
+  [[nodiscard]] std::string clear_the_way();
+
+ private:
+  /// Where in a sequence the terminal is.
+  enum class Place {
+    Text,
+    Escape,       ///< behind ESC
+    Letters,      ///< behind the beginning of a choice of letters, "ESC ("
+    Control,      ///< behind the beginning of a control, "ESC ["
+    String,       ///< within a string that is for the terminal, such as its title
+    StringEscape  ///< behind an ESC in it
+  };
+
+  void take(char c, std::string& shown);
+  void take_text(char c, std::string& shown);
+  void take_letter(char c, std::string& shown);
+  void take_long_character(char c);
+  void take_control(char c);
+  void end_control(char last);
+  void begin_with(char second);
+  void begin_with_one_byte(char second);
+
+  static constexpr std::size_t kNoLine = static_cast<std::size_t>(-1);
+
+  Place place_ = Place::Text;
+  std::size_t matched_ =
+      0;  ///< how much of a beginning like muster's stands there; kNoLine: other text
+  std::string character_;  ///< of several bytes, as far as it is here
+  std::string control_;    ///< what stands between the beginning of a control and its end
+  bool is_coloured_ = false;
+  bool is_changed_ = false;  ///< in more than colours
+  bool is_painted_ = false;  ///< its own colours may be others
+  bool is_other_screen_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,112 @@
+// What a terminal is given in place of a worker's bytes, and before a line of muster's own.
+#include <muster/logs/terminal_watch.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+constexpr const char* kForged = "muster: 9 workers succeeded\n";
+constexpr const char* kMarked = "muster: \r| muster: 9 workers succeeded\n";
+
+std::string shown(std::string_view bytes) {
+  return TerminalWatch().show(bytes);
+}
+
+TEST(TerminalWatch, ChangesNothingOfOrdinaryOutput) {
+  for (const std::string text : {"loss 0.25\n",
+                                 "must\nmuster\nmuster:x\n musters: \n",
+                                 "INFO muster: loaded\n",
+                                 "\r 50%|#####     |\r100%|##########|\n",
+                                 "\x1b[31mred\x1b[0m\n",
+                                 "[0] \x1b[Kmuster: 4 workers\n",
+                                 "\xC3\xA9\xF0\x9F\x9A\x80 \xFF\n"}) {
+    EXPECT_EQ(shown(text), text);
+  }
+}
+
+TEST(TerminalWatch, MarksWhatLooksLikeALineOfMuster) {
+  EXPECT_EQ(shown(kForged), kMarked);
+  EXPECT_EQ(shown(std::string("text\n") + kForged), std::string("text\n") + kMarked);
+}
+
+TEST(TerminalWatch, MarksItWhereverTheCursorWasMoved) {
+  for (const std::string before : {"text\r",
+                                   "text\b\b\b\b",
+                                   "text\v",
+                                   "text\x1b[1;1H",
+                                   "text\x1b[2A",
+                                   "text\x1b"
+                                   "8",
+                                   "text\x1b"
+                                   "E",
+                                   "text\xC2\x85",
+                                   "text\xC2\x9BH"}) {
+    EXPECT_EQ(shown(before + kForged), before + kMarked) << before;
+  }
+}
+
+TEST(TerminalWatch, SeesThroughColoursAndInvisibleCharacters) {
+  EXPECT_EQ(shown("\x1b[31mmus\x1b[0mter: x"), "\x1b[31mmus\x1b[0mter: \r| muster: x");
+  EXPECT_EQ(shown("mus\xE2\x80\x8Bter: x"), "mus\xE2\x80\x8Bter: \r| muster: x");
+  EXPECT_EQ(shown("mus\x1b]0;title\ater: x"), "mus\x1b]0;title\ater: \r| muster: x");
+}
+
+TEST(TerminalWatch, SeesItInPieces) {
+  TerminalWatch watch;
+  std::string all;
+  for (const char c : std::string_view(kForged)) {
+    all += watch.show({&c, 1});
+  }
+  EXPECT_EQ(all, kMarked);
+}
+
+TEST(TerminalWatch, HasNothingToDoBeforeALineBehindPlainText) {
+  TerminalWatch watch;
+  (void)watch.show("loss 0.25 \xC3\xA9\n");
+  EXPECT_EQ(watch.clear_the_way(), "");
+}
+
+TEST(TerminalWatch, EndsColours) {
+  TerminalWatch watch;
+  (void)watch.show("\x1b[8m");
+  EXPECT_EQ(watch.clear_the_way(), "\x1b[m");
+  EXPECT_EQ(watch.clear_the_way(), "") << "once";
+}
+
+TEST(TerminalWatch, EndsAStringWithoutAnEnd) {
+  for (const std::string start : {"\x1b]0;", "\x1bP", "\x1b_", "\xC2\x9D", "\x1b]0;x\x1b"}) {
+    TerminalWatch watch;
+    (void)watch.show(start);
+    EXPECT_TRUE(watch.clear_the_way().starts_with("\x1b\\")) << start;
+  }
+}
+
+TEST(TerminalWatch, BringsLettersRegionAndWrappingBack) {
+  for (const std::string change : {"\x1b(0",
+                                   "\x0e",
+                                   "\x1b[1;2r",
+                                   "\x1b[4h",
+                                   "\x1b[?7l",
+                                   "\x1b"
+                                   "c"}) {
+    TerminalWatch watch;
+    (void)watch.show(change);
+    const std::string way = watch.clear_the_way();
+    for (const char* const usual : {"\x1b[r", "\x1b(B", "\x0f", "\x1b[4l", "\x1b[?7h", "\x1b[m"}) {
+      EXPECT_NE(way.find(usual), std::string::npos) << change;
+    }
+  }
+}
+
+TEST(TerminalWatch, LeavesTheOtherScreenOnlyIfAWorkerIsStillOnIt) {
+  TerminalWatch watch;
+  (void)watch.show("\x1b[?1049h");
+  EXPECT_TRUE(watch.clear_the_way().starts_with("\x1b[?1049l"));
+
+  (void)watch.show("\x1b[?1049h\x1b[?1049l");
+  EXPECT_EQ(watch.clear_the_way().find("1049"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster
