@@ -2,6 +2,7 @@
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 #include <muster/report/report.hpp>
+#include <muster/supervise/first_failure.hpp>
 
 #include <csignal>
 
@@ -24,13 +25,10 @@ const char* name_of(WorkerOutcome outcome) {
   return "";
 }
 
-/// Those that ended so, but for one of them.
-ProcessNames names_with(const Outcome& outcome,
-                        WorkerOutcome wanted,
-                        std::optional<GlobalRank> but = {}) {
+ProcessNames names_with(const Outcome& outcome, WorkerOutcome wanted) {
   ProcessNames names;
   for (const WorkerResult& worker : outcome.workers) {
-    if (worker.outcome == wanted && worker.global_rank != but) {
+    if (worker.outcome == wanted) {
       names.add(worker);
     }
   }
@@ -46,25 +44,46 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
   if (!failure.status && !failure.start_error.empty()) {
     return who + " could not be started: " + place + ", " + failure.start_error;
   }
-  const std::string what =
-      failure.is_early_exit ? " ended while others worked on: " : " failed first: ";
+  const std::string failed = failure.knows_order ? " failed first: " : " probably failed first: ";
+  const std::string what = failure.is_early_exit ? " ended while others worked on: " : failed;
   const std::string rank =
       failure.is_unranked ? "" : ", local rank " + to_string(failure.local_rank);
   return who + what + place + rank + ", pid " + std::to_string(failure.pid) + ", " +
-         (failure.status ? failure.status->describe() : "no exit code") +
+         (failure.status ? describe_status(failure) : "no exit code") +
          (failure.start_error.empty() ? "" : " (" + failure.start_error + ")") + ", after " +
          format_seconds(failure.run_time_seconds) + " s, attempt " + std::to_string(attempt);
+}
+
+/// Why it was named, and who else may have been the first.
+void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
+  const Failure& first = *end.first_failure;
+  if (first.knows_order) {
+    return;
+  }
+  ProcessNames others;
+  std::string services;
+  for (const Failure& other : end.also_failed.listed) {
+    if (other.knows_order) {
+      continue;
+    }
+    if (other.service.empty()) {
+      others.add(other);
+    } else {
+      services += ", " + name_of_failed(other);
+    }
+  }
+  const bool lists_all = end.also_failed.count == static_cast<int>(end.also_failed.listed.size());
+  lines.push_back({Level::Error,
+                   "it is named because " + std::string(describe(trace_of(first))) +
+                       "; too close to it for their order to be known failed: " +
+                       others.describe() + services + (lists_all ? "" : " and others")});
 }
 
 void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
   const Failure& failure = *outcome.end.first_failure;
   const auto error = [&](std::string text) { lines.push_back({Level::Error, std::move(text)}); };
   error(describe_first_failure(failure, outcome.end.attempt));
-  if (!failure.knows_order) {
-    error(
-        "there was no pidfd for each worker (an old kernel, or too few descriptors): the order of "
-        "workers that ended at the same time is unknown");
-  }
+  add_suspects(lines, outcome.end);
   if (!failure.error_message.empty()) {
     error("its error file says: " + failure.error_message);
   }
@@ -76,6 +95,15 @@ void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
   }
 }
 
+/// "rank 3, node 1 (host-b), exit code 1, after 0.21 s".
+std::string describe_other_failure(const Failure& failure) {
+  const std::string who =
+      name_of_failed(failure) + ", node " + to_string(failure.node) + " (" + failure.host + "), ";
+  return failure.status ? who + describe_status(failure) + ", after " +
+                              format_seconds(failure.run_time_seconds) + " s"
+                        : who + failure.start_error;
+}
+
 void add_ranks(std::vector<ReportLine>& lines,
                const Outcome& outcome,
                WorkerOutcome wanted,
@@ -85,15 +113,22 @@ void add_ranks(std::vector<ReportLine>& lines,
   }
 }
 
-/// Those that ended badly by themselves at the same moment as the first one.
-void add_other_failures(std::vector<ReportLine>& lines, const Outcome& outcome) {
-  const auto& first = outcome.end.first_failure;
-  const bool is_worker = first && first->service.empty();
-  const auto names = names_with(
-      outcome, WorkerOutcome::Failed, is_worker ? std::optional(first->global_rank) : std::nullopt);
-  if (names.size() > 0) {
-    lines.push_back(
-        {Level::Warning, "failed as well, before they were asked to end: " + names.describe()});
+/// Those that ended badly, and not because they were asked to end. The report file lists more of them.
+void add_other_failures(std::vector<ReportLine>& lines, const JobEnd& end) {
+  constexpr int kShown = 3;
+  int shown = 0;
+  for (const Failure& other : end.also_failed.listed) {
+    if (shown++ == kShown) {
+      break;
+    }
+    lines.push_back({Level::Warning, "also failed: " + describe_other_failure(other)});
+    if (!other.last_lines.empty()) {
+      lines.push_back({Level::Warning, "  | " + other.last_lines.back()});
+    }
+  }
+  if (end.also_failed.count > kShown) {
+    lines.push_back({Level::Warning,
+                     "also failed: " + std::to_string(end.also_failed.count - kShown) + " more"});
   }
 }
 
@@ -115,12 +150,7 @@ double rounded(double seconds) {
   return static_cast<double>(static_cast<long long>(seconds * 1000)) / 1000;
 }
 
-json::value first_failure_document(const Outcome& outcome) {
-  if (!outcome.end.first_failure) {
-    return nullptr;
-  }
-  const Failure& failure = *outcome.end.first_failure;
-  const auto advice = hints(outcome);
+json::object failure_document(const Failure& failure, const std::vector<std::string>& advice) {
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? json::value(nullptr) : json::value(text);
   };
@@ -144,6 +174,20 @@ json::value first_failure_document(const Outcome& outcome) {
       {"error_file", text_or_null(failure.error_message)},
       {"start_error", text_or_null(failure.start_error)},
       {"order_known", failure.knows_order}};
+}
+
+json::value first_failure_document(const Outcome& outcome) {
+  const auto& first = outcome.end.first_failure;
+  return first ? json::value(failure_document(*first, hints(outcome))) : json::value(nullptr);
+}
+
+json::array also_failed_document(const OtherFailures& others) {
+  json::array documents;
+  documents.reserve(others.listed.size());
+  for (const Failure& other : others.listed) {
+    documents.push_back(failure_document(other, other.hints));
+  }
+  return documents;
 }
 
 /// Null for a job of one node: nobody had to be waited for.
@@ -256,7 +300,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
   for (const std::string& hint : hints(outcome)) {
     lines.push_back({Level::Error, "hint: " + hint});
   }
-  add_other_failures(lines, outcome);
+  add_other_failures(lines, end);
   add_ranks(lines, outcome, WorkerOutcome::Stopped, "stopped by muster");
   add_ranks(lines, outcome, WorkerOutcome::Succeeded, "succeeded");
   if (outcome.has_place) {
@@ -278,6 +322,8 @@ json::value to_document(const Outcome& outcome) {
                    {"host", outcome.host_name},
                    {"run_time_s", rounded(outcome.run_time_seconds)},
                    {"first_failure", first_failure_document(outcome)},
+                   {"also_failed", also_failed_document(outcome.end.also_failed)},
+                   {"also_failed_count", outcome.end.also_failed.count},
                    {"gang", gang_document(outcome)},
                    {"past_attempts", past_attempts_document(outcome)},
                    {"workers", workers_document(outcome)},

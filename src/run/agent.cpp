@@ -311,7 +311,9 @@ void Agent::on_attempt_over() {
     route_.forget();  // the platform may have planned anew for the same table
     inputs_.start();  // first: the gang starts nothing anew before it is ready
   }
-  gang_.notify(gang::AttemptOver{attempt_->failure(), made_progress, attempt_->gave_up()});
+  NodeFailures failures = attempt_->failures();
+  gang_.notify(gang::AttemptOver{
+      std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
 }
 
 /// Once the nodes have met it is known who is where.

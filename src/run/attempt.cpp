@@ -4,11 +4,14 @@
 
 #include "process/marker.hpp"
 
+#include <muster/supervise/first_failure.hpp>
+
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <set>
@@ -64,6 +67,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       ready_look_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
       leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
+      settling_(io, kTooClose, [this] { settle(); }),
       early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }) {
   connect_parts();
 }
@@ -117,10 +121,20 @@ void Attempt::pass_on(int signal) {
   if (signal == SIGCONT && reader_ && workers_.is_alive(*reader_)) {
     terminal_.lend_again(workers_.pid(*reader_));
   }
+  passed_on_.insert(signal);
   workers_.signal_all(signal);
 }
 
 void Attempt::look_for_deaths() {
+  collect_deaths();
+  if (is_unsettled()) {
+    settling_.ask();
+  } else {
+    process();
+  }
+}
+
+void Attempt::settle() {
   collect_deaths();
   process();
 }
@@ -151,8 +165,7 @@ void Attempt::on_deaths(const ErrorCode& error) {
   if (error) {
     return;
   }
-  collect_deaths();
-  process();
+  look_for_deaths();
   if (deaths_.is_open()) {
     wait_for_deaths();
   }
@@ -197,7 +210,7 @@ void Attempt::on_start_failure(const StartFailure& failure) {
 
 /// A worker that had ended before may be why.
 void Attempt::on_service_failure(const ServiceFailure& failure) {
-  look_for_deaths();
+  settle();
   if (!supervisor_.is_undisturbed() || !supervisor_.has_living_workers()) {
     tell(&AttemptListener::on_unneeded_failure, failure);
     return;
@@ -242,7 +255,6 @@ void Attempt::collect_deaths() {
   for (const Death& death : deaths) {
     workers_.note_end(death.worker);  // of all, before anything is asked about the living
   }
-  const bool is_unasked = supervisor_.is_undisturbed();
   for (const Death& death : deaths) {
     const bool has_fault = death.status.ok() && services_.has_fault(death.worker);
     tell(&AttemptListener::on_ended, death);
@@ -251,15 +263,33 @@ void Attempt::collect_deaths() {
       events_.emplace_back(StopRequested{SIGINT});
       on_interrupt();
     }
-    if (is_unasked) {
+    if (!has_asked_) {
       early_ends_.note(death);
     }
-    events_.emplace_back(
-        WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, has_fault});
+    const bool is_unasked = !is_interrupted && (!has_asked_ || death.could_not_answer);
+    events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked, has_fault});
   }
 }
 
+/// A worker ended with an error, and the one that it may have lost waits for a core to crash on: asked to end
+/// now, it would never say so.
+bool Attempt::is_unsettled() const {
+  const auto status_of = [](const Event& event) {
+    const auto* const ended = std::get_if<WorkerEnded>(&event);
+    return ended == nullptr ? std::nullopt : std::optional(ended->status);
+  };
+  const auto may_be_consequence = [&](const Event& event) {
+    const auto status = status_of(event);
+    return status && !is_crash(*status);
+  };
+  const auto is_failure = [&](const Event& event) { return !status_of(event)->ok(); };
+  return !has_asked_ && !workers_.living_pids().empty() &&
+         std::all_of(events_.begin(), events_.end(), may_be_consequence) &&
+         std::any_of(events_.begin(), events_.end(), is_failure);
+}
+
 void Attempt::process() {
+  settling_.cancel();
   while (!events_.empty() || is_nothing_left()) {
     const Event event = events_.empty() ? Event(NothingLeft{}) : events_.front();
     if (!events_.empty()) {
@@ -284,107 +314,6 @@ bool Attempt::is_succeeding() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
 }
 
-// --- What the supervisor wants ------------------------------------------------------------------
-
-void Attempt::act(const StartWorkers& /*action*/) {
-  starter_.start();
-}
-
-void Attempt::act(const TellFailure& /*action*/) {
-  on_failure(*failure());
-}
-
-void Attempt::act(const TellSuccess& action) {
-  if (const auto message = successes_.message_for(action)) {
-    on_success(*message);
-  }
-}
-
-void Attempt::act(const CancelStart& /*action*/) {
-  if (const auto first = starter_.cancel()) {
-    events_.emplace_back(WorkerNotStarted{*first, 0});
-  }
-}
-
-void Attempt::act(const AskToEnd& action) {
-  request_.signal = action.signal;
-  request_.grace = grace_.length();
-  workers_.ask_to_end(action.signal);
-  workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
-  std::set<pid_t> living = workers_.living_pids();
-  if (living.size() < starter_.tried() && Reaper::has_children()) {
-    living.merge(std::set<pid_t>(input_.companions.pids()));
-    sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
-  }
-  tell(&AttemptListener::on_asked_to_end, request_);
-}
-
-/// After a success there is time to see what ends by itself.
-void Attempt::act(const EndLeftovers& /*action*/) {
-  services_.on_workers_over(is_succeeding());
-  if (!Reaper::has_children()) {
-    return;
-  }
-  if (is_succeeding()) {
-    leftovers_look_.ask();
-  } else {
-    sweeper_.ask_to_end(sweeper_.leftovers(input_.companions.pids()), request_.signal);
-  }
-}
-
-void Attempt::act(const StartGrace& /*action*/) {
-  grace_.start();
-}
-
-void Attempt::act(const KillEverything& /*action*/) {
-  grace_.cancel();
-  leftovers_look_.cancel();
-  kill_rounds_.start();
-}
-
-void Attempt::act(const Finish& /*action*/) {
-  rest();
-  boost::asio::post(io_, std::bind_front(&Attempt::finish, this));
-}
-
-/// Nothing is alive, so nothing of it is waited for.
-void Attempt::rest() {
-  grace_.cancel();
-  kill_rounds_.cancel();
-  ready_look_.cancel();
-  silent_look_.cancel();
-  leftovers_look_.cancel();
-  ErrorCode ignored;  // it is closed in any case
-  deaths_.close(ignored);
-  terminal_.give_back();  // before the next attempt asks for it
-}
-
-/// Every process has ended: what they wrote is read and shown, and only then is the attempt over.
-void Attempt::finish() {
-  if (phase_ == Phase::Over) {
-    return;
-  }
-  if (!streams_.finish(std::bind_front(&Attempt::finish, this))) {
-    phase_ = Phase::Showing;
-    on_slow_console(streams_.describe_awaited());
-    return;
-  }
-  phase_ = Phase::Over;
-  tell(&AttemptListener::on_over);
-  on_over();
-}
-
-// --- Before the first start ---------------------------------------------------------------------
-
-bool Attempt::prepare() {
-  remove_old_error_files(plan_);
-  const bool are_ready = services_.start(plan_);
-  if (!are_ready) {
-    ready_look_.ask();
-  }
-  return are_ready;
-}
-
 AttemptView Attempt::view() const {
   return {plan_,
           workers_,
@@ -392,7 +321,8 @@ AttemptView Attempt::view() const {
           streams_,
           starter_.failure(),
           services_.failure(),
-          services_.faults()};
+          services_.faults(),
+          passed_on_};
 }
 
 }  // namespace muster

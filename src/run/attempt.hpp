@@ -30,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -110,9 +111,9 @@ class Attempt {
   [[nodiscard]] bool has_said_order() const { return words_.has_said_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
-  /// The first failure of this node with its last lines; empty if there was none.
-  [[nodiscard]] std::optional<Failure> failure() const {
-    return failure_of(view(), input_.options.host_name);
+  /// Who failed on this node, with their last lines.
+  [[nodiscard]] NodeFailures failures() const {
+    return failures_of(view(), input_.options.host_name);
   }
   [[nodiscard]] std::vector<std::string> describe_missing() const {
     return streams_.describe_missing();
@@ -149,6 +150,8 @@ class Attempt {
 
   // From what happened to events.
   void collect_deaths();
+  void settle();
+  [[nodiscard]] bool is_unsettled() const;
   void process();
   void carry_out(const std::vector<Action>& actions);
   [[nodiscard]] bool is_nothing_left() const;
@@ -190,8 +193,11 @@ class Attempt {
   LaterLook ready_look_;
   LaterLook silent_look_;
   LaterLook leftovers_look_;
+  QuietLook settling_;  ///< after a failure that may be a consequence of another one
   EarlyEnds early_ends_;
   std::deque<Event> events_;
+  bool has_asked_ = false;  ///< workers may have ended because we signalled them
+  std::set<int> passed_on_;
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
   Phase phase_ = Phase::Running;
 };

@@ -4,9 +4,13 @@
 #include "run_folder.hpp"
 
 #include <muster/logs/error_file.hpp>
+#include <muster/supervise/first_failure.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -40,7 +44,50 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
                                                                    : "";
   failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
   failure.last_lines = attempt.streams.last_lines(worker);
-  failure.knows_order = attempt.workers.knows_order();
+  failure.was_passed_on =
+      failure.status && attempt.passed_on.contains(failure.status->signal().value_or(0));
+}
+
+Failure failure_here(const AttemptView& attempt, const std::string& host_name) {
+  Failure failure;
+  failure.node = attempt.plan.node_rank;
+  failure.host = host_name;
+  return failure;
+}
+
+Failure worker_failure(const AttemptView& attempt,
+                       const std::string& host_name,
+                       std::size_t worker) {
+  Failure failure = failure_here(attempt, host_name);
+  describe_worker(failure, attempt, worker);
+  failure.exit_code = failure.status ? std::max(failure.status->shell_code(), 1) : 0;
+  return failure;
+}
+
+Failure service_failure(const AttemptView& attempt, const std::string& host_name) {
+  Failure failure = failure_here(attempt, host_name);
+  failure.service = attempt.service_failure->service;
+  failure.start_error = attempt.service_failure->error.message;
+  failure.exit_code = attempt.supervisor.conclusion().exit_code;
+  return failure;
+}
+
+/// Too close to the first one for their order to be known.
+bool is_close(const AttemptView& attempt, const FailedWorker& failed) {
+  const std::size_t first = attempt.supervisor.failed().front().worker;
+  return failed.ended_unasked ||
+         attempt.workers.ended(failed.worker) - attempt.workers.ended(first) < kTooClose;
+}
+
+/// The likeliest reason of all others.
+Failure take_first(std::vector<Failure>& suspects) {
+  for (Failure& suspect : suspects) {
+    suspect.knows_order = suspects.size() == 1;
+  }
+  const auto first = suspects.begin() + static_cast<std::ptrdiff_t>(likeliest_first(suspects));
+  Failure taken = std::move(*first);
+  suspects.erase(first);
+  return taken;
 }
 
 }  // namespace
@@ -64,22 +111,31 @@ std::vector<WorkerResult> results_of(const AttemptView& attempt) {
   return results;
 }
 
-std::optional<Failure> failure_of(const AttemptView& attempt, const std::string& host_name) {
+NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name) {
   const Conclusion conclusion = attempt.supervisor.conclusion();
-  if (conclusion.verdict != Verdict::Failed) {
-    return std::nullopt;
+  NodeFailures failures;
+  if (conclusion.verdict == Verdict::Failed && !conclusion.first_failure) {
+    failures.first = service_failure(attempt, host_name);
+  } else if (conclusion.first_failure && !attempt.supervisor.status(*conclusion.first_failure)) {
+    failures.first = worker_failure(attempt, host_name, *conclusion.first_failure);
+    failures.first->exit_code = conclusion.exit_code;
   }
-  Failure failure;
-  failure.node = attempt.plan.node_rank;
-  failure.host = host_name;
-  failure.exit_code = conclusion.exit_code;
-  if (conclusion.first_failure) {
-    describe_worker(failure, attempt, *conclusion.first_failure);
-  } else {
-    failure.service = attempt.service_failure->service;
-    failure.start_error = attempt.service_failure->error.message;
+  std::vector<Failure> suspects;
+  std::vector<Failure> later;
+  for (const FailedWorker& failed : attempt.supervisor.failed()) {
+    const bool is_suspect =
+        conclusion.first_failure && !failures.first && is_close(attempt, failed);
+    (is_suspect ? suspects : later).push_back(worker_failure(attempt, host_name, failed.worker));
   }
-  return failure;
+  if (!suspects.empty()) {
+    failures.first = take_first(suspects);
+  }
+  for (std::vector<Failure>* const list : {&suspects, &later}) {
+    for (Failure& other : *list) {
+      failures.others.add(std::move(other));
+    }
+  }
+  return failures;
 }
 
 void remove_old_error_files(const LaunchPlan& plan) {

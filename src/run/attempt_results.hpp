@@ -13,6 +13,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,13 @@ struct AttemptView {
   const std::optional<StartFailure>& start_failure;
   const std::optional<ServiceFailure>& service_failure;
   const std::map<std::size_t, std::string>& faults;  ///< of workers that ended with 0
+  const std::set<int>& passed_on;  ///< signals that reached us and are no request to end
+};
+
+/// Who failed on this node.
+struct NodeFailures {
+  std::optional<Failure> first;  ///< empty: nobody did before they were asked to end
+  OtherFailures others;          ///< as they ended
 };
 
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
@@ -38,8 +46,7 @@ void remove_old_error_files(const LaunchPlan& plan);
 /// Of a plan that was never carried out.
 [[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
 
-/// The first failure of this node with its last lines; empty if there was none.
-[[nodiscard]] std::optional<Failure> failure_of(const AttemptView& attempt,
-                                                const std::string& host_name);
+/// With last lines, as far as they have been read.
+[[nodiscard]] NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name);
 
 }  // namespace muster

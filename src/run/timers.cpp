@@ -32,6 +32,23 @@ void LaterLook::cancel() {
   timer_.cancel();
 }
 
+void QuietLook::ask() {
+  constexpr int kMostWhiles = 5;
+  latest_ = latest_.value_or(Clock::now() + kMostWhiles * quiet_);
+  timer_.expires_at(std::min(Clock::now() + quiet_, *latest_));
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && latest_) {
+      latest_.reset();
+      look_();
+    }
+  });
+}
+
+void QuietLook::cancel() {
+  latest_.reset();
+  timer_.cancel();
+}
+
 Grace::Grace(boost::asio::io_context& io, std::chrono::milliseconds length)
     : timer_(io),
       progress_(io,

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace muster {
@@ -32,6 +33,24 @@ class LaterLook {
   std::chrono::milliseconds delay_;
   std::function<void()> look_;
   bool is_asked_for_ = false;
+};
+
+/// Calls once it has not been asked for a while, and at last after several whiles.
+class QuietLook {
+ public:
+  QuietLook(boost::asio::io_context& io,
+            std::chrono::milliseconds quiet,
+            std::function<void()> look)
+      : timer_(io), quiet_(quiet), look_(std::move(look)) {}
+
+  void ask();
+  void cancel();
+
+ private:
+  boost::asio::steady_timer timer_;
+  std::chrono::milliseconds quiet_;
+  std::function<void()> look_;
+  std::optional<std::chrono::steady_clock::time_point> latest_;  ///< empty: it is not asked for
 };
 
 /// The time between asking workers to end and killing them.

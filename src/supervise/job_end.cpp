@@ -1,5 +1,6 @@
 // The one table of ends. docs/exit-codes.md shows it to users, and a test compares the two.
 #include <muster/base/result.hpp>
+#include <muster/base/text.hpp>
 #include <muster/supervise/job_end.hpp>
 
 #include <algorithm>
@@ -73,6 +74,47 @@ const char* reason_of(const Failure& failure) {
 
 std::string name_of_failed(const Failure& failure) {
   return failure.service.empty() ? describe_process(failure) : "service '" + failure.service + "'";
+}
+
+std::string describe_status(const Failure& failure) {
+  return (failure.status ? failure.status->describe() : "") +
+         (failure.was_passed_on ? ", which muster passed on" : "");
+}
+
+std::string describe_failure(const Failure& failure) {
+  const std::string who =
+      name_of_failed(failure) + " on node " + to_string(failure.node) + " (" + failure.host + ")";
+  if (!failure.service.empty()) {
+    return who + " failed";
+  }
+  const std::string what = failure.knows_order ? " failed (" : " probably failed first (";
+  return failure.status ? who + what + describe_status(failure) + ")"
+                        : who + " could not be started";
+}
+
+/// Its last words are for who looks for a reason: the first one's are told in full.
+void OtherFailures::add(Failure failure) {
+  constexpr std::size_t kLines = 3;
+  constexpr std::size_t kLineBytes = 200;
+  ++count;
+  if (listed.size() >= kMostListed) {
+    return;
+  }
+  auto& lines = failure.last_lines;
+  lines.erase(lines.begin(),
+              lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kLines)));
+  for (std::string& line : lines) {
+    line = shortened(line, kLineBytes);
+  }
+  listed.push_back(std::move(failure));
+}
+
+void OtherFailures::add(OtherFailures others) {
+  const int unlisted = others.count - static_cast<int>(others.listed.size());
+  for (Failure& failure : others.listed) {
+    add(std::move(failure));
+  }
+  count += unlisted;
 }
 
 std::span<const EndRow> end_table() {

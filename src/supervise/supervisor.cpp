@@ -6,6 +6,14 @@
 
 namespace muster {
 
+namespace {
+
+WorkerOutcome outcome_of(const WorkerEnded& ended) {
+  return ended.has_fault || !ended.status.ok() ? WorkerOutcome::Failed : WorkerOutcome::Succeeded;
+}
+
+}  // namespace
+
 Supervisor::Supervisor(std::vector<bool> decides_success)
     : decides_success_(std::move(decides_success)),
       outcomes_(decides_success_.size(), WorkerOutcome::NeverStarted),
@@ -35,23 +43,30 @@ std::vector<Action> Supervisor::on(const Event& event) {
 std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   --alive_;
   statuses_[ended.worker] = ended.status;
-  const bool is_failure = ended.has_fault || !ended.status.ok();
-  const bool was_asked_to_end = state_ == State::Stopping || state_ == State::Killing;
-  if (was_asked_to_end) {
-    const bool failed_too = ended.ended_unasked && is_failure;
-    outcomes_[ended.worker] = failed_too ? WorkerOutcome::Failed : WorkerOutcome::Stopped;
+  const bool is_stopping = state_ == State::Stopping || state_ == State::Killing;
+  const WorkerOutcome outcome = is_stopping ? outcome_in_stop(ended) : outcome_of(ended);
+  outcomes_[ended.worker] = outcome;
+  if (outcome == WorkerOutcome::Failed) {
+    failed_.push_back({ended.worker, !is_stopping || ended.ended_unasked});
+  }
+  if (is_stopping) {
     return after_an_end();
   }
-  if (is_failure) {
-    outcomes_[ended.worker] = WorkerOutcome::Failed;
+  if (outcome == WorkerOutcome::Failed) {
     return fail(ended.worker, std::max(ended.status.shell_code(), 1));
   }
-  outcomes_[ended.worker] = WorkerOutcome::Succeeded;
   std::vector<Action> actions = after_an_end();
   if (decides_success_[ended.worker]) {
     actions.insert(actions.begin(), TellSuccess{ended.worker, all_deciding_succeeded()});
   }
   return actions;
+}
+
+/// An answer to our signal is its default effect, or what a handler makes of it: an exit code.
+WorkerOutcome Supervisor::outcome_in_stop(const WorkerEnded& ended) const {
+  const auto signal = ended.status.signal();
+  const bool is_by_other_signal = signal && !sent_signals_.contains(*signal);
+  return ended.ended_unasked || is_by_other_signal ? outcome_of(ended) : WorkerOutcome::Stopped;
 }
 
 std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {
@@ -73,6 +88,7 @@ std::vector<Action> Supervisor::handle(const ServiceFailed& failed) {
 
 std::vector<Action> Supervisor::handle(const StopRequested& request) {
   ++stop_requests_;
+  sent_signals_.insert(request.signal);  // on a terminal it may reach a worker without us
   if (stop_requests_ > 1) {
     return state_ == State::Killing ? std::vector<Action>{} : kill();
   }
@@ -128,6 +144,7 @@ std::vector<Action> Supervisor::fail(std::optional<std::size_t> worker, int exit
 
 std::vector<Action> Supervisor::ask_to_end(int signal) {
   state_ = State::Stopping;
+  sent_signals_.insert(signal);
   grace_runs_ = true;
   std::vector<Action> actions = {CancelStart{}, AskToEnd{signal}, StartGrace{}};
   if (alive_ == 0) {
@@ -152,6 +169,7 @@ std::vector<Action> Supervisor::after_an_end() {
 
 std::vector<Action> Supervisor::kill() {
   state_ = State::Killing;
+  sent_signals_.insert(SIGKILL);
   return {CancelStart{}, KillEverything{}};
 }
 

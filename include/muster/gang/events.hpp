@@ -70,6 +70,7 @@ struct AttemptOver {
   std::optional<Failure> failure;
   std::optional<bool> made_progress;
   bool gave_up = false;  ///< but for something that could not be killed
+  OtherFailures also_failed{};
 };
 /// TERM, INT, HUP or QUIT from outside.
 struct StopSignal {

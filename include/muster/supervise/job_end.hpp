@@ -57,14 +57,35 @@ struct Failure {
   std::string error_message;            ///< what its error file says; empty: nothing
   std::vector<std::string> last_lines;  ///< of its standard error
   bool is_early_exit = false;  ///< it ended with 0 while others worked on, and that was forbidden
-  bool knows_order = true;     ///< false: without pidfds, deaths found together may be in any order
-  std::string label{};         ///< what it is called beside its rank, such as "ps 1"; usually empty
+  bool knows_order =
+      true;             ///< false: others ended so close to it that it was the first one, or not
+  std::string label{};  ///< what it is called beside its rank, such as "ps 1"; usually empty
   bool is_unranked = false;    ///< none of the job's ranks, as mpirun: called by its label alone
   std::string service{};       ///< its name; a service has no rank and no pid. Empty: a worker
+  bool was_passed_on = false;  ///< the signal that ended it had reached muster, which passed it on
+  std::vector<std::string> hints{};  ///< what only its node can know of how it ended, in sentences
+
+  bool operator==(const Failure&) const = default;
+};
+
+/// Those that failed besides the first one.
+struct OtherFailures {
+  static constexpr std::size_t kMostListed = 16;
+  std::vector<Failure> listed;  ///< with fewer of their words, and at most so many
+  int count = 0;                ///< of all of them
+
+  void add(Failure failure);
+  void add(OtherFailures others);
+  bool operator==(const OtherFailures&) const = default;
 };
 
 /// "rank 3", "rank 4 (ps 1)", or "service 'planned_files'".
 [[nodiscard]] std::string name_of_failed(const Failure& failure);
+
+/// "rank 3 on node 1 (host-b) failed (exit code 9)".
+[[nodiscard]] std::string describe_failure(const Failure& failure);
+/// "exit code 9", or "signal SIGUSR1 (User defined signal 1), which muster passed on". Empty: it never ran.
+[[nodiscard]] std::string describe_status(const Failure& failure);
 
 /// A node and how long after the first one it came.
 struct Arrival {
@@ -96,6 +117,7 @@ struct JobEnd {
   int attempt = 0;
   std::string reason;  ///< a few words, such as "worker failed"
   std::optional<Failure> first_failure;
+  OtherFailures also_failed{};
   std::optional<int> stop_signal;  ///< the signal from outside that ended the job
   /// Rank 0 had ended with 0 before the first failure: with PyTorch it took the store with it.
   bool rank_zero_had_ended = false;

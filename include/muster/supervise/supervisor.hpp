@@ -4,6 +4,7 @@
 #include <muster/supervise/job_end.hpp>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,7 +16,7 @@ namespace muster {
 struct WorkerEnded {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  bool ended_unasked = false;  ///< seen before anybody was asked to end
+  bool ended_unasked = false;  ///< no signal of ours can have been the reason
   bool has_fault = false;      ///< it has failed, although it ended with 0
 };
 /// The process could not be made or the program could not be executed.
@@ -93,8 +94,15 @@ enum class WorkerOutcome {
   NeverStarted,
   Running,
   Succeeded,
-  Failed,   ///< it ended badly by itself
+  Failed,   ///< it ended badly, and no signal of ours was the reason
   Stopped,  ///< it ended after muster had asked it to
+};
+
+/// A worker that failed.
+struct FailedWorker {
+  std::size_t worker = 0;
+  bool ended_unasked =
+      false;  ///< the first failure, or so soon after it that nobody had been asked to end
 };
 
 /// What became of the attempt as far as this node knows; what became of the job is a JobEnd.
@@ -131,6 +139,8 @@ class Supervisor {
   [[nodiscard]] bool has_living_workers() const { return alive_ > 0; }
   [[nodiscard]] Conclusion conclusion() const;
   [[nodiscard]] WorkerOutcome outcome(std::size_t worker) const { return outcomes_[worker]; }
+  /// Those that failed, as they ended.
+  [[nodiscard]] const std::vector<FailedWorker>& failed() const { return failed_; }
   /// How a worker ended; empty while it runs or when it never started.
   [[nodiscard]] std::optional<ExitStatus> status(std::size_t worker) const {
     return statuses_[worker];
@@ -155,6 +165,7 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> handle(const NothingLeft& nothing);
   [[nodiscard]] std::vector<Action> handle(const GaveUpWaiting& gave_up);
 
+  [[nodiscard]] WorkerOutcome outcome_in_stop(const WorkerEnded& ended) const;
   [[nodiscard]] std::vector<Action> fail(std::optional<std::size_t> worker, int exit_code);
   [[nodiscard]] std::vector<Action> ask_to_end(int signal);
   [[nodiscard]] std::vector<Action> after_an_end();
@@ -164,7 +175,9 @@ class Supervisor {
   std::vector<bool> decides_success_;
   std::vector<WorkerOutcome> outcomes_;
   std::vector<std::optional<ExitStatus>> statuses_;
-  std::size_t alive_ = 0;  ///< started or about to be, and not ended
+  std::vector<FailedWorker> failed_;
+  std::set<int> sent_signals_;  ///< who ends by one of them was stopped
+  std::size_t alive_ = 0;       ///< started or about to be, and not ended
   State state_ = State::Running;
   bool grace_runs_ = false;
   int exit_code_ = 0;  ///< of the first failure

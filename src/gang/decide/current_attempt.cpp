@@ -1,6 +1,11 @@
 // Notes about one attempt.
 #include "current_attempt.hpp"
 
+#include <muster/supervise/first_failure.hpp>
+
+#include <algorithm>
+#include <utility>
+
 namespace muster::gang {
 
 void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
@@ -10,19 +15,47 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   not_succeeded_ = nodes_.size();
   deciding_roles_.clear();
   first_failure_.reset();
+  failures_.clear();
+  other_failures_ = {};
   made_progress_.reset();
   reason_.clear();
   is_told_here_ = false;
 }
 
-void CurrentAttempt::complete_first_failure(const std::optional<Failure>& failure) {
-  const bool is_the_first = failure && first_failure_ && !first_failure_->is_early_exit &&
-                            failure->node == first_failure_->node &&
-                            failure->service == first_failure_->service &&
-                            failure->global_rank == first_failure_->global_rank;
-  if (is_the_first) {
-    first_failure_ = failure;
+void CurrentAttempt::advance() {
+  ++number_;
+  failures_.clear();
+  other_failures_ = {};
+}
+
+void CurrentAttempt::note_failure(Failure failure) {
+  const auto known = std::find_if(failures_.begin(), failures_.end(), [&](const Failure& other) {
+    return other.node == failure.node;
+  });
+  if (known == failures_.end()) {
+    failures_.push_back(std::move(failure));
+  } else {
+    *known = std::move(failure);
   }
+}
+
+void CurrentAttempt::settle_failures() {
+  const bool is_by_failure = first_failure_ && !first_failure_->is_early_exit;
+  if (is_by_failure && !failures_.empty()) {
+    for (Failure& failure : failures_) {
+      failure.knows_order = failure.knows_order && failures_.size() == 1;
+    }
+    const auto first = failures_.begin() + static_cast<std::ptrdiff_t>(likeliest_first(failures_));
+    first_failure_ = std::move(*first);
+    failures_.erase(first);
+  }
+  OtherFailures others;
+  for (Failure& failure : failures_) {
+    others.add(std::move(failure));
+  }
+  failures_.clear();
+  others.add(std::exchange(other_failures_, {}));
+  other_failures_ = std::move(others);
 }
 
 void CurrentAttempt::note_progress(std::optional<bool> made_progress) {

@@ -21,7 +21,7 @@ class CurrentAttempt {
   /// It starts on these nodes, in the order of their ranks.
   void begin(std::vector<LinkId> nodes, Instant now);
   /// It is over: what is noted from here on is of the next one.
-  void advance() { ++number_; }
+  void advance();
 
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] const std::vector<LinkId>& nodes() const { return nodes_; }
@@ -38,10 +38,18 @@ class CurrentAttempt {
   [[nodiscard]] const std::set<std::string>& deciding_roles() const { return deciding_roles_; }
   [[nodiscard]] bool has_succeeded() const { return not_succeeded_ == 0; }
 
+  /// The attempt ends because of it, which is the first one as far as is known.
   void note_first_failure(Failure failure) { first_failure_ = std::move(failure); }
-  /// A node tells its failure again, now with the last lines: if it is the first one, so it is kept.
-  void complete_first_failure(const std::optional<Failure>& failure);
+  /// The first one of a node, before the end reached it; told again when the node has ended, now with its
+  /// last lines.
+  void note_failure(Failure failure);
+  /// What else failed on a node that has ended.
+  void note_other_failures(OtherFailures others) { other_failures_.add(std::move(others)); }
+  /// To be called when it is over: the first failure is the likeliest of all nodes' first ones. Clocks of nodes
+  /// are not compared: a node that had not heard of the end knew no more of the others' than they of its own.
+  void settle_failures();
   [[nodiscard]] const std::optional<Failure>& first_failure() const { return first_failure_; }
+  [[nodiscard]] const OtherFailures& other_failures() const { return other_failures_; }
 
   /// What --progress-file shows on one node: some progress is progress.
   void note_progress(std::optional<bool> made_progress);
@@ -65,6 +73,8 @@ class CurrentAttempt {
   std::size_t not_succeeded_ = 0;
   std::set<std::string> deciding_roles_;
   std::optional<Failure> first_failure_;
+  std::vector<Failure> failures_;  ///< the first ones of nodes, as they were heard of
+  OtherFailures other_failures_;
   std::optional<bool> made_progress_;
   bool is_told_here_ = false;
   std::string reason_;

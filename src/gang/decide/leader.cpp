@@ -13,23 +13,9 @@
 #include <utility>
 
 namespace muster::gang {
-namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// "rank 3 on node 1 (host-b) failed (exit code 9)".
-std::string describe(const Failure& failure) {
-  const std::string who =
-      name_of_failed(failure) + " on node " + to_string(failure.node) + " (" + failure.host + ")";
-  if (!failure.service.empty()) {
-    return who + " failed";
-  }
-  return failure.status ? who + " failed (" + failure.status->describe() + ")"
-                        : who + " could not be started";
-}
-
-}  // namespace
 
 Leader::Leader(Policy policy, Instant now)
     : policy_(std::move(policy)),
@@ -184,11 +170,14 @@ void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now
 
 void Leader::take(LinkId link, const Failed& failed, Instant now) {
   const Member& member = *roster_.find(link);
-  if (state_ != State::Running || failed.attempt != attempt_.number() || !member.node_rank) {
-    return;  // an echo of what is being ended already, or of an older attempt
+  const bool is_of_this = failed.attempt == attempt_.number() && member.node_rank;
+  if (is_of_this && (state_ == State::Running || state_ == State::Stopping)) {
+    attempt_.note_failure(failed.failure);
   }
-  attempt_.note_first_failure(failed.failure);
-  end_attempt(end_of(failed.failure), SIGTERM, now, describe(failed.failure));
+  if (is_of_this && state_ == State::Running) {
+    attempt_.note_first_failure(failed.failure);
+    end_attempt(end_of(failed.failure), SIGTERM, now, describe_failure(failed.failure));
+  }
 }
 
 void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
@@ -205,7 +194,10 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
   }
   member.has_ended = true;
   attempt_.note_node_ended();
-  attempt_.complete_first_failure(ended.failure);
+  if (ended.failure) {
+    attempt_.note_failure(*ended.failure);
+  }
+  attempt_.note_other_failures(ended.also_failed);
   attempt_.note_progress(ended.made_progress);
   if (ended.gave_up && !progress_.is_forbidden()) {
     progress_.forbid_restarts();
@@ -234,7 +226,7 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
     return;
   }
   if (asked.is_urgent) {
-    hurry(asked.signal, now);
+    hurry(member, asked.signal, now);
     return;
   }
   if (end_ || state_ == State::Finishing) {
@@ -249,27 +241,44 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
     go_on_without(link, asked.signal, now);
     return;
   }
+  const std::string request = describe_request(member, asked.signal);
+  JobEnd end = end_by_request(request, asked.signal);
   if (state_ == State::Running) {
-    end_attempt(end_by_signal(asked.signal), asked.signal, now);
+    end_attempt(std::move(end), asked.signal, now, request);
   } else if (state_ == State::Stopping) {
-    end_ =
-        recorded(end_by_signal(asked.signal));  // no other attempt; the workers are ending already
+    end_ = recorded(std::move(end));  // no other attempt; the workers are ending already
     after_an_end(now);
   } else {
-    conclude(end_by_signal(asked.signal), now);
+    conclude(std::move(end), now);
   }
 }
 
+/// "node 1 was asked to stop (SIGTERM)"; empty in a job of one node: who else.
+std::string Leader::describe_request(const Member& member, int signal) const {
+  const auto seat = member.seat ? std::to_string(*member.seat) : "";
+  const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
+  return policy_.job.most_nodes == 1
+             ? ""
+             : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
+}
+
+JobEnd Leader::end_by_request(const std::string& request, int signal) {
+  JobEnd end = end_by_signal(signal);
+  end.reason += request.empty() ? "" : ": " + request;
+  return end;
+}
+
 /// Somebody asked twice: no node waits for its grace.
-void Leader::hurry(int signal, Instant now) {
+void Leader::hurry(const Member& asked, int signal, Instant now) {
+  const std::string request = describe_request(asked, signal);
   if (state_ == State::Running) {
-    end_attempt(end_by_signal(signal), signal, now);
+    end_attempt(end_by_request(request, signal), signal, now, request);
   }
   if (state_ != State::Stopping) {
     return;
   }
   if (!end_) {
-    end_ = recorded(end_by_signal(signal));
+    end_ = recorded(end_by_request(request, signal));
   }
   std::vector<LinkId> alive;
   for (const LinkId link : attempt_.nodes()) {

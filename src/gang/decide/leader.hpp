@@ -194,12 +194,15 @@ class Leader {
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
   void lose(LinkId link, const std::string& why, Instant now);
   void after_an_end(Instant now);
+  void settle_first_failure();
   void rest(Instant now);
   void conclude(JobEnd end, Instant now);
   void dissolve_if_alone();
   [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
   void go_on_without(LinkId link, int signal, Instant now);
-  void hurry(int signal, Instant now);
+  void hurry(const Member& asked, int signal, Instant now);
+  [[nodiscard]] std::string describe_request(const Member& member, int signal) const;
+  [[nodiscard]] static JobEnd end_by_request(const std::string& request, int signal);
   void give_up_stopping(Instant now);
   [[nodiscard]] std::chrono::milliseconds longest_stop();
   [[nodiscard]] JobEnd recorded(JobEnd end) const;

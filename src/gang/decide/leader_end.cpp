@@ -103,11 +103,26 @@ void Leader::after_an_end(Instant now) {
   if (state_ != State::Stopping || !attempt_.is_over()) {
     return;
   }
+  settle_first_failure();
   if (end_) {
     conclude(*end_, now);
   } else {
     rest(now);
   }
+}
+
+/// All nodes have told what happened before they heard of the end, and with which words.
+void Leader::settle_first_failure() {
+  attempt_.settle_failures();
+  const auto& first = attempt_.first_failure();
+  if (!first || first->is_early_exit) {
+    return;
+  }
+  JobEnd end = recorded(end_of(*first));
+  if (end_ && end_->first_failure) {
+    end_ = end;
+  }
+  attempt_.note_ending(describe_failure(*first), std::move(end));
 }
 
 /// Nothing of the attempt is left: the next one begins after the back-off, and not before the last
@@ -152,6 +167,7 @@ void Leader::conclude(JobEnd end, Instant now) {
     end.first_failure = attempt_.first_failure();  // with its last lines
   }
   end = recorded(std::move(end));
+  end.also_failed = attempt_.other_failures();
   end_ = end;
   state_ = State::Finishing;
   goodbye_deadline_ = now + kGoodbye;

@@ -72,6 +72,8 @@ inline constexpr Text kSentence{.most = 2'048};
 inline constexpr Rare<Text> kRareSentence{kSentence};
 inline constexpr Text kLongText{.most = 8'192, .is_line = false};
 inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
+inline constexpr Rare<List<Text>> kHints{{4, Keep::First, kSentence}};
+inline constexpr List<Object> kOtherFailures{OtherFailures::kMostListed, Keep::First, {}};
 inline constexpr List<Object> kSlowest{3, Keep::First, {}};
 inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
 inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
@@ -104,6 +106,14 @@ void describe(Io& io, Failure& failure) {
   io("label", failure.label, kRareName);
   io("is_unranked", failure.is_unranked, Rare<Flag>{});
   io("service", failure.service, kRareName);
+  io("was_passed_on", failure.was_passed_on, Rare<Flag>{});
+  io("hints", failure.hints, kHints);
+}
+
+template <typename Io>
+void describe(Io& io, OtherFailures& others) {
+  io("listed", others.listed, kOtherFailures);
+  io("count", others.count, kNumber);
 }
 
 template <typename Io>
@@ -136,6 +146,7 @@ void describe(Io& io, JobEnd& end) {
   io("attempt", end.attempt, kNumber);
   io("reason", end.reason, kSentence);
   io("first_failure", end.first_failure, Object{});
+  io("also_failed", end.also_failed, Rare<Object>{});
   io("stop_signal", end.stop_signal, kSignal);
   io("rank_zero_had_ended", end.rank_zero_had_ended, Flag{});
   io("gang", end.gang, Object{});
@@ -223,6 +234,7 @@ void describe(Io& io, Ended& ended) {
   io("failure", ended.failure, Object{});
   io("made_progress", ended.made_progress, Flag{});
   io("gave_up", ended.gave_up, Flag{});
+  io("also_failed", ended.also_failed, Rare<Object>{});
 }
 
 template <typename Io>

@@ -55,6 +55,7 @@ struct Ended {
   std::optional<Failure> failure;     ///< the first of this node, now with its last lines
   std::optional<bool> made_progress;  ///< what --progress-file shows; empty: there is none
   bool gave_up = false;               ///< but for something that could not be killed
+  OtherFailures also_failed{};        ///< besides the first of this node
 };
 
 /// A signal from outside reached this agent: it leaves, or the job ends.

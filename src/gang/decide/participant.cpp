@@ -221,7 +221,7 @@ void Participant::handle(const AttemptOver& over, Instant /*now*/) {
     leave(*known_end_);
     return;
   }
-  tell(Ended{attempt_, over.failure, over.made_progress, over.gave_up});
+  tell(Ended{attempt_, over.failure, over.made_progress, over.gave_up, over.also_failed});
 }
 
 void Participant::handle(const InputsAre& inputs, Instant /*now*/) {

@@ -25,8 +25,8 @@ void Reaper::watch(std::size_t worker, pid_t pid, UniqueFd pidfd) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = pid;  // the pid stays the worker's until we bury it
-  if (!pidfd || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pidfd.get(), &event) != 0) {
-    knows_order_ = false;
+  if (pidfd) {          // without it SIGCHLD tells
+    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pidfd.get(), &event);
   }
   watched_[pid] = Watched{worker, std::move(pidfd)};
 }

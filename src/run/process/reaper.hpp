@@ -15,6 +15,7 @@ namespace muster {
 struct Death {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
+  bool could_not_answer = false;  ///< it ended by an exit code, and no signal of ours could make it
 };
 
 /// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.
@@ -28,7 +29,7 @@ struct Stopped {
 ///
 /// Workers are found through their pidfds in one epoll set, which reports them in the order in
 /// which they ended; waitid(P_ALL) would report the oldest child first. Where the kernel has no
-/// pidfd the order among deaths found together is unknown, and `knows_order` says so.
+/// pidfd the order among deaths found together is unknown; who ranks failures takes those for one moment.
 class Reaper {
  public:
   Reaper();
@@ -48,8 +49,6 @@ class Reaper {
   /// False when no child is left: then no descendant is either, since orphans become our children.
   [[nodiscard]] static bool has_children();
 
-  [[nodiscard]] bool knows_order() const { return knows_order_; }
-
  private:
   struct Watched {
     std::size_t worker = 0;
@@ -60,7 +59,6 @@ class Reaper {
 
   UniqueFd epoll_;
   std::map<pid_t, Watched> watched_;
-  bool knows_order_ = true;
 };
 
 }  // namespace muster

@@ -46,9 +46,12 @@ class Workers {
   void ask_to_end(int signal) const;
 
   [[nodiscard]] Reaper& reaper() { return reaper_; }
-  [[nodiscard]] bool knows_order() const { return reaper_.knows_order(); }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
+  /// When it was found dead.
+  [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const {
+    return states_[worker].ended;
+  }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
   /// What the system refused to the last worker that was started: the same for each.

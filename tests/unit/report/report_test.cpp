@@ -131,11 +131,72 @@ TEST(DescribeOutcome, SaysWhatTheErrorFileSays) {
   EXPECT_EQ(texts_of(outcome)[1], "its error file says: ValueError: no data");
 }
 
-TEST(DescribeOutcome, SaysWhenTheOrderOfDeathsIsUnknown) {
-  Outcome outcome = failure(ExitStatus::exited(1));
-  outcome.end.first_failure->knows_order = false;
+/// Another failure of the job, which may have been the first one.
+Failure other_failure(int rank) {
+  Failure other;
+  other.node = NodeRank{1};
+  other.host = "gpu-17";
+  other.global_rank = GlobalRank{rank};
+  other.status = ExitStatus::exited(1);
+  other.run_time_seconds = 1.253;
+  other.last_lines = {"first", "Connection reset by peer"};
+  other.knows_order = false;
+  return other;
+}
 
-  EXPECT_NE(texts_of(outcome)[1].find("order"), std::string::npos);
+TEST(DescribeOutcome, SaysProbablyWhereOthersMayHaveFailedFirst) {
+  Outcome outcome = failure(ExitStatus::signalled(SIGSEGV));
+  outcome.end.first_failure->knows_order = false;
+  outcome.end.also_failed.add(other_failure(8));
+  outcome.end.also_failed.add(other_failure(9));
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(lines[0].find("rank 10 probably failed first: node 1 (gpu-17)"), 0U);
+  EXPECT_EQ(lines[1],
+            "it is named because a signal ended it; too close to it for their order to be known "
+            "failed: ranks 8-9");
+  EXPECT_EQ(lines[2], "also failed: rank 8, node 1 (gpu-17), exit code 1, after 1.25 s");
+  EXPECT_EQ(lines[3], "  | Connection reset by peer");
+}
+
+TEST(DescribeOutcome, ShowsFewOfMany) {
+  Outcome outcome = failure(ExitStatus::signalled(SIGSEGV));
+  outcome.end.first_failure->knows_order = false;
+  for (int rank = 20; rank < 83; ++rank) {
+    outcome.end.also_failed.add(other_failure(rank));
+  }
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_NE(lines[1].find("ranks 20-35 and others"), std::string::npos) << lines[1];
+  EXPECT_EQ(lines[8], "also failed: 60 more");
+
+  const json::value document = to_document(outcome);
+  EXPECT_EQ(document.at("also_failed").as_array().size(), OtherFailures::kMostListed);
+  EXPECT_EQ(document.at("also_failed_count"), 63);
+  EXPECT_EQ(document.at("also_failed").at(0).at("exit_code"), 1);
+  EXPECT_EQ(document.at("also_failed").at(0).at("order_known"), false);
+  EXPECT_EQ(document.at("first_failure").at("order_known"), false);
+}
+
+TEST(DescribeOutcome, ListsWhoFailedLaterWithoutDoubtingTheFirst) {
+  Outcome outcome = failure(ExitStatus::exited(3));
+  Failure later = other_failure(8);
+  later.knows_order = true;
+  later.last_lines.clear();
+  outcome.end.also_failed.add(later);
+
+  const Lines lines = texts_of(outcome);
+  EXPECT_EQ(lines[0].find("rank 10 failed first: "), 0U);
+  EXPECT_EQ(lines[1], "also failed: rank 8, node 1 (gpu-17), exit code 1, after 1.25 s");
+}
+
+TEST(DescribeOutcome, NamesASignalThatWasPassedOn) {
+  Outcome outcome = failure(ExitStatus::signalled(SIGUSR1));
+  outcome.end.first_failure->was_passed_on = true;
+
+  EXPECT_NE(
+      texts_of(outcome)[0].find("signal SIGUSR1 (User defined signal 1), which muster passed on"),
+      std::string::npos);
 }
 
 TEST(DescribeOutcome, NamesAFailureOnAnotherNode) {
@@ -238,7 +299,6 @@ TEST(DescribeOutcome, NamesARankThatEndedEarly) {
 
 TEST(DescribeOutcome, NamesAServiceThatFailed) {
   Outcome outcome = failure(ExitStatus::exited(1));
-  outcome.workers[2].outcome = WorkerOutcome::Failed;
   Failure first;
   first.node = NodeRank{1};
   first.host = "gpu-17";
@@ -249,7 +309,6 @@ TEST(DescribeOutcome, NamesAServiceThatFailed) {
 
   EXPECT_EQ(texts_of(outcome)[0],
             "service 'store' failed first: node 1 (gpu-17), its port was closed");
-  EXPECT_EQ(texts_of(outcome)[1], "failed as well, before they were asked to end: rank 10");
   const json::value document = to_document(outcome);
   const json::object& told = document.at("first_failure").as_object();
   EXPECT_EQ(told.at("service"), "store");

@@ -91,7 +91,7 @@ TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
   run_with(std::make_unique<FailsLater>(io_));
 
   EXPECT_EQ(told_, std::vector<std::string>{"store"});
-  const auto failure = attempt_->failure();
+  const auto failure = attempt_->failures().first;
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->service, "store");
   EXPECT_EQ(failure->start_error, "its port was closed");
@@ -106,7 +106,7 @@ TEST_F(AttemptTest, StartsNobodyWhenAServiceCannotStart) {
   run_with(std::make_unique<CannotStart>());
 
   EXPECT_EQ(told_, std::vector<std::string>{"store"});
-  EXPECT_EQ(attempt_->failure()->exit_code, 65);
+  EXPECT_EQ(attempt_->failures().first->exit_code, 65);
   for (const WorkerResult& worker : attempt_->results()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
   }

@@ -177,9 +177,9 @@ TEST(Supervisor, IsStoppedWhateverTheWorkersAnswer) {
 
   EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGTERM);
   EXPECT_EQ(supervisor.conclusion().first_failure, std::nullopt);
-  for (const std::size_t worker : {0U, 1U, 2U}) {
-    EXPECT_EQ(supervisor.outcome(worker), WorkerOutcome::Stopped);
-  }
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped);
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Failed) << "TERM ends nobody by SIGSEGV";
+  EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::Stopped);
 }
 
 TEST(Supervisor, IsStoppedWhenOnlySomeHadSucceeded) {
@@ -408,6 +408,47 @@ TEST(Supervisor, DoesNotSayThatItStoppedAWorkerThatHadFailedBefore) {
   EXPECT_EQ(supervisor.conclusion().exit_code, 3);
   EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Failed);
   EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::Stopped);
+}
+
+TEST(Supervisor, CallsAWorkerFailedThatEndsByAnotherSignalThanWasSent) {
+  Supervisor supervisor = running(4);
+  (void)supervisor.on(StopRequested{SIGTERM});
+  (void)supervisor.on(killed(0, SIGTERM));
+  (void)supervisor.on(killed(1, SIGSEGV));
+  (void)supervisor.on(failed(2, 143));
+  (void)supervisor.on(GraceEnded{});
+  (void)supervisor.on(killed(3, SIGKILL));
+
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped);
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Failed);
+  EXPECT_EQ(supervisor.outcome(2), WorkerOutcome::Stopped) << "its answer";
+  EXPECT_EQ(supervisor.outcome(3), WorkerOutcome::Stopped) << "we killed it";
+  EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
+  EXPECT_EQ(supervisor.conclusion().first_failure, std::nullopt);
+}
+
+TEST(Supervisor, CallsAWorkerFailedThatSomebodyElseKillsInTheGrace) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(StopRequested{SIGTERM});
+  (void)supervisor.on(killed(0, SIGKILL));
+
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Failed);
+}
+
+TEST(Supervisor, ListsThoseThatFailedAsTheyEnded) {
+  Supervisor supervisor = running(4);
+  (void)supervisor.on(WorkerEnded{2, ExitStatus::exited(3), true});
+  (void)supervisor.on(WorkerEnded{0, ExitStatus::exited(4), true});
+  (void)supervisor.on(WorkerEnded{3, ExitStatus::exited(0), true});
+  (void)supervisor.on(killed(1, SIGABRT));
+
+  ASSERT_EQ(supervisor.failed().size(), 3U);
+  EXPECT_EQ(supervisor.failed()[0].worker, 2U);
+  EXPECT_EQ(supervisor.failed()[1].worker, 0U);
+  EXPECT_TRUE(supervisor.failed()[1].ended_unasked);
+  EXPECT_EQ(supervisor.failed()[2].worker, 1U);
+  EXPECT_FALSE(supervisor.failed()[2].ended_unasked);
+  EXPECT_EQ(supervisor.outcome(3), WorkerOutcome::Succeeded) << "nobody had asked it";
 }
 
 // Roles that do not decide

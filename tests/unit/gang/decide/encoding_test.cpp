@@ -35,7 +35,9 @@ Failure some_failure() {
           .knows_order = false,
           .label = "trainer 3",
           .is_unranked = true,
-          .service = "store"};
+          .service = "store",
+          .was_passed_on = true,
+          .hints = {"one"}};
 }
 
 JobEnd some_end() {

@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <utility>
+
 namespace muster::gang {
 namespace {
 
@@ -59,22 +62,68 @@ TEST(CurrentAttempt, CountsItsNodesAndKeepsTheFirstFailure) {
   CurrentAttempt attempt;
   attempt.begin({kOwnLink, 7}, kNow);
   attempt.note_first_failure(failure_of(1));
-  attempt.complete_first_failure(failure_of(2));
-  EXPECT_EQ(attempt.first_failure()->global_rank.value, 1);
+  attempt.note_failure(failure_of(1));
   Failure whole = failure_of(1);
   whole.last_lines = {"why"};
-  attempt.complete_first_failure(whole);
-  EXPECT_EQ(attempt.first_failure()->last_lines, whole.last_lines);
+  attempt.note_failure(whole);
   attempt.note_node_ended();
   EXPECT_FALSE(attempt.is_over());
   attempt.note_node_ended();
   EXPECT_TRUE(attempt.is_over());
+  attempt.settle_failures();
+  EXPECT_EQ(attempt.first_failure(), whole) << "certain, and with its last lines";
+  EXPECT_EQ(attempt.other_failures().count, 0);
 
   attempt.advance();
   attempt.begin({kOwnLink}, kNow + seconds(9));
   EXPECT_EQ(attempt.number(), 1);
   EXPECT_FALSE(attempt.first_failure());
   EXPECT_EQ(attempt.ran(kNow + seconds(10)), seconds(1));
+}
+
+/// The failures of two nodes, of which the leader heard in this order.
+CurrentAttempt attempt_with(Failure first, Failure second) {
+  CurrentAttempt attempt;
+  attempt.begin({kOwnLink, 7}, kNow);
+  attempt.note_first_failure(first);
+  attempt.note_failure(std::move(first));
+  attempt.note_failure(std::move(second));
+  attempt.settle_failures();
+  return attempt;
+}
+
+TEST(CurrentAttempt, PrefersACrashOfOneNodeToALostPeerOfAnother) {
+  Failure lost_peer = failure_of(0);
+  lost_peer.last_lines = {"RuntimeError: Connection reset by peer"};
+  const Failure crash = failure_of(2, ExitStatus::signalled(SIGSEGV));
+
+  const CurrentAttempt attempt = attempt_with(lost_peer, crash);
+
+  EXPECT_EQ(attempt.first_failure()->global_rank.value, 2);
+  EXPECT_FALSE(attempt.first_failure()->knows_order) << "the clocks of two nodes are not compared";
+  ASSERT_EQ(attempt.other_failures().count, 1);
+  EXPECT_EQ(attempt.other_failures().listed[0].global_rank.value, 0);
+  EXPECT_FALSE(attempt.other_failures().listed[0].knows_order);
+}
+
+TEST(CurrentAttempt, NamesTheFailureThatItHeardOfFirstAmongThoseThatLookAlike) {
+  const CurrentAttempt attempt = attempt_with(failure_of(3), failure_of(0));
+
+  EXPECT_EQ(attempt.first_failure()->global_rank.value, 3);
+  EXPECT_FALSE(attempt.first_failure()->knows_order);
+}
+
+TEST(CurrentAttempt, KeepsAnEarlyExitWhateverFailsThen) {
+  Failure early = failure_of(1, ExitStatus::exited(0));
+  early.is_early_exit = true;
+  CurrentAttempt attempt;
+  attempt.begin({kOwnLink, 7}, kNow);
+  attempt.note_first_failure(early);
+  attempt.note_failure(failure_of(2, ExitStatus::signalled(SIGSEGV)));
+  attempt.settle_failures();
+
+  EXPECT_EQ(attempt.first_failure(), early);
+  EXPECT_EQ(attempt.other_failures().count, 1);
 }
 
 TEST(CurrentAttempt, HasMadeProgressIfAnyNodeHas) {

@@ -127,13 +127,18 @@ void World::tell_leader(int life, const LeaderEvent& event) {
   check_starts(host.leader->on(event, now_));
 }
 
-/// The first failure of an attempt that the leader hears of.
+/// Those of an attempt that the leader hears of, the first one first.
 void World::note_failure(const LeaderEvent& event) {
   const auto* const received = std::get_if<Received>(&event);
-  const auto* const failed =
-      received != nullptr ? std::get_if<Failed>(&received->message) : nullptr;
-  if (failed != nullptr) {
-    first_failures_.try_emplace({generation_, failed->attempt}, failed->failure.global_rank);
+  if (received == nullptr) {
+    return;
+  }
+  if (const auto* const failed = std::get_if<Failed>(&received->message)) {
+    failures_[{generation_, failed->attempt}].push_back(failed->failure);
+  }
+  const auto* const ended = std::get_if<Ended>(&received->message);
+  if (ended != nullptr && ended->failure) {
+    failures_[{generation_, ended->attempt}].push_back(*ended->failure);
   }
 }
 

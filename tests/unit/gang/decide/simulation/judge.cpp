@@ -1,6 +1,10 @@
 // What must hold at the end of a job.
 #include "gang/decide/simulation/world.hpp"
 
+#include <muster/supervise/first_failure.hpp>
+
+#include <algorithm>
+
 namespace muster::gang::simulation {
 
 std::string World::describe_the_living() const {
@@ -54,7 +58,7 @@ void World::compare(std::size_t index, const std::optional<JobEnd>& end, const J
     violate(name(index) + " reports nothing");
   } else if (end->verdict != expected.verdict || end->exit_code != expected.exit_code ||
              end->attempt != expected.attempt || end->reason != expected.reason ||
-             rank(*end) != rank(expected)) {
+             end->also_failed != expected.also_failed || rank(*end) != rank(expected)) {
     violate(name(index) + " reports '" + words_of(*end) + ": " + end->reason +
             "', and the leader '" + words_of(expected) + ": " + expected.reason + "'");
   }
@@ -80,14 +84,28 @@ void World::check_success(const JobEnd& end) {
   }
 }
 
-/// The first failure is the one that the leader heard of first.
+/// The first failure is the one that the leader heard of first, or a likelier one; then it is no more than
+/// probable, and so it is where others may have been the first.
 void World::check_failure(const JobEnd& end) {
   if (!end.first_failure || end.first_failure->is_early_exit) {
     return;
   }
-  const auto first = first_failures_.find({generation_, end.attempt});
-  if (first == first_failures_.end() || first->second != end.first_failure->global_rank) {
-    violate("rank " + to_string(end.first_failure->global_rank) + " was not the first to fail");
+  const Failure& named = *end.first_failure;
+  const std::string who = "rank " + to_string(named.global_rank);
+  const std::vector<Failure>& heard = failures_[{generation_, end.attempt}];
+  const auto is_named = [&](const Failure& one) { return one.global_rank == named.global_rank; };
+  if (std::none_of(heard.begin(), heard.end(), is_named)) {
+    violate(who + " has not failed");
+  } else if (!is_named(heard.front()) &&
+             (named.knows_order || trace_of(named) >= trace_of(heard.front()))) {
+    violate(who + " was not the first to fail");
+  }
+  if (end.verdict == Verdict::Failed && end.kind == EndKind::WorkerFailed &&
+      end.exit_code != named.exit_code) {
+    violate("the job ends with " + std::to_string(end.exit_code) + ", and " + who + " has not");
+  }
+  if (named.knows_order == (end.also_failed.count > 0)) {
+    violate(who + " has been named with the wrong certainty");
   }
 }
 

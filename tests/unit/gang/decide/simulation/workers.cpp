@@ -104,8 +104,12 @@ void World::fail(std::size_t id) {
   }
   Failure failure = failure_of(group.start.placement.slots_before);
   failure.node = group.start.placement.node_rank;
-  failure.exit_code = static_cast<int>(pick(1, 3));
-  failure.status = ExitStatus::exited(failure.exit_code);
+  failure.status = chance(0.3) ? ExitStatus::signalled(SIGSEGV)
+                               : ExitStatus::exited(static_cast<int>(pick(1, 3)));
+  failure.exit_code = failure.status->shell_code();
+  if (chance(0.3)) {
+    failure.last_lines = {"Connection reset by peer"};
+  }
   group.failure = failure;
   log(name(static_cast<std::size_t>(group.host)), "'s worker fails");
   tell_agent(static_cast<std::size_t>(group.host), group.life, WorkerFailed{failure});

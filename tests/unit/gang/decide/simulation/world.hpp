@@ -223,7 +223,7 @@ class World {
   std::deque<Group> groups_;
   std::set<std::size_t> alive_;  ///< groups, in the order of their start
   int generation_ = 0;           ///< counts the leaders
-  std::map<std::pair<int, int>, GlobalRank> first_failures_;  ///< by generation and attempt
+  std::map<std::pair<int, int>, std::vector<Failure>> failures_;  ///< by generation and attempt
   milliseconds attempt_ends_{0};
   /// By generation and attempt: how many rounds, by who is listed.
   std::map<std::pair<int, int>, std::map<std::vector<NodeRank>, int>> fences_;

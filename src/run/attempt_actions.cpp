@@ -1,0 +1,116 @@
+// What the supervisor wants, as system calls.
+#include "attempt.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <csignal>
+#include <set>
+#include <utility>
+
+namespace muster {
+
+void Attempt::act(const StartWorkers& /*action*/) {
+  starter_.start();
+}
+
+void Attempt::act(const TellFailure& /*action*/) {
+  on_failure(*failures().first);
+}
+
+void Attempt::act(const TellSuccess& action) {
+  if (const auto message = successes_.message_for(action)) {
+    on_success(*message);
+  }
+}
+
+void Attempt::act(const CancelStart& /*action*/) {
+  if (const auto first = starter_.cancel()) {
+    events_.emplace_back(WorkerNotStarted{*first, 0});
+  }
+}
+
+void Attempt::act(const AskToEnd& action) {
+  collect_deaths();  // who is dead by now has not ended by our signal
+  has_asked_ = true;
+  request_.signal = action.signal;
+  request_.grace = grace_.length();
+  workers_.ask_to_end(action.signal);
+  workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
+  std::set<pid_t> living = workers_.living_pids();
+  if (living.size() < starter_.tried() && Reaper::has_children()) {
+    living.merge(std::set<pid_t>(input_.companions.pids()));
+    sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
+  }
+  tell(&AttemptListener::on_asked_to_end, request_);
+}
+
+/// After a success there is time to see what ends by itself.
+void Attempt::act(const EndLeftovers& /*action*/) {
+  services_.on_workers_over(is_succeeding());
+  if (!Reaper::has_children()) {
+    return;
+  }
+  if (is_succeeding()) {
+    leftovers_look_.ask();
+  } else {
+    sweeper_.ask_to_end(sweeper_.leftovers(input_.companions.pids()), request_.signal);
+  }
+}
+
+void Attempt::act(const StartGrace& /*action*/) {
+  grace_.start();
+}
+
+void Attempt::act(const KillEverything& /*action*/) {
+  grace_.cancel();
+  leftovers_look_.cancel();
+  collect_deaths();
+  has_asked_ = true;
+  kill_rounds_.start();
+}
+
+void Attempt::act(const Finish& /*action*/) {
+  rest();
+  boost::asio::post(io_, std::bind_front(&Attempt::finish, this));
+}
+
+/// Nothing is alive, so nothing of it is waited for.
+void Attempt::rest() {
+  grace_.cancel();
+  kill_rounds_.cancel();
+  ready_look_.cancel();
+  silent_look_.cancel();
+  leftovers_look_.cancel();
+  settling_.cancel();
+  ErrorCode ignored;  // it is closed in any case
+  deaths_.close(ignored);
+  terminal_.give_back();  // before the next attempt asks for it
+}
+
+/// Every process has ended: what they wrote is read and shown, and only then is the attempt over.
+void Attempt::finish() {
+  if (phase_ == Phase::Over) {
+    return;
+  }
+  if (!streams_.finish(std::bind_front(&Attempt::finish, this))) {
+    phase_ = Phase::Showing;
+    on_slow_console(streams_.describe_awaited());
+    return;
+  }
+  phase_ = Phase::Over;
+  tell(&AttemptListener::on_over);
+  on_over();
+}
+
+// --- Before the first start ---------------------------------------------------------------------
+
+bool Attempt::prepare() {
+  remove_old_error_files(plan_);
+  const bool are_ready = services_.start(plan_);
+  if (!are_ready) {
+    ready_look_.ask();
+  }
+  return are_ready;
+}
+
+}  // namespace muster

@@ -1,0 +1,96 @@
+// Ranks failures by what they look like: a crash by signal, an error of its own, a word about a lost peer.
+#include "last_words.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/supervise/first_failure.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace muster {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  return text;
+}
+
+/// The patterns of one kind: the lines that begin with its name.
+std::vector<std::string_view> patterns_of(std::string_view kind) {
+  std::vector<std::string_view> patterns;
+  std::string_view rest = last_words();
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with(kind)) {
+      patterns.push_back(trim(line.substr(kind.size())));
+    }
+  }
+  return patterns;
+}
+
+bool has_any(const std::string& text, const std::vector<std::string_view>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
+    return text.find(pattern) != std::string::npos;
+  });
+}
+
+/// What the words alone say.
+Trace trace_of_words(const Failure& failure) {
+  static const std::vector<std::string_view> kPeer = patterns_of("peer ");
+  static const std::vector<std::string_view> kTrace = patterns_of("trace ");
+  const std::string words = lower(join(failure.last_lines, "\n") + "\n" + failure.error_message);
+  if (has_any(words, kPeer)) {
+    return Trace::LostPeer;
+  }
+  const bool has_own_error = !failure.error_message.empty() || has_any(words, kTrace);
+  return has_own_error ? Trace::Traceback : Trace::ExitCode;
+}
+
+}  // namespace
+
+bool is_crash(const ExitStatus& status) {
+  // A broken connection ends a process by SIGPIPE, and an error of C++ that nobody catches by SIGABRT.
+  return status.signal() && status.signal() != SIGPIPE && status.signal() != SIGABRT;
+}
+
+Trace trace_of(const Failure& failure) {
+  if (!failure.status || is_crash(*failure.status)) {
+    return Trace::Crash;
+  }
+  const Trace words = trace_of_words(failure);
+  if (failure.status->signal() == SIGPIPE || words == Trace::LostPeer) {
+    return Trace::LostPeer;
+  }
+  return failure.status->signal() ? Trace::Crash : words;
+}
+
+std::string_view describe(Trace trace) {
+  static constexpr std::array<std::string_view, 4> kWords{
+      "a signal ended it",
+      "its last words tell of an error of its own",
+      "its last words tell of no lost peer",
+      "it ended before the others as far as can be seen"};
+  return kWords.at(static_cast<std::size_t>(trace));
+}
+
+std::size_t likeliest_first(std::span<const Failure> suspects) {
+  std::size_t first = 0;
+  Trace best = Trace::LostPeer;
+  for (std::size_t i = 0; i < suspects.size(); ++i) {
+    const Trace trace = trace_of(suspects[i]);
+    if (i == 0 || trace < best) {
+      first = i;
+      best = trace;
+    }
+  }
+  return first;
+}
+
+}  // namespace muster

@@ -1,0 +1,96 @@
+"""One verdict on all nodes: which failure was the first, and who was asked to stop."""
+
+import os
+import signal
+
+import pytest
+from support import processes
+from support.deadlines import wait_until
+
+
+def pid_of_worker(job):
+    job.out.wait_for("ready")
+    (line,) = [line for line in job.out.lines if "ready" in line]
+    return int(line.split()[-1])
+
+
+@pytest.fixture
+def two_that_fail(gang, tmp_path):
+    """A job whose node 1 sees its worker's death after node 0 has told of its own."""
+
+    def run(script_of_0, script_of_1):
+        wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done"
+        script = f"echo ready $$; {wait}; case $RANK in 0) {script_of_0};; 1) {script_of_1};; esac"
+        job = gang(2, command=["sh", "-c", script])
+        job.start_all()
+        workers = [pid_of_worker(job.jobs[node]) for node in (0, 1)]
+        agent = job.jobs[1].agent()
+        os.kill(agent, signal.SIGSTOP)
+        (tmp_path / "go").touch()
+        wait_until(
+            lambda: not any(map(processes.is_alive, workers)), lambda: f"{workers} to be dead"
+        )
+        wait_until(lambda: not processes.look_at(workers[0]), "node 0 to bury its worker")
+        os.kill(agent, signal.SIGCONT)
+        return job
+
+    return run
+
+
+def assert_same_verdict(job):
+    reports = job.reports()
+    fields = ("verdict", "exit_code", "reason", "first_failure", "also_failed", "also_failed_count")
+    first, second = ({field: reports[node][field] for field in fields} for node in (0, 1))
+    assert first == second
+    return first
+
+
+def test_a_crash_outranks_a_lost_peer_on_the_node_that_told_first(two_that_fail):
+    job = two_that_fail(
+        "echo 'read: Connection reset by peer' >&2; exit 5",
+        "kill -SEGV $$",
+    )
+
+    job.assert_codes(139)
+    verdict = assert_same_verdict(job)
+    first = verdict["first_failure"]
+    assert (first["global_rank"], first["signal"], first["order_known"]) == (1, "SIGSEGV", False)
+    (other,) = verdict["also_failed"]
+    assert (other["global_rank"], other["exit_code"], other["order_known"]) == (0, 5, False)
+    for agent in job.jobs.values():
+        assert agent.said_about("rank 1 probably failed first: node 1")
+        assert agent.said_about("also failed: rank 0, node 0")
+
+
+def test_of_failures_that_look_alike_the_leader_names_the_one_that_it_heard_of_first(two_that_fail):
+    job = two_that_fail("exit 5", "exit 6")
+
+    job.assert_codes(5)
+    first = assert_same_verdict(job)["first_failure"]
+    assert (first["global_rank"], first["order_known"]) == (0, False)
+
+
+def test_one_failure_on_one_node_is_named_with_certainty_on_all(gang):
+    job = gang(2, command=["sh", "-c", "test $RANK = 0 && exec sleep 60; exit 7"])
+    job.start_all()
+
+    job.assert_codes(7)
+    verdict = assert_same_verdict(job)
+    assert verdict["first_failure"]["order_known"]
+    assert verdict["also_failed"] == []
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+def test_every_node_says_which_one_was_asked_to_stop(gang, asked):
+    job = gang(2)
+    job.start_all()
+    job.wait_for_start()
+
+    job.jobs[asked].signal(signal.SIGTERM)
+
+    job.assert_codes(143)
+    request = f"node {asked} was asked to stop (SIGTERM)"
+    assert assert_same_verdict(job)["reason"] == f"stopped by SIGTERM: {request}"
+    for agent in job.jobs.values():
+        assert agent.said_about(f"stopped by SIGTERM: {request}")
+    assert job.jobs[1 - asked].said_about(f"{request}: asking 1 worker to end")

@@ -1,0 +1,170 @@
+"""Who failed and who was stopped: what the verdict says when several workers die at once."""
+
+import os
+import signal
+
+import pytest
+from support import processes
+from support.deadlines import wait_until
+from support.repetitions import default_or_soak, soaking
+
+WORKERS = 64
+CULPRIT = 17
+AT_ONCE_US = 300  # up to here nobody can know the order
+LOST_PEER = "echo 'read: Connection reset by peer' >&2"
+TRACEBACK = "echo 'Traceback (most recent call last):' >&2"
+
+
+@pytest.fixture
+def busy_cores(worker):
+    """Two processes that compute all the time."""
+    spinning = [processes.start([worker("spin")]) for _ in range(2)]
+    yield
+    for process in spinning:
+        process.kill()
+        processes.wait_for_end(process, 10, "a busy process")
+
+
+@pytest.fixture
+def die_at_once(muster, tmp_path):
+    """Workers of which each runs its script, and all are dead before muster can look."""
+
+    def run(*scripts):
+        cases = "".join(f"{rank}) {script};; " for rank, script in enumerate(scripts))
+        wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done"
+        job = muster.start(
+            f"--nproc-per-node={len(scripts)}",
+            "--",
+            *("sh", "-c", f"echo ready $$; {wait}; case $RANK in {cases} esac"),
+            report=True,
+        )
+        job.out.wait_for("ready", times=len(scripts))
+        workers = [int(line.split()[-1]) for line in job.out.lines if "ready" in line]
+        agent = job.agent()
+        os.kill(agent, signal.SIGSTOP)
+        (tmp_path / "go").touch()
+        wait_until(
+            lambda: not any(processes.is_alive(pid) for pid in workers), "all workers to be dead"
+        )
+        os.kill(agent, signal.SIGCONT)
+        job.end()
+        return job
+
+    return run
+
+
+def runs_of_one_that_crashes(muster, worker, tmp_path, microseconds, repetitions):
+    for repetition in range(repetitions):
+        meeting = tmp_path / f"meeting-{microseconds}-{repetition}"
+        job = muster.run(
+            f"--nproc-per-node={WORKERS}",
+            "--",
+            *(worker("die_together"), CULPRIT, microseconds, meeting),
+            seconds=30,
+            report=True,
+        )
+        yield job.report["first_failure"]
+
+
+def assert_the_culprit_is_named(muster, worker, tmp_path, microseconds, repetitions):
+    runs = list(runs_of_one_that_crashes(muster, worker, tmp_path, microseconds, repetitions))
+    named = [run for run in runs if (run["global_rank"], run["signal"]) == (CULPRIT, "SIGSEGV")]
+    wrong = [run for run in runs if run not in named]
+    if soaking():  # a few runs on a busy machine are no statistics
+        least = 0.9 if microseconds <= AT_ONCE_US else 0.95
+        assert len(named) >= least * len(runs), wrong
+    assert not any(run["order_known"] for run in wrong), "it is sure of what is wrong"
+
+
+@pytest.mark.parametrize("microseconds", (0, 300, 1_000, 10_000, 50_000) if soaking() else (0,))
+def test_the_one_that_crashed_is_named_of_many_that_die_together(
+    muster, worker, tmp_path, microseconds
+):
+    assert_the_culprit_is_named(muster, worker, tmp_path, microseconds, default_or_soak(2, 100))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("microseconds", (0, 300, 1_000, 10_000, 50_000) if soaking() else (0,))
+def test_the_one_that_crashed_is_named_while_both_cores_are_busy(
+    muster, worker, tmp_path, microseconds, busy_cores
+):
+    assert_the_culprit_is_named(muster, worker, tmp_path, microseconds, default_or_soak(2, 100))
+
+
+def test_a_single_failure_is_named_with_certainty(muster, worker):
+    job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 2, 3, report=True)
+
+    assert job.code == 3
+    assert job.said_about("rank 2 failed first")
+    assert job.report["first_failure"]["order_known"]
+    assert job.report["also_failed"] == []
+    assert job.report["also_failed_count"] == 0
+
+
+def test_an_error_of_its_own_outranks_a_lost_peer_that_was_seen_first(die_at_once):
+    job = die_at_once(f"{LOST_PEER}; exit 5", f"sleep 0.1; {TRACEBACK}; exit 6")
+
+    assert job.code == 6, job.words()
+    assert job.said_about("rank 1 probably failed first")
+    assert "rank 0" in job.said_about("too close to it for their order to be known")
+    assert not job.report["first_failure"]["order_known"]
+    (other,) = job.report["also_failed"]
+    assert (other["global_rank"], other["exit_code"], other["order_known"]) == (0, 5, False)
+    assert other["stderr_tail"] == ["read: Connection reset by peer"]
+    assert job.report["also_failed_count"] == 1
+    assert {worker["outcome"] for worker in job.report["workers"]} == {"failed"}
+    assert not any("stopped by muster" in line for line in job.said)
+
+
+def test_a_crash_outranks_an_error_that_was_seen_first(die_at_once):
+    job = die_at_once(f"{TRACEBACK}; exit 6", "sleep 0.1; kill -SEGV $$")
+
+    assert job.code == 139, job.words()
+    assert job.said_about("rank 1 probably failed first")
+    assert "because a signal ended it" in job.said_about("it is named")
+
+
+def test_a_worker_that_crashes_while_it_is_being_ended_has_failed_and_changes_no_code(muster):
+    crash = "trap 'kill -SEGV $$' TERM; echo ready; while :; do sleep 0.01; done"
+    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", crash, report=True)
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert job.report["verdict"] == "stopped"
+    assert job.report["first_failure"] is None
+    assert {worker["outcome"] for worker in job.report["workers"]} == {"failed"}
+    assert [other["signal"] for other in job.report["also_failed"]] == ["SIGSEGV"] * 2
+    assert job.said_about("also failed: rank 0", "SIGSEGV")
+
+
+def test_a_worker_that_somebody_else_kills_in_the_grace_was_not_stopped_by_muster(muster, worker):
+    job = muster.start("--nproc-per-node=1", "--", worker("ignore_term"), report=True)
+    job.out.wait_for("ready")
+    (pid,) = [child.pid for child in processes.children_of(job.agent())]
+
+    job.signal(signal.SIGTERM)
+    job.err.wait_for("asking 1 worker to end")
+    os.kill(pid, signal.SIGKILL)
+
+    assert job.end() == 143
+    assert job.report["workers"][0]["outcome"] == "failed"
+    assert job.report["also_failed"][0]["signal"] == "SIGKILL"
+
+
+def test_a_signal_that_was_passed_on_is_called_so(muster):
+    job = muster.start("--", "sh", "-c", "echo ready; exec sleep 60", report=True)
+    job.out.wait_for("ready")
+
+    job.signal(signal.SIGUSR1)
+
+    assert job.end() == 128 + signal.SIGUSR1
+    assert job.said_about("rank 0 failed first", "SIGUSR1", "which muster passed on")
+
+
+def test_a_signal_that_somebody_else_sent_is_not_called_passed_on(muster):
+    job = muster.start("--", "sh", "-c", "echo ready; kill -USR1 $$", report=True)
+
+    assert job.end() == 128 + signal.SIGUSR1
+    assert "passed on" not in job.said_about("rank 0 failed first", "SIGUSR1")

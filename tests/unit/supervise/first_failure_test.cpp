@@ -1,0 +1,102 @@
+#include <muster/supervise/first_failure.hpp>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace muster {
+namespace {
+
+Failure failure_with(ExitStatus status, std::vector<std::string> last_lines = {}) {
+  Failure failure;
+  failure.status = status;
+  failure.last_lines = std::move(last_lines);
+  return failure;
+}
+
+TEST(TraceOf, ASignalIsACrash) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGKILL, SIGSYS, SIGXCPU, SIGABRT}) {
+    EXPECT_EQ(trace_of(failure_with(ExitStatus::signalled(signal))), Trace::Crash) << signal;
+  }
+}
+
+TEST(TraceOf, WhatNeverRanIsNobodysConsequence) {
+  Failure failure;
+  failure.start_error = "cannot execute 'train': no such file";
+  EXPECT_EQ(trace_of(failure), Trace::Crash);
+}
+
+TEST(TraceOf, ABrokenConnectionEndsAProcessBySigpipe) {
+  EXPECT_EQ(trace_of(failure_with(ExitStatus::signalled(SIGPIPE))), Trace::LostPeer);
+}
+
+TEST(TraceOf, AnAbortTellsInItsLastLinesWhatItIs) {
+  const ExitStatus abort = ExitStatus::signalled(SIGABRT);
+  EXPECT_EQ(trace_of(failure_with(abort, {"Assertion `x' failed"})), Trace::Crash);
+  EXPECT_EQ(trace_of(failure_with(
+                abort, {"what(): NCCL error: remote process exited or there was a network error"})),
+            Trace::LostPeer);
+}
+
+TEST(TraceOf, ACrashStaysACrashWhateverWasWrittenBefore) {
+  EXPECT_EQ(trace_of(failure_with(ExitStatus::signalled(SIGSEGV), {"Connection reset by peer"})),
+            Trace::Crash);
+}
+
+TEST(TraceOf, LastLinesTellALostPeerFromAnErrorOfItsOwn) {
+  const ExitStatus one = ExitStatus::exited(1);
+  EXPECT_EQ(trace_of(failure_with(one, {"Traceback (most recent call last):", "ValueError: x"})),
+            Trace::Traceback);
+  EXPECT_EQ(trace_of(failure_with(one,
+                                  {"Traceback (most recent call last):",
+                                   "RuntimeError: [gloo] Connection closed by peer [10.0.0.1]"})),
+            Trace::LostPeer);
+  EXPECT_EQ(trace_of(failure_with(one, {"step 17"})), Trace::ExitCode);
+  EXPECT_EQ(trace_of(failure_with(one)), Trace::ExitCode);
+}
+
+TEST(TraceOf, TheErrorFileCountsAsWell) {
+  Failure failure = failure_with(ExitStatus::exited(1));
+  failure.error_message = "ValueError: x";
+  EXPECT_EQ(trace_of(failure), Trace::Traceback);
+  failure.error_message = "NCCL: ncclRemoteError";
+  EXPECT_EQ(trace_of(failure), Trace::LostPeer);
+}
+
+TEST(LikeliestFirst, ACrashOutranksAnErrorAnErrorALostPeer) {
+  const Failure lost_peer = failure_with(ExitStatus::exited(1), {"Broken pipe"});
+  const Failure code = failure_with(ExitStatus::exited(1));
+  const Failure traceback =
+      failure_with(ExitStatus::exited(1), {"Traceback (most recent call last):"});
+  const Failure crash = failure_with(ExitStatus::signalled(SIGSEGV));
+
+  EXPECT_EQ(likeliest_first(std::vector{lost_peer, code, traceback, crash}), 3U);
+  EXPECT_EQ(likeliest_first(std::vector{lost_peer, code, traceback}), 2U);
+  EXPECT_EQ(likeliest_first(std::vector{lost_peer, code}), 1U);
+}
+
+TEST(LikeliestFirst, TheFirstOneIsNamedAmongThoseThatLookAlike) {
+  const Failure code = failure_with(ExitStatus::exited(1));
+  EXPECT_EQ(likeliest_first(std::vector{code, code}), 0U);
+  EXPECT_EQ(likeliest_first(std::vector{code}), 0U);
+}
+
+TEST(OtherFailures, KeepsFewWordsOfFewAndCountsAll) {
+  OtherFailures others;
+  for (int i = 0; i < 20; ++i) {
+    others.add(failure_with(ExitStatus::exited(1), {"1", "2", "3", std::string(500, 'x')}));
+  }
+  OtherFailures more;
+  more.add(std::move(others));
+
+  EXPECT_EQ(more.count, 20);
+  EXPECT_EQ(more.listed.size(), OtherFailures::kMostListed);
+  EXPECT_EQ(more.listed[0].last_lines.size(), 3U);
+  EXPECT_EQ(more.listed[0].last_lines[0], "2");
+  EXPECT_LE(more.listed[0].last_lines[2].size(), 210U);
+}
+
+}  // namespace
+}  // namespace muster
