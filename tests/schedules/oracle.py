@@ -65,6 +65,7 @@ class Failure:
     attempt: int
     code: int
     at: float
+    is_certain: bool = True  # else it may also have lived on
 
 
 class Judge:
@@ -89,7 +90,8 @@ class Judge:
         for strike in self.seen.struck("pass on"):
             code = -getattr(signal, f"SIG{strike.fault.how}").value
             for one in self._alive_at(strike.at, strike.fault.agent):
-                found.setdefault((one.rank, one.pid), Failure(one.attempt, code, strike.at))
+                failure = Failure(one.attempt, code, strike.at, is_certain=False)
+                found.setdefault((one.rank, one.pid), failure)
         return found
 
     def _alive_at(self, moment, agent):
@@ -231,8 +233,12 @@ class Judge:
         failure = self.failures[who]
         if failure.code != code_of(first):
             return [f"agent {agent} says of {name} {code_of(first)}, and it was {failure.code}"]
-        same = [one.at for one in self.failures.values() if one.attempt == failure.attempt]
-        late = failure.at - min(same)
+        earliest = min(
+            one.at
+            for one in self.failures.values()
+            if one.attempt == failure.attempt and (one.is_certain or one == failure)
+        )
+        late = failure.at - earliest
         if late > 0.1 + 10 * self.seen.lag and not self.seen.struck(*_CUTS_OFF, *_HOLDS_UP):
             return [f"agent {agent} names {name} first, {late:.3f} s after another one had failed"]
         if report["verdict"] == "failed" and report["exit_code"] not in (
@@ -257,7 +263,7 @@ class Judge:
         """And so long before the first of its neighbours was that no signal can have been on its way."""
         failure = self.failures.get((rank, pid))
         started = self.seen.started(pid)
-        if failure is None or self.seen.struck(*_CUTS_OFF, *_HOLDS_UP):
+        if failure is None or not failure.is_certain or self.seen.struck(*_CUTS_OFF, *_HOLDS_UP):
             return False
         neighbours = {one.pid for one in self.seen.told("started") if one.agent == started.agent}
         asked = [one.at for one in self.seen.events if one.what in _ASKS and one.pid in neighbours]
