@@ -18,7 +18,8 @@ _FILTERS = (
     "threads",
 )
 _CODES = (1, 3, 23, 70, 71, 75, 255, -6, -9, -11)
-_FLOODS = ("held", "garbage", "claims")
+# Not claims on any seat: without a token a stranger may have one that is free.
+_FLOODS = ("silence", "half a message", "the leader's seat")
 _MOST_RANKS = 32
 MOST_AGENTS = 4
 

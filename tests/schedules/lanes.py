@@ -41,7 +41,7 @@ class Lanes:
 
     def run(self, seeds):
         began = time.monotonic()
-        for name in ("witness", "refuse"):
+        for name in ("witness", "refuse", "flood"):
             Workers(self._programs)(name)
         lanes = [Hosts(MOST_AGENTS, f"lane{os.getpid()}x{number}") for number in range(self._count)]
         try:

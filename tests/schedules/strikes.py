@@ -6,8 +6,8 @@ import signal
 import time
 
 from support.deadlines import Missed
+from support.flood import MANY_ADDRESSES, ONE_ADDRESS, Flood
 
-from .flood import Flood
 from .seen import Strike
 
 _STOPPED = {"stop guard", "stop agent", "stop worker"}
@@ -53,7 +53,7 @@ class Striker:
             self._job.disk.thaw()  # else this would hang as well
             self._job.disk.empty()
         elif fault.kind == "flood":
-            self._floods[number].stop()
+            self._floods[number].__exit__()
         elif fault.kind in ("cut link", "hold up link"):
             self._heal_link(fault)
         elif fault.kind == "lose packets":
@@ -72,8 +72,7 @@ class Striker:
         if fault.kind in ("hang disk", "fill disk"):
             return self._strike_disk(fault)
         if fault.kind == "flood":
-            self._floods[number] = Flood(self._job.port, fault.how, self._schedule)
-            self._floods[number].start()
+            self._floods[number] = self._flood(number, fault)
             return True
         if fault.kind in ("cut link", "hold up link"):
             return self._strike_link(fault)
@@ -81,6 +80,13 @@ class Striker:
             self._job.network.lose(fault.agent, percent=int(fault.how))
             return True
         return self._job.is_alive(fault.agent) and self._strike_agent(number, fault)
+
+    def _flood(self, number, fault):
+        sources = MANY_ADDRESSES if number % 2 else ONE_ADDRESS
+        folder = self._job.folder / f"flood-{number}"
+        folder.mkdir()
+        program = self._job.programs("flood")
+        return Flood(program, folder, self._job.port, 5000, 1000, sources, fault.how)
 
     def _strike_worker(self, number, fault, strike):
         workers = self._job.living_workers(fault.agent)
