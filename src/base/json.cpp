@@ -1,6 +1,7 @@
 // What Boost.JSON leaves to us: printing over several lines, and text that is no UTF-8.
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 
 #include <algorithm>
 #include <array>
@@ -78,7 +79,7 @@ std::string pretty_json(const json::value& document) {
   std::string out;
   append(out, document, 0);
   out += '\n';
-  return out;
+  return visible_json(out);
 }
 
 // Our own documents are a few levels deep.

@@ -64,21 +64,52 @@ std::string escape_byte(char byte) {
   return text.data();
 }
 
+/// As JSON writes them: in units of UTF-16.
+std::string escape_for_json(char32_t character) {
+  constexpr char32_t kFirstOfTwo = 0x10000;
+  constexpr unsigned kBits = 10;
+  const auto offset = static_cast<unsigned>(character - kFirstOfTwo);
+  std::array<char, 16> text{};
+  if (character < kFirstOfTwo) {
+    (void)std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(character));
+  } else {
+    const unsigned high = 0xD800U + (offset >> kBits);
+    const unsigned low = 0xDC00U + (offset & ((1U << kBits) - 1U));
+    (void)std::snprintf(text.data(), text.size(), "\\u%04x\\u%04x", high, low);
+  }
+  return text.data();
+}
+
+std::string replace_byte(char /*byte*/) {
+  return "\xEF\xBF\xBD";
+}
+
+/// What is put in place of what.
+struct Escapes {
+  std::string (*of_character)(char32_t);
+  std::string (*of_byte)(char);  ///< one that is not UTF-8
+};
+
 /// `kept`: of those that would be escaped.
-std::string show(std::string_view bytes, std::string_view kept) {
+std::string show(std::string_view bytes, std::string_view kept, const Escapes& escapes) {
+  const auto is_kept = [kept](char c) {
+    return (c >= ' ' && c <= '~') || kept.find(c) != std::string_view::npos;
+  };
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
-    const std::size_t length = utf8_sequence(bytes);
-    if (length == 0) {
-      text += escape_byte(bytes.front());
-    } else if (kept.find(bytes.front()) != std::string_view::npos ||
-               !is_hidden(decode(bytes.substr(0, length)))) {
-      text += bytes.substr(0, length);
-    } else {
-      text += escape(decode(bytes.substr(0, length)));
+    const auto* const end = std::find_if_not(bytes.begin(), bytes.end(), is_kept);
+    text.append(bytes.begin(), end);
+    bytes.remove_prefix(static_cast<std::size_t>(end - bytes.begin()));
+    const std::size_t length = bytes.empty() ? 0 : utf8_sequence(bytes);
+    const std::string_view sequence = bytes.substr(0, length);
+    if (length > 0) {
+      const char32_t character = decode(sequence);
+      text += is_hidden(character) ? escapes.of_character(character) : std::string(sequence);
+    } else if (!bytes.empty()) {
+      text += escapes.of_byte(bytes.front());
     }
-    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+    bytes.remove_prefix(std::min(bytes.size(), std::max<std::size_t>(length, 1)));
   }
   return text;
 }
@@ -146,7 +177,11 @@ std::string tame(std::string_view line) {
 }
 
 std::string visible(std::string_view bytes) {
-  return show(bytes, "\n\t");
+  return show(bytes, "\n\t", {escape, escape_byte});
+}
+
+std::string visible_json(std::string_view document) {
+  return show(document, "\n\t", {escape_for_json, replace_byte});
 }
 
 std::string visible_line(std::string_view bytes) {

@@ -1,4 +1,5 @@
 // The one door to yaml-cpp. It throws; nothing that it throws leaves this file.
+#include <muster/base/visible.hpp>
 #include <muster/base/yaml.hpp>
 
 #include <yaml-cpp/anchor.h>
@@ -164,7 +165,7 @@ std::string to_yaml(const json::value& document) {
   YAML::Emitter out;
   out.SetNullFormat(YAML::LowerNull);
   emit(out, document);
-  return std::string(out.c_str()) + "\n";
+  return visible(out.c_str()) + "\n";
 }
 
 }  // namespace muster

@@ -18,6 +18,10 @@ namespace muster {
 /// are not UTF-8 pass, unless a terminal may take them for a control.
 [[nodiscard]] std::string tame(std::string_view line);
 
+/// A document of JSON with such characters as JSON writes them: it means what it meant. (In YAML with its texts in
+/// double quotes, `visible` does that.)
+[[nodiscard]] std::string visible_json(std::string_view document);
+
 /// `visible` on one line: line ends and tabs are \n and \t.
 [[nodiscard]] std::string visible_line(std::string_view bytes);
 

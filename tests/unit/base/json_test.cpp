@@ -27,6 +27,17 @@ TEST(PrettyJson, IndentsByTwoAndEndsWithALine) {
 )");
 }
 
+TEST(PrettyJson, WritesWhatATerminalActsUponAsEscapes) {
+  const json::value document = json::array{
+      "a\x1b\x7f\xC2\x9B"
+      "2J\xE2\x80\xAE\xF3\xA0\x80\x81 \xC3\xA9 \xF0\x9F\x9A\x80"};
+  const std::string text = pretty_json(document);
+
+  EXPECT_EQ(text,
+            "[\"a\\u001b\\u007f\\u009b2J\\u202e\\udb40\\udc01 \xC3\xA9 \xF0\x9F\x9A\x80\"]\n");
+  EXPECT_EQ(json::parse(text), document);
+}
+
 TEST(PrettyJson, KeepsWhatIsEmptyOnOneLine) {
   EXPECT_EQ(pretty_json(json::object{}), "{}\n");
   EXPECT_EQ(pretty_json(json::array{}), "[]\n");

@@ -172,6 +172,18 @@ object:
 )");
 }
 
+TEST(ToYaml, WritesWhatATerminalActsUponAsEscapes) {
+  const std::string value =
+      "a\x1b\x7f\xC2\x9B"
+      "2J\xE2\x80\xAE\xF3\xA0\x80\x81 \xC3\xA9 \xF0\x9F\x9A\x80";
+  const std::string text = to_yaml(json::object{{"key", value}});
+
+  EXPECT_EQ(text, "key: \"a\\x1b\\x7f\\x9b2J\\u202e\\U000e0001 \xC3\xA9 \xF0\x9F\x9A\x80\"\n");
+  const auto again = parse_yaml(text, "text");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->root.as_object().at("key"), json::value(value));
+}
+
 TEST(ToYaml, KeepsAnyKey) {
   for (const std::string key : {"null", "true", "no", "8", "", "a: b", "# c", "- d"}) {
     EXPECT_EQ(root_of(to_yaml(json::object{{key, "x"}})), (json::value{{key, "x"}})) << key;
