@@ -92,6 +92,10 @@ Result<> read_token(gang::GangOptions& options,
 
 }  // namespace
 
+void wipe_token() {
+  wipe_variable(kTokenVariable);
+}
+
 Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {
   gang::GangOptions options;
   if (auto read = read_meeting(options, settings); !read) {

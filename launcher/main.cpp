@@ -72,6 +72,7 @@ Result<int> serve_front(const Inherited& inherited) {
   }
   const Order& order = commission->order;
   const Snapshot snapshot = take_snapshot(order);
+  wipe_token();
   auto options = read_options(order.line, snapshot);
   if (!options) {
     return options.error();
@@ -88,6 +89,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     return serve_front(inherited);
   }
   const Snapshot snapshot = take_snapshot();
+  wipe_token();
   const auto line = read_command_line(argv, snapshot);
   if (!line) {
     return line.error();

@@ -62,6 +62,10 @@ struct Options {
 [[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings,
                                                           const Snapshot& snapshot);
 
+/// Takes MUSTER_TOKEN out of the environment that the kernel shows of this process, once a snapshot has it: workers, of the
+/// same user, could read it there.
+void wipe_token();
+
 /// Where the rank table is, or that the nodes make one. Fails when the file with the addresses of the devices
 /// cannot be read.
 [[nodiscard]] Result<> read_rank_table(Options& options,

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
 
 namespace muster {
 namespace {
@@ -50,6 +51,16 @@ std::map<std::string, std::string> read_variables() {
     }
   }
   return variables;
+}
+
+void wipe_variable(const std::string& name) {
+  const std::string start = name + "=";
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (text.starts_with(start)) {
+      ::explicit_bzero(*entry + start.size(), text.size() - start.size());
+    }
+  }
 }
 
 Snapshot take_snapshot() {

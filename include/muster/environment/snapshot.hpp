@@ -67,6 +67,10 @@ inline constexpr std::array<const char*, 4> kRankTablePlaces = {
     "/user/config",
     "/user/serverid/devindex/config"};
 
+/// Overwrites a variable where the kernel shows it to others: /proc/PID/environ of this process, and of those that it
+/// forks. Snapshots that were taken before keep it.
+void wipe_variable(const std::string& name);
+
 /// The variables of this process.
 [[nodiscard]] std::map<std::string, std::string> read_variables();
 
