@@ -142,8 +142,11 @@ void Attempt::settle() {
 void Attempt::look_for_stops() {
   look_for_deaths();
   for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
-    if (terminal_.is_ours() && stopped.worker == reader_) {
-      terminal_.stop_guard();                // Ctrl-Z
+    const bool asks_for_terminal = stopped.signal == SIGTTIN || stopped.signal == SIGTTOU;
+    const bool is_from_terminal =
+        terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
+    if (is_from_terminal && stopped.worker == reader_) {
+      terminal_.stop_guard();                // Ctrl-Z, or it reads in the background: `fg` helps
     } else if (stopped.signal != SIGTSTP) {  // that one came through us
       tell(&AttemptListener::on_stopped, stopped);
     }

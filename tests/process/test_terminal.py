@@ -188,6 +188,21 @@ def test_a_job_that_was_stopped_can_go_on_in_the_background(shell):
     shell.end(3)
 
 
+def test_a_worker_that_reads_in_the_background_gets_the_terminal_by_fg(shell):
+    """As with any job, the shell says that it is stopped: else nobody would bring it back."""
+    shell.press(f"{binary()} -- sh -c 'read line; echo \"read $line\"' &\n")
+    shell.press("wait\n")
+    shell.screen.wait_for("Stopped", seconds=5)
+
+    shell.press("fg\n")
+    wait_until(lambda: shell.foreground() != shell.pid, "the job to be in the foreground", 3)
+    shell.press("something\n")
+
+    shell.screen.wait_for("read something", seconds=3)
+    shell.press("exit\n")
+    shell.end(2)
+
+
 def test_ctrl_c_in_a_shell_script_stops_the_script_too(terminal):
     """A shell gives up its script when the program ended by INT, and muster's 130 says so."""
     one = terminal(

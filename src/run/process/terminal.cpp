@@ -9,10 +9,11 @@
 
 namespace muster {
 
-Terminal::Terminal(pid_t guard, bool is_wanted) : guard_(guard), guard_group_(::getpgid(guard)) {
-  const bool is_foreground =
-      is_wanted && ::isatty(STDIN_FILENO) != 0 && ::tcgetpgrp(STDIN_FILENO) == guard_group_;
-  fd_ = is_foreground ? STDIN_FILENO : -1;
+Terminal::Terminal(pid_t guard, bool is_wanted)
+    : guard_(guard),
+      guard_group_(::getpgid(guard)),
+      is_wanted_(is_wanted && ::isatty(STDIN_FILENO) != 0) {
+  fd_ = is_wanted_ && ::tcgetpgrp(STDIN_FILENO) == guard_group_ ? STDIN_FILENO : -1;
 }
 
 void Terminal::give_back() {
@@ -36,8 +37,9 @@ void Terminal::stop_guard() const {
   }
 }
 
-void Terminal::lend_again(pid_t worker) const {
-  if (is_ours() && ::tcgetpgrp(fd_) == guard_group_) {
+void Terminal::lend_again(pid_t worker) {
+  if (is_wanted_ && ::tcgetpgrp(STDIN_FILENO) == guard_group_) {
+    fd_ = STDIN_FILENO;
     (void)::tcsetpgrp(fd_, worker);
   }
 }

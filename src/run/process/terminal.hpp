@@ -21,17 +21,20 @@ class Terminal {
   void give_back();
 
   [[nodiscard]] bool is_ours() const { return fd_ >= 0; }
+  /// The worker may use it, now or once the shell puts the job in the foreground.
+  [[nodiscard]] bool is_wanted() const { return is_wanted_; }
   /// The descriptor to give a worker at its start; -1 if there is none.
   [[nodiscard]] int fd() const { return fd_; }
 
   /// The worker was stopped from the terminal: the shell waits for the guard, so that stops too.
   void stop_guard() const;
   /// The job goes on: if the shell has put the guard in the foreground, it means the worker.
-  void lend_again(pid_t worker) const;
+  void lend_again(pid_t worker);
 
  private:
   pid_t guard_;
   pid_t guard_group_;
+  bool is_wanted_;
   int fd_ = -1;
 };
 
