@@ -76,7 +76,13 @@ void AttemptWords::on_ended(const Death& death) {
 }
 
 void AttemptWords::on_silent(std::size_t worker) {
-  if (said_silent_.insert(worker).second) {
+  if (!said_silent_.insert(worker).second) {
+    return;
+  }
+  if (const auto tracer = tracer_of_the_dead(workers_.pid(worker))) {
+    say_warning(describe(worker) + " has ended, and the process that traces it (pid " +
+                std::to_string(*tracer) + ") holds it: waiting until that lets it go");
+  } else {
     say_warning(describe_process(plan_.workers[worker]) +
                 " closed its standard output and error and runs on");
   }

@@ -88,10 +88,17 @@ bool ControlGroupNet::kill(const std::vector<pid_t>& pids) {
   return has_moved && write_text(folder_ + "/cgroup.kill", "1");
 }
 
+/// What could not be killed is inside, and would keep the group for good: it goes back to where it was.
 ControlGroupNet::~ControlGroupNet() {
-  if (!folder_.empty()) {
-    ::rmdir(folder_.c_str());  // refused while something unkillable is inside
+  if (folder_.empty() || ::rmdir(folder_.c_str()) == 0) {
+    return;
   }
+  std::ifstream inside(folder_ + "/cgroup.procs");
+  const std::string home = folder_.substr(0, folder_.rfind('/'));
+  for (std::string pid; std::getline(inside, pid);) {
+    (void)write_text(home + "/cgroup.procs", pid);
+  }
+  ::rmdir(folder_.c_str());
 }
 
 }  // namespace muster

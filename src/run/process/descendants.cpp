@@ -149,6 +149,23 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   return std::nullopt;
 }
 
+std::optional<pid_t> tracer_of_the_dead(pid_t pid) {
+  const auto process = read_process(std::to_string(pid));
+  if (!process || process->state != 'Z') {
+    return std::nullopt;
+  }
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  constexpr std::string_view kField = "TracerPid:";
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(kField)) {
+      // NOLINTNEXTLINE(cert-err34-c): the kernel wrote it
+      const int tracer = std::atoi(line.c_str() + kField.size());
+      return tracer > 0 ? std::optional(tracer) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 bool has_marker(pid_t pid, const std::string& marker) {
   const auto value = variable_of(pid, kMarkerVariable);
   const std::vector<std::string> marks = split(value.value_or(""), ':');

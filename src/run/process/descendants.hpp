@@ -40,6 +40,9 @@ void signal_exactly(const Process& process, int signal);
 /// A variable of the environment that the process was executed with; empty: it has none of that name, or may not be read.
 [[nodiscard]] std::optional<std::string> variable_of(pid_t pid, const std::string& name);
 
+/// Who traces a process that has ended, and so keeps it from being buried; empty: it has not ended, or nobody does.
+[[nodiscard]] std::optional<pid_t> tracer_of_the_dead(pid_t pid);
+
 /// True when the environment that the process was executed with has this marker among the
 /// colon-separated marks of MUSTER_JOB_MARKER.
 [[nodiscard]] bool has_marker(pid_t pid, const std::string& marker);
