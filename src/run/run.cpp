@@ -1,6 +1,7 @@
 // Gets ready what both halves of muster need, then splits.
 #include "agent.hpp"
 #include "descriptors.hpp"
+#include "process/briefly.hpp"
 #include "process/marker.hpp"
 #include "run_folder.hpp"
 
@@ -57,6 +58,22 @@ struct Resources {
   }
   std::string log_folder;
 };
+
+/// The guard's to do: it is the last one. What it removes may be on a file system that hangs.
+void remove_folders(Resources& resources) {
+  constexpr std::chrono::milliseconds kPatience{300};
+  if (!resources.folder.path().empty() || !resources.shared.path().empty()) {
+    do_briefly(
+        [&] {
+          resources.folder.remove();
+          resources.shared.remove();
+        },
+        std::nullopt,
+        kPatience);
+  }
+  resources.folder.forget();
+  resources.shared.forget();
+}
 
 /// Shared memory takes files where the root is read-only and TMPDIR names no folder.
 void make_run_folder(RunFolder& folder, const std::string& temporary) {
@@ -128,7 +145,7 @@ Result<int> run(const JobPlan& job,
   const std::string marker = make_marker();
   const GuardSetup setup{
       marker, options.stop_signals.all(), inherited.ignored_signals, options.grace};
-  return run_guarded(setup, [&](GuardLink link) {
+  auto result = run_guarded(setup, [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;
     {
@@ -149,6 +166,8 @@ Result<int> run(const JobPlan& job,
     }
     return exit_code;
   });
+  remove_folders(resources);
+  return result;
 }
 
 bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables) {

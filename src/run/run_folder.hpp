@@ -19,6 +19,8 @@ class RunFolder {
   /// Empty when there is none.
   [[nodiscard]] const std::string& path() const { return path_; }
   void remove();
+  /// It is removed by somebody else.
+  void forget() { path_.clear(); }
 
  private:
   std::string path_;

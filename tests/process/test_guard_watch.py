@@ -1,6 +1,8 @@
 """An agent that stands still holds nothing up: the guard ends the job in its place."""
 
+import ctypes
 import os
+import pathlib
 import signal
 
 import pytest
@@ -8,12 +10,14 @@ import pytest
 from support import processes
 from support.deadlines import wait_until
 from support.freezer import Freezer
+from support.frozen import Disk
 from support.repetitions import default_or_soak
 
 GRACE = 0.3
 LIMIT = GRACE + 2  # seconds after which a job that was asked to stop is over, whatever hangs
 REPETITIONS = default_or_soak(1, 20)
 STUCK = "has not moved for"
+PTRACE_SEIZE = 0x4206
 
 
 def start_stubborn(muster, worker, *options, workers=2):
@@ -117,3 +121,80 @@ def test_a_failure_ends_the_job_although_the_guard_is_stopped(muster, worker):
 
         assert job.end() == 7
         muster.assert_no_survivors()
+
+
+@pytest.mark.soak
+def test_a_guard_whose_standard_error_hangs_ends_the_job_all_the_same(muster, worker, tmp_path):
+    """And whose run folder does: all that it has to do with files is on a disk that stops answering."""
+    for number in range(REPETITIONS):
+        with Disk(tmp_path / f"disk-{number}") as disk:
+            with open(disk.folder / "errors", "w", encoding="utf-8") as errors:
+                job = muster.start(
+                    f"--grace={GRACE}",
+                    "--",
+                    worker("ignore_term"),
+                    stderr=errors,
+                    env={"TMPDIR": disk.folder},
+                )
+                job.out.wait_for("ready")
+                stop(job.agent())
+                disk.freeze()
+
+                job.signal(signal.SIGTERM)
+
+                assert processes.wait_for_end(job.process, LIMIT, job) == 69
+            job.out.wait_for_end()
+        muster.assert_no_survivors(seconds=2)
+
+
+@pytest.mark.soak
+def test_an_unkillable_worker_holds_the_end_up_once(muster, tmp_path):
+    """In state D, as on a file server that is gone. What is said and what is left, and seven seconds."""
+    for number in range(REPETITIONS):
+        with Disk(tmp_path / f"disk-{number}") as disk:
+            script = f"echo ready; while :; do echo line; done >>{disk.folder}/data"
+            job = muster.start(f"--grace={GRACE}", "--", "sh", "-c", script)
+            job.out.wait_for("ready")
+            agent = job.agent()
+            (writer,) = [one.pid for one in processes.children_of(agent)]
+            disk.freeze()
+            wait_until(lambda: processes.look_at(writer).state == "D", "the worker to hang")
+
+            job.signal(signal.SIGTERM)
+
+            assert processes.wait_for_end(job.process, GRACE + 7, job) == 143
+            job.err.wait_for(f"could not kill pid {writer} (sh)")
+        job.end()
+        muster.assert_no_survivors(seconds=2)
+        assert not groups_of(job.pid, agent), "an empty control group is left"
+
+
+def groups_of(*pids):
+    """Control groups that these have made and not removed."""
+    mounts = map(pathlib.Path, ("/sys/fs/cgroup/unified", "/sys/fs/cgroup"))
+    return [one for mount in mounts for pid in pids for one in mount.rglob(f"muster-{pid}/")]
+
+
+@pytest.mark.plain_build
+def test_a_dead_worker_that_a_tracer_holds_is_named(muster):
+    job = muster.start("--", "sh", "-c", "echo ready; read line", stdin=-1)
+    job.out.wait_for("ready")
+    (held,) = [one.pid for one in processes.children_of(job.agent())]
+    tracer = ctypes.CDLL(None, use_errno=True)
+    assert tracer.ptrace(PTRACE_SEIZE, held, None, None) == 0, os.strerror(ctypes.get_errno())
+    job.process.stdin.close()
+
+    job.err.wait_for(f"(pid {held}) has ended, and the process that traces it (pid {os.getpid()})")
+    os.waitpid(held, 0)
+
+    assert job.end() == 1
+
+
+def test_the_token_is_in_no_environment_that_others_can_read(muster, worker):
+    job = muster.start("--", worker("ignore_term"), env={"MUSTER_TOKEN": "a token of the test"})
+    job.out.wait_for("ready")
+
+    for pid in (job.guard(), job.agent(), *[one.pid for one in processes.children_of(job.agent())]):
+        assert "a token of the test" not in processes.environment_of(pid).values()
+    job.signal(signal.SIGKILL)
+    job.end()

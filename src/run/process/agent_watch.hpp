@@ -24,7 +24,7 @@ class AgentWatch {
   /// An agent that acts on a request to stop shows it within this time.
   static constexpr std::chrono::milliseconds kTimeToAnswer{1'000};
   /// Once the workers' grace is over an agent that was asked to stop may be silent so long.
-  static constexpr std::chrono::milliseconds kSilenceAtTheEnd{1'500};
+  static constexpr std::chrono::milliseconds kSilenceAtTheEnd{1'200};
   /// A look that comes so much later than it was wanted: we were stopped.
   static constexpr std::chrono::milliseconds kHeldUp{500};
   /// In which the agent can beat that was stopped with us.

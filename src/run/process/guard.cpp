@@ -3,6 +3,7 @@
 
 #include "../stop_requests.hpp"
 #include "agent_watch.hpp"
+#include "briefly.hpp"
 #include "last_sweep.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
@@ -58,6 +59,12 @@ void take_terminal_back() {
   if (::isatty(STDIN_FILENO) != 0) {
     take_terminal_from_the_dead(STDIN_FILENO, ::getpgrp());
   }
+}
+
+/// Standard error may be a file that takes nothing any more.
+void say_last(const std::string& message) {
+  constexpr std::chrono::milliseconds kPatience{300};
+  do_briefly([&] { say_error(message); }, STDERR_FILENO, kPatience);
 }
 
 /// How sweeping ended, behind what made it necessary.
@@ -144,8 +151,8 @@ int Guard::end_after(const ExitStatus& status) {
   }
   const std::vector<Process> left = sweep_.kill(kKillLimit);
   take_terminal_back();
-  say_error("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
-            describe_sweep(left, "; every process of the job was killed"));
+  say_last("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
+           describe_sweep(left, "; every process of the job was killed"));
   return status.shell_code();
 }
 
@@ -154,8 +161,8 @@ int Guard::take_over() {
   (void)::kill(agent_, SIGKILL);
   const std::vector<Process> left = sweep_.kill(kKillLimit);
   take_terminal_back();
-  say_error("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() +
-            describe_sweep(left, ": killed every process of the job"));
+  say_last("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() +
+           describe_sweep(left, ": killed every process of the job"));
   return exit_code_of(EndKind::Lost);
 }
 

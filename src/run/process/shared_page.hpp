@@ -33,6 +33,7 @@ class SharedPage {
 
   SharedPage(const SharedPage&) = delete;
   SharedPage& operator=(const SharedPage&) = delete;
+  ~SharedPage() = default;
 
   /// The agent is there.
   void beat(Instant now);

@@ -114,9 +114,9 @@ TEST_F(AgentWatchTest, AsksTheWorkersOnceWhereTheAgentDoesNot) {
   EXPECT_EQ(next(), 6'000);
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   EXPECT_EQ(look(seconds(7)), Act::Nothing);
-  EXPECT_EQ(next(), 36'500);
-  EXPECT_EQ(look(milliseconds(36'500)), Act::TakeOver);
-  EXPECT_EQ(watch_.why(), "has not moved for 32 s") << "since it was asked, as nobody counts on it";
+  EXPECT_EQ(next(), 36'200);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+  EXPECT_EQ(watch_.why(), "has not moved for 31 s") << "since it was asked, as nobody counts on it";
 }
 
 TEST_F(AgentWatchTest, LeavesTheWorkersToAnAgentThatHasHeard) {
@@ -124,10 +124,10 @@ TEST_F(AgentWatchTest, LeavesTheWorkersToAnAgentThatHasHeard) {
   EXPECT_EQ(look(seconds(5)), Act::Nothing);
   beat(milliseconds(5'100));
   EXPECT_EQ(look(seconds(6)), Act::Nothing);
-  EXPECT_EQ(next(), 36'500) << "it need not be looked at before the grace is over";
-  beat(milliseconds(36'400));
-  EXPECT_EQ(look(milliseconds(36'500)), Act::Nothing);
-  EXPECT_EQ(next(), 37'900);
+  EXPECT_EQ(next(), 36'200) << "it need not be looked at before the grace is over";
+  beat(milliseconds(36'100));
+  EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
+  EXPECT_EQ(next(), 37'300);
 }
 
 TEST_F(AgentWatchTest, StandsDownForAnAgentThatComesBack) {
@@ -135,8 +135,8 @@ TEST_F(AgentWatchTest, StandsDownForAnAgentThatComesBack) {
   EXPECT_EQ(look(seconds(5)), Act::Nothing);
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   beat(milliseconds(35'500));
-  EXPECT_EQ(look(milliseconds(36'500)), Act::Nothing);
-  EXPECT_EQ(next(), 37'000);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
+  EXPECT_EQ(next(), 36'700);
 }
 
 TEST_F(AgentWatchTest, ASecondRequestEndsTheGrace) {
@@ -145,8 +145,8 @@ TEST_F(AgentWatchTest, ASecondRequestEndsTheGrace) {
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   ask(seconds(10));
   EXPECT_EQ(look(seconds(10)), Act::Nothing);
-  EXPECT_EQ(next(), 11'500);
-  EXPECT_EQ(look(milliseconds(11'500)), Act::TakeOver);
+  EXPECT_EQ(next(), 11'200);
+  EXPECT_EQ(look(milliseconds(11'200)), Act::TakeOver);
 }
 
 TEST_F(AgentWatchTest, ALateSecondRequestGivesNoMoreTime) {
@@ -154,7 +154,7 @@ TEST_F(AgentWatchTest, ALateSecondRequestGivesNoMoreTime) {
   EXPECT_EQ(look(seconds(5)), Act::Nothing);
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   ask(milliseconds(35'400));
-  EXPECT_EQ(look(milliseconds(36'500)), Act::TakeOver);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
 }
 
 }  // namespace
