@@ -15,9 +15,10 @@ struct Row {
   const char* name;
   const char* by;
   int SystemAnswers::*answer;
-  Hold without;       ///< what is left of it where the call is refused
-  const char* means;  ///< this, to who runs a job
-  const char* since;  ///< the version of Linux that has the call
+  Hold without;                 ///< what is left of it where the call is refused
+  const char* means;            ///< this, to who runs a job
+  const char* since;            ///< the version of Linux that has the call
+  const char* right = nullptr;  ///< the capability without which containers refuse it
 };
 
 // The texts are also what the start of a job says: docs/troubleshooting.md.
@@ -83,7 +84,8 @@ constexpr auto kRows = std::to_array<Row>({
      &SystemAnswers::bind_to_memory,
      Hold::InPart,
      "the memory of a bound worker is taken where it is first touched",
-     "2.6"},
+     "2.6",
+     "CAP_SYS_NICE"},
     {"the limit of descriptors can be raised",
      "setrlimit",
      &SystemAnswers::descriptor_limit,
@@ -99,9 +101,10 @@ std::string remedy_for(int error_number, const Row& row) {
       return std::string("Linux ") + row.since + " or later has it; gVisor may in a later version";
     case EPERM:
     case EACCES:
-      return "the container's system call filter or rights forbid it: allow the call in the "
-             "profile "
-             "(Docker does from 20.10 on)";
+      return row.right != nullptr
+                 ? std::string("add ") + row.right + " to the container's capabilities"
+                 : "the container's system call filter or rights forbid it: allow the call in the "
+                   "profile (Docker does from 20.10 on)";
     default:
       return "no other way is known";
   }

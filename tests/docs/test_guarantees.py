@@ -5,7 +5,7 @@ import re
 from pages import page, source, tables
 
 ROW = re.compile(
-    r'\{"([^"]+)", "([^"]+)", &SystemAnswers::\w+, Hold::(\w+), ((?:"[^"]*" ?)+), "[^"]+"\}'
+    r'\{"([^"]+)", "([^"]+)", &SystemAnswers::\w+, Hold::(\w+), ((?:"[^"]*" ?)+), "[^"]+"(?:, "[^"]+")?\}'
 )
 HOLD = {"InPart": "in part", "Not": "no"}
 

@@ -48,6 +48,14 @@ TEST(Guarantees, HoldInPartWhereThereIsAnotherWay) {
   EXPECT_NE(order.remedy.find("system call filter"), std::string::npos);
 }
 
+TEST(Guarantees, NameTheRightThatACallTakes) {
+  SystemAnswers answers;
+  answers.bind_to_memory = EPERM;
+
+  EXPECT_EQ(by("set_mempolicy", answers).remedy,
+            "add CAP_SYS_NICE to the container's capabilities");
+}
+
 TEST(Guarantees, TellAGroupThatIsMissingFromOneThatCannotBeWritten) {
   SystemAnswers answers;
   answers.control_group = ENOENT;
