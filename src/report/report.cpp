@@ -4,8 +4,6 @@
 #include <muster/report/report.hpp>
 #include <muster/supervise/first_failure.hpp>
 
-#include <csignal>
-
 namespace muster {
 namespace {
 
@@ -337,15 +335,7 @@ std::vector<std::string> hints(const Outcome& outcome) {
   if (!outcome.end.first_failure) {
     return advice;
   }
-  const auto status = outcome.end.first_failure->status;
-  const int signal = status ? status->signal().value_or(0) : 0;
-  if (signal == SIGKILL) {
-    advice.emplace_back(
-        "muster did not send this SIGKILL; the kernel does when memory runs out "
-        "(look for 'oom' in the kernel's log or the pod's events)");
-  } else if (signal == SIGBUS) {
-    advice.emplace_back("SIGBUS often means that /dev/shm is full; data loaders use it");
-  }
+  advice = outcome.end.first_failure->hints;
   if (outcome.end.rank_zero_had_ended && outcome.tells_master_port) {
     advice.emplace_back(
         "rank 0 had ended with 0 before: with PyTorch it hosts the store at MASTER_PORT, which the "

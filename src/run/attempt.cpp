@@ -4,6 +4,7 @@
 
 #include "process/marker.hpp"
 
+#include <muster/environment/oom_counter.hpp>
 #include <muster/supervise/first_failure.hpp>
 
 #include <boost/asio/post.hpp>
@@ -33,6 +34,14 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
     deciding.push_back(worker.decides_success);
   }
   return deciding;
+}
+
+/// As they are before the first worker.
+OomKills count_oom_kills() {
+  OomKills kills;
+  kills.file = find_oom_counter();
+  kills.before = read_oom_counter(kills.file).value_or(0);
+  return kills;
 }
 
 std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
@@ -68,6 +77,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
       leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
       settling_(io, kTooClose, [this] { settle(); }),
+      oom_kills_(count_oom_kills()),
       early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }) {
   connect_parts();
 }
@@ -256,7 +266,7 @@ void Attempt::look_at_early_ends() {
 void Attempt::collect_deaths() {
   const std::vector<Death> deaths = workers_.reaper().collect();
   for (const Death& death : deaths) {
-    workers_.note_end(death.worker);  // of all, before anything is asked about the living
+    workers_.note_end(death);  // of all, before anything is asked about the living
   }
   for (const Death& death : deaths) {
     const bool has_fault = death.status.ok() && services_.has_fault(death.worker);
@@ -269,8 +279,11 @@ void Attempt::collect_deaths() {
     if (!has_asked_) {
       early_ends_.note(death);
     }
-    const bool is_unasked = !is_interrupted && (!has_asked_ || death.could_not_answer);
-    events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked, has_fault});
+    // Of what starts ranks the ranks were asked.
+    const bool could_not_answer =
+        death.could_not_answer && !plan_.workers[death.worker].is_unranked;
+    events_.emplace_back(WorkerEnded{
+        death.worker, death.status, !has_asked_ && !is_interrupted, has_fault, could_not_answer});
   }
 }
 
@@ -325,6 +338,7 @@ AttemptView Attempt::view() const {
           starter_.failure(),
           services_.failure(),
           services_.faults(),
+          oom_kills_,
           passed_on_};
 }
 

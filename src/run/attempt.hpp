@@ -194,6 +194,7 @@ class Attempt {
   LaterLook silent_look_;
   LaterLook leftovers_look_;
   QuietLook settling_;  ///< after a failure that may be a consequence of another one
+  OomKills oom_kills_;  ///< before the first worker
   EarlyEnds early_ends_;
   std::deque<Event> events_;
   bool has_asked_ = false;  ///< workers may have ended because we signalled them

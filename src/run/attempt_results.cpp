@@ -3,13 +3,17 @@
 
 #include "run_folder.hpp"
 
+#include <muster/base/text.hpp>
+#include <muster/environment/oom_counter.hpp>
 #include <muster/logs/error_file.hpp>
+#include <muster/supervise/end_hints.hpp>
 #include <muster/supervise/first_failure.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 namespace muster {
@@ -48,6 +52,29 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
       failure.status && attempt.passed_on.contains(failure.status->signal().value_or(0));
 }
 
+std::optional<OomKills> oom_kills_now(OomKills kills) {
+  const auto now = read_oom_counter(kills.file);
+  kills.after = now.value_or(0);
+  return now ? std::optional(kills) : std::nullopt;
+}
+
+/// What only this node can know of how it ended.
+std::vector<std::string> hints_for(const Failure& failure,
+                                   const AttemptView& attempt,
+                                   std::size_t worker) {
+  if (!failure.status) {
+    return {};
+  }
+  EndFacts facts;
+  facts.status = *failure.status;
+  facts.last_words = join(failure.last_lines, "\n") + failure.error_message;
+  facts.use = attempt.workers.use(worker);
+  if (failure.status->signal() == SIGKILL) {
+    facts.oom_kills = oom_kills_now(attempt.oom_kills);
+  }
+  return end_hints(facts);
+}
+
 Failure failure_here(const AttemptView& attempt, const std::string& host_name) {
   Failure failure;
   failure.node = attempt.plan.node_rank;
@@ -60,6 +87,7 @@ Failure worker_failure(const AttemptView& attempt,
                        std::size_t worker) {
   Failure failure = failure_here(attempt, host_name);
   describe_worker(failure, attempt, worker);
+  failure.hints = hints_for(failure, attempt, worker);
   failure.exit_code = failure.status ? std::max(failure.status->shell_code(), 1) : 0;
   return failure;
 }

@@ -9,6 +9,7 @@
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/outcome.hpp>
 #include <muster/service/service.hpp>
+#include <muster/supervise/end_hints.hpp>
 #include <muster/supervise/supervisor.hpp>
 
 #include <map>
@@ -28,6 +29,7 @@ struct AttemptView {
   const std::optional<StartFailure>& start_failure;
   const std::optional<ServiceFailure>& service_failure;
   const std::map<std::size_t, std::string>& faults;  ///< of workers that ended with 0
+  const OomKills& oom_kills;       ///< before the first worker; no file: they cannot be read
   const std::set<int>& passed_on;  ///< signals that reached us and are no request to end
 };
 

@@ -16,8 +16,9 @@ namespace muster {
 struct WorkerEnded {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  bool ended_unasked = false;  ///< no signal of ours can have been the reason
-  bool has_fault = false;      ///< it has failed, although it ended with 0
+  bool ended_unasked = false;     ///< dead before anybody was asked to end
+  bool has_fault = false;         ///< it has failed, although it ended with 0
+  bool could_not_answer = false;  ///< our signal would not have let it end by an exit code
 };
 /// The process could not be made or the program could not be executed.
 struct WorkerNotStarted {

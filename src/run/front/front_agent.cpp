@@ -211,7 +211,7 @@ void FrontAgent::on_deaths(const ErrorCode& error) {
 
 void FrontAgent::collect_deaths() {
   for (const Death& death : shells_.reaper().collect()) {
-    shells_.note_end(death.worker);
+    shells_.note_end(death);
     inputs_[death.worker]->close();
     dead_.emplace(death.worker, death.status);
     last_look_.ask();

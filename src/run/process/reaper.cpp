@@ -2,10 +2,13 @@
 #include "reaper.hpp"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <string>
 
 namespace muster {
 
@@ -15,6 +18,43 @@ namespace {
 pid_t find_dead() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+std::optional<std::uint64_t> finite(rlim_t limit) {
+  return limit == RLIM_INFINITY ? std::nullopt : std::optional<std::uint64_t>(limit);
+}
+
+ProcessLimits limits_of(pid_t pid) {
+  const auto limit_of = [&](__rlimit_resource resource) {
+    rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+    (void)::prlimit(pid, resource, nullptr, &limit);  // refused: as if there were none
+    return limit;
+  };
+  const rlimit cpu = limit_of(RLIMIT_CPU);
+  return {.soft_cpu_seconds = finite(cpu.rlim_cur),
+          .hard_cpu_seconds = finite(cpu.rlim_max),
+          .address_space = finite(limit_of(RLIMIT_AS).rlim_cur),
+          .file_size = finite(limit_of(RLIMIT_FSIZE).rlim_cur)};
+}
+
+/// True when the dead process neither handled nor ignored nor blocked the signal: it would have ended by it, and
+/// has not, so it was ending before. False where that cannot be seen.
+bool would_end_by(pid_t pid, int signal) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  int seen = 0;
+  for (std::string line; std::getline(file, line);) {
+    const bool is_set =
+        line.starts_with("SigBlk:") || line.starts_with("SigIgn:") || line.starts_with("SigCgt:");
+    if (is_set && (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1U) != 0) {
+      return false;
+    }
+    seen += is_set ? 1 : 0;
+  }
+  return seen == 3;
 }
 
 }  // namespace
@@ -66,15 +106,40 @@ void Reaper::collect_ready(std::vector<Death>& deaths) {
 
 /// False when there was nothing to bury.
 bool Reaper::bury(pid_t pid, std::vector<Death>& deaths) {
+  const auto watched = watched_.find(pid);
+  Death death;
+  if (watched != watched_.end()) {
+    death = look_at(pid);  // while it has a name
+    death.worker = watched->second.worker;
+  }
   int wait_status = 0;
-  if (::waitpid(pid, &wait_status, WNOHANG) != pid) {
+  rusage used{};
+  if (::wait4(pid, &wait_status, WNOHANG, &used) != pid) {
     return false;
   }
-  if (const auto watched = watched_.find(pid); watched != watched_.end()) {
-    deaths.push_back({watched->second.worker, ExitStatus::from_wait_status(wait_status)});
+  if (watched != watched_.end()) {
+    death.status = ExitStatus::from_wait_status(wait_status);
+    death.use.cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+    deaths.push_back(death);
     watched_.erase(watched);  // closes the pidfd, which leaves the epoll set
   }
   return true;
+}
+
+/// What can be seen only until it is buried. Of one that ended well nobody asks.
+Death Reaper::look_at(pid_t pid) const {
+  Death death;
+  siginfo_t info{};
+  const bool is_dead =
+      ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      info.si_pid == pid;
+  const bool is_exit = info.si_code == CLD_EXITED;
+  if (!is_dead || (is_exit && info.si_status == 0)) {
+    return death;
+  }
+  death.use.limits = limits_of(pid);
+  death.could_not_answer = is_exit && asked_ && would_end_by(pid, *asked_);
+  return death;
 }
 
 std::vector<Stopped> Reaper::collect_stopped() const {

@@ -3,11 +3,13 @@
 // Finds out which children have ended, and buries them. Private to run/.
 
 #include <muster/base/unique_fd.hpp>
+#include <muster/supervise/end_hints.hpp>
 #include <muster/supervise/exit_status.hpp>
 
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace muster {
@@ -15,7 +17,8 @@ namespace muster {
 struct Death {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  bool could_not_answer = false;  ///< it ended by an exit code, and no signal of ours could make it
+  bool could_not_answer = false;  ///< it ended by an exit code, which our signal would not let it
+  ProcessUse use{};               ///< of one that failed
 };
 
 /// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.
@@ -40,6 +43,9 @@ class Reaper {
   /// From here on the worker is waited for. `pidfd` may be empty.
   void watch(std::size_t worker, pid_t pid, UniqueFd pidfd);
 
+  /// From here on workers may end because of this signal.
+  void note_asked(int signal) { asked_ = signal; }
+
   /// Workers that have ended since the last call, first death first. Orphans are buried quietly.
   [[nodiscard]] std::vector<Death> collect();
 
@@ -56,9 +62,11 @@ class Reaper {
   };
   void collect_ready(std::vector<Death>& deaths);
   bool bury(pid_t pid, std::vector<Death>& deaths);
+  [[nodiscard]] Death look_at(pid_t pid) const;
 
   UniqueFd epoll_;
   std::map<pid_t, Watched> watched_;
+  std::optional<int> asked_;
 };
 
 }  // namespace muster

@@ -116,14 +116,16 @@ Result<> Workers::start(std::size_t worker,
   }
   memory_refusal_ = spawned->memory_refusal;
   State& state = states_[worker];
-  state = {.pid = spawned->pid, .is_alive = true, .started = Clock::now(), .ended = {}};
+  state = {.pid = spawned->pid, .is_alive = true, .started = Clock::now(), .ended = {}, .use = {}};
   reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));
   return {};
 }
 
-void Workers::note_end(std::size_t worker) {
-  states_[worker].is_alive = false;
-  states_[worker].ended = Clock::now();
+void Workers::note_end(const Death& death) {
+  State& state = states_[death.worker];
+  state.is_alive = false;
+  state.ended = Clock::now();
+  state.use = death.use;
 }
 
 void Workers::signal_all(int signal) const {
@@ -144,7 +146,8 @@ void Workers::signal(std::size_t worker, int signal) const {
   }
 }
 
-void Workers::ask_to_end(int signal) const {
+void Workers::ask_to_end(int signal) {
+  reaper_.note_asked(signal);
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const WorkerPlan& planned = plan_.workers[i];
     // sshd does not end with what it has started.

@@ -36,14 +36,14 @@ class Workers {
                                const std::function<Result<>(UniqueFd, UniqueFd)>& connect);
 
   /// To be called when the reaper has buried a worker: from here on its pid is nobody's.
-  void note_end(std::size_t worker);
+  void note_end(const Death& death);
 
   /// Sends a signal to each worker that is alive and to its group, or to one.
   void signal_all(int signal) const;
   void signal(std::size_t worker, int signal) const;
 
   /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later.
-  void ask_to_end(int signal) const;
+  void ask_to_end(int signal);
 
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
@@ -52,6 +52,8 @@ class Workers {
   [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const {
     return states_[worker].ended;
   }
+  /// What a worker that failed had used.
+  [[nodiscard]] const ProcessUse& use(std::size_t worker) const { return states_[worker].use; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
   /// What the system refused to the last worker that was started: the same for each.
@@ -64,6 +66,7 @@ class Workers {
     bool is_alive = false;
     Clock::time_point started{};
     Clock::time_point ended{};
+    ProcessUse use{};
   };
 
   [[nodiscard]] Result<std::string> executable_of(const WorkerPlan& worker);

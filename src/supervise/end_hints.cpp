@@ -1,0 +1,91 @@
+// Told apart by what the kernel says: counters, limits and signals. docs/troubleshooting.md explains each sentence.
+#include <muster/base/text.hpp>
+#include <muster/supervise/end_hints.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+std::string limit_of_bytes(std::uint64_t bytes, const std::string& names) {
+  return std::to_string(bytes) + " bytes (" + names + ")";
+}
+
+bool tells_of_memory(const std::string& words) {
+  constexpr std::array<const char*, 3> kWords{"MemoryError", "bad_alloc", "Cannot allocate memory"};
+  return std::any_of(kWords.begin(), kWords.end(), [&](const char* word) {
+    return words.find(word) != std::string::npos;
+  });
+}
+
+/// Without the limit: at SIGXCPU the kernel has raised it by a second.
+std::string used_up(double used) {
+  return "it had used " + format_seconds(used) +
+         " s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)";
+}
+
+/// The kernel compares with a coarser count than the one that it tells.
+bool is_used_up(double used, std::uint64_t limit) {
+  const auto most = static_cast<double>(limit);
+  return used >= most - 0.1 - most / 100;
+}
+
+/// Nobody but the kernel knows why it sent one: the counter and the CPU time tell.
+std::string hint_of_kill(const EndFacts& facts) {
+  const auto& limit = facts.use.limits.hard_cpu_seconds;
+  if (limit && is_used_up(facts.use.cpu_seconds, *limit)) {
+    return used_up(facts.use.cpu_seconds);
+  }
+  if (!facts.oom_kills) {
+    return "muster did not send this SIGKILL; the kernel does when memory runs out (look for 'oom' "
+           "in "
+           "the kernel's log or the pod's events)";
+  }
+  const OomKills& kills = *facts.oom_kills;
+  if (kills.after > kills.before) {
+    return "the kernel killed for want of memory: oom_kill in '" + kills.file + "' went from " +
+           std::to_string(kills.before) + " to " + std::to_string(kills.after);
+  }
+  return "muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill in '" +
+         kills.file + "' is " + std::to_string(kills.after) + " as before";
+}
+
+std::string hint_of_signal(const EndFacts& facts) {
+  const ProcessLimits& limits = facts.use.limits;
+  switch (facts.status.signal().value_or(0)) {
+    case SIGKILL:
+      return hint_of_kill(facts);
+    case SIGXCPU:
+      return limits.soft_cpu_seconds ? used_up(facts.use.cpu_seconds) : std::string();
+    case SIGXFSZ:
+      return limits.file_size ? "a file that it wrote may have " +
+                                    limit_of_bytes(*limits.file_size, "RLIMIT_FSIZE, ulimit -f")
+                              : std::string();
+    case SIGSYS:
+      return "a filter of system calls (seccomp) refused one: the sandbox or the container's "
+             "profile";
+    case SIGBUS:
+      return "SIGBUS often means that /dev/shm is full; data loaders use it";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> end_hints(const EndFacts& facts) {
+  std::vector<std::string> hints;
+  if (std::string hint = hint_of_signal(facts); !hint.empty()) {
+    hints.push_back(std::move(hint));
+  }
+  const auto& memory = facts.use.limits.address_space;
+  if (memory && tells_of_memory(facts.last_words)) {
+    hints.push_back("its last words tell of memory, and it may have " +
+                    limit_of_bytes(*memory, "RLIMIT_AS, ulimit -v"));
+  }
+  return hints;
+}
+
+}  // namespace muster

@@ -1,0 +1,128 @@
+"""What the kernel knows of an end is told apart: memory, CPU time, file size, a filter of system calls."""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from support.deadlines import wait_until
+
+
+def hints_of(job):
+    return job.report["first_failure"]["hints"]
+
+
+def memory_home():
+    """Where groups with a limit of memory can be made, and what the limit is called there."""
+    root = Path("/sys/fs/cgroup")
+    if (root / "memory" / "cgroup.procs").exists():
+        return root / "memory", "memory.limit_in_bytes"
+    handed_down = root / "cgroup.subtree_control"
+    has_memory = handed_down.exists() and "memory" in handed_down.read_text().split()
+    return (root, "memory.max") if has_memory else None
+
+
+@contextlib.contextmanager
+def limited_memory(name, limit_in_bytes):
+    """A command that runs what follows in a group with so much memory."""
+    home, limit = memory_home()
+    folder = home / f"muster-test-{os.getpid()}-{name}"
+    folder.mkdir()
+    try:
+        (folder / limit).write_text(str(limit_in_bytes))
+        yield ["sh", "-c", f'echo $$ >{folder}/cgroup.procs && exec "$@"', "sh"]
+    finally:
+        wait_until(lambda: not (folder / "cgroup.procs").read_text(), f"{folder} to be empty")
+        folder.rmdir()
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or memory_home() is None, reason="needs root and groups with limits of memory"
+)
+def test_a_worker_that_the_kernel_killed_for_want_of_memory_is_said_to_be(muster):
+    greedy = "test $RANK = 1 || exec sleep 60; exec python3 -c 'x = bytearray(400 << 20)'"
+    with limited_memory("oom", 128 << 20) as inside:
+        job = muster.run(
+            *("--nproc-per-node=2", "--", "sh", "-c", greedy), through=inside, report=True
+        )
+
+    assert job.code == 137, job.words()
+    assert job.report["first_failure"]["global_rank"] == 1
+    (hint,) = hints_of(job)
+    assert hint.startswith("the kernel killed for want of memory: oom_kill in '"), hint
+    assert hint.endswith("went from 0 to 1"), hint
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or memory_home() is None, reason="needs root and groups with limits of memory"
+)
+def test_a_worker_that_somebody_killed_is_not_called_out_of_memory(muster):
+    with limited_memory("killed", 512 << 20) as inside:
+        job = muster.run("--", "sh", "-c", "kill -KILL $$", through=inside, report=True)
+
+    assert job.code == 137
+    (hint,) = hints_of(job)
+    assert hint.startswith("muster did not send this SIGKILL, nor did the kernel"), hint
+    assert hint.endswith("is 0 as before"), hint
+
+
+@pytest.mark.parametrize("limit, name", [("-St", "SIGXCPU"), ("-t", "SIGKILL")])
+def test_a_worker_that_has_used_its_cpu_time_is_told_from_others(muster, worker, limit, name):
+    job = muster.run(
+        "--", "sh", "-c", f"ulimit {limit} 1; exec {worker('spin')}", report=True, seconds=30
+    )
+
+    assert job.report["first_failure"]["signal"] == name
+    (hint,) = hints_of(job)
+    assert hint.endswith("s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"), hint
+
+
+def test_a_file_that_is_too_large_is_named(muster, tmp_path):
+    script = f"ulimit -f 1; exec dd if=/dev/zero of={tmp_path}/file bs=4096 count=4"
+
+    job = muster.run("--", "sh", "-c", script, report=True)
+
+    assert job.report["first_failure"]["signal"] == "SIGXFSZ", job.words()
+    (hint,) = hints_of(job)
+    assert hint.endswith("bytes (RLIMIT_FSIZE, ulimit -f)"), hint
+
+
+def test_a_filter_of_system_calls_is_named(muster, worker):
+    job = muster.run("--", worker("raise_signal"), signal.SIGSYS.value, report=True)
+
+    (hint,) = hints_of(job)
+    assert "(seccomp)" in hint
+
+
+def test_a_limit_of_memory_is_named_to_whom_speaks_of_memory(muster):
+    script = "ulimit -v 300000; exec python3 -c 'x = bytearray(400 << 20)'"
+
+    job = muster.run("--", "sh", "-c", script, report=True)
+
+    assert job.code == 1
+    (hint,) = hints_of(job)
+    assert hint.startswith("its last words tell of memory, and it may have 307200000 bytes"), hint
+
+
+def test_an_exit_that_muster_came_too_late_for_is_no_answer_to_it(muster, tmp_path):
+    """It would have ended by TERM, and has ended by an exit code: it was ending before."""
+    ready = tmp_path / "ready"
+    script = (
+        f"if [ $RANK = 0 ]; then while [ ! -e {ready} ]; do sleep 0.01; done; kill -SEGV $$; fi;"
+        f"trap '' TERM; touch {ready}; sleep 0.5; trap - TERM; exit 9"
+    )
+
+    job = muster.run("--nproc-per-node=2", "--", "sh", "-c", script, report=True)
+
+    assert job.report["first_failure"]["global_rank"] == 0
+    assert job.report["first_failure"]["order_known"]
+    assert [other["exit_code"] for other in job.report["also_failed"]] == [9]
+
+
+def test_an_exit_code_of_a_handler_is_an_answer(muster):
+    script = "trap 'exit 9' TERM; test $RANK = 0 && kill -SEGV $$; while :; do sleep 0.01; done"
+
+    job = muster.run("--nproc-per-node=2", "--", "sh", "-c", script, report=True)
+
+    assert job.report["also_failed"] == []

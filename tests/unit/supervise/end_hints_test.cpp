@@ -1,0 +1,90 @@
+#include <muster/supervise/end_hints.hpp>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace muster {
+namespace {
+
+using Hints = std::vector<std::string>;
+
+EndFacts ended_by(int signal) {
+  EndFacts facts;
+  facts.status = ExitStatus::signalled(signal);
+  return facts;
+}
+
+TEST(EndHints, SaysNothingWhereThereIsNothingToAdd) {
+  EXPECT_EQ(end_hints(EndFacts{}), Hints{});
+  EXPECT_EQ(end_hints(ended_by(SIGSEGV)), Hints{});
+}
+
+TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
+  EndFacts facts = ended_by(SIGKILL);
+  facts.oom_kills = OomKills{"/sys/fs/cgroup/job/memory.events", 2, 3};
+  EXPECT_EQ(end_hints(facts),
+            Hints{"the kernel killed for want of memory: oom_kill in "
+                  "'/sys/fs/cgroup/job/memory.events' went from 2 to 3"});
+  facts.oom_kills->after = 2;
+  EXPECT_EQ(
+      end_hints(facts),
+      Hints{"muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill "
+            "in '/sys/fs/cgroup/job/memory.events' is 2 as before"});
+}
+
+TEST(EndHints, DoesNotGuessWhereTheCounterCannotBeRead) {
+  const Hints hints = end_hints(ended_by(SIGKILL));
+  ASSERT_EQ(hints.size(), 1U);
+  EXPECT_NE(hints[0].find("the kernel does when memory runs out"), std::string::npos);
+}
+
+TEST(EndHints, CpuTimeThatIsUsedUpIsNoWantOfMemory) {
+  EndFacts facts = ended_by(SIGKILL);
+  facts.oom_kills = OomKills{"memory.events", 0, 0};
+  facts.use.limits.hard_cpu_seconds = 2;
+  facts.use.cpu_seconds = 1.96;
+  EXPECT_EQ(
+      end_hints(facts),
+      Hints{"it had used 1.96 s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"});
+  facts.use.cpu_seconds = 1.2;
+  EXPECT_NE(end_hints(facts)[0].find("is 0 as before"), std::string::npos);
+}
+
+TEST(EndHints, TellsWhichLimitASignalStandsFor) {
+  EndFacts cpu = ended_by(SIGXCPU);
+  cpu.use.cpu_seconds = 1.5;
+  cpu.use.limits.soft_cpu_seconds = 1;
+  EXPECT_EQ(
+      end_hints(cpu),
+      Hints{"it had used 1.50 s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"});
+  EndFacts file = ended_by(SIGXFSZ);
+  file.use.limits.file_size = 1'024;
+  EXPECT_EQ(end_hints(file),
+            Hints{"a file that it wrote may have 1024 bytes (RLIMIT_FSIZE, ulimit -f)"});
+  EXPECT_EQ(end_hints(ended_by(SIGXCPU)), Hints{}) << "somebody has sent it";
+}
+
+TEST(EndHints, NamesAFilterOfSystemCalls) {
+  EXPECT_EQ(end_hints(ended_by(SIGSYS)),
+            Hints{"a filter of system calls (seccomp) refused one: the sandbox or the container's "
+                  "profile"});
+}
+
+TEST(EndHints, NamesTheLimitOfMemoryToWhomeverSpeaksOfMemory) {
+  EndFacts facts;
+  facts.status = ExitStatus::exited(1);
+  facts.last_words = "MemoryError";
+  EXPECT_EQ(end_hints(facts), Hints{}) << "it has no limit";
+  facts.use.limits.address_space = 4'096;
+  EXPECT_EQ(
+      end_hints(facts),
+      Hints{"its last words tell of memory, and it may have 4096 bytes (RLIMIT_AS, ulimit -v)"});
+  facts.last_words = "ValueError";
+  EXPECT_EQ(end_hints(facts), Hints{});
+}
+
+}  // namespace
+}  // namespace muster
