@@ -15,10 +15,15 @@ constexpr std::chrono::milliseconds kBeatInterval = AgentWatch::kTimeToAnswer / 
 }  // namespace
 
 void SignsOfLife::renew(const gang::Lease& lease) {
-  page_.renew(lease, Clock::now());
+  const auto now = Clock::now();
+  link_.page.renew(lease, now);
   const bool is_leased = lease.limit.has_value();
   if (!std::exchange(is_leased_, is_leased) && is_leased) {
-    wake_guard(guard_);  // it sleeps while nobody counts on us
+    wake_guard(link_.guard);  // it sleeps while nobody counts on us
+  }
+  if (is_leased && now - looked_ >= *lease.limit / 4) {  // we are awake anyway
+    looked_ = now;
+    continue_guard_that_was_asked(link_);
   }
 }
 
@@ -32,7 +37,7 @@ void SignsOfLife::beat_soon() {
   timer_.expires_after(kBeatInterval);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
-      page_.beat(Clock::now());
+      link_.page.beat(Clock::now());
       beat_soon();
     }
   });

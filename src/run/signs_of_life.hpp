@@ -16,8 +16,8 @@ namespace muster {
 /// The agent's part of `AgentWatch`. A beat is a store to memory; the guard is woken once for each lease.
 class SignsOfLife {
  public:
-  SignsOfLife(boost::asio::io_context& io, const GuardLink& link)
-      : timer_(io), page_(link.page), guard_(link.guard) {}
+  /// The link outlives it.
+  SignsOfLife(boost::asio::io_context& io, const GuardLink& link) : timer_(io), link_(link) {}
 
   /// The loop has turned, and this is what other nodes count on.
   void renew(const gang::Lease& lease);
@@ -30,8 +30,8 @@ class SignsOfLife {
   void beat_soon();
 
   boost::asio::steady_timer timer_;
-  SharedPage& page_;
-  pid_t guard_;
+  const GuardLink& link_;
+  Clock::time_point looked_{};  ///< at the guard
   bool is_leased_ = false;
   bool beats_ = false;
 };

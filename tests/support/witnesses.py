@@ -109,6 +109,11 @@ class Witnesses:
         for rank in range(workers):
             self.end(rank, code, attempt)
 
+    def forget(self):
+        """For the next job in the same folder."""
+        for file in self.folder.iterdir():
+            file.unlink()
+
     def assert_attempts_never_met(self):
         overlaps = self.told("overlap")
         assert overlaps == [], "workers of an older attempt were alive:\n" + "\n".join(

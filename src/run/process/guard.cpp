@@ -24,6 +24,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 
 namespace muster {
 namespace {
@@ -207,6 +209,26 @@ void wake_guard(pid_t guard) {
   }
 }
 
+void continue_guard_that_was_asked(const GuardLink& link) {
+  std::ifstream status("/proc/" + std::to_string(link.guard) + "/status");
+  bool is_stopped = false;
+  unsigned long long pending = 0;
+  for (std::string line; std::getline(status, line);) {
+    is_stopped = is_stopped || line.starts_with("State:\tT");
+    if (line.starts_with("SigPnd:") || line.starts_with("ShdPnd:")) {
+      constexpr int kHexadecimal = 16;
+      pending |= std::strtoull(line.c_str() + line.find('\t'), nullptr, kHexadecimal);
+    }
+  }
+  const bool is_asked =
+      std::any_of(link.stop_signals.begin(), link.stop_signals.end(), [&](int signal) {
+        return ((pending >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
+      });
+  if (is_stopped && is_asked && ::getppid() == link.guard) {
+    (void)::kill(link.guard, SIGCONT);
+  }
+}
+
 Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work) {
   take_over_signals(setup.stop_signals);
   int ends[2] = {-1, -1};
@@ -232,7 +254,8 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
     write_end.reset();  // only the guard holds it: its end is the guard's end
     (void)::setpgid(0, 0);
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
-    const int exit_code = work_safely(work, GuardLink{guard_pid, std::move(read_end), **page});
+    const int exit_code =
+        work_safely(work, GuardLink{guard_pid, std::move(read_end), **page, setup.stop_signals});
     if (::getppid() == guard_pid) {
       (void)::kill(guard_pid, SIGCONT);  // whoever stopped it: the job is over
     }

@@ -21,6 +21,7 @@ struct GuardLink {
   /// Readable (at its end) when the guard is gone.
   UniqueFd lifeline;
   SharedPage& page;
+  std::set<int> stop_signals;  ///< of which it hears first
 };
 
 /// What the guard must know of the job, besides who the agent is.
@@ -34,6 +35,9 @@ struct GuardSetup {
 
 /// Has the guard look at the page now; it sleeps while nobody counts on the agent.
 void wake_guard(pid_t guard);
+
+/// A guard that is stopped passes on no signal. Where one that asks for the end waits for it, it is sent CONT. Reads /proc.
+void continue_guard_that_was_asked(const GuardLink& link);
 
 /// Splits the process in two. The *guard* keeps the pid that users see, passes signals on and
 /// waits; its child, the *agent*, runs `work` and ends with what it returns. Each is a subreaper

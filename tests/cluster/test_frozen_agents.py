@@ -1,0 +1,110 @@
+"""What becomes of a job when an agent, a guard or a whole node of it stands still."""
+
+import contextlib
+import os
+import signal
+
+import pytest
+
+from support import processes
+from support.deadlines import wait_until
+from support.freezer import Freezer
+from support.repetitions import default_or_soak
+
+GRACE = 0.5
+QUICK = ["--heartbeat-timeout=1", f"--grace={GRACE}"]
+FENCED = 8.0  # seconds: a lost node is given the time to notice that it is lost
+REPETITIONS = default_or_soak(1, 20)
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: processes.look_at(pid).state == "T", f"{pid} to be stopped")
+
+
+@contextlib.contextmanager
+def standing_still(pid, how, number):
+    """The process stands still meanwhile, and goes on afterwards if it is still there."""
+    if how == "stopped":
+        stop(pid)
+        yield
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+        return
+    with Freezer(f"still-{number}", 1 if how == "frozen by version 1" else 2) as freezer:
+        freezer.add(pid)
+        freezer.freeze()
+        yield
+
+
+def start_with_a_spare(gang, **options):
+    job = gang(2, "--max-restarts=1", *QUICK)
+    job.start(0)
+    job.start(1, **options)
+    started = job.wait_for_start()
+    job.start(2, rank="by arrival").err.wait_for("this node is a spare")
+    return job, started
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("how", ["stopped", "frozen by version 1", "frozen by version 2"])
+def test_nothing_of_an_agent_that_stands_still_meets_the_next_attempt(gang, how):
+    for number in range(REPETITIONS):
+        job, started = start_with_a_spare(gang)
+        agent = job.jobs[1].agent()
+
+        with standing_still(agent, how, number):
+            job.wait_for_start(2, attempt=1, seconds=FENCED)
+            assert not processes.is_alive(started[1].pid)
+        job.witnesses.end_all(2, attempt=1)
+
+        job.assert_codes(0, node_1=69)
+        assert job.jobs[1].said_about(f"the agent (pid {agent}) has not moved for 1 s")
+        job.witnesses.assert_attempts_never_met()
+        job.witnesses.forget()
+
+
+@pytest.mark.soak
+def test_a_node_that_was_frozen_as_a_whole_runs_nothing_when_it_thaws(gang):
+    for number in range(REPETITIONS):
+        with Freezer(f"node-{number}", 2) as freezer:
+            job, started = start_with_a_spare(gang, through=freezer.through())
+            freezer.freeze()
+            job.wait_for_start(2, attempt=1, seconds=FENCED)
+
+            freezer.thaw()
+
+            wait_until(lambda: not processes.is_alive(started[1].pid), "the old worker to end", 0.5)
+            job.witnesses.end_all(2, attempt=1)
+            job.assert_codes(0, node_1=69)
+        job.witnesses.forget()
+
+
+@pytest.mark.soak
+def test_a_failure_restarts_the_job_although_a_guard_is_stopped(gang):
+    for _ in range(REPETITIONS):
+        job = gang(2, "--max-restarts=1", *QUICK)
+        job.start_all()
+        job.wait_for_start()
+        stop(job.jobs[1].guard())
+
+        job.witnesses.end(1, 7)
+        job.succeed(attempt=1)
+
+        job.witnesses.assert_attempts_never_met()
+        job.witnesses.forget()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("asked", [0, 1], ids=["the other node", "the stopped guard"])
+def test_a_signal_ends_the_job_although_a_guard_is_stopped(gang, asked):
+    for _ in range(REPETITIONS):
+        job = gang(2, *QUICK)
+        job.start_all()
+        job.wait_for_start()
+        stop(job.jobs[1].guard())
+
+        job.jobs[asked].signal(signal.SIGTERM)
+
+        job.assert_codes(143, seconds=GRACE + 2)
+        job.witnesses.forget()
