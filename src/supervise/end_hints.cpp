@@ -26,30 +26,30 @@ std::string used_up(double used) {
          " s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)";
 }
 
-/// The kernel compares with a coarser count than the one that it tells.
+/// The kernel compares with what it has counted at its ticks, which may be a tenth more than what it tells.
 bool is_used_up(double used, std::uint64_t limit) {
-  const auto most = static_cast<double>(limit);
-  return used >= most - 0.1 - most / 100;
+  constexpr double kShare = 0.8;
+  return used >= kShare * static_cast<double>(limit);
 }
 
 /// Nobody but the kernel knows why it sent one: the counter and the CPU time tell.
 std::string hint_of_kill(const EndFacts& facts) {
+  const auto& kills = facts.oom_kills;
+  if (kills && kills->after > kills->before) {
+    return "the kernel killed for want of memory: oom_kill in '" + kills->file + "' went from " +
+           std::to_string(kills->before) + " to " + std::to_string(kills->after);
+  }
   const auto& limit = facts.use.limits.hard_cpu_seconds;
   if (limit && is_used_up(facts.use.cpu_seconds, *limit)) {
     return used_up(facts.use.cpu_seconds);
   }
-  if (!facts.oom_kills) {
+  if (!kills) {
     return "muster did not send this SIGKILL; the kernel does when memory runs out (look for 'oom' "
            "in "
            "the kernel's log or the pod's events)";
   }
-  const OomKills& kills = *facts.oom_kills;
-  if (kills.after > kills.before) {
-    return "the kernel killed for want of memory: oom_kill in '" + kills.file + "' went from " +
-           std::to_string(kills.before) + " to " + std::to_string(kills.after);
-  }
   return "muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill in '" +
-         kills.file + "' is " + std::to_string(kills.after) + " as before";
+         kills->file + "' is " + std::to_string(kills->after) + " as before";
 }
 
 std::string hint_of_signal(const EndFacts& facts) {
