@@ -27,7 +27,7 @@ def run_seed(seed, folder, programs, hosts=None):
     under = [programs("refuse"), refused] if refused else []
     muster = Muster(folder, f"schedule-{os.getpid()}-{seed}", under)
     witnesses = Witnesses(folder / "witnesses")
-    with ScheduledJob(schedule, muster, witnesses, programs, hosts) as job, Lag() as lag:
+    with ScheduledJob(schedule, muster, witnesses, programs, hosts) as job, Lag(folder) as lag:
         seen = Course(job, lag).run()
     return schedule, seen, complaints(schedule, seen)
 
