@@ -347,7 +347,8 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      '\0',
      "SECONDS",
      "Input and output",
-     "A console that takes no byte for so long is stalled: its lines are dropped and counted, "
+     "A console, or file, that takes no byte for so long is stalled: its lines are dropped and "
+     "counted, "
      "the workers go on. Default: 5."},
     {"report", '\0', "FILE", "Input and output", "Write what happened to FILE, as JSON."},
     {"json", '\0', nullptr, "Input and output", "With plan and explain: print JSON."},

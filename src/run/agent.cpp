@@ -35,7 +35,10 @@ constexpr std::chrono::seconds kLookInterval{5};
 Agent::Agent(const AgentInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
-      consoles_(io_, input.options.console_stall),
+      asides_(link_.page),
+      consoles_(io_, asides_, input.options.console_stall),
+      logs_(io_, asides_, input.options.console_stall),
+      last_call_(io_, consoles_, &logs_),
       companions_(io_, input.inherited, input.variables, input.marker),
       ports_(input.job),
       gang_(io_, setup_with_keys(), callbacks()),
@@ -75,6 +78,7 @@ gang::GangCallbacks Agent::callbacks() {
 }
 
 int Agent::run() {
+  logs_.on_remark = [](const std::string& remark) { say_warning(remark); };
   listen_to_front();
   for (const std::string& remark : input_.job.plan.remarks) {
     say_info(remark);
@@ -160,10 +164,6 @@ void Agent::stop(int signal) {
     hurry();
     return;
   }
-  if (attempt_ && attempt_->waits_for_console()) {
-    consoles_.abandon();
-    attempt_->finish();
-  }
   first_look_.ask();
   gang_.notify(gang::StopSignal{signal});
 }
@@ -188,8 +188,8 @@ void Agent::listen_to_front() {
   };
   front_->start();
   // Whose lines follow is seen on each of the two streams.
-  for (Console* const console : {&consoles_.out(), &consoles_.error()}) {
-    console->write(write_word(seat->nonce, kHereWord, input_.job.gang.policy.version));
+  for (Sink* const console : {&consoles_.out(), &consoles_.error()}) {
+    (void)console->write(write_word(seat->nonce, kHereWord, input_.job.gang.policy.version));
   }
   name_speaker(seat->host);
 }
@@ -264,12 +264,14 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            input_.marker,
                            input_.log_folder,
                            link_.guard,
-                           companions_};
+                           companions_,
+                           asides_};
   bury_attempt();
   progress_before_ = progress();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(io_, consoles_, input, std::move(plan), std::move(services));
+  attempt_ = std::make_unique<Attempt>(
+      io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
     first_look_.ask();
     gang_.notify(gang::WorkerFailed{failure});
@@ -278,7 +280,6 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   attempt_->on_interrupt = [this] {
     gang_.notify(gang::StopSignal{SIGINT, /*workers_know=*/true});
   };
-  attempt_->on_slow_console = [this](const std::string& ranks) { on_slow_console(ranks); };
   attempt_->on_over = [this] { on_attempt_over(); };
   reasons_.add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
@@ -288,21 +289,10 @@ std::string Agent::attempt_name() const {
   return "attempt " + std::to_string(attempt_->plan().attempt);
 }
 
-void Agent::on_slow_console(const std::string& ranks) {
-  reasons_.remove(slow_console_);
-  slow_console_ = "console of " + ranks;
-  reasons_.add(slow_console_);
-  first_look_.ask();
-}
-
 void Agent::on_attempt_over() {
-  reasons_.remove(slow_console_);
   reasons_.remove(attempt_name());
   first_look_.cancel();
   next_look_.cancel();
-  for (std::string& missing : attempt_->describe_missing()) {
-    remarks_.push_back(std::move(missing));
-  }
   std::optional<bool> made_progress;
   if (const auto now = progress()) {
     made_progress = *now != progress_before_;

@@ -7,10 +7,13 @@
 #include "front_link.hpp"
 #include "input_wait.hpp"
 #include "output/consoles.hpp"
+#include "output/last_call.hpp"
+#include "output/log_files.hpp"
 #include "own_ports.hpp"
 #include "own_route.hpp"
 #include "own_table.hpp"
 #include "own_ways.hpp"
+#include "process/asides.hpp"
 #include "process/guard.hpp"
 #include "reasons_to_stay.hpp"
 #include "signs_of_life.hpp"
@@ -76,7 +79,6 @@ class Agent {
   void say_start(const LaunchPlan& plan,
                  const Placement& placement,
                  const std::string& interface) const;
-  void on_slow_console(const std::string& ranks);
   void on_attempt_over();
   [[nodiscard]] std::string attempt_name() const;
   void bury_attempt();
@@ -95,6 +97,8 @@ class Agent {
   void conclude();
   void hurry();
   void settle();
+  [[nodiscard]] std::vector<std::string> describe_unwritten();
+  [[nodiscard]] bool is_all_written(const std::function<void()>& next);
   void on_goodbye();
   void say_why_we_stay();
   [[nodiscard]] Outcome make_outcome();
@@ -102,7 +106,10 @@ class Agent {
   AgentInput input_;
   GuardLink link_;
   boost::asio::io_context io_{1};
+  Asides asides_;
   Consoles consoles_;
+  LogFiles logs_;
+  LastCall last_call_;
   Companions companions_;
   OwnPorts ports_;
   gang::Gang gang_;
@@ -115,8 +122,7 @@ class Agent {
   Descriptor signals_;
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
-  std::vector<std::string> remarks_;  ///< of attempts that are over
-  std::set<int> told_attempts_;       ///< see `Outcome`
+  std::set<int> told_attempts_;  ///< see `Outcome`
   std::optional<std::string> progress_before_;
   Clock::time_point started_ = Clock::now();
   StopRequests stop_requests_;
@@ -125,8 +131,7 @@ class Agent {
   bool does_front_say_why_ = false;
   bool is_concluded_ = false;
   ReasonsToStay reasons_;
-  std::string slow_console_;  ///< the reason that an attempt's console is
-  LaterLook first_look_;      ///< at the reasons, when the end has begun
+  LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;
 };
 

@@ -6,13 +6,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 namespace muster {
 namespace {
 
 // Reasons to stay.
 constexpr const char* kGoodbye = "goodbye of the gang";
-constexpr const char* kLastLines = "the last lines on the console";
+constexpr const char* kLastLines = "the last lines";
+
+/// With files whose file system takes nothing, where the job was to end: it ends within its grace and two
+/// seconds.
+constexpr std::chrono::milliseconds kShortPatience{1'200};
 
 /// Ranks of MPI are told it, too, and meet elsewhere.
 bool tells_master_port(const LaunchPlan& plan) {
@@ -31,27 +36,47 @@ void Agent::leave(const JobEnd& end) {
     attempt_->cancel();
   }
   reasons_.add(kGoodbye, [this] { return gang_.awaited(); });
-  reasons_.add(kLastLines);
+  reasons_.add(kLastLines, [this] { return describe_unwritten(); });
   reasons_.remove(kEndOfJob);
   first_look_.ask();
+  last_call_.start(end.kind == EndKind::Succeeded ? input_.options.console_stall : kShortPatience);
   conclude();
+}
+
+/// "the last lines for standard output", by what has not taken everything.
+std::vector<std::string> Agent::describe_unwritten() {
+  std::vector<std::string> names;
+  for (const Sink* const sink : {&consoles_.out(), &consoles_.error(), logs_.sink()}) {
+    const bool is_twice = sink == &consoles_.error() && sink == &consoles_.out();
+    if (sink != nullptr && !sink->is_settled() && !is_twice) {
+      names.push_back(std::string(kLastLines) + " for " + sink->name());
+    }
+  }
+  return names;
+}
+
+bool Agent::is_all_written(const std::function<void()>& next) {
+  const bool is_shown = consoles_.are_settled(next);
+  const bool is_kept = logs_.are_settled(next);  // both: each remembers whom to call
+  return is_shown && is_kept;
 }
 
 /// What happened is said when everything else has been said, so that the report is the last thing on
 /// the console.
 void Agent::conclude() {
-  if (is_concluded_ || !consoles_.are_settled([this] { conclude(); })) {
+  if (is_concluded_ || !is_all_written([this] { conclude(); })) {
     return;
   }
   is_concluded_ = true;
-  consoles_.out().write(input_.conclude(make_outcome()));
+  (void)consoles_.out().write(input_.conclude(make_outcome()));
+  last_call_.go_on();
   settle();
 }
 
 /// A reason until the consoles have taken everything.
 void Agent::settle() {
-  reasons_.add(kLastLines);
-  if (is_concluded_ && consoles_.are_settled([this] { settle(); })) {
+  reasons_.add(kLastLines, [this] { return describe_unwritten(); });
+  if (is_concluded_ && is_all_written([this] { settle(); })) {
     reasons_.remove(kLastLines);
   }
 }
@@ -76,7 +101,7 @@ void Agent::hurry() {
   consoles_.abandon();
   if (!is_concluded_) {
     is_concluded_ = true;
-    consoles_.out().write(input_.conclude(make_outcome()));
+    (void)consoles_.out().write(input_.conclude(make_outcome()));
   }
   reasons_.leave_now();
 }
@@ -97,11 +122,10 @@ Outcome Agent::make_outcome() {
     outcome.workers = results_without_start(input_.job.plan);
   }
   outcome.tells_master_port = tells_master_port(attempt_ ? attempt_->plan() : input_.job.plan);
-  outcome.remarks = remarks_;
   outcome.told_attempts = told_attempts_;
   outcome.is_told_elsewhere = front_ && (does_front_say_why_ || !input_.options.front->is_first);
-  for (std::string& loss : consoles_.describe_losses()) {
-    outcome.remarks.push_back(std::move(loss));
+  for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
+    std::move(losses.begin(), losses.end(), std::back_inserter(outcome.remarks));
   }
   return outcome;
 }

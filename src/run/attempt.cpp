@@ -51,7 +51,7 @@ std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
 }  // namespace
 
 Attempt::Attempt(boost::asio::io_context& io,
-                 Consoles& consoles,
+                 const Sinks& sinks,
                  const AttemptInput& input,
                  LaunchPlan plan,
                  std::unique_ptr<Services> services)
@@ -59,7 +59,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       input_(input),
       plan_(std::move(plan)),
       reader_(reader_of_input(plan_, input.options)),
-      streams_(io, consoles, plan_, {input.options, input.variables, input.log_folder}),
+      streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
       supervisor_(deciding_workers(plan_)),
       workers_(
           plan_, input.inherited, WorkerSurroundings{input.variables, worker_marker(input, plan_)}),
@@ -72,7 +72,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       listeners_({&words_, &services_}),
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(io, input.options.grace),
-      kill_rounds_(io, workers_, sweeper_),
+      kill_rounds_(io, workers_, sweeper_, input.asides),
       ready_look_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
       leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
@@ -247,7 +247,7 @@ void Attempt::look_at_leftovers() {
   if (supervisor_.is_finished()) {
     return;
   }
-  const std::vector<Process> left = sweeper_.leftovers(input_.companions.pids());
+  const std::vector<Process> left = sweeper_.leftovers(spared());
   tell(&AttemptListener::on_left_behind, left);
   sweeper_.ask_to_end(left, request_.signal);
 }

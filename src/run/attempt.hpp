@@ -7,8 +7,8 @@
 #include "attempt_services.hpp"
 #include "attempt_words.hpp"
 #include "early_ends.hpp"
-#include "output/consoles.hpp"
 #include "output/worker_streams.hpp"
+#include "process/asides.hpp"
 #include "process/companions.hpp"
 #include "process/sweeper.hpp"
 #include "process/terminal.hpp"
@@ -45,6 +45,7 @@ struct AttemptInput {
   const std::string& log_folder;  ///< in front of the plan's log paths; empty: they are whole
   pid_t guard = -1;
   Companions& companions;
+  const Asides& asides;
 };
 
 /// Whatever wakes the loop adds events; `process` gives them to the supervisor one by one and carries
@@ -52,7 +53,7 @@ struct AttemptInput {
 class Attempt {
  public:
   Attempt(boost::asio::io_context& io,
-          Consoles& consoles,
+          const Sinks& sinks,
           const AttemptInput& input,
           LaunchPlan plan,
           std::unique_ptr<Services> services);
@@ -63,10 +64,7 @@ class Attempt {
   std::function<void(const gang::Succeeded& succeeded)> on_success;
   /// Ctrl-C on the terminal reached a worker, and not us.
   std::function<void()> on_interrupt;
-  /// Nothing is alive, and a console takes the last lines of these workers slowly: "rank 3". May be
-  /// called several times.
-  std::function<void(const std::string& ranks)> on_slow_console;
-  /// Nothing is alive, and what was written has been read.
+  /// Nothing is alive, and what was written has been read. Consoles and files may not have taken it yet.
   std::function<void()> on_over;
 
   /// To be called before `start`. A listener outlives the attempt; its words come first.
@@ -93,10 +91,6 @@ class Attempt {
 
   /// To be called at SIGCHLD.
   void look_for_stops();
-  /// True when the last process has ended, and only a slow console keeps the attempt from being over.
-  [[nodiscard]] bool waits_for_console() const { return phase_ == Phase::Showing; }
-  /// Looks again whether it is over, such as when the consoles have been abandoned.
-  void finish();
   /// Waits for nothing any more. To be called before it is destroyed, which must happen in a later
   /// turn of the loop.
   void cancel();
@@ -115,18 +109,10 @@ class Attempt {
   [[nodiscard]] NodeFailures failures() const {
     return failures_of(view(), input_.options.host_name);
   }
-  [[nodiscard]] std::vector<std::string> describe_missing() const {
-    return streams_.describe_missing();
-  }
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
-  enum class Phase {
-    Running,
-    Showing,  ///< nothing is alive, and a console has not taken everything
-    Over
-  };
 
   void connect_parts();
   template <typename... Parameters, typename... Arguments>
@@ -169,9 +155,11 @@ class Attempt {
   void act(const KillEverything& action);
   void act(const Finish& action);
   void rest();
+  void finish();
+  [[nodiscard]] std::set<pid_t> spared() const;
 
   // Before the first start.
-  [[nodiscard]] bool prepare();
+  [[nodiscard]] int prepare();  ///< how many things are waited for
 
   boost::asio::io_context& io_;
   AttemptInput input_;
@@ -200,7 +188,6 @@ class Attempt {
   bool has_asked_ = false;  ///< workers may have ended because we signalled them
   std::set<int> passed_on_;
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
-  Phase phase_ = Phase::Running;
 };
 
 }  // namespace muster

@@ -38,7 +38,7 @@ void Attempt::act(const AskToEnd& action) {
   workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
   std::set<pid_t> living = workers_.living_pids();
   if (living.size() < starter_.tried() && Reaper::has_children()) {
-    living.merge(std::set<pid_t>(input_.companions.pids()));
+    living.merge(spared());
     sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
   }
   tell(&AttemptListener::on_asked_to_end, request_);
@@ -53,7 +53,7 @@ void Attempt::act(const EndLeftovers& /*action*/) {
   if (is_succeeding()) {
     leftovers_look_.ask();
   } else {
-    sweeper_.ask_to_end(sweeper_.leftovers(input_.companions.pids()), request_.signal);
+    sweeper_.ask_to_end(sweeper_.leftovers(spared()), request_.signal);
   }
 }
 
@@ -82,35 +82,37 @@ void Attempt::rest() {
   silent_look_.cancel();
   leftovers_look_.cancel();
   settling_.cancel();
+  streams_.stop_opening();
   ErrorCode ignored;  // it is closed in any case
   deaths_.close(ignored);
   terminal_.give_back();  // before the next attempt asks for it
 }
 
-/// Every process has ended: what they wrote is read and shown, and only then is the attempt over.
+/// Every process has ended: what they wrote is read, and only then is the attempt over. Who waits to hear
+/// of it does not wait for a console or a file.
 void Attempt::finish() {
-  if (phase_ == Phase::Over) {
-    return;
-  }
-  if (!streams_.finish(std::bind_front(&Attempt::finish, this))) {
-    phase_ = Phase::Showing;
-    on_slow_console(streams_.describe_awaited());
-    return;
-  }
-  phase_ = Phase::Over;
+  streams_.finish();
   tell(&AttemptListener::on_over);
   on_over();
 }
 
+/// What descends from us and is none of the workers'.
+std::set<pid_t> Attempt::spared() const {
+  std::set<pid_t> pids = input_.companions.pids();
+  pids.insert(input_.asides.pids().begin(), input_.asides.pids().end());
+  return pids;
+}
+
 // --- Before the first start ---------------------------------------------------------------------
 
-bool Attempt::prepare() {
+int Attempt::prepare() {
   remove_old_error_files(plan_);
-  const bool are_ready = services_.start(plan_);
-  if (!are_ready) {
+  const bool has_services = services_.start(plan_);
+  if (!has_services) {
     ready_look_.ask();
   }
-  return are_ready;
+  const bool has_files = streams_.open_files(std::bind_front(&WorkerStarter::go_on, &starter_));
+  return (has_services ? 0 : 1) + (has_files ? 0 : 1);
 }
 
 }  // namespace muster

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// A list of named reasons, such as "attempt 0" or "console of rank 3". The agent's loop runs as long as
+/// A list of named reasons, such as "attempt 0" or "goodbye of node 3". The agent's loop runs as long as
 /// there is one. A name stands in it once, however often it is added.
 class ReasonsToStay {
  public:
@@ -20,7 +20,7 @@ class ReasonsToStay {
   void leave_now();
 
   [[nodiscard]] bool is_empty() const { return reasons_.empty(); }
-  /// "attempt 0, console of rank 3", in the order in which they came.
+  /// "attempt 0, goodbye of node 3", in the order in which they came.
   [[nodiscard]] std::string describe() const;
 
  private:

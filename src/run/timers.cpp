@@ -109,7 +109,7 @@ void KillRounds::wait() {
 
 void KillRounds::round() {
   workers_.signal_all(SIGKILL);  // works without /proc, too
-  const std::vector<Process> found = sweeper_.kill_round({});
+  const std::vector<Process> found = sweeper_.kill_round(spared_.pids());
   on_round(found, Clock::now() > deadline_);
   if (runs_) {
     timer_.expires_after(kKillRound);

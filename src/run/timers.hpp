@@ -3,6 +3,7 @@
 // The times of an attempt: a look that is taken later, the grace, the rounds of killing. Private to
 // run/. A timer that was cancelled calls nothing any more.
 
+#include "process/asides.hpp"
 #include "process/sweeper.hpp"
 #include "process/workers.hpp"
 
@@ -82,8 +83,11 @@ class Grace {
 /// Killing races with forking, so it goes in rounds until nothing is left.
 class KillRounds {
  public:
-  KillRounds(boost::asio::io_context& io, const Workers& workers, Sweeper& sweeper)
-      : timer_(io), workers_(workers), sweeper_(sweeper) {}
+  KillRounds(boost::asio::io_context& io,
+             const Workers& workers,
+             Sweeper& sweeper,
+             const Asides& spared)
+      : timer_(io), workers_(workers), sweeper_(sweeper), spared_(spared) {}
 
   /// After each round. `found` was still there at its begin; too late: nobody waits for it any longer.
   std::function<void(const std::vector<Process>& found, bool is_too_late)> on_round;
@@ -100,6 +104,7 @@ class KillRounds {
   boost::asio::steady_timer timer_;
   const Workers& workers_;
   Sweeper& sweeper_;
+  const Asides& spared_;
   Clock::time_point deadline_{};
   bool runs_ = false;
 };

@@ -26,8 +26,9 @@ void WorkerStarter::start() {
 }
 
 void WorkerStarter::go_on() {
-  is_prepared_ = true;
-  start();
+  if (--*awaited_ == 0) {
+    start();
+  }
 }
 
 std::optional<std::size_t> WorkerStarter::cancel() {
@@ -40,10 +41,12 @@ void WorkerStarter::turn() {
   if (is_cancelled_ || next_ == parts_.plan.workers.size()) {
     return;
   }
-  if (!is_prepared_ && !before_first()) {
-    return;  // it has been cancelled, or something is waited for
+  if (!awaited_) {
+    awaited_ = before_first();
   }
-  is_prepared_ = true;
+  if (is_cancelled_ || *awaited_ > 0) {
+    return;
+  }
   const std::size_t worker = next_++;
   if (auto started = start_one(worker); !started) {
     is_cancelled_ = true;

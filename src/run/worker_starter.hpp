@@ -41,14 +41,14 @@ class WorkerStarter {
  public:
   WorkerStarter(boost::asio::io_context& io, const StarterParts& parts);
 
-  /// Before the first worker. False: none is started, unless `go_on` is called later.
-  std::function<bool()> before_first;
+  /// Before the first worker: how many things are waited for. Each calls `go_on` later, or none is started.
+  std::function<int()> before_first;
   std::function<void(std::size_t worker)> on_started;
   /// Nobody is started after it.
   std::function<void(const StartFailure&)> on_failure;
 
   void start();
-  /// What `before_first` waited for is there.
+  /// One thing that `before_first` waited for is there.
   void go_on();
   /// Starts nobody any more. The first one who will not be; empty if there is none or it is known.
   [[nodiscard]] std::optional<std::size_t> cancel();
@@ -66,7 +66,7 @@ class WorkerStarter {
   UniqueFd null_input_;
   std::size_t next_ = 0;
   bool is_cancelled_ = false;
-  bool is_prepared_ = false;
+  std::optional<int> awaited_;  ///< things; empty: nobody has asked yet
   std::optional<StartFailure> failure_;
 };
 

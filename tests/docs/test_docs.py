@@ -347,9 +347,9 @@ def test_the_states_of_the_supervisor_are_those_of_the_program():
     assert first_words(text, "Verdict") == set(re.findall(r"\w+", verdicts.lower()))
 
 
-def test_the_states_of_a_console_are_those_of_the_program():
-    names = re.search(r"enum class State \{(.*?)\}", source("src/run/output/console.hpp"))
-    text = section(page("states.md"), "A console")
+def test_the_states_of_a_sink_are_those_of_the_program():
+    names = re.search(r"enum class State \{(.*?)\}", source("src/run/output/sink.hpp"))
+    text = section(page("states.md"), "A sink")
 
     assert first_words(text, "State") == set(re.findall(r"\w+", names.group(1)))
 
@@ -364,9 +364,9 @@ def test_the_signals_are_those_that_the_program_handles():
     assert described == handled | {"SIGKILL"}
 
 
-def test_the_limits_of_a_console_are_those_of_the_program():
+def test_the_limits_of_a_sink_are_those_of_the_program():
     """1 MiB and 256 KiB are in prose on two pages."""
-    header = source("src/run/output/console.hpp")
+    header = source("src/run/output/sink.hpp")
 
     assert "kMost = std::size_t{1} << 20U" in header
     assert "kRelief = std::size_t{1} << 18U" in header

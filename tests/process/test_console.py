@@ -399,19 +399,21 @@ class TestSlowAndStalledReaders:
             assert numbers == list(range(self.BYTES // 64))
         assert len(lines) == 2 * (self.BYTES // 64)
 
-    def test_verbose_names_whose_console_the_end_waits_for(self, muster):
+    def test_verbose_names_the_console_that_the_end_waits_for(self, muster):
         read_end, write_end = os.pipe()
         script = "head -c 200000 /dev/zero | tr '\\0' x"
         job = muster.start("-v", "--", "sh", "-c", script, stdout=write_end)
         os.close(write_end)
-        job.err.wait_for("console of rank 0")
+        job.err.wait_for("the last lines for standard output")
 
         console = self.read_slowly(read_end, lambda size: None)
 
         os.close(read_end)
         assert job.end(5) == 0
         assert console == b"x" * 200_000
-        assert job.said_about("the end waits for", "attempt 0, console of rank 0")
+        assert job.said_about("the end waits for") == (
+            "the end waits for: the last lines for standard output"
+        )
 
     def test_verbose_names_the_ranks_that_were_asked_to_end_and_run_on(self, muster):
         stubborn = "trap '' TERM; echo ready; while :; do sleep 0.1; done"

@@ -29,8 +29,10 @@ constexpr std::chrono::milliseconds kLastBytes{500};
 FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
-      consoles_(io_, input.options.console_stall),
-      output_(io_, input.job.hosts.size()),
+      asides_(link_.page),
+      consoles_(io_, asides_, input.options.console_stall),
+      last_call_(io_, consoles_, nullptr),
+      output_(io_, input.job.hosts.size(), nullptr),
       front_(input.job.hosts),
       shells_(input.job.plan, input.inherited, WorkerSurroundings{input.variables, input.marker}),
       sweeper_(::getpid()),
@@ -39,10 +41,9 @@ FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
       deaths_(io_, ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       alive_(io_),
       grace_(io_, input.options.grace + kMoreThanTheirGrace),
-      kill_rounds_(io_, shells_, sweeper_),
+      kill_rounds_(io_, shells_, sweeper_, asides_),
       last_look_(io_, kLastBytes, [this] { tell_of_the_dead(/*is_last_look=*/true); }),
       signs_of_life_(io_, link_) {
-  output_.on_remark = [](const std::string& remark) { say_warning(remark); };
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(io_, [this] { tell_of_the_dead(/*is_last_look=*/false); });
   };
@@ -301,6 +302,7 @@ void FrontAgent::act(const FinishFront& /*action*/) {
   last_look_.cancel();
   alive_.cancel();
   output_.close();
+  last_call_.start(input_.options.console_stall);
   boost::asio::post(io_, [this] { finish(); });
 }
 
@@ -316,6 +318,7 @@ void FrontAgent::finish() {
   if (!std::exchange(is_concluded_, true)) {
     const std::chrono::duration<double> time = Clock::now() - started_;
     input_.conclude({front_.end(), report_, time.count()});
+    last_call_.go_on();
     if (!are_settled()) {
       return;
     }

@@ -4,6 +4,7 @@
 // happens, `Front` decides. Private to run/.
 
 #include "../output/consoles.hpp"
+#include "../output/last_call.hpp"
 #include "../output/output.hpp"
 #include "../process/guard.hpp"
 #include "../process/sweeper.hpp"
@@ -85,7 +86,9 @@ class FrontAgent {
   FrontInput input_;
   GuardLink link_;
   boost::asio::io_context io_{1};
+  Asides asides_;
   Consoles consoles_;
+  LastCall last_call_;
   Output output_;
   Front front_;
   Workers shells_;

@@ -1,6 +1,9 @@
 // Makes the consoles and tells when they have taken everything.
 #include "consoles.hpp"
 
+#include "file_writer.hpp"
+#include "stream_device.hpp"
+
 #include <muster/logs/messages.hpp>
 #include <muster/run/inherited.hpp>
 
@@ -19,14 +22,35 @@ bool is_same_file(int left, int right) {
          a.st_ino == b.st_ino;
 }
 
+/// A file may hang, so it is written beside us.
+std::unique_ptr<Device> make_device(boost::asio::io_context& io, Asides& asides, int fd) {
+  struct stat status {};
+  if (was_closed(fd) || ::fstat(fd, &status) != 0) {
+    return nullptr;
+  }
+  if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
+    auto writer = FileWriter::start(
+        io, asides, fd, [fd](const WriterEnds& ends) { write_to_descriptor(ends, fd); });
+    if (writer) {
+      return std::move(*writer);
+    }
+  }
+  return std::make_unique<StreamDevice>(io, fd);  // better one that may block than none
+}
+
 }  // namespace
 
-Consoles::Consoles(boost::asio::io_context& io, std::chrono::milliseconds stall)
-    : io_(io), error_(std::make_unique<Console>(io, STDERR_FILENO, "standard error", stall)) {
+Consoles::Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall)
+    : io_(io) {
+  const auto make = [&](int fd, const char* name) {
+    return std::make_unique<Sink>(
+        io, make_device(io, asides, fd), SinkNames{name, "console line"}, stall);
+  };
+  error_ = make(STDERR_FILENO, "standard error");
   if (!is_same_file(STDOUT_FILENO, STDERR_FILENO)) {
-    out_ = std::make_unique<Console>(io, STDOUT_FILENO, "standard output", stall);
+    out_ = make(STDOUT_FILENO, "standard output");
   }
-  for (Console* console : all()) {
+  for (Sink* const console : all()) {
     console->on_relief = [this] { pass_relief_on(); };
     console->on_remark = [](const std::string& remark) { say_warning(remark); };
   }
@@ -56,8 +80,8 @@ void Consoles::pass_relief_on() const {
   }
 }
 
-std::vector<Console*> Consoles::all() const {
-  std::vector<Console*> consoles = {error_.get()};
+std::vector<Sink*> Consoles::all() const {
+  std::vector<Sink*> consoles = {error_.get()};
   if (out_) {
     consoles.push_back(out_.get());
   }
@@ -67,30 +91,35 @@ std::vector<Console*> Consoles::all() const {
 bool Consoles::are_settled(const std::function<void()>& next) {
   const auto come_back = [this, next] { boost::asio::post(io_, next); };
   bool is_settled = true;
-  for (Console* console : all()) {
+  for (Sink* const console : all()) {
     const bool is_this_settled = console->is_settled();
-    console->on_settled = is_this_settled ? std::function<void()>() : come_back;
+    console->catch_up();  // in this order: what is told before the last byte is settled is heard of
+    console->when_settled(is_this_settled ? std::function<void()>() : come_back);
     is_settled = is_settled && is_this_settled;
   }
   return is_settled;
 }
 
-void Consoles::abandon(Console& console) {
-  if (const std::uint64_t lines = console.abandon(); lines > 0) {
+void Consoles::note_loss(const Sink& console, std::uint64_t lines) {
+  if (lines > 0) {
     losses_.push_back(console.describe_dropped(lines));
   }
 }
 
 void Consoles::abandon() {
-  for (Console* console : all()) {
-    abandon(*console);
+  for (Sink* const console : all()) {
+    note_loss(*console, console->abandon());
   }
 }
 
+void Consoles::give_up(Sink& console) {
+  note_loss(console, console.give_up());
+}
+
 std::vector<std::string> Consoles::describe_losses() {
-  for (Console* console : all()) {
+  for (Sink* const console : all()) {
     if (console->is_stalled()) {
-      abandon(*console);
+      give_up(*console);
     }
   }
   return losses_;

@@ -2,7 +2,8 @@
 
 // Standard output and standard error of muster, for its whole life. Private to run/.
 
-#include "console.hpp"
+#include "../process/asides.hpp"
+#include "sink.hpp"
 
 #include <chrono>
 #include <functional>
@@ -16,7 +17,7 @@ namespace muster {
 /// tear no line.
 class Consoles {
  public:
-  Consoles(boost::asio::io_context& io, std::chrono::milliseconds stall);
+  Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall);
   ~Consoles();
   Consoles(const Consoles&) = delete;
   Consoles& operator=(const Consoles&) = delete;
@@ -24,27 +25,31 @@ class Consoles {
   /// Called when a console takes bytes again, or never will.
   std::function<void()> on_relief;
 
-  [[nodiscard]] Console& error() { return *error_; }
+  [[nodiscard]] Sink& error() { return *error_; }
   /// The same object as `error()` when both streams are the same file.
-  [[nodiscard]] Console& out() { return out_ ? *out_ : *error_; }
+  [[nodiscard]] Sink& out() { return out_ ? *out_ : *error_; }
 
   /// True when every console has taken all that it will; else `next` is called later.
   [[nodiscard]] bool are_settled(const std::function<void()>& next);
 
+  /// Both, or the one that both are.
+  [[nodiscard]] std::vector<Sink*> all() const;
+
   /// Waits for no console any more: what they have not taken is dropped and counted.
   void abandon();
+  /// The file system of this one is not waited for any longer.
+  void give_up(Sink& console);
   /// One sentence for each that has dropped lines and has not said so. To be called at the end.
   [[nodiscard]] std::vector<std::string> describe_losses();
 
  private:
-  [[nodiscard]] std::vector<Console*> all() const;
   void watch_terminals();
   void pass_relief_on() const;
-  void abandon(Console& console);
+  void note_loss(const Sink& console, std::uint64_t lines);
 
   boost::asio::io_context& io_;
-  std::unique_ptr<Console> error_;
-  std::unique_ptr<Console> out_;
+  std::unique_ptr<Sink> error_;
+  std::unique_ptr<Sink> out_;
   std::vector<std::string> losses_;  ///< of abandoned consoles
 };
 

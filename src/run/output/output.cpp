@@ -1,7 +1,7 @@
-// Pumps the workers' pipes. Collects bytes only: logs/ makes lines, Console writes them.
+// Pumps the workers' pipes. Collects bytes only: logs/ makes lines, sinks take them.
 #include "output.hpp"
 
-#include <muster/base/text.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <set>
 
 namespace muster {
 namespace {
@@ -49,8 +48,8 @@ class Output::Stream {
   ssize_t left_by_the_dead = 0;  ///< bytes in the pipe when the last process had ended
 };
 
-Output::Output(boost::asio::io_context& io, std::size_t workers)
-    : io_(io), open_of_worker_(workers) {}
+Output::Output(boost::asio::io_context& io, std::size_t workers, LogFiles* logs)
+    : io_(io), logs_(logs), open_of_worker_(workers) {}
 
 Output::~Output() = default;
 
@@ -146,7 +145,7 @@ void Output::deliver(Stream& stream, std::string_view bytes) {
     stream.is_within_line = !bytes.empty() && bytes.back() != '\n';
   }
   if (route.file) {
-    write(*route.file, bytes);
+    logs_->write(*route.file, bytes);
   }
   frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
   watch_progress(stream);
@@ -157,19 +156,13 @@ void Output::frame(Stream& stream, const std::function<void(LineFramer&)>& step)
   StreamRoute& route = stream.route;
   for (LineRoute& shared : route.shared_files) {
     step(shared.framer);
-    write(*shared.file, shown_);
+    logs_->write(*shared.file, shown_);
     empty_shown();
   }
   if (route.console != nullptr) {
     step(route.framer);
-    route.console->write(shown_);
+    (void)route.console->write(shown_);
     empty_shown();
-  }
-}
-
-void Output::write(LogFile& file, std::string_view bytes) const {
-  if (const std::string problem = file.write(bytes); !problem.empty()) {
-    on_remark(problem);
   }
 }
 
@@ -241,15 +234,17 @@ void Output::note_all_are_dead() {
 
 void Output::drain() {
   for (const auto& stream : streams_) {
-    while (stream->left_by_the_dead > 0 && may_read(*stream) &&
+    while (stream->is_open && stream->left_by_the_dead > 0 &&
            read_once(*stream) == ReadResult::Some) {
     }
   }
 }
 
-bool Output::may_read(const Stream& stream) {
-  const Console* const console = stream.route.console;
-  return stream.is_open && (console == nullptr || !console->is_congested());
+bool Output::may_read(const Stream& stream) const {
+  const StreamRoute& route = stream.route;
+  const bool has_files = route.file || !route.shared_files.empty();
+  return stream.is_open && (route.console == nullptr || !route.console->is_congested()) &&
+         (!has_files || !logs_->are_congested());
 }
 
 void Output::close() {
@@ -262,7 +257,7 @@ void Output::close() {
 
 bool Output::waits_for_console(std::size_t worker) const {
   return std::any_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
-    const Console* const console = stream->route.console;
+    const Sink* const console = stream->route.console;
     return stream->route.worker == worker && console != nullptr && !console->is_settled();
   });
 }
@@ -274,26 +269,6 @@ std::vector<std::string> Output::last_lines(std::size_t worker) const {
     }
   }
   return {};
-}
-
-std::vector<std::string> Output::describe_missing() const {
-  std::vector<std::string> sentences;
-  std::set<const LogFile*> seen;  // streams may share a file
-  const auto look_at = [&](const LogFile& file) {
-    if (file.missing_bytes() > 0 && seen.insert(&file).second) {
-      sentences.push_back("'" + file.path() + "' lacks " + count_of(file.missing_bytes(), "byte") +
-                          " that could not be written");
-    }
-  };
-  for (const auto& stream : streams_) {
-    if (stream->route.file) {
-      look_at(*stream->route.file);
-    }
-    for (const LineRoute& shared : stream->route.shared_files) {
-      look_at(*shared.file);
-    }
-  }
-  return sentences;
 }
 
 }  // namespace muster

@@ -2,8 +2,8 @@
 
 // Reads what the workers write and hands it to consoles, files and tails. Private to run/.
 
-#include "console.hpp"
-#include "log_file.hpp"
+#include "log_files.hpp"
+#include "sink.hpp"
 
 #include <muster/base/unique_fd.hpp>
 #include <muster/fan_out/words.hpp>
@@ -29,24 +29,23 @@ struct LineRoute {
 struct StreamRoute {
   std::size_t worker = 0;
   bool is_error = false;             ///< standard error: its last lines are remembered
-  Console* console = nullptr;        ///< not owned; empty: not shown
+  Sink* console = nullptr;           ///< not owned; empty: not shown
   LineFramer framer{""};             ///< for the console
   std::unique_ptr<WordSieve> sieve;  ///< takes an agent's words out first; empty: there are none
-  std::optional<LogFile> file;       ///< of this stream alone: the exact bytes
+  std::shared_ptr<LogFile> file;     ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
 };
 
-/// All streams of all workers. Memory is bounded: a worker whose console is congested is not read
-/// until the console takes bytes again, and so it waits in its own write.
+/// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not
+/// read until bytes are taken again, and so it waits in its own write.
 class Output {
  public:
-  Output(boost::asio::io_context& io, std::size_t workers);
+  /// Without `logs` no route has a file.
+  Output(boost::asio::io_context& io, std::size_t workers, LogFiles* logs);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  /// Called with a sentence for the user, such as a full disk.
-  std::function<void(const std::string&)> on_remark;
   /// Called when a stream has reached its end.
   std::function<void(std::size_t worker)> on_end;
 
@@ -59,13 +58,13 @@ class Output {
   /// Lines in the name of a worker: they go where its standard error goes, also when that has ended.
   void write_for(std::size_t worker, std::string_view lines);
 
-  /// To be called when a console takes bytes again.
+  /// To be called when a console or the log files take bytes again.
   void resume();
 
   /// To be called when the last process of the job has ended: what is in the pipes now is theirs, and
   /// whatever comes later is a stranger's who was given a pipe.
   void note_all_are_dead();
-  /// Reads what the dead have left, as far as the consoles take it, without waiting.
+  /// Reads what the dead have left, whatever takes it slowly: it is as much as pipes hold, once.
   void drain();
 
   /// Ends each stream, also those whose pipe somebody keeps open.
@@ -77,8 +76,6 @@ class Output {
   [[nodiscard]] bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
-  /// One sentence for each file that lacks bytes.
-  [[nodiscard]] std::vector<std::string> describe_missing() const;
 
  private:
   class Stream;
@@ -88,11 +85,10 @@ class Output {
     End
   };
 
-  [[nodiscard]] static bool may_read(const Stream& stream);
+  [[nodiscard]] bool may_read(const Stream& stream) const;
   void wait_for(Stream& stream);
   ReadResult read_once(Stream& stream);
   void deliver(Stream& stream, std::string_view bytes);
-  void write(LogFile& file, std::string_view bytes) const;
   void end(Stream& stream);
   void frame(Stream& stream, const std::function<void(LineFramer&)>& step);
   void empty_shown();
@@ -100,6 +96,7 @@ class Output {
   void show_progress(Stream& stream);
 
   boost::asio::io_context& io_;
+  LogFiles* logs_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< open streams, by worker
   std::unique_ptr<char[]> buffer_;   ///< one for all: a read is delivered before the next

@@ -21,20 +21,33 @@ const char* ending_of(const WorkerPlan& planned, bool is_error) {
   return planned.log.ends_with(".txt") ? "" : ".log";
 }
 
+/// The first of its files that cannot be had. One of which nothing is known is hoped for.
+Result<> check_files(const StreamRoute& route) {
+  if (route.file && route.file->opened && !*route.file->opened) {
+    return *route.file->opened;
+  }
+  for (const LineRoute& shared : route.shared_files) {
+    if (shared.file->opened && !*shared.file->opened) {
+      return *shared.file->opened;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 WorkerStreams::WorkerStreams(boost::asio::io_context& io,
-                             Consoles& consoles,
+                             const Sinks& sinks,
                              const LaunchPlan& plan,
                              const StreamSettings& settings)
-    : consoles_(consoles),
+    : sinks_(sinks),
       plan_(plan),
       options_(settings.options),
       variables_(settings.variables),
       log_folder_(settings.log_folder),
-      output_(io, plan.workers.size()) {
-  consoles_.on_relief = [this] { output_.resume(); };
-  output_.on_remark = [](const std::string& remark) { say_warning(remark); };
+      output_(io, plan.workers.size(), &sinks.logs) {
+  sinks_.consoles.on_relief = [this] { output_.resume(); };
+  sinks_.logs.on_relief = [this] { output_.resume(); };
   output_.on_end = [this](std::size_t worker) {
     if (on_end) {
       on_end(worker);
@@ -42,21 +55,30 @@ WorkerStreams::WorkerStreams(boost::asio::io_context& io,
   };
 }
 
-Result<> WorkerStreams::connect(std::size_t worker, UniqueFd out, UniqueFd err) {
-  StreamRoute out_route = make_route(worker, /*is_error=*/false);
-  StreamRoute err_route = make_route(worker, /*is_error=*/true);
-  std::shared_ptr<LogFile> joined;
-  for (StreamRoute* const route : {&out_route, &err_route}) {
-    if (auto opened = open_log(*route, joined); !opened) {
-      return opened;
+bool WorkerStreams::open_files(const std::function<void()>& next) {
+  routes_.reserve(plan_.workers.size());
+  for (std::size_t worker = routes_.size(); worker < plan_.workers.size(); ++worker) {
+    Routes routes{make_route(worker, /*is_error=*/false), make_route(worker, /*is_error=*/true)};
+    std::shared_ptr<LogFile> joined;
+    for (StreamRoute* const route : {&routes.out, &routes.err}) {
+      open_log(*route, joined);
+      open_filtered(*route);
     }
-    if (auto opened = open_filtered(*route); !opened) {
+    routes_.push_back(std::move(routes));
+  }
+  return sinks_.logs.are_open(next);
+}
+
+Result<> WorkerStreams::connect(std::size_t worker, UniqueFd out, UniqueFd err) {
+  Routes& routes = routes_[worker];
+  for (StreamRoute* const route : {&routes.out, &routes.err}) {
+    if (auto opened = check_files(*route); !opened) {
       return opened;
     }
     set_prefixes(*route, std::nullopt);
   }
-  output_.add(std::move(out), std::move(out_route));
-  output_.add(std::move(err), std::move(err_route));
+  output_.add(std::move(out), std::move(routes.out));
+  output_.add(std::move(err), std::move(routes.err));
   return {};
 }
 
@@ -70,7 +92,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   route.worker = worker;
   route.is_error = is_error;
   if (destination(worker, is_error).console) {
-    route.console = is_error ? &consoles_.error() : &consoles_.out();
+    route.console = is_error ? &sinks_.consoles.error() : &sinks_.consoles.out();
   }
   const bool has_whole_lines = has_prefix(plan_.workers[worker]) || plan_.workers.size() > 1;
   route.framer = LineFramer("", has_whole_lines);
@@ -84,48 +106,44 @@ std::string WorkerStreams::log_path(std::size_t worker, const char* ending) cons
   return log_folder_ + plan_.workers[worker].log + ending;
 }
 
+std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
+  files_.push_back(sinks_.logs.open(path));
+  return files_.back();
+}
+
 /// A file of this stream, or `joined`, which takes the lines of both streams and is made for the
 /// first one that needs it.
-Result<> WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) const {
+void WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) {
   if (!destination(route.worker, route.is_error).file) {
-    return {};
+    return;
   }
   if (!joined) {
     const bool joins = plan_.workers[route.worker].joins_streams;
     const char* const ending = ending_of(plan_.workers[route.worker], route.is_error);
-    auto file = LogFile::create(log_path(route.worker, ending));
-    if (!file) {
-      return file.error();
-    }
+    auto file = open_file(log_path(route.worker, ending));
     if (!joins) {
-      route.file = std::move(*file);
-      return {};
+      route.file = std::move(file);
+      return;
     }
-    joined = std::make_shared<LogFile>(std::move(*file));
+    joined = std::move(file);
   }
   route.shared_files.push_back({LineFramer(""), joined, /*has_prefix=*/false});
-  return {};
 }
 
 /// Several nodes may share the folder, so each of them has files of its own there.
-Result<> WorkerStreams::open_filtered(StreamRoute& route) {
+void WorkerStreams::open_filtered(StreamRoute& route) {
   const LineFilter& filter = route.is_error ? options_.duplicate_err : options_.duplicate_out;
   if (filter.is_empty()) {
-    return {};
+    return;
   }
   std::shared_ptr<LogFile>& shared = route.is_error ? filtered_err_ : filtered_out_;
   if (!shared) {
     const std::filesystem::path log = log_path(route.worker, "");
     const std::string name = route.is_error ? "/filtered_stderr" : "/filtered_stdout";
     const std::string node = plan_.nodes > 1 ? "_" + to_string(plan_.node_rank) : std::string();
-    auto file = LogFile::create(log.parent_path().string() + name + node + ".log");
-    if (!file) {
-      return file.error();
-    }
-    shared = std::make_shared<LogFile>(std::move(*file));
+    shared = open_file(log.parent_path().string() + name + node + ".log");
   }
   route.shared_files.push_back({LineFramer("", filter), shared, /*has_prefix=*/true});
-  return {};
 }
 
 void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
@@ -189,30 +207,15 @@ std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& 
          text.substr(end);
 }
 
-bool WorkerStreams::finish(const std::function<void()>& next) {
-  if (!std::exchange(knows_the_end_, true)) {
-    output_.note_all_are_dead();
+void WorkerStreams::finish() {
+  output_.note_all_are_dead();
+  output_.drain();
+  output_.close();  // a pipe may be held open by somebody who is not ours
+  sinks_.consoles.on_relief = nullptr;
+  sinks_.logs.on_relief = nullptr;
+  for (const auto& file : files_) {
+    sinks_.logs.close(*file);
   }
-  if (!is_closed_) {
-    output_.drain();  // stops at a console that is congested
-    if (!consoles_.are_settled(next)) {
-      return false;
-    }
-    is_closed_ = true;
-    output_.close();  // a pipe may be held open by somebody who is not ours
-    consoles_.on_relief = nullptr;
-  }
-  return consoles_.are_settled(next);
-}
-
-std::string WorkerStreams::describe_awaited() const {
-  ProcessNames names;
-  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
-    if (output_.waits_for_console(i)) {
-      names.add(plan_.workers[i]);
-    }
-  }
-  return names.describe();
 }
 
 }  // namespace muster

@@ -20,6 +20,12 @@
 
 namespace muster {
 
+/// What takes the output of workers, for longer than an attempt.
+struct Sinks {
+  Consoles& consoles;
+  LogFiles& logs;
+};
+
 /// What decides where the output of workers goes. All of it outlives the streams.
 struct StreamSettings {
   const RunOptions& options;
@@ -31,7 +37,7 @@ struct StreamSettings {
 class WorkerStreams {
  public:
   WorkerStreams(boost::asio::io_context& io,
-                Consoles& consoles,
+                const Sinks& sinks,
                 const LaunchPlan& plan,
                 const StreamSettings& settings);
   ~WorkerStreams() = default;
@@ -41,7 +47,12 @@ class WorkerStreams {
   /// Called when a stream of a worker has reached its end.
   std::function<void(std::size_t worker)> on_end;
 
-  /// From here on reads the pipes of a worker. Fails when a log file cannot be made.
+  /// Orders the log files of all workers. True: it is known of each whether it can be had; else `next` is
+  /// called once that is so, or when it has taken too long.
+  [[nodiscard]] bool open_files(const std::function<void()>& next);
+  /// `next` is not called any more.
+  void stop_opening() { sinks_.logs.stop_waiting(); }
+  /// From here on reads the pipes of a worker. Fails when a log file could not be made.
   [[nodiscard]] Result<> connect(std::size_t worker, UniqueFd out, UniqueFd err);
   /// To be called when a connected worker has been started, before anything is read from it: the
   /// prefix of its lines may hold its pid.
@@ -54,39 +65,38 @@ class WorkerStreams {
     return output_.last_lines(worker);
   }
 
-  /// After the last process has ended: reads what is left and ends every stream. False when a
-  /// console must take bytes first; then `next` is called once that has happened.
-  [[nodiscard]] bool finish(const std::function<void()>& next);
-
-  /// Whose lines a console has not taken yet: "rank 3". To be asked when `finish` has said so.
-  [[nodiscard]] std::string describe_awaited() const;
-
-  /// One sentence for each file that lacks bytes. To be called once, at the end.
-  [[nodiscard]] std::vector<std::string> describe_missing() const {
-    return output_.describe_missing();
-  }
+  /// To be called once, after the last process has ended: reads what is left, ends every stream and
+  /// closes its files. What consoles and files have not taken yet is on its way.
+  void finish();
 
  private:
   [[nodiscard]] Destination destination(std::size_t worker, bool is_error) const;
   [[nodiscard]] StreamRoute make_route(std::size_t worker, bool is_error) const;
-  [[nodiscard]] Result<> open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) const;
-  [[nodiscard]] Result<> open_filtered(StreamRoute& route);
+  /// What one worker writes, before it has been started.
+  struct Routes {
+    StreamRoute out;
+    StreamRoute err;
+  };
+
+  void open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined);
+  void open_filtered(StreamRoute& route);
+  [[nodiscard]] std::shared_ptr<LogFile> open_file(const std::string& path);
   [[nodiscard]] std::string log_path(std::size_t worker, const char* ending) const;
   [[nodiscard]] bool has_prefix(const WorkerPlan& planned) const;
   [[nodiscard]] std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;
   [[nodiscard]] std::string coloured(const std::string& text, const StreamRoute& route) const;
   void set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const;
 
-  Consoles& consoles_;
+  Sinks sinks_;
   const LaunchPlan& plan_;
   const RunOptions& options_;
   const std::map<std::string, std::string>& variables_;
   const std::string& log_folder_;  ///< in front of the plan's paths; empty: they are whole
   Output output_;
+  std::vector<Routes> routes_;                   ///< by worker; taken away by `connect`
+  std::vector<std::shared_ptr<LogFile>> files_;  ///< of this attempt
   std::shared_ptr<LogFile> filtered_out_;  ///< of all workers together, made when it is needed
   std::shared_ptr<LogFile> filtered_err_;
-  bool knows_the_end_ = false;
-  bool is_closed_ = false;
 };
 
 }  // namespace muster

@@ -58,13 +58,13 @@ class AttemptTest : public testing::Test {
     services.push_back({"store", std::move(service)});
     attempt_.emplace(
         io_,
-        consoles_,
-        AttemptInput{options_, inherited_, variables_, marker_, no_folder_, -1, companions_},
+        Sinks{consoles_, logs_},
+        AttemptInput{
+            options_, inherited_, variables_, marker_, no_folder_, -1, companions_, asides_},
         plan(),
         std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) { told_.push_back(failure.service); };
     attempt_->on_success = [](const gang::Succeeded& /*succeeded*/) {};
-    attempt_->on_slow_console = [](const std::string& /*ranks*/) {};
     attempt_->on_over = [this] { is_over_ = true; };
     attempt_->start();
     const auto deadline = std::chrono::steady_clock::now() + 20s;
@@ -80,7 +80,9 @@ class AttemptTest : public testing::Test {
   RunOptions options_;
   Inherited inherited_;
   boost::asio::io_context io_;
-  Consoles consoles_{io_, 5s};
+  Asides asides_{**SharedPage::make()};
+  Consoles consoles_{io_, asides_, 5s};
+  LogFiles logs_{io_, asides_, 5s};
   Companions companions_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;
   std::vector<std::string> told_;

@@ -14,13 +14,13 @@ TEST(ReasonsToStay, AreNoneAtFirst) {
 TEST(ReasonsToStay, StandInTheOrderInWhichTheyCame) {
   ReasonsToStay reasons;
   reasons.add("attempt 0");
-  reasons.add("console of rank 3");
+  reasons.add("goodbye of node 3");
 
   EXPECT_FALSE(reasons.is_empty());
-  EXPECT_EQ(reasons.describe(), "attempt 0, console of rank 3");
+  EXPECT_EQ(reasons.describe(), "attempt 0, goodbye of node 3");
   reasons.remove("attempt 0");
-  EXPECT_EQ(reasons.describe(), "console of rank 3");
-  reasons.remove("console of rank 3");
+  EXPECT_EQ(reasons.describe(), "goodbye of node 3");
+  reasons.remove("goodbye of node 3");
   EXPECT_TRUE(reasons.is_empty());
 }
 

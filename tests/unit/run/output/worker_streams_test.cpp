@@ -62,7 +62,10 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   void start() {
-    streams_.emplace(io_, consoles_, plan_, StreamSettings{options_, variables_, log_folder_});
+    streams_.emplace(
+        io_, Sinks{consoles_, logs_}, plan_, StreamSettings{options_, variables_, log_folder_});
+    bool are_open = streams_->open_files([&] { are_open = true; });
+    wait_until("the files to be open", [&] { return are_open; });
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
       Pipe out = make_pipe();
       Pipe err = make_pipe();
@@ -102,6 +105,7 @@ class WorkerStreamsTest : public testing::Test {
       }
       return true;
     });
+    wait_until("everything to be written", [this] { return logs_.are_settled([] {}); });
   }
 
   [[nodiscard]] std::string text(const std::string& name) const {
@@ -127,7 +131,9 @@ class WorkerStreamsTest : public testing::Test {
   std::map<std::string, std::string> variables_;
   std::string log_folder_;
   boost::asio::io_context io_;
-  Consoles consoles_{io_, 5s};
+  Asides asides_{**SharedPage::make()};
+  Consoles consoles_{io_, asides_, 5s};
+  LogFiles logs_{io_, asides_, 5s};
   std::optional<WorkerStreams> streams_;
   std::vector<UniqueFd> out_;
   std::vector<UniqueFd> err_;
@@ -231,16 +237,17 @@ TEST_F(WorkerStreamsTest, WhatAJoinedFileLacksIsSaidOnce) {
   rlimit small = before;
   small.rlim_cur = 4;
   add_worker("worker_0").joins_streams = true;
-  start();
-
+  logs_.on_remark = [](const std::string& /*remark*/) {};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  start();  // who writes has the limit from here
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+
   write(out_[0], "123\n567\n");
   write(err_[0], "90\n");
   end();
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   (void)::signal(SIGXFSZ, handler);
 
-  EXPECT_EQ(streams_->describe_missing(),
+  EXPECT_EQ(logs_.describe_missing(),
             Names{"'" + plan_.workers[0].log + ".log' lacks 7 bytes that could not be written"});
 }
 

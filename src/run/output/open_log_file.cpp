@@ -1,7 +1,5 @@
 // Log files: never truncated, never the reason for which a job ends.
-#include "log_file.hpp"
-
-#include <muster/base/write_all.hpp>
+#include "open_log_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,10 +14,6 @@ namespace {
 
 constexpr int kMostRotations = 100;
 constexpr int kTries = 10;
-
-Error cannot_create(const std::string& path, int error_number) {
-  return system_error("cannot create the log file '" + path + "'", error_number);
-}
 
 bool exists(const std::string& path, int number) {
   return ::access((path + "." + std::to_string(number)).c_str(), F_OK) == 0;
@@ -45,33 +39,21 @@ void rotate(const std::string& path) {
 
 }  // namespace
 
-Result<LogFile> LogFile::create(const std::string& path) {
+int OpenLogFile::create(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error) {
-    return cannot_create(path, error.value());
+    return error.value();
   }
   for (int i = 0; i < kTries; ++i) {  // another job may create the same file at the same time
-    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
-    if (file) {
-      return LogFile(path, std::move(file));
-    }
-    if (errno != EEXIST) {
-      return cannot_create(path, errno);
+    file_ =
+        UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+    if (file_ || errno != EEXIST) {
+      return file_ ? 0 : errno;
     }
     rotate(path);
   }
-  return cannot_create(path, EEXIST);
-}
-
-std::string LogFile::write(std::string_view bytes) {
-  const WriteResult written = write_all(file_.get(), bytes);
-  const bool is_first = missing_bytes_ == 0 && written.missing > 0;
-  missing_bytes_ += written.missing;
-  return is_first ? "cannot write '" + path_ +
-                        "': " + std::generic_category().message(written.error_number) +
-                        ", going on without it"
-                  : "";
+  return EEXIST;
 }
 
 }  // namespace muster

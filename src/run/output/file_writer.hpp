@@ -1,0 +1,78 @@
+#pragma once
+
+// A file, as a device that never makes the agent wait: a process of its own writes it. Private to run/.
+
+#include "../process/asides.hpp"
+#include "device.hpp"
+#include "ring.hpp"
+#include "writer_process.hpp"
+
+#include <muster/base/result.hpp>
+#include <muster/base/unique_fd.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace muster {
+
+/// The agent's side. Bytes go through a ring; the process is woken when it sleeps, and tells of what it has
+/// taken when it is asked. With nothing to write neither of the two wakes up.
+class FileWriter final : public Device {
+ public:
+  /// `work` runs in the process, with `kept` as its only other descriptor if there is one.
+  [[nodiscard]] static Result<std::unique_ptr<FileWriter>> start(
+      boost::asio::io_context& io,
+      Asides& asides,
+      std::optional<int> kept,
+      const std::function<void(const WriterEnds&)>& work);
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  /// What is in the ring is written, if that takes no longer than a moment.
+  ~FileWriter() override;
+
+  /// Called with everything that is more than progress.
+  std::function<void(const WriterNews&)> on_news;
+
+  [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
+  void when_ready(std::function<void()> then) override;
+  void catch_up() override { (void)take_all_news(); }
+  [[nodiscard]] bool has_written_all() const override { return ring_.size() == 0; }
+  [[nodiscard]] std::uint64_t progress() const override { return ring_.taken(); }
+  [[nodiscard]] int failure() const override { return failure_; }
+  [[nodiscard]] bool is_file() const override { return true; }
+  void stop_waiting() override { waiting_ = {}; }
+  std::uint64_t give_up() override;
+
+ private:
+  struct Parts {
+    Ring ring;
+    UniqueFd bell;
+    UniqueFd news;
+    pid_t pid;
+  };
+  FileWriter(boost::asio::io_context& io, Asides& asides, Parts parts);
+
+  void listen();
+  void read_news();
+  bool take_all_news();
+  void take(const WriterNews& news);
+  void call_soon();
+  void call_who_waits();
+  void end_process(std::chrono::milliseconds patience);
+
+  boost::asio::io_context& io_;
+  Asides& asides_;
+  Ring ring_;
+  UniqueFd bell_;
+  boost::asio::posix::stream_descriptor news_;
+  pid_t pid_;
+  std::function<void()> waiting_;
+  int failure_ = 0;
+  std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  ///< for what was posted
+};
+
+}  // namespace muster

@@ -1,0 +1,197 @@
+// Turns what happens to log files into orders for their writer, and what it tells into sentences.
+#include "log_files.hpp"
+
+#include "file_writer.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace muster {
+namespace {
+
+std::string order(LogOrder::Kind kind, const LogFile& file, std::uint64_t size) {
+  const LogOrder order{kind, file.number, size};
+  return {reinterpret_cast<const char*>(&order),
+          sizeof order};  // NOLINT: its reader is a copy of us
+}
+
+}  // namespace
+
+LogFiles::LogFiles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall)
+    : io_(io), asides_(asides), stall_(stall), open_timer_(io) {}
+
+LogFiles::~LogFiles() = default;
+
+Result<> LogFiles::start() {
+  if (sink_) {
+    return {};
+  }
+  auto writer = FileWriter::start(
+      io_, asides_, std::nullopt, [](const WriterEnds& ends) { write_log_files(ends); });
+  if (!writer) {
+    return writer.error();
+  }
+  (*writer)->on_news = [this](const WriterNews& news) { take_news(news); };
+  sink_ =
+      std::make_unique<Sink>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
+  sink_->on_remark = [this](const std::string& remark) { on_remark(remark); };
+  sink_->on_relief = [this] {
+    if (on_relief) {
+      on_relief();
+    }
+  };
+  return {};
+}
+
+std::shared_ptr<LogFile> LogFiles::open(const std::string& path) {
+  auto file = std::make_shared<LogFile>();
+  file->number = static_cast<std::uint32_t>(files_.size());
+  file->path = path;
+  files_.push_back(file);
+  if (auto started = start(); !started) {
+    file->opened = std::move(started);
+    return file;
+  }
+  ++unknown_;
+  sink_->write_always(order(LogOrder::Kind::Open, *file, path.size()) + path);
+  return file;
+}
+
+void LogFiles::write(LogFile& file, std::string_view bytes) {
+  if (bytes.empty() || !sink_) {
+    return;
+  }
+  if (sink_->is_stalled() || sink_->is_broken()) {
+    (void)sink_->write(bytes);  // counts the lines
+    file.missing_bytes += bytes.size();
+    return;
+  }
+  forget_arrived();
+  const std::uint64_t end = sink_->accepted() + sizeof(LogOrder) + bytes.size();
+  on_the_way_.push_back({files_[file.number], bytes.size(), end});
+  sink_->write_always(order(LogOrder::Kind::Write, file, bytes.size()));
+  sink_->write_always(bytes);
+}
+
+void LogFiles::close(const LogFile& file) {
+  if (sink_) {
+    sink_->write_always(order(LogOrder::Kind::Close, file, 0));
+  }
+}
+
+void LogFiles::forget_arrived() {
+  while (!on_the_way_.empty() && on_the_way_.front().end <= sink_->arrived()) {
+    on_the_way_.pop_front();
+  }
+}
+
+// --- What the writer tells ----------------------------------------------------------------------
+
+void LogFiles::take_news(const WriterNews& news) {
+  LogFile& file = *files_.at(news.file);
+  if (news.kind == WriterNews::Kind::Opened) {
+    note_opened(file, news.error_number);
+  } else {
+    note_missing(file, news);
+  }
+}
+
+void LogFiles::note_opened(LogFile& file, int error_number) {
+  is_late_ = false;
+  file.opened = error_number == 0
+                    ? Result<>()
+                    : system_error("cannot create the log file '" + file.path + "'", error_number);
+  if (--unknown_ == 0) {
+    go_on();
+  }
+}
+
+void LogFiles::note_missing(LogFile& file, const WriterNews& news) {
+  if (file.missing_bytes == 0) {
+    on_remark("cannot write '" + file.path +
+              "': " + std::generic_category().message(news.error_number) + ", going on without it");
+  }
+  file.missing_bytes += news.missing;
+}
+
+// --- What is waited for -------------------------------------------------------------------------
+
+bool LogFiles::are_open(const std::function<void()>& next) {
+  if (unknown_ == 0 || is_late_) {
+    return true;
+  }
+  when_open_ = next;
+  open_timer_.expires_after(stall_);
+  open_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && when_open_) {
+      is_late_ = true;
+      on_remark("the folder of '" + files_.back()->path +
+                "' answers nothing, going on without waiting for it");
+      go_on();
+    }
+  });
+  return false;
+}
+
+void LogFiles::go_on() {
+  if (auto next = std::exchange(when_open_, {})) {
+    boost::asio::post(io_, std::move(next));
+  }
+  open_timer_.cancel();
+}
+
+void LogFiles::stop_waiting() {
+  when_open_ = {};
+  open_timer_.cancel();
+}
+
+bool LogFiles::are_settled(const std::function<void()>& next) {
+  if (!sink_) {
+    return true;
+  }
+  const bool is_settled = sink_->is_settled();
+  sink_->catch_up();  // in this order: what is told before the last byte is settled is heard of
+  if (is_settled) {
+    return true;
+  }
+  sink_->when_settled([this, next] { boost::asio::post(io_, next); });
+  return false;
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+void LogFiles::give_up() {
+  if (!sink_) {
+    return;
+  }
+  forget_arrived();
+  const std::uint64_t arrived = sink_->arrived();
+  for (const OnTheWay& bytes : on_the_way_) {
+    bytes.file->missing_bytes += std::min(bytes.size, bytes.end - arrived);
+  }
+  on_the_way_.clear();
+  if (!sink_->is_broken()) {
+    (void)sink_->give_up();  // told by file
+  }
+}
+
+std::vector<std::string> LogFiles::describe_missing() {
+  if (sink_ && (sink_->is_stalled() || sink_->is_broken())) {
+    give_up();
+  }
+  std::vector<std::string> sentences;
+  for (const auto& file : files_) {
+    if (file->missing_bytes > 0) {
+      sentences.push_back("'" + file->path + "' lacks " + count_of(file->missing_bytes, "byte") +
+                          " that could not be written");
+    }
+  }
+  return sentences;
+}
+
+}  // namespace muster

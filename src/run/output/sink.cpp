@@ -1,0 +1,290 @@
+// Decides what becomes of bytes that a device does not take at once.
+#include "sink.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace muster {
+namespace {
+
+bool would_block(int error_number) {
+  return error_number == EAGAIN || error_number == EWOULDBLOCK;
+}
+
+std::uint64_t count_lines(std::string_view bytes) {
+  return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+}
+
+}  // namespace
+
+Sink::Sink(boost::asio::io_context& io,
+           std::unique_ptr<Device> device,
+           SinkNames names,
+           Clock::duration stall)
+    : names_(std::move(names)), stall_(stall), device_(std::move(device)), stall_timer_(io) {
+  if (!device_ || device_->failure() != 0) {
+    state_ = State::Broken;
+  }
+}
+
+bool Sink::write(std::string_view bytes) {
+  if (terminal_ && state_ == State::Flowing) {
+    return put(terminal_->show(bytes));
+  }
+  return put(bytes);
+}
+
+bool Sink::put(std::string_view bytes) {
+  if (bytes.empty()) {
+    return true;
+  }
+  if (state_ != State::Flowing) {
+    dropped_lines_ += state_ == State::Stalled ? count_lines(bytes) : 0;
+    return false;
+  }
+  at_line_start_ = bytes.back() == '\n';
+  enqueue(bytes);
+  return true;
+}
+
+void Sink::write_always(std::string_view bytes) {
+  if (state_ == State::Stalled) {
+    accepted_ += bytes.size();
+    queue_.append(bytes);  // something is before it, and the device is waited for
+  } else if (state_ == State::Flowing) {
+    enqueue(bytes);
+  }
+}
+
+void Sink::enqueue(std::string_view bytes) {
+  accepted_ += bytes.size();
+  if (queued() == 0) {
+    bytes = write_now(bytes);  // nothing before it: only what is not taken is queued
+  }
+  if (!bytes.empty() && state_ == State::Flowing && !is_abandoned_) {
+    queue_.append(bytes);
+    flush();
+  }
+}
+
+/// Writes what is taken at once and returns the rest.
+std::string_view Sink::write_now(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t taken = write_some(bytes);
+    if (taken < 0) {
+      break;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(taken));
+  }
+  return bytes;
+}
+
+void Sink::write_message(std::string_view line) {
+  std::string whole =
+      terminal_ && state_ == State::Flowing ? terminal_->clear_the_way() : std::string();
+  whole += at_line_start_ ? "" : "\n";
+  whole += line;
+  (void)put(whole);
+}
+
+/// Bytes taken, or -1 when none can be taken now or ever.
+ssize_t Sink::write_some(std::string_view bytes) {
+  ssize_t taken = -1;
+  do {
+    taken = device_->write_some(bytes);
+  } while (taken < 0 && errno == EINTR);
+  if (taken < 0 && !would_block(errno)) {
+    break_with(errno);
+  }
+  return taken > 0 ? taken : -1;
+}
+
+void Sink::flush() {
+  while (queued() > 0 && state_ != State::Broken) {
+    const ssize_t taken = write_some(std::string_view(queue_).substr(written_));
+    if (taken < 0) {
+      break;
+    }
+    note_progress(static_cast<std::size_t>(taken));
+  }
+  if (state_ == State::Broken) {
+    return;
+  }
+  if (queued() == 0) {
+    shrink();
+  } else {
+    wait_for_device();
+    watch_for_stall();
+  }
+  was_congested_ = was_congested_ || is_congested();
+  if (was_congested_ && queued() < kRelief) {
+    note_relief();
+  } else {
+    note_settled();
+  }
+}
+
+void Sink::shrink() {
+  queue_.clear();
+  written_ = 0;
+  if (queue_.capacity() > kMost) {
+    queue_.shrink_to_fit();
+  }
+}
+
+void Sink::note_relief() {
+  was_congested_ = false;
+  if (on_relief) {
+    on_relief();
+  }
+  note_settled();
+}
+
+void Sink::catch_up() {
+  if (state_ != State::Broken) {
+    device_->catch_up();
+    break_if_failed();
+  }
+}
+
+void Sink::break_if_failed() {
+  if (state_ != State::Broken && device_->failure() != 0) {
+    break_with(device_->failure());
+  }
+}
+
+void Sink::when_settled(std::function<void()> then) {
+  settled_ = std::move(then);
+  if (settled_ && !is_settled()) {
+    wait_for_device();
+  }
+}
+
+void Sink::note_settled() {
+  if (!settled_) {
+    return;
+  }
+  if (is_settled()) {
+    std::exchange(settled_, {})();
+  } else {
+    wait_for_device();
+  }
+}
+
+void Sink::note_progress(std::size_t bytes) {
+  written_ += bytes;
+  last_progress_ = Clock::now();
+  if (written_ > kMost) {  // move rarely
+    queue_.erase(0, written_);
+    written_ = 0;
+  }
+}
+
+void Sink::wait_for_device() {
+  if (waits_ || is_abandoned_) {
+    return;
+  }
+  waits_ = true;
+  device_->when_ready([this] {
+    waits_ = false;
+    break_if_failed();
+    flush();
+    if (state_ == State::Stalled && queued() == 0) {
+      recover();
+    }
+  });
+}
+
+void Sink::watch_for_stall() {
+  if (!timer_runs_ && state_ == State::Flowing) {
+    last_progress_ = Clock::now();
+    arm_stall_timer(last_progress_ + stall_);
+  }
+}
+
+void Sink::arm_stall_timer(Clock::time_point deadline) {
+  timer_runs_ = true;
+  stall_timer_.expires_at(deadline);
+  stall_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      on_stall_timer();
+    }
+  });
+}
+
+void Sink::on_stall_timer() {
+  timer_runs_ = false;
+  if (state_ != State::Flowing || queued() == 0) {
+    return;
+  }
+  if (const auto deadline = last_progress_ + stall_; Clock::now() < deadline) {
+    arm_stall_timer(deadline);  // bytes were taken since
+    return;
+  }
+  state_ = State::Stalled;
+  note_relief();  // the workers go on; their lines for it are dropped from here
+}
+
+std::string Sink::describe_dropped(std::uint64_t lines) const {
+  return count_of(lines, names_.line) + " dropped: " + names_.name +
+         " took no byte for longer than --console-stall";
+}
+
+void Sink::recover() {
+  state_ = State::Flowing;
+  const std::uint64_t dropped = dropped_lines_ - said_dropped_;
+  said_dropped_ = dropped_lines_;
+  if (dropped > 0 && on_remark) {
+    on_remark(describe_dropped(dropped));
+  }
+}
+
+std::uint64_t Sink::abandon() {
+  dropped_lines_ += count_lines(std::string_view(queue_).substr(written_));
+  queue_.clear();
+  written_ = 0;
+  is_abandoned_ = true;
+  if (device_) {
+    device_->stop_waiting();
+  }
+  settled_ = {};
+  on_relief = {};
+  stall_timer_.cancel();
+  return dropped_lines_ - said_dropped_;
+}
+
+std::uint64_t Sink::give_up() {
+  const auto settled = std::exchange(settled_, {});
+  const auto relief = std::exchange(on_relief, {});
+  dropped_lines_ += device_ ? device_->give_up() : 0;
+  const std::uint64_t lines = abandon();
+  state_ = device_ && device_->is_file() ? State::Broken : state_;
+  if (relief) {
+    relief();
+  }
+  if (settled) {
+    settled();
+  }
+  return lines;
+}
+
+void Sink::break_with(int error_number) {
+  state_ = State::Broken;
+  queue_.clear();
+  written_ = 0;
+  if (on_remark) {
+    const bool is_closed = error_number == EPIPE || error_number == EBADF ||
+                           error_number == ECONNRESET || error_number == EIO;
+    on_remark(is_closed
+                  ? names_.name + " is closed, going on without it"
+                  : "cannot write to " + names_.name + ": " +
+                        std::generic_category().message(error_number) + ", going on without it");
+  }
+  note_relief();
+}
+
+}  // namespace muster

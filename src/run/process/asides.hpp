@@ -1,0 +1,47 @@
+#pragma once
+
+// Processes beside the agent for work that may hang. Private to run/.
+
+#include "shared_page.hpp"
+
+#include <muster/base/result.hpp>
+
+#include <sys/types.h>
+
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace muster {
+
+/// Makes a process for file work. A file system that answers nothing holds who asks it in a state in
+/// which nothing ends it. A thread there would keep the whole agent, its descriptors and its memory; a
+/// process keeps what it was given.
+///
+/// They are made without a signal at their end, so that waiting for "any child" does not find them:
+/// they are no part of the job, and nobody waits for one that hangs.
+class Asides {
+ public:
+  /// `page` tells the guard of them.
+  explicit Asides(SharedPage& page) : page_(page) {}
+  Asides(const Asides&) = delete;
+  Asides& operator=(const Asides&) = delete;
+  ~Asides() { bury(); }
+
+  /// A copy of us runs `work` and ends. Of our descriptors it has `kept` alone.
+  [[nodiscard]] Result<pid_t> start(const std::vector<int>& kept,
+                                    const std::function<void()>& work);
+  /// KILLs one and forgets it: it ends when what it hangs in ends.
+  void end(pid_t pid);
+
+  /// Those that are alive, as far as we know.
+  [[nodiscard]] const std::set<pid_t>& pids() const { return pids_; }
+
+ private:
+  void bury();
+
+  SharedPage& page_;
+  std::set<pid_t> pids_;
+};
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+"""A disk under one of two nodes answers nothing: the gang goes on, and no two attempts meet."""
+
+import signal
+
+import pytest
+
+from support.deadlines import wait_until
+from support.frozen import Disk
+from support.repetitions import default_or_soak
+
+GRACE = 0.5
+LIMIT = GRACE + 2  # seconds from a signal to the end of the job
+QUICK = [f"--grace={GRACE}", "--heartbeat-timeout=1", "--console-stall=0.5"]
+TIMES = range(default_or_soak(1, 20))
+NODES = (0, 1)  # the leader's, and another one
+
+
+@pytest.fixture
+def disk(muster, tmp_path):
+    with Disk(tmp_path / "disk") as disk:
+        yield disk
+        disk.thaw()
+        muster.assert_no_survivors(5)  # who hung there was killed, and hears of it now
+
+
+@pytest.fixture
+def start(gang, disk):
+    """A job of two nodes; the log files and the consoles of one of them are on the disk."""
+
+    def start_on(node, *options):
+        job = gang(2, *QUICK, *options, workers=2)
+        for other in NODES:
+            if other != node:
+                job.start(other)
+        with open(disk.folder / "console", "wb") as console:
+            job.start(node, f"--log-dir={disk.folder}/logs", stdout=console, stderr=console)
+        job.wait_for_start()
+        log = disk.folder / f"logs/attempt_0/worker_{2 * node}.err"
+        wait_until(lambda: log.exists() and log.stat().st_size > 0, f"bytes in {log}")
+        return job
+
+    return start_on
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+@pytest.mark.parametrize("node", NODES)
+def test_a_stop_of_the_job_waits_for_no_disk(start, disk, node, _):
+    job = start(node)
+    disk.freeze()
+
+    job.jobs[0].signal(signal.SIGTERM)
+
+    job.assert_codes(143, LIMIT)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+@pytest.mark.parametrize("node", NODES)
+def test_a_restart_waits_for_no_disk_and_no_attempts_meet(start, disk, node, _):
+    job = start(node, "--max-restarts=1")
+    disk.freeze()
+
+    job.witnesses.end(3, 7)
+    job.wait_for_start(attempt=1)
+    job.succeed(attempt=1)
+
+    job.witnesses.assert_attempts_never_met()
+    assert job.reports()[1 - node]["attempt"] == 1

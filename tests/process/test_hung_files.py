@@ -1,0 +1,148 @@
+"""Files on a disk that answers nothing: the job goes on and ends without them, and what they lack is said."""
+
+import re
+import signal
+
+import pytest
+
+from support.deadlines import wait_until
+from support.frozen import Disk
+from support.repetitions import default_or_soak
+
+GRACE = 0.5
+LIMIT = GRACE + 2  # seconds from a signal, or from a failure, to the end of the job
+# Each writes until it is killed.
+STUBBORN = "trap '' TERM; while :; do echo line; echo line >&2; sleep 0.01; done"
+
+TIMES = range(default_or_soak(1, 20))
+ON_DISK = [("logs",), ("stdout",), ("stderr",), ("logs", "stdout", "stderr")]
+
+
+@pytest.fixture
+def disk(muster, tmp_path):
+    with Disk(tmp_path / "disk") as disk:
+        yield disk
+        disk.thaw()
+        muster.assert_no_survivors(5)  # who hung there was killed, and hears of it now
+
+
+@pytest.fixture
+def start(muster, disk):
+    """Starts a job of two shells that has these things on the disk, and waits until all of them are there."""
+
+    def start_with(on_disk, script, *options):
+        streams = {name: open(disk.folder / name, "wb") for name in on_disk if name != "logs"}
+        logs = [f"--log-dir={disk.folder}/logs"] if "logs" in on_disk else []
+        job = muster.start(
+            f"--grace={GRACE}", "--nproc-per-node=2", *logs, *options, "--", "sh", "-c", script, **streams
+        )
+        for stream in streams.values():
+            stream.close()
+        for name in on_disk:
+            wait_for_bytes(disk, "logs/attempt_0/worker_1.out" if name == "logs" else name)
+        return job
+
+    return start_with
+
+
+def wait_for_bytes(disk, name, more_than=0):
+    file = disk.folder / name
+    wait_until(
+        lambda: file.exists() and file.stat().st_size > more_than, f"more bytes in {file}"
+    )
+
+
+def dropped(job):
+    """How many lines for log files were dropped, as the job says."""
+    return int(re.match(r"(\d+) log lines? dropped", job.said_about("log line", "dropped"))[1])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+@pytest.mark.parametrize("on_disk", ON_DISK, ids="+".join)
+def test_a_stop_waits_for_the_grace_and_not_for_the_disk(start, disk, on_disk, _):
+    job = start(on_disk, STUBBORN)
+    disk.freeze()
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+@pytest.mark.parametrize("on_disk", ON_DISK, ids="+".join)
+def test_a_failure_ends_the_job_without_the_disk(muster, start, disk, on_disk, _):
+    go = muster.folder / "go"
+    fails = f"echo line; echo line >&2; while ! [ -e {go} ]; do sleep 0.01; done; exit 7"
+    job = start(on_disk, f"if [ $RANK = 1 ]; then {fails}; else {STUBBORN}; fi")
+    disk.freeze()
+
+    go.touch()
+
+    assert job.end(LIMIT) == 7
+
+
+def test_what_is_not_in_a_log_file_is_said(start, disk):
+    job = start(("logs",), STUBBORN)
+    disk.freeze()
+    job.out.wait_for("line", times=400)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+    for rank in (0, 1):
+        file = f"logs/attempt_0/worker_{rank}.out"
+        lacks = job.said_about(file, "lacks", "that could not be written")
+        missing = int(re.search(r"lacks (\d+) bytes", lacks)[1])
+        shown = job.out.text.count(f"[{rank}] line")
+        assert missing > 0
+        assert missing <= shown * len("line\n")
+
+
+def test_what_a_console_did_not_take_is_in_the_report(muster, disk):
+    with open(disk.folder / "stdout", "wb") as stream:
+        job = muster.start("--grace=0.1", "--", "sh", "-c", STUBBORN, stdout=stream, report=True)
+    wait_for_bytes(disk, "stdout")
+    disk.freeze()
+    job.err.wait_for("line", times=200)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+    assert job.said_about("console lines dropped: standard output")
+
+
+def test_a_job_starts_again_while_its_disk_hangs(muster, start, disk):
+    go = muster.folder / "go"
+    script = f"echo up; [ -e {go} ] && exit 0; while ! [ -e {go} ]; do sleep 0.01; done; exit 7"
+    job = start(("logs",), script, "--max-restarts=1", "--console-stall=0.5")
+    disk.freeze()
+
+    go.touch()
+
+    assert job.end() == 0
+    assert job.said_about("the folder of", "attempt_1", "answers nothing")
+    assert job.said_about("attempt_1/worker_0.out", "lacks 3 bytes")
+
+
+def test_lines_for_a_disk_that_hangs_are_dropped_and_counted_until_it_answers(
+    muster, start, disk, worker
+):
+    go, last = muster.folder / "go", muster.folder / "last"
+    script = f"""echo first; while ! [ -e {go} ]; do sleep 0.01; done; {worker('fill_the_pipe')} 8000000
+                 while ! [ -e {last} ]; do sleep 0.01; done; echo at the end"""
+    job = start(("logs",), script, "--console-stall=0.3", "--redirects=1")
+    disk.freeze()
+    go.touch()
+    job.err.wait_for("written", times=2)  # both came through, so lines are dropped by now
+
+    disk.thaw()
+    job.err.wait_for("dropped: log files took no byte")
+    last.touch()
+
+    assert job.end() == 0
+    texts = [(disk.folder / f"logs/attempt_0/worker_{rank}.out").read_text() for rank in (0, 1)]
+    assert all(text.startswith("first\n") and text.endswith("\nat the end\n") for text in texts)
+    kept = sum(text.count("\n") for text in texts) - 4
+    assert 0 < kept == 2 * (8_000_000 // 64) - dropped(job)
