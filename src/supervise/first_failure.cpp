@@ -43,13 +43,13 @@ bool has_any(const std::string& text, const std::vector<std::string_view>& patte
 
 /// What the words alone say.
 Trace trace_of_words(const Failure& failure) {
-  static const std::vector<std::string_view> kPeer = patterns_of("peer ");
-  static const std::vector<std::string_view> kTrace = patterns_of("trace ");
+  static const std::vector<std::string_view> peer_words = patterns_of("peer ");
+  static const std::vector<std::string_view> trace_words = patterns_of("trace ");
   const std::string words = lower(join(failure.last_lines, "\n") + "\n" + failure.error_message);
-  if (has_any(words, kPeer)) {
+  if (has_any(words, peer_words)) {
     return Trace::LostPeer;
   }
-  const bool has_own_error = !failure.error_message.empty() || has_any(words, kTrace);
+  const bool has_own_error = !failure.error_message.empty() || has_any(words, trace_words);
   return has_own_error ? Trace::Traceback : Trace::ExitCode;
 }
 
