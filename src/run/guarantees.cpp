@@ -92,7 +92,15 @@ constexpr auto kRows = std::to_array<Row>({
      Hold::InPart,
      "the limit of descriptors stays as it is, and a job that needs more does not start",
      "1.0"},
+    {"a kill for want of memory is recognised",
+     "oom_kill",
+     &SystemAnswers::oom_counter,
+     Hold::InPart,
+     "whether a worker that SIGKILL ended was killed for want of memory is not known",
+     "4.13"},
 });
+
+constexpr const char* kMountGroups = "mount the container's control groups at /sys/fs/cgroup";
 
 std::string remedy_for(int error_number, const Row& row) {
   switch (error_number) {
@@ -105,6 +113,8 @@ std::string remedy_for(int error_number, const Row& row) {
                  ? std::string("add ") + row.right + " to the container's capabilities"
                  : "the container's system call filter or rights forbid it: allow the call in the "
                    "profile (Docker does from 20.10 on)";
+    case ENOENT:
+      return kMountGroups;
     default:
       return "no other way is known";
   }
@@ -113,7 +123,7 @@ std::string remedy_for(int error_number, const Row& row) {
 std::string remedy_for_group(int error_number, const Row& row) {
   switch (error_number) {
     case ENOENT:
-      return "mount control groups of version 2 (cgroup2) in the container";
+      return std::string(kMountGroups) + ", version 2 (cgroup2)";
     case ENOSYS:
       return remedy_for(error_number, row);
     default:

@@ -30,6 +30,7 @@ struct SystemAnswers {
   int bind_to_cpus = 0;
   int bind_to_memory = 0;
   int descriptor_limit = 0;
+  int oom_counter = 0;  ///< ENOENT: there is none
   ProcView proc = ProcView::Whole;
   // What is no promise, but explains refusals:
   bool is_filtered = false;    ///< by seccomp

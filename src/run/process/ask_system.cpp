@@ -4,6 +4,7 @@
 #include "descendants.hpp"
 
 #include <muster/base/unique_fd.hpp>
+#include <muster/environment/oom_counter.hpp>
 #include <muster/run/guarantees.hpp>
 
 #include <fcntl.h>
@@ -113,6 +114,7 @@ SystemAnswers ask_system() {
   answers.bind_to_memory =
       answer_of(::syscall(SYS_set_mempolicy, kNoSuchPolicy, nullptr, 0), EINVAL);
   answers.descriptor_limit = ask_descriptor_limit();
+  answers.oom_counter = read_oom_counter(find_oom_counter()) ? 0 : ENOENT;
   answers.is_filtered = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
   answers.gains_nothing = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
   answers.descriptors = count_descriptors();
