@@ -299,10 +299,7 @@ class Judge:
     # Ends and attempts.
 
     def survivors(self):
-        """Where the system refuses subreapers muster says so at the start, and finds no orphan."""
-        if "prctl" in self.schedule.filters and {"parent", "daemons"}.intersection(
-            self.schedule.manners
-        ):
+        if any(self._loses_orphans(agent) for agent in range(self.schedule.agents)):
             return []
         forsaken = [
             f"worker {pid} outlived agent {agent}"
@@ -339,8 +336,13 @@ class Judge:
         return [
             f"worker {one.details[0]} was alive when attempt {one.attempt} began"
             for one in self.seen.told("overlap")
-            if self._could_act(self._agent_of(one))
+            if self._could_act(self._agent_of(one)) and not self._loses_orphans(self._agent_of(one))
         ]
+
+    def _loses_orphans(self, agent):
+        """Where the system refuses subreapers muster says so at the start, and finds no orphan."""
+        has_orphans = {"parent", "daemons"}.intersection(self.schedule.manners)
+        return bool(has_orphans) and self.schedule.filters[agent] == "prctl"
 
     def _could_act(self, agent):
         """One half of muster on that node, at least: else nobody is there who could end its workers."""
