@@ -13,6 +13,7 @@
 #include "unused.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 #include <muster/cluster/cluster.hpp>
 
 #include <algorithm>
@@ -81,12 +82,26 @@ void add_platform_habits(Cluster& cluster, const Findings& findings) {
   }
 }
 
+/// The name of the job is sent to the leader, which compares it with its own, and messages show it.
+Result<> check_name(const Sourced<std::string>& name) {
+  constexpr std::size_t kMostBytes = 255;
+  constexpr std::size_t kShown = 80;
+  if (name.value.size() <= kMostBytes && visible_line(name.value) == name.value) {
+    return {};
+  }
+  return wrong_value({shortened(visible_line(name.value), kShown), name.source},
+                     "at most 255 bytes of UTF-8 without control and invisible characters");
+}
+
 /// What torchrun's options say about the job and no platform does.
 Result<> add_job(Cluster& cluster,
                  const Findings& findings,
                  const Snapshot& snapshot,
                  const std::optional<Sourced<int>>& restarts_given) {
   if (findings.job_id && !findings.job_id->value.empty()) {
+    if (auto checked = check_name(*findings.job_id); !checked) {
+      return checked;
+    }
     cluster.job.job_id = findings.job_id->value;
     cluster.decisions.push_back({"job_id", cluster.job.job_id, findings.job_id->source.name});
   }

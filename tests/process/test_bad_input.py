@@ -24,6 +24,35 @@ def assert_refused(job, code, *words):
     assert job.out.bytes == b""
 
 
+JOB_NAMES = {
+    "a tab": "a\tb",
+    "a line end": "a\nb",
+    "an escape": "a\x1b[31mb",
+    "bytes that are not UTF-8": "a\udcffb",
+    "256 bytes": "x" * 256,
+}
+
+
+class TestJobNames:
+    @pytest.mark.parametrize("name", JOB_NAMES.values(), ids=JOB_NAMES.keys())
+    def test_what_no_leader_could_compare_is_refused_on_the_command_line(self, muster, name):
+        job = muster.run("--job-id", name, "--", "true")
+
+        assert_refused(job, 64, "--job-id is '", "expected at most 255 bytes of UTF-8 without control")
+        assert job.said[0].isprintable()
+
+    @pytest.mark.parametrize("name", JOB_NAMES.values(), ids=JOB_NAMES.keys())
+    @pytest.mark.parametrize("variable", ["MUSTER_JOB_ID", "PET_RDZV_ID"])
+    def test_it_is_refused_in_a_variable_too(self, muster, name, variable):
+        pet = {"PET_NNODES": "1", "PET_NPROC_PER_NODE": "1", "PET_NODE_RANK": "0"}
+        job = muster.run("--", "true", env={**pet, variable: name})
+
+        assert_refused(job, 78, f"{variable} is '", "expected at most 255 bytes of UTF-8 without control")
+
+    def test_the_longest_is_taken(self, muster):
+        assert muster.run("--job-id", "\u00e4" * 127 + "x", "--", "true").code == 0
+
+
 class TestPrograms:
     @pytest.mark.parametrize("count", [1, 4])
     def test_one_that_does_not_exist_is_127(self, muster, count):
