@@ -197,16 +197,17 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
     }
   }
   for (const auto& [name, refusal] : refused_) {
+  // Who was refused without a seat has connected all the same.
+  const std::string how = refused_.empty() ? " never connected" : " never joined";
     sentences.push_back(name + refusal);
   }
   if (never.size() > kNamed) {
-    sentences.insert(sentences.begin(), "nodes " + describe_ranges(never) + " never connected");
+    sentences.insert(sentences.begin(), "nodes " + describe_ranges(never) + how);
     return join(sentences, "; ");
   }
   for (auto seat = never.rbegin(); seat != never.rend(); ++seat) {
-    sentences.insert(
-        sentences.begin(),
-        "node " + std::to_string(*seat) + host_of(*seat, hosts, unresolved) + " never connected");
+    sentences.insert(sentences.begin(),
+                     "node " + std::to_string(*seat) + host_of(*seat, hosts, unresolved) + how);
   }
   return join(sentences, "; ");
 }

@@ -66,14 +66,14 @@ TEST(Roster, RemembersWhoWasRefused) {
   roster.note_refusal(3, "node rank 0 is taken");
   roster.note_refusal(4, "its node rank is 7");
   EXPECT_EQ(missing(roster),
-            "node 2 never connected; node 3 never connected; "
+            "node 2 never joined; node 3 never joined; "
             "node 1 (host-b) was refused: its mode is 'ps'; "
             "host-e (10.0.0.1) was refused: its node rank is 7");
 
   roster.add(5, member("host-b", 1));
   roster.sit_down(5, 1);
   roster.sit_down(4, 2);
-  EXPECT_EQ(missing(roster), "node 3 never connected");
+  EXPECT_EQ(missing(roster), "node 3 never connected") << "nobody else was refused";
 }
 
 TEST(Roster, StandsUpOnce) {
