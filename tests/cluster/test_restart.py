@@ -263,6 +263,15 @@ def test_a_spare_that_is_never_needed_ends_with_the_job(gang, hosts):
     assert {one["outcome"] for one in job.jobs[2].report["workers"]} == {"never started"}
 
 
+def test_a_spare_that_loses_its_leader_ends_soon_as_all_do(gang, hosts):
+    job = start_three_of_two(gang, hosts)
+
+    job.jobs[0].kill_agent()
+
+    job.assert_codes(69, node_0=137)
+    assert "was lost" in job.jobs[2].report["reason"]
+
+
 def test_a_spare_that_goes_is_not_missed(gang, hosts):
     job = start_three_of_two(gang, hosts)
     job.jobs[2].kill_agent()

@@ -45,7 +45,7 @@ std::optional<Instant> Leader::next_wake() const {
   }
   switch (state_) {
     case State::Gathering:
-      if (!waits_for_port_) {
+      if (!waits_for_port_ && !start_due_) {
         at(gathering_.next_wake());
       }
       break;
@@ -83,6 +83,9 @@ void Leader::handle(const Received& received, Instant now) {
     settle_claims(*member->seat);
   }
   std::visit([&](const auto& message) { take(received.link, message, now); }, received.message);
+  if (start_due_) {
+    try_start(now);
+  }
 }
 
 void Leader::handle(const PortReserved& reserved, Instant now) {
@@ -112,7 +115,7 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
     report_progress(now);
     try_start(now);
   }
-  if (state_ == State::Gathering && !waits_for_port_) {
+  if (state_ == State::Gathering && !waits_for_port_ && !start_due_) {
     look_at_deadlines(now);
   }
   if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {

@@ -165,6 +165,7 @@ class Leader {
   void start_with_ready(const Offer& offer, Instant now);
   [[nodiscard]] std::vector<int> leave_out_unready();
   void try_start(Instant now);
+  [[nodiscard]] bool is_seat_in_doubt(Instant now);
   void start_attempt(const Offer& offer, Instant now);
   void send_starts(Start start);
   [[nodiscard]] bool is_pending() const;
@@ -234,9 +235,10 @@ class Leader {
   std::set<std::string> incarnations_;  ///< of the agents that were let in
   int refusals_ = 0;
   bool waits_for_port_ = false;
-  std::string pending_;              ///< why those who are here cannot start yet
-  std::vector<LinkId> pending_for_;  ///< who they are
-  Instant next_look_;                ///< for silence
+  std::optional<Instant> start_due_;  ///< nothing is missing, but somebody claims a seat
+  std::string pending_;               ///< why those who are here cannot start yet
+  std::vector<LinkId> pending_for_;   ///< who they are
+  Instant next_look_;                 ///< for silence
   Instant rest_until_;
   Instant stop_deadline_;  ///< who has not ended then is not waited for
   Instant goodbye_deadline_;

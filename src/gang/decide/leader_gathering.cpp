@@ -17,6 +17,7 @@ constexpr std::size_t kHostsLookedUp = 8;
 void Leader::gather(Instant now) {
   state_ = State::Gathering;
   pending_.clear();
+  start_due_.reset();
   gathering_.begin(now);
   if (end_for_want(now)) {
     return;
@@ -88,10 +89,24 @@ void Leader::try_start(Instant now) {
     return;
   }
   gathering_.note_enough(is_enough_ready() && !is_pending(), is_anybody_awaited(), now);
-  if (gathering_.is_last_call_over(now)) {
+  if (!gathering_.is_last_call_over(now)) {
+    start_due_.reset();
+  } else if (!is_seat_in_doubt(now)) {
     waits_for_port_ = true;
     actions_.emplace_back(ReservePort{});
   }
+}
+
+/// A node that may be gone is not started with. It has a heartbeat timeout to say something, else the seat is that of
+/// who claims it; new claims give nobody more time.
+bool Leader::is_seat_in_doubt(Instant now) {
+  constexpr std::chrono::seconds kJustHeard{1};
+  start_due_ = start_due_.value_or(now);
+  if (roster_.is_seat_in_doubt(*start_due_ - kJustHeard)) {
+    return true;
+  }
+  start_due_.reset();
+  return false;
 }
 
 std::string Leader::describe_nodes() const {

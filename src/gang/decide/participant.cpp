@@ -138,17 +138,25 @@ void Participant::handle(const LinkDown& down, Instant now) {
   } else if (known_end_ && touch_.is_admitted()) {
     leave(*known_end_);  // it waited in vain, and no leader can change that
   } else {
-    seek(now);
+    seek(down.why, now);
     handle(DialFailed{"the leader at " + leader_ + " " + down.why}, now);
   }
 }
 
-/// Nothing has been started: the leader may come back, or another one in its place.
-void Participant::seek(Instant now) {
+/// Nothing has been started: the leader may come back, or another one in its place. A spare knows of no start: if the
+/// job runs it is lost with its leader, and then nobody comes.
+void Participant::seek(const std::string& why, Instant now) {
   if (touch_.is_admitted()) {
-    mention(Level::Warning, "lost the leader before the start: looking for it again");
+    mention(Level::Warning,
+            is_spare_ ? "lost the leader of this spare: looking for it for " +
+                            whole_seconds(policy_.options.heartbeat_timeout)
+                      : "lost the leader before the start: looking for it again");
     seeking_.begin_again(now);
     touch_.forget();
+    lost_as_spare_ = is_spare_ ? "the leader at " + leader_ + " was lost: it " + why : "";
+    if (is_spare_) {
+      seeking_.give_up_at(now + policy_.options.heartbeat_timeout);
+    }
   }
   state_ = State::Seeking;
 }
@@ -329,9 +337,13 @@ void Participant::keep_in_touch(Instant now) {
 }
 
 void Participant::give_up(Instant now) {
-  leave(known_end_  // it waited in vain
-            ? *known_end_
-            : in_this_attempt(make_end(EndKind::Incomplete, seeking_.describe_failure(now))));
+  if (known_end_) {
+    leave(*known_end_);  // it waited in vain
+  } else if (!lost_as_spare_.empty()) {
+    leave(in_this_attempt(make_end(EndKind::Lost, lost_as_spare_)));
+  } else {
+    leave(in_this_attempt(make_end(EndKind::Incomplete, seeking_.describe_failure(now))));
+  }
 }
 
 // --- The end ------------------------------------------------------------------------------------

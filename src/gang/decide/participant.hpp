@@ -146,7 +146,7 @@ class Participant {
   void take(const Other& unexpected, Instant now);
 
   void dial();
-  void seek(Instant now);
+  void seek(const std::string& why, Instant now);
   void give_up(Instant now);
   void lose_leader(const std::string& why, Instant now);
   void cut_off(std::string why, Instant now);
@@ -176,6 +176,9 @@ class Participant {
   State state_ = State::Seeking;
   bool is_leader_ = false;
   bool is_linked_ = false;
+  bool is_spare_ = false;
+  std::string
+      lost_as_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
   int attempt_ = 0;
   bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
   std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more

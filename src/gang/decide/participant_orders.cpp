@@ -20,6 +20,8 @@ void Participant::take(const Beat& /*beat*/, Instant /*now*/) {
 
 void Participant::take(const Admitted& admitted, Instant now) {
   touch_.on_admitted(admitted.heartbeat_timeout_seconds, now);
+  is_spare_ = !admitted.seat;
+  lost_as_spare_.clear();
   if (is_leader_) {
     return;
   }
@@ -36,7 +38,7 @@ void Participant::take(const Refused& refused, Instant now) {
   if (has_run_) {
     lose_leader("refused this node: " + refused.reason, now);
   } else if (refused.may_retry) {
-    seek(now);
+    seek("refused this node: " + refused.reason, now);
     handle(DialFailed{why}, now);
   } else {
     leave(in_this_attempt(make_end(EndKind::NodeRefused, why)));

@@ -175,6 +175,13 @@ std::vector<LinkId> Roster::claimants(int seat) const {
                              : std::vector<LinkId>(at->second.begin(), at->second.end());
 }
 
+bool Roster::is_seat_in_doubt(Instant since) const {
+  return std::any_of(claims_.begin(), claims_.end(), [&](const auto& claim) {
+    const auto sitting = holder(claim.first);
+    return sitting && members_.at(*sitting).last_heard < since;
+  });
+}
+
 std::vector<int> Roster::missing() const {
   std::vector<int> absent;
   for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
@@ -190,6 +197,8 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
                                      int expected) const {
   std::vector<int> never = missing();
   std::erase_if(never, [&](int seat) { return seat >= expected || departures_.contains(seat); });
+  // Who was refused without a seat has connected all the same.
+  const std::string how = refused_.empty() ? " never connected" : " never joined";
   std::vector<std::string> sentences;
   for (const auto& [seat, departure] : departures_) {  // who sits down again is taken out of these
     if (sentences.size() < kNamed) {
@@ -197,8 +206,6 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
     }
   }
   for (const auto& [name, refusal] : refused_) {
-  // Who was refused without a seat has connected all the same.
-  const std::string how = refused_.empty() ? " never connected" : " never joined";
     sentences.push_back(name + refusal);
   }
   if (never.size() > kNamed) {

@@ -82,6 +82,8 @@ class Roster {
   void claim(LinkId link, int seat);
   void withdraw_claim(LinkId link);
   [[nodiscard]] std::vector<LinkId> claimants(int seat) const;
+  /// Somebody claims the seat of a node that has said nothing since then: it may be gone.
+  [[nodiscard]] bool is_seat_in_doubt(Instant since) const;
 
   /// The empty seats in words: "nodes 2-7 never connected; node 8 (host-i) was refused: ...; node 9
   /// (host-j) left: closed the connection". Who was refused and had no node rank comes last.

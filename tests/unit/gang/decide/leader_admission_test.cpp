@@ -166,6 +166,42 @@ TEST(Admission, LetsOneOfSeveralClaimantsSitDown) {
             "9: refused: node rank 1 is taken by host-i (10.0.0.9) | drop 9 | 8: beat");
 }
 
+TEST(Admission, StartsWithWhoeverIsAliveOfTwoThatWantASeat) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  story.silence(1);
+  (void)story.wait(seconds(4));
+  (void)story.arrive(9, 1);
+  EXPECT_EQ(story.arrive(2, 2).find("start 0"), std::string::npos) << "node 1 may be gone";
+
+  const std::string text = story.wait(seconds(6));
+
+  EXPECT_NE(text.find("9: admitted as node 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("start 0"), std::string::npos) << text;
+  EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 9, 2}));
+}
+
+TEST(Admission, StartsAtOnceWhenTheHolderOfAClaimedSeatShowsThatItIsAlive) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  story.silence(1);
+  (void)story.wait(seconds(4));
+  (void)story.arrive(9, 1);
+  (void)story.arrive(2, 2);
+
+  EXPECT_NE(story.hear(1, Beat{}).find("start 0"), std::string::npos);
+  EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 1, 2}));
+}
+
+TEST(Admission, ClaimsWithoutEndDoNotHoldUpTheStart) {
+  LeaderStory story(job_of(3));
+  (void)story.arrive(1, 1);
+  (void)story.wait(seconds(4));
+  (void)story.arrive(9, 1);
+
+  EXPECT_NE(story.arrive(2, 2).find("start 0"), std::string::npos) << "node 1 was heard just now";
+}
+
 TEST(Admission, ForgetsAClaimantThatLeaves) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);

@@ -236,6 +236,30 @@ TEST(Participant, WaitsAsASpareAndSaysSo) {
   EXPECT_EQ(story.hear(start_of(2)), "start workers of 2");
 }
 
+TEST(Participant, LeavesSoonWithItsLeaderAsASpare) {
+  ParticipantStory story;
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{std::nullopt, 8});
+
+  (void)story.happen(LinkDown{"closed the connection"});
+  EXPECT_EQ(story.said.front(), "this node is a spare: it waits until the job needs it");
+  EXPECT_EQ(story.wait(seconds(7)).find("leave"), std::string::npos);
+  EXPECT_NE(story.wait(seconds(2)).find("leave: lost 69"), std::string::npos);
+  EXPECT_EQ(story.end->reason, "the leader at llm-0:29500 was lost: it closed the connection");
+}
+
+TEST(Participant, FindsItsLeaderAgainAsASpare) {
+  ParticipantStory story;
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{std::nullopt, 8});
+  (void)story.happen(LinkDown{"closed the connection"});
+
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{std::nullopt, 8});
+
+  EXPECT_EQ(story.wait(seconds(3'600)), "");
+}
+
 TEST(Participant, LeavesWhenTheJobEndsBeforeItsStart) {
   ParticipantStory story = joined();
   EXPECT_EQ(story.hear(Finish{end_of(Verdict::Incomplete, 75)}), "hang up | leave: incomplete 75");
