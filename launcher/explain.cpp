@@ -4,6 +4,7 @@
 #include "check_table.hpp"
 #include "doctor.hpp"
 #include "render.hpp"
+#include "token.hpp"
 #include "version.hpp"
 
 #include <muster/base/text.hpp>
@@ -88,6 +89,8 @@ std::string help_of(const CommandLine& line) {
       return check_help();
     case Command::Doctor:
       return doctor_help();
+    case Command::Token:
+      return token_help();
     default:
       return help_text();
   }

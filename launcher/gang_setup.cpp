@@ -45,6 +45,10 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
   if (!key) {
     return Error{key.error().kind, source + ": " + key.error().message};
   }
+  if (gang::is_weak(token)) {
+    say_warning(source +
+                " is easily guessed: it has few different bytes; 'muster token' prints a good one");
+  }
   return std::make_shared<const gang::GangKey>(std::move(*key));
 }
 

@@ -9,12 +9,15 @@
 #include "render.hpp"
 #include "requests.hpp"
 #include "start_job.hpp"
+#include "token.hpp"
 
 #include <muster/environment/snapshot.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/options/typed_settings.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/run/mpi_roles.hpp>
+
+#include <optional>
 
 namespace muster {
 namespace {
@@ -81,6 +84,25 @@ Result<int> serve_front(const Inherited& inherited) {
   return run_here(order.line, *options, snapshot, inherited);
 }
 
+/// Commands that make no plan of a job; empty: it is another one.
+std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snapshot) {
+  switch (line.command) {
+    case Command::Render:
+      return run_render(line);
+    case Command::Check:
+      return run_check(line, snapshot);
+    case Command::Doctor:
+      return run_doctor(line);
+    case Command::Token:
+      return run_token();
+    case Command::Run:
+    case Command::Plan:
+    case Command::Explain:
+      break;
+  }
+  return std::nullopt;
+}
+
 Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (const MpiRole role = find_mpi_role(argv)) {
     return role({{argv.begin() + 2, argv.end()}, read_variables(), inherited});
@@ -101,14 +123,8 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (text) {
     return print(*text);
   }
-  if (line->command == Command::Render) {
-    return run_render(*line);
-  }
-  if (line->command == Command::Check) {
-    return run_check(*line, snapshot);
-  }
-  if (line->command == Command::Doctor) {
-    return run_doctor(*line);
+  if (auto answered = answer(*line, snapshot)) {
+    return std::move(*answered);
   }
   say_notices(*line);
   const auto options = read_options(*line, snapshot);

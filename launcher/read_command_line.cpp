@@ -3,6 +3,7 @@
 #include "doctor.hpp"
 #include "options.hpp"
 #include "render.hpp"
+#include "token.hpp"
 
 #include <muster/front_end/front_end.hpp>
 #include <muster/options/syntax.hpp>
@@ -96,6 +97,7 @@ std::optional<Command> command_of(const std::vector<std::string>& tokens) {
                                                           {"explain", Command::Explain},
                                                           {"check", Command::Check},
                                                           {"doctor", Command::Doctor},
+                                                          {"token", Command::Token},
                                                           {"render", Command::Render}};
   const auto found = tokens.empty() ? commands.end() : commands.find(tokens.front());
   return found == commands.end() ? std::nullopt : std::optional(found->second);
@@ -112,7 +114,7 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
   return read_flags(parts.options, render_options(), line.settings);
 }
 
-/// `muster [plan|explain|run|check|doctor|render] [options] program ...`, where the program may be another launcher's
+/// `muster [plan|explain|run|check|doctor|token|render] [options] program ...`, where the program may be another launcher's
 /// name with its command line.
 Result<> read_own_command_line(CommandLine& line,
                                const std::vector<std::string>& tokens,
@@ -131,6 +133,9 @@ Result<> read_own_command_line(CommandLine& line,
   }
   if (line.command == Command::Doctor) {
     return read_doctor_line(line, rest);
+  }
+  if (line.command == Command::Token) {
+    return read_token_line(line, rest);
   }
   Cut parts = cut(rest, own_options());
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
@@ -187,7 +192,7 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
     return read.error();
   }
   if (line.command == Command::Render || line.command == Command::Check ||
-      line.command == Command::Doctor) {
+      line.command == Command::Doctor || line.command == Command::Token) {
     return line;
   }
   if (auto extra = read_run_method(line, snapshot); !extra) {

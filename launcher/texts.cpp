@@ -3,6 +3,7 @@
 #include "doctor.hpp"
 #include "options.hpp"
 #include "render.hpp"
+#include "token.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/front_end/front_end.hpp>
@@ -21,6 +22,7 @@ constexpr const char* kIntroduction =
        muster explain [options]
        muster check ranktable FILE          what is wrong with a rank table (--help behind it)
        muster doctor [--json]               what this system allows (--help behind it)
+       muster token                         a secret for the links of a job (--help behind it)
        muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
        muster torchrun|msrun|mpirun ...     that launcher's own command line (--help behind it)
 
@@ -109,6 +111,18 @@ Examples:
   muster doctor
   kubectl exec train-worker-0 -- muster doctor
   muster doctor --json | jq '.guarantees[] | select(.holds != "yes")'
+)";
+
+constexpr const char* kTokenIntroduction =
+    R"(Usage: muster token
+
+Prints a new token: 32 random bytes as 64 hexadecimal digits, on one line. With it the links between the
+nodes are encrypted, and only who has it can join the job. All agents of the job must be given the same one,
+by --token-file FILE or in the variable MUSTER_TOKEN.
+
+Examples:
+  (umask 077; muster token > token)
+  kubectl create secret generic train-token --from-file=token
 )";
 
 std::string spelled(const Option& option) {
@@ -204,6 +218,10 @@ std::string doctor_help() {
   return std::string(kDoctorIntroduction) + help_of(doctor_options().options);
 }
 
+std::string token_help() {
+  return std::string(kTokenIntroduction) + help_of(token_options().options);
+}
+
 std::string man_page() {
   std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION
                      "\" \"User Commands\"\n"
@@ -214,6 +232,7 @@ std::string man_page() {
                      ".B muster explain\n[options]\n.br\n"
                      ".B muster check ranktable\n[\\-\\-json] FILE\n.br\n"
                      ".B muster doctor\n[\\-\\-json]\n.br\n"
+                     ".B muster token\n.br\n"
                      ".B muster render\nKIND [options] \\-\\- program [arguments...]\n"
                      ".SH DESCRIPTION\n.nf\n";
   text +=
@@ -223,19 +242,22 @@ std::string man_page() {
   text += man_entries(check_options().options);
   text += ".SH DOCTOR\n.nf\n" + roff(std::string_view(kDoctorIntroduction)) + ".fi\n";
   text += man_entries(doctor_options().options);
+  text += ".SH TOKEN\n.nf\n" + roff(std::string_view(kTokenIntroduction)) + ".fi\n";
+  text += man_entries(token_options().options);
   text += ".SH RENDER\n.nf\n" + roff(std::string_view(kRenderIntroduction)) + ".fi\n";
   text += man_entries(render_options().options);
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
 
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
-  std::string words = "run plan explain check doctor render";
+  std::string words = "run plan explain check doctor token render";
   for (const FrontEnd& front_end : front_ends()) {
     words += std::string(" ") + front_end.name;
   }
-  const std::array<CompletedCommand, 3> inner = {
+  const std::array<CompletedCommand, 4> inner = {
       {{"check", check_options().options, "ranktable"},
        {"doctor", doctor_options().options, ""},
+       {"token", token_options().options, ""},
        {"render", render_options().options, join(render::manifest_kinds(), " ")}}};
   return completion_script(shell, {"muster", own_options().options, words}, inner);
 }

@@ -15,7 +15,8 @@ enum class Command {
   Explain,
   Render,
   Check,
-  Doctor
+  Doctor,
+  Token
 };
 
 /// An option of the front ends, which prints their table for the documentation.

@@ -2,13 +2,14 @@
 
 // How two programs of one job show each other that they know its secret, which neither of them sends.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace muster::gang {
 
-/// 128 random bits as 32 hexadecimal digits: a secret of one job, or what is asked once.
-[[nodiscard]] std::string random_digits();
+/// Random bytes as hexadecimal digits: a secret of one job, or what is asked once.
+[[nodiscard]] std::string random_digits(std::size_t bytes = 16);
 
 /// 64 hexadecimal digits (HMAC with SHA-256) that only who has the secret can give for this text.
 [[nodiscard]] std::string prove(std::string_view secret, std::string_view text);

@@ -14,6 +14,8 @@
 namespace muster::gang {
 
 inline constexpr std::size_t kLeastTokenBytes = 16;
+/// Random ones, as `muster token` draws them: who records a handshake can try tokens for as long as he likes.
+inline constexpr std::size_t kGoodTokenBytes = 32;
 inline constexpr std::size_t kMostTokenBytes = std::size_t{64} << 10U;
 
 /// The key of a job's links: who has the token has it. Forgotten in memory when it is destroyed.
@@ -38,6 +40,9 @@ class GangKey {
 
   std::array<unsigned char, kBytes> bytes_{};
 };
+
+/// A token that is easily guessed, such as one letter many times. No other way to guess is tried here.
+[[nodiscard]] bool is_weak(std::string_view token);
 
 struct TokenFile {
   std::string token;    ///< as it is in the file

@@ -30,8 +30,8 @@ std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
   listener_->start();
   if (key_ == nullptr) {
     say_info(
-        "the links between the nodes are not encrypted: whoever reaches this port can disturb the "
-        "job (--token-file)");
+        "the links between the nodes are not encrypted: whoever reaches this port can take a seat, "
+        "end the job or feign its success (--token-file; 'muster token' makes one)");
   }
   return std::nullopt;
 }

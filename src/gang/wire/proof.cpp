@@ -10,6 +10,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <vector>
 
 namespace muster::gang {
 namespace {
@@ -30,9 +31,9 @@ const unsigned char* bytes_of(std::string_view text) {
 
 }  // namespace
 
-std::string random_digits() {
+std::string random_digits(std::size_t count) {
   start_openssl();
-  std::array<unsigned char, 16> bytes{};
+  std::vector<unsigned char> bytes(count);
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
     throw std::runtime_error("RAND_bytes: " + openssl_error());
   }

@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 namespace muster::gang {
@@ -129,6 +130,11 @@ GangKey& GangKey::operator=(GangKey&& other) noexcept {
 
 GangKey::~GangKey() {
   ::OPENSSL_cleanse(bytes_.data(), kBytes);
+}
+
+bool is_weak(std::string_view token) {
+  constexpr std::size_t kLeastDifferent = 8;
+  return std::set<char>(token.begin(), token.end()).size() < kLeastDifferent;
 }
 
 Result<TokenFile> read_token_file(const std::string& path) {

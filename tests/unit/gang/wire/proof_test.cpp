@@ -25,5 +25,10 @@ TEST(RandomDigits, AreOthersEachTime) {
   EXPECT_NE(random_digits(), random_digits());
 }
 
+TEST(RandomDigits, AreAsManyAsAreWanted) {
+  EXPECT_EQ(random_digits().size(), 32U);
+  EXPECT_EQ(random_digits(32).size(), 64U);
+}
+
 }  // namespace
 }  // namespace muster::gang

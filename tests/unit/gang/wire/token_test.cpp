@@ -117,5 +117,11 @@ TEST_F(TokenFileTest, HasALimit) {
       "cannot read the token file '" + path + "': it has 65537 bytes, expected at most 65536");
 }
 
+TEST(Token, IsWeakWhereItHasFewDifferentBytes) {
+  EXPECT_TRUE(is_weak(std::string(64, 'x')));
+  EXPECT_TRUE(is_weak("0101010101010101"));
+  EXPECT_FALSE(is_weak("correct horse battery staple"));
+}
+
 }  // namespace
 }  // namespace muster::gang

@@ -1,0 +1,46 @@
+"""muster token makes a secret for the links of a job."""
+
+import string
+
+
+def test_it_is_new_each_time_and_of_32_bytes(muster):
+    one, other = muster.run("token"), muster.run("token")
+
+    assert one.code == other.code == 0
+    assert one.out.text != other.out.text
+    assert len(one.out.text) == 65 and one.out.text.endswith("\n")
+    assert set(one.out.text.strip()) <= set(string.hexdigits.lower())
+    assert one.err.text == ""
+
+
+def test_it_takes_nothing(muster):
+    job = muster.run("token", "now")
+
+    assert job.code == 64
+    assert job.said == ["'now' is nothing that muster token takes; it has options only"]
+
+
+def test_it_says_what_it_is_for(muster):
+    job = muster.run("token", "--help")
+
+    assert job.code == 0
+    assert "32 random bytes" in job.out.text
+
+
+def test_a_weak_one_is_said_and_taken(muster):
+    here = ["--nnodes=1:2", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
+    job = muster.run(*here, "--", "true", env={"MUSTER_TOKEN": "x" * 32})
+
+    assert job.code == 0, job.words()
+    assert job.said_about(
+        "MUSTER_TOKEN is easily guessed: it has few different bytes; 'muster token' prints a good one"
+    )
+
+
+def test_a_good_one_is_taken_without_a_word(muster):
+    token = muster.run("token").out.text
+    here = ["--nnodes=1:2", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
+    job = muster.run(*here, "--", "true", env={"MUSTER_TOKEN": token})
+
+    assert job.code == 0, job.words()
+    assert "token" not in job.err.text
