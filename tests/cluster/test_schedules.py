@@ -15,7 +15,7 @@ from schedules.seen import Seen, Strike
 
 from support.witnesses import Testimony
 
-SEEDS = [6, 8, 13, 19, 20, 23, 28, 44, 49, 52]
+SEEDS = [6, 8, 12, 13, 19, 20, 23, 28, 40, 44, 49, 52]
 
 
 def test_random_schedules_end_without_a_hang_a_survivor_or_a_wrong_verdict(tmp_path):
