@@ -164,7 +164,6 @@ void Gang::Driver::drain() {
     std::visit([this](auto& event) { handle(event); }, happening);
   }
   is_scheduled_ = false;
-  callbacks_.renew_lease(participant_.lease());
   if (!is_done_) {
     arm_timers();
   }
@@ -184,7 +183,9 @@ void Gang::Driver::handle(LeaderEvent& event) {
 }
 
 void Gang::Driver::handle(ParticipantEvent& event) {
-  for (const ParticipantAction& action : participant_.on(event, Clock::now())) {
+  const ParticipantActions actions = participant_.on(event, Clock::now());
+  callbacks_.renew_lease(participant_.lease());  // before anything is started that counts on it
+  for (const ParticipantAction& action : actions) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
 }

@@ -280,6 +280,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   attempt_->on_interrupt = [this] {
     gang_.notify(gang::StopSignal{SIGINT, /*workers_know=*/true});
   };
+  attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
   attempt_->on_over = [this] { on_attempt_over(); };
   reasons_.add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();

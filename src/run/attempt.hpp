@@ -66,6 +66,8 @@ class Attempt {
   std::function<void()> on_interrupt;
   /// Nothing is alive, and what was written has been read. Consoles and files may not have taken it yet.
   std::function<void()> on_over;
+  /// Nothing is alive. `on_over` follows.
+  std::function<void()> on_gone = [] {};
 
   /// To be called before `start`. A listener outlives the attempt; its words come first.
   void add(AttemptListener& listener) { listeners_.push_back(&listener); }

@@ -71,6 +71,7 @@ void Attempt::act(const KillEverything& /*action*/) {
 
 void Attempt::act(const Finish& /*action*/) {
   rest();
+  on_gone();
   boost::asio::post(io_, std::bind_front(&Attempt::finish, this));
 }
 

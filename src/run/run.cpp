@@ -61,7 +61,7 @@ struct Resources {
 
 /// The guard's to do: it is the last one. What it removes may be on a file system that hangs.
 void remove_folders(Resources& resources) {
-  constexpr std::chrono::milliseconds kPatience{300};
+  constexpr std::chrono::milliseconds kPatience{200};
   if (!resources.folder.path().empty() || !resources.shared.path().empty()) {
     do_briefly(
         [&] {

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import time
 
 import pytest
 
@@ -10,6 +11,7 @@ from support import processes
 from support.deadlines import wait_until
 from support.freezer import Freezer
 from support.repetitions import default_or_soak
+from support.streams import Stream
 
 GRACE = 0.5
 QUICK = ["--heartbeat-timeout=1", f"--grace={GRACE}"]
@@ -108,3 +110,31 @@ def test_a_signal_ends_the_job_although_a_guard_is_stopped(gang, asked):
 
         job.assert_codes(143, seconds=GRACE + 2)
         job.witnesses.forget()
+
+
+def test_an_agent_that_has_lines_left_to_show_is_let_be(gang):
+    """Its workers are gone, so nobody counts on it any more, however long its console takes."""
+    lines = "for i in $(seq 4000); do echo a line that is so long that they fill every pipe; done"
+    job = gang(2, "--max-restarts=1", "--console-stall=60", *QUICK)
+    job.start(0)
+    reading, writing = os.pipe()
+    job.start(1, command=["sh", "-c", f"{lines}; exec sleep 100"], stdout=writing)
+    os.close(writing)
+    job.witnesses.wait_for("started")
+    agent = job.jobs[1].agent()
+    wait_until(lambda: "sleep" in names_below(agent), "the lines to be written")
+
+    killed = time.monotonic()
+    job.jobs[0].signal(signal.SIGKILL)
+    wait_until(lambda: not names_below(agent), "the worker to be gone")
+    fence_is_over = killed + 2 * 1 + 2
+    wait_until(lambda: time.monotonic() > fence_is_over, "the time to pass", 5)
+
+    assert processes.is_alive(agent), job.words()
+    Stream("the console of node 1", reading)
+    job.assert_codes(69, node_0=-signal.SIGKILL)
+    assert "leader" in job.jobs[1].report["reason"]
+
+
+def names_below(pid):
+    return {child.name for child in processes.children_of(pid)}

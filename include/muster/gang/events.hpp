@@ -72,6 +72,8 @@ struct AttemptOver {
   bool gave_up = false;  ///< but for something that could not be killed
   OtherFailures also_failed{};
 };
+/// Nothing of the attempt is alive, or can be ended; what it wrote may still have to be shown. AttemptOver follows.
+struct WorkersGone {};
 /// TERM, INT, HUP or QUIT from outside.
 struct StopSignal {
   int signal = 0;
@@ -102,6 +104,7 @@ struct InputsFailed {
 
 using NodeEvent = std::variant<WorkerFailed,
                                WorkerSucceeded,
+                               WorkersGone,
                                AttemptOver,
                                StopSignal,
                                GuardGone,

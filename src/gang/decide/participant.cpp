@@ -70,7 +70,7 @@ std::optional<Instant> Participant::next_event() const {
 }
 
 Lease Participant::lease() const {
-  if (!has_workers() || policy_.job.most_nodes == 1) {
+  if (!has_workers() || are_workers_gone_ || policy_.job.most_nodes == 1) {
     return {};
   }
   Lease lease{touch_.heartbeat_timeout(), std::nullopt};
@@ -218,6 +218,10 @@ void Participant::handle(const WorkerSucceeded& succeeded, Instant /*now*/) {
     message.attempt = attempt_;
     tell(std::move(message));
   }
+}
+
+void Participant::handle(const WorkersGone& /*gone*/, Instant /*now*/) {
+  are_workers_gone_ = true;
 }
 
 void Participant::handle(const AttemptOver& over, Instant /*now*/) {

@@ -126,6 +126,7 @@ class Participant {
   void handle(const NodeEvent& event, Instant now);
   void handle(const WorkerFailed& failed, Instant now);
   void handle(const WorkerSucceeded& succeeded, Instant now);
+  void handle(const WorkersGone& gone, Instant now);
   void handle(const AttemptOver& over, Instant now);
   void handle(const StopSignal& stop, Instant now);
   void handle(const InputsAre& inputs, Instant now);
@@ -186,6 +187,7 @@ class Participant {
   int stop_signals_ = 0;
   std::optional<Failure> own_failure_;
   Instant gone_by_ = Instant::max();  ///< the leader is lost, and goes on without this node
+  bool are_workers_gone_ = false;     ///< of the attempt, although it is not over
   Instant last_turn_;
   Instant started_;
   ParticipantActions actions_;

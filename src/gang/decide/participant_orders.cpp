@@ -70,6 +70,7 @@ void Participant::take(const Start& start, Instant now) {
     return;
   }
   state_ = State::Running;
+  are_workers_gone_ = false;
   touch_.beat_soon(now);
   actions_.emplace_back(StartAttempt{start, std::move(merged)});
 }

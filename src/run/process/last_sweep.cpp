@@ -46,8 +46,9 @@ std::set<pid_t> LastSweep::spared() const {
     return spared;
   }
   for (const Process& process : read_processes()) {
-    const bool is_ours = process.pid == agent_ || has_marker(process.pid, marker_);
-    if (process.parent == ::getpid() && !is_ours) {
+    const bool may_be_strange = process.parent == ::getpid() && process.pid != agent_;
+    // Nobody else is asked: to read the environment of a process that hangs may hang, too.
+    if (may_be_strange && !has_marker(process.pid, marker_)) {
       spared.insert(process.pid);
     }
   }

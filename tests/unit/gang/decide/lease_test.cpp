@@ -18,6 +18,24 @@ TEST(Lease, IsOneOfWorkers) {
   EXPECT_EQ(over().lease(), Lease{});
 }
 
+TEST(Lease, IsGivenBackWhenNothingIsAliveAlthoughLinesAreStillToBeShown) {
+  ParticipantStory story = running(kOrphanLimit);
+  (void)story.happen(LinkDown{"closed the connection"});
+  EXPECT_TRUE(story.lease().gone_by);
+
+  (void)story.happen(WorkersGone{});
+  EXPECT_EQ(story.lease(), Lease{});
+  EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
+}
+
+TEST(Lease, IsTakenAnewWithTheNextAttempt) {
+  ParticipantStory story = stopping();
+  (void)story.happen(WorkersGone{});
+  (void)story.happen(AttemptOver{});
+  (void)story.hear(start_of(1));
+  EXPECT_EQ(story.lease(), (Lease{kTimeout, {}}));
+}
+
 TEST(Lease, IsNoneInAJobOfOneNode) {
   Policy policy = agent_of();
   policy.job.most_nodes = policy.job.least_nodes = 1;
