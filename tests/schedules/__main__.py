@@ -6,6 +6,7 @@ With tests/ and tests/hosts/ in PYTHONPATH, and the program under test in MUSTER
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +15,7 @@ from .lanes import Lanes
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was made is taken down again
     options = _options()
     seeds = range(options.seed, options.seed + options.schedules)
     with tempfile.TemporaryDirectory(prefix="schedules-", dir="/tmp") as programs:

@@ -48,12 +48,20 @@ class Lanes:
             for lane in lanes:
                 lane.__enter__()
                 self._prefixes.put(lane.prefix)
-            with ThreadPoolExecutor(self._count) as pool:
-                list(pool.map(self._run_one, seeds))
+            self._run_all(seeds)
         finally:
             for lane in lanes:
                 lane.__exit__()
         self._seconds = time.monotonic() - began
+
+    def _run_all(self, seeds):
+        """Whoever interrupts it waits for those that have begun, so that nothing of them is left."""
+        with ThreadPoolExecutor(self._count) as pool:
+            try:
+                list(pool.map(self._run_one, seeds))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def summary(self):
         faults = ", ".join(f"{count} x {kind}" for kind, count in self._struck.most_common())
