@@ -29,15 +29,11 @@ std::string words_for_front(const Outcome& outcome, const std::optional<FrontSea
   return report + write_word(front->nonce, kByeWord, std::to_string(outcome.end.exit_code));
 }
 
-/// The last words of the job: on the console, and in the file that --report names. Who `is_later_task`
+/// The last words of the job. `report` says whether the file that --report names is written. Who `is_later_task`
 /// leaves the first failure, which all know alike, to the first one: they share a console.
-void conclude(const Outcome& outcome,
-              const std::optional<Sourced<std::string>>& report,
-              bool is_later_task) {
-  if (report) {
-    if (const auto written = write_report(outcome, report->value); !written) {
-      say_warning(written.error().message);
-    }
+void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task) {
+  if (!report) {
+    say_warning(report.error().message);
   }
   if (outcome.is_told_elsewhere || (is_later_task && outcome.end.first_failure)) {
     return;
@@ -146,10 +142,18 @@ Result<int> start_job(Planned planned,
       return prepared.error();
     }
   }
-  return run(*job, run_options, inherited, snapshot.variables, [&](const Outcome& outcome) {
-    conclude(outcome, options.report, is_later_task);
+  LastWords last_words;
+  if (options.report) {
+    last_words.stream = stream_of(options.report->value);
+    last_words.write_report = [&](const Outcome& outcome) {
+      return write_report(outcome, options.report->value);
+    };
+  }
+  last_words.say = [&](const Outcome& outcome, const Result<>& report) {
+    conclude(outcome, report, is_later_task);
     return words_for_front(outcome, options.run.front);
-  });
+  };
+  return run(*job, run_options, inherited, snapshot.variables, last_words);
 }
 
 }  // namespace muster

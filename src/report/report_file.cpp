@@ -221,6 +221,10 @@ int write_to(const Target& target, std::string_view text) {
 
 }  // namespace
 
+std::optional<int> stream_of(const std::string& path) {
+  return find_stream(path);
+}
+
 Result<> prepare_report(const Sourced<std::string>& file) {
   const int error_number = obstacle(find_target(file.value));
   return error_number == 0 ? Result<>()

@@ -3,7 +3,6 @@
 #include "agent.hpp"
 
 #include "process/signal_file.hpp"
-#include "progress_file.hpp"
 #include "servers.hpp"
 
 #include <muster/base/rank_words.hpp>
@@ -39,6 +38,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       consoles_(io_, asides_, input.options.console_stall),
       logs_(io_, asides_, input.options.console_stall),
       last_call_(io_, consoles_, &logs_),
+      progress_(io_, asides_, input.job.gang.policy.options.restarts.progress_file),
       companions_(io_, input.inherited, input.variables, input.marker),
       ports_(input.job),
       gang_(io_, setup_with_keys(), callbacks()),
@@ -49,6 +49,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       signals_(io_),
       lifeline_(io_),
       signs_of_life_(io_, link_),
+      report_(io_, asides_),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
       next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }) {}
 
@@ -89,6 +90,7 @@ int Agent::run() {
   wait_for(lifeline_, &Agent::on_guard_lost);
   wait_for(signals_, &Agent::on_signals);
   reasons_.add(kEndOfJob);
+  progress_.start();
   if (const auto contributed = contribute(); contributed) {
     wait_for_inputs();  // first: the gang hears at once whether this node is ready
     gang_.start();
@@ -267,7 +269,6 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            companions_,
                            asides_};
   bury_attempt();
-  progress_before_ = progress();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
   attempt_ = std::make_unique<Attempt>(
@@ -294,14 +295,14 @@ void Agent::on_attempt_over() {
   reasons_.remove(attempt_name());
   first_look_.cancel();
   next_look_.cancel();
-  std::optional<bool> made_progress;
-  if (const auto now = progress()) {
-    made_progress = *now != progress_before_;
-  }
   if (!end_) {
     route_.forget();  // the platform may have planned anew for the same table
     inputs_.start();  // first: the gang starts nothing anew before it is ready
   }
+  progress_.look([this](std::optional<bool> made_progress) { tell_attempt_over(made_progress); });
+}
+
+void Agent::tell_attempt_over(std::optional<bool> made_progress) {
   NodeFailures failures = attempt_->failures();
   gang_.notify(gang::AttemptOver{
       std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
@@ -335,11 +336,6 @@ void Agent::bury_attempt() {
     companions_.forget();
     boost::asio::post(io_, [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
   }
-}
-
-/// Empty when no file is watched.
-std::optional<std::string> Agent::progress() const {
-  return look_at_progress(input_.job.gang.policy.options.restarts.progress_file);
 }
 
 /// The services of the next attempt begin here on the leader, and at its start on other nodes.

@@ -15,6 +15,7 @@
 #include "own_ways.hpp"
 #include "process/asides.hpp"
 #include "process/guard.hpp"
+#include "progress_file.hpp"
 #include "reasons_to_stay.hpp"
 #include "signs_of_life.hpp"
 #include "stop_requests.hpp"
@@ -43,7 +44,7 @@ struct AgentInput {
   const RunOptions& options;
   const Inherited& inherited;
   const std::map<std::string, std::string>& variables;
-  const std::function<std::string(const Outcome&)>& conclude;
+  const LastWords& last_words;
   const std::string& marker;
   const std::string& log_folder;
   const std::string& run_folder;
@@ -80,12 +81,12 @@ class Agent {
                  const Placement& placement,
                  const std::string& interface) const;
   void on_attempt_over();
+  void tell_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
   void bury_attempt();
   void wait_for_inputs();
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
   [[nodiscard]] std::string look_for_route();
-  [[nodiscard]] std::optional<std::string> progress() const;
   [[nodiscard]] Result<Offer> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
@@ -95,6 +96,8 @@ class Agent {
 
   // The end.
   void conclude();
+  void write_report();
+  void say_last_words(const Result<>& report);
   void hurry();
   void settle();
   [[nodiscard]] std::vector<std::string> describe_unwritten();
@@ -110,6 +113,7 @@ class Agent {
   Consoles consoles_;
   LogFiles logs_;
   LastCall last_call_;
+  ProgressWatch progress_;
   Companions companions_;
   OwnPorts ports_;
   gang::Gang gang_;
@@ -123,13 +127,15 @@ class Agent {
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
   std::set<int> told_attempts_;  ///< see `Outcome`
-  std::optional<std::string> progress_before_;
   Clock::time_point started_ = Clock::now();
   StopRequests stop_requests_;
   SignsOfLife signs_of_life_;
   std::unique_ptr<FrontLink> front_;  ///< empty: nobody's
   bool does_front_say_why_ = false;
-  bool is_concluded_ = false;
+  std::optional<Outcome> outcome_;  ///< since everything else has been said
+  Errand report_;
+  bool has_concluded_ = false;
+  bool is_in_a_hurry_ = false;
   ReasonsToStay reasons_;
   LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;

@@ -14,10 +14,13 @@ namespace {
 // Reasons to stay.
 constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kLastLines = "the last lines";
+constexpr const char* kReport = "the report";
 
 /// With files whose file system takes nothing, where the job was to end: it ends within its grace and two
 /// seconds.
 constexpr std::chrono::milliseconds kShortPatience{1'200};
+/// What a report has at least, and at most when somebody does not want to wait.
+constexpr std::chrono::milliseconds kMoment{300};
 
 /// Ranks of MPI are told it, too, and meet elsewhere.
 bool tells_master_port(const LaunchPlan& plan) {
@@ -64,19 +67,56 @@ bool Agent::is_all_written(const std::function<void()>& next) {
 /// What happened is said when everything else has been said, so that the report is the last thing on
 /// the console.
 void Agent::conclude() {
-  if (is_concluded_ || !is_all_written([this] { conclude(); })) {
+  if (outcome_ || (!is_in_a_hurry_ && !is_all_written([this] { conclude(); }))) {
     return;
   }
-  is_concluded_ = true;
-  (void)consoles_.out().write(input_.conclude(make_outcome()));
+  outcome_ = make_outcome();
+  reasons_.add(kReport);
+  if (input_.last_words.write_report) {
+    write_report();
+  } else {
+    say_last_words({});
+  }
+}
+
+/// Its file system may hang: a process of its own writes it, and has what is left of the time for files.
+void Agent::write_report() {
+  std::vector<int> kept;
+  if (const auto named = input_.last_words.stream) {
+    kept.push_back(*named);
+  }
+  const auto work = [this] {
+    const auto written = input_.last_words.write_report(*outcome_);
+    return written ? std::string() : written.error().message;
+  };
+  const auto most_time =
+      is_in_a_hurry_ ? kMoment : std::max<std::chrono::milliseconds>(last_call_.left(), kMoment);
+  report_.start({work, kept}, most_time, [this](const Errand::Answer& problem) {
+    if (!problem) {
+      say_last_words(
+          Error{ErrorKind::System, "the report is not written: its file system does not answer"});
+    } else {
+      say_last_words(problem->empty() ? Result<>() : Error{ErrorKind::System, *problem});
+    }
+  });
+}
+
+void Agent::say_last_words(const Result<>& report) {
+  (void)consoles_.out().write(input_.last_words.say(*outcome_, report));
+  has_concluded_ = true;
+  if (is_in_a_hurry_) {
+    reasons_.leave_now();
+    return;
+  }
   last_call_.go_on();
   settle();
+  reasons_.remove(kReport);
 }
 
 /// A reason until the consoles have taken everything.
 void Agent::settle() {
   reasons_.add(kLastLines, [this] { return describe_unwritten(); });
-  if (is_concluded_ && is_all_written([this] { settle(); })) {
+  if (has_concluded_ && is_all_written([this] { settle(); })) {
     reasons_.remove(kLastLines);
   }
 }
@@ -99,11 +139,14 @@ void Agent::say_why_we_stay() {
 /// said, and go.
 void Agent::hurry() {
   consoles_.abandon();
-  if (!is_concluded_) {
-    is_concluded_ = true;
-    (void)consoles_.out().write(input_.conclude(make_outcome()));
+  is_in_a_hurry_ = true;
+  if (has_concluded_) {
+    reasons_.leave_now();
+  } else if (outcome_) {
+    report_.shorten(kMoment);
+  } else {
+    conclude();
   }
-  reasons_.leave_now();
 }
 
 Outcome Agent::make_outcome() {

@@ -3,18 +3,41 @@
 
 #include <sys/stat.h>
 
+#include <utility>
+
 namespace muster {
 
-std::optional<std::string> look_at_progress(const std::string& path) {
-  if (path.empty()) {
-    return std::nullopt;
-  }
+std::string look_at_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    return std::string();
+    return "none";
   }
   return std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
          std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
+}
+
+void ProgressWatch::start() {
+  if (!path_.empty()) {
+    look_aside([this](Errand::Answer answer) { last_ = std::move(answer); });
+  }
+}
+
+void ProgressWatch::look(const std::function<void(std::optional<bool>)>& then) {
+  if (path_.empty()) {
+    then(std::nullopt);
+    return;
+  }
+  look_aside([this, then](Errand::Answer answer) {
+    const bool are_known = answer && last_;
+    const bool has_changed = answer != last_;
+    last_ = answer ? std::move(answer) : std::move(last_);
+    then(are_known ? std::optional(has_changed) : std::nullopt);
+  });
+}
+
+void ProgressWatch::look_aside(std::function<void(Errand::Answer)> then) {
+  constexpr std::chrono::milliseconds kPatience{1'000};
+  errand_.start({[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
 }
 
 }  // namespace muster

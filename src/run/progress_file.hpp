@@ -1,14 +1,38 @@
 #pragma once
 
-// What the job's progress file looks like from outside. Private to run/.
+// What `--progress-file` looks like. Private to run/.
 
+#include "errand.hpp"
+
+#include <functional>
 #include <optional>
 #include <string>
 
 namespace muster {
 
-/// A value that changes with the file, also when it is not there yet; empty without a path: none is
-/// watched.
-[[nodiscard]] std::optional<std::string> look_at_progress(const std::string& path);
+/// Size, time and number of a file. They change when somebody writes; a file that is not there looks alike
+/// each time.
+[[nodiscard]] std::string look_at_file(const std::string& path);
+
+/// Finds out whether a file has changed from one attempt to the next.
+class ProgressWatch {
+ public:
+  /// Without a path nothing is watched.
+  ProgressWatch(boost::asio::io_context& io, Asides& asides, std::string path)
+      : errand_(io, asides), path_(std::move(path)) {}
+
+  /// Looks for the first time.
+  void start();
+  /// Calls `then` with whether the file has changed since the last look. Empty: nothing is watched, or the
+  /// file system does not answer.
+  void look(const std::function<void(std::optional<bool>)>& then);
+
+ private:
+  void look_aside(std::function<void(Errand::Answer)> then);
+
+  Errand errand_;
+  std::string path_;
+  Errand::Answer last_;
+};
 
 }  // namespace muster

@@ -133,7 +133,7 @@ Result<int> run(const JobPlan& job,
                 const RunOptions& options,
                 const Inherited& inherited,
                 const std::map<std::string, std::string>& variables,
-                const std::function<std::string(const Outcome&)>& conclude) {
+                const LastWords& last_words) {
   if (auto checked = check_descriptors(job, options); !checked) {
     return checked.error();
   }
@@ -153,7 +153,7 @@ Result<int> run(const JobPlan& job,
                              options,
                              inherited,
                              variables,
-                             conclude,
+                             last_words,
                              marker,
                              resources.log_folder,
                              resources.folder.path(),

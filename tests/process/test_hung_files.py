@@ -7,6 +7,7 @@ import pytest
 
 from support.deadlines import wait_until
 from support.frozen import Disk
+from support.processes import children_of
 from support.repetitions import default_or_soak
 
 GRACE = 0.5
@@ -146,3 +147,74 @@ def test_lines_for_a_disk_that_hangs_are_dropped_and_counted_until_it_answers(
     assert all(text.startswith("first\n") and text.endswith("\nat the end\n") for text in texts)
     kept = sum(text.count("\n") for text in texts) - 4
     assert 0 < kept == 2 * (8_000_000 // 64) - dropped(job)
+
+
+# The report.
+
+
+@pytest.fixture
+def start_with_report(muster, disk):
+    """Starts a job of two shells with a report on the disk, and waits until it runs."""
+
+    def start(script, *options):
+        job = muster.start(
+            f"--grace={GRACE}",
+            "--nproc-per-node=2",
+            *options,
+            "--",
+            "sh",
+            "-c",
+            f"echo up; {script}",
+            report=str(disk.folder / "report.json"),
+        )
+        job.out.wait_for("up", times=2)
+        return job
+
+    return start
+
+
+def ends_by(muster, code):
+    """Runs until the disk has been frozen."""
+    go = muster.folder / "go"
+    return go, f"while ! [ -e {go} ]; do sleep 0.01; done; exit {code}"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+def test_a_stop_does_not_wait_for_the_report(start_with_report, disk, _):
+    job = start_with_report(STUBBORN)
+    disk.freeze()
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+    assert job.said_about("the report is not written: its file system does not answer")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+@pytest.mark.parametrize("code", (0, 7))
+def test_the_end_does_not_wait_for_the_report(muster, start_with_report, disk, code, _):
+    go, script = ends_by(muster, code)
+    job = start_with_report(script, "--console-stall=0.5")
+    disk.freeze()
+
+    go.touch()
+
+    assert job.end(LIMIT) == code
+    assert job.said_about("the report is not written: its file system does not answer")
+
+
+def test_a_second_request_waits_a_moment_for_the_report(muster, start_with_report, disk):
+    go, script = ends_by(muster, 0)
+    job = start_with_report(script, "--console-stall=60")
+    disk.freeze()
+    go.touch()
+    wait_until(
+        lambda: "muster-files" in [child.name for child in children_of(job.agent())],
+        "a process that writes the report",
+    )
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 0

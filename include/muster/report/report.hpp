@@ -6,6 +6,7 @@
 #include <muster/options/settings.hpp>
 #include <muster/run/outcome.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct ReportLine {
 /// Removes an older report, and finds out whether a new one can be written: fails by blaming what names
 /// the file.
 [[nodiscard]] Result<> prepare_report(const Sourced<std::string>& file);
+
+/// The descriptor of ours that a path such as /dev/stdout or /dev/fd/3 names; empty: none.
+[[nodiscard]] std::optional<int> stream_of(const std::string& path);
 
 /// Writes the document to a file, whole or not at all. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);

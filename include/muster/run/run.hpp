@@ -84,17 +84,26 @@ struct JobPlan {
   }
 };
 
+/// What is done once in the agent, when every process has ended and all output has been read.
+struct LastWords {
+  /// Writes the report; empty: none is wanted. Called in a process of its own, since its file system may
+  /// hang: of our descriptors that has `stream` alone.
+  std::function<Result<>(const Outcome&)> write_report;
+  std::optional<int> stream;  ///< where the report goes, if that is not named by a path of its own
+  /// What it says is written to the console as the last lines, and what it returns is written to standard
+  /// output behind those of the workers. `report` says whether there is one.
+  std::function<std::string(const Outcome&, const Result<>& report)> say;
+};
+
 /// Runs the workers of this node to their end and returns the exit code of the program. Splits the
 /// process into guard and agent (docs/processes.md).
 ///
-/// `variables` is the inherited environment. `conclude` is called once in the agent when every
-/// process has ended and all output has been read; what it says is written to the console as the
-/// last lines, and what it returns is written to standard output behind those of the workers.
+/// `variables` is the inherited environment.
 [[nodiscard]] Result<int> run(const JobPlan& job,
                               const RunOptions& options,
                               const Inherited& inherited,
                               const std::map<std::string, std::string>& variables,
-                              const std::function<std::string(const Outcome&)>& conclude);
+                              const LastWords& last_words);
 
 /// Whether a stream of this program may be coloured.
 [[nodiscard]] bool may_colour(int fd,

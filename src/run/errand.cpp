@@ -1,0 +1,99 @@
+// The answer comes through a pipe, and is whole when the pipe has ended.
+#include "errand.hpp"
+
+#include <muster/base/write_all.hpp>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace muster {
+
+void Errand::start(const Work& work,
+                   std::chrono::milliseconds most_time,
+                   std::function<void(Answer)> then) {
+  end();
+  then_ = std::move(then);
+  if (!start_aside(work)) {
+    boost::asio::post(
+        io_, [answer = work.work(), called = std::exchange(then_, {})] { called(answer); });
+    return;
+  }
+  shorten(most_time);
+  read();
+}
+
+Result<> Errand::start_aside(const Work& work) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return system_error("cannot make a pipe", errno);
+  }
+  UniqueFd read_end(ends[0]);
+  const UniqueFd write_end(ends[1]);
+  std::vector<int> kept = work.kept;
+  kept.push_back(write_end.get());
+  const auto pid = asides_.start(kept, [&work, fd = write_end.get()] {
+    (void)write_all(fd, work.work());  // nobody reads any more: nobody wants to know
+  });
+  if (!pid) {
+    return pid.error();
+  }
+  pid_ = *pid;
+  answer_.clear();
+  pipe_.assign(read_end.release());
+  return {};
+}
+
+void Errand::shorten(std::chrono::milliseconds most_time) {
+  if (!then_) {
+    return;
+  }
+  timer_.expires_after(most_time);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      finish(std::nullopt);
+    }
+  });
+}
+
+void Errand::read() {
+  pipe_.async_read_some(boost::asio::buffer(buffer_),
+                        [this](const boost::system::error_code& error, std::size_t count) {
+                          if (error == boost::asio::error::operation_aborted) {
+                            return;
+                          }
+                          answer_.append(buffer_.data(), count);
+                          if (error) {
+                            finish(std::move(answer_));
+                          } else {
+                            read();
+                          }
+                        });
+}
+
+void Errand::finish(Answer answer) {
+  const auto called = std::exchange(then_, {});
+  end();
+  if (called) {
+    called(std::move(answer));
+  }
+}
+
+/// A process that hangs in a file is left: it ends when what it hangs in ends.
+void Errand::end() {
+  then_ = {};
+  timer_.cancel();
+  boost::system::error_code ignored;  // nothing is written to it, so nothing can be lost in closing
+  pipe_.close(ignored);
+  if (pid_) {
+    asides_.end(*std::exchange(pid_, std::nullopt));
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,65 @@
+#pragma once
+
+// A piece of file work with an answer. Private to run/.
+
+#include "process/asides.hpp"
+
+#include <muster/base/result.hpp>
+#include <muster/base/unique_fd.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Has a process of its own look at a file, or write one, since its file system may hang. One at a time: the
+/// next one ends the one before.
+class Errand {
+ public:
+  /// What the work returned; empty: its time was over, or it was ended.
+  using Answer = std::optional<std::string>;
+  struct Work {
+    std::function<std::string()> work;  ///< nothing that it changes in memory is seen afterwards
+    std::vector<int> kept;              ///< the descriptors of ours that it needs
+  };
+
+  Errand(boost::asio::io_context& io, Asides& asides)
+      : io_(io), asides_(asides), pipe_(io), timer_(io) {}
+  Errand(const Errand&) = delete;
+  Errand& operator=(const Errand&) = delete;
+  ~Errand() { end(); }
+
+  /// Calls `then` once, in a later turn of the loop. Where no process can be made the work is done here.
+  void start(const Work& work,
+             std::chrono::milliseconds most_time,
+             std::function<void(Answer)> then);
+  /// It has at most so much time from now on.
+  void shorten(std::chrono::milliseconds most_time);
+
+ private:
+  [[nodiscard]] Result<> start_aside(const Work& work);
+  void read();
+  void finish(Answer answer);
+  void end();
+
+  boost::asio::io_context& io_;
+  Asides& asides_;
+  boost::asio::posix::stream_descriptor pipe_;
+  boost::asio::steady_timer timer_;
+  std::optional<pid_t> pid_;
+  std::function<void(Answer)> then_;
+  std::string answer_;
+  std::array<char, 4096> buffer_{};
+};
+
+}  // namespace muster

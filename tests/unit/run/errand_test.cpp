@@ -1,0 +1,107 @@
+// Real processes: the answer, and the end of the one that hangs.
+#include "run/errand.hpp"
+
+#include "run/progress_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ErrandTest : public testing::Test {
+ protected:
+  /// Runs the loop until the errand is over.
+  Errand::Answer answer_of(Errand& errand,
+                           const std::function<std::string()>& work,
+                           std::chrono::milliseconds most_time) {
+    Errand::Answer found = "nobody called";
+    errand.start({work, {}}, most_time, [&](Errand::Answer answer) { found = std::move(answer); });
+    io_.restart();
+    io_.run();
+    return found;
+  }
+
+  boost::asio::io_context io_;
+  Asides asides_{**SharedPage::make()};
+};
+
+TEST_F(ErrandTest, BringsWhatTheWorkReturned) {
+  Errand errand(io_, asides_);
+  const std::string large(100'000, 'x');
+  EXPECT_EQ(answer_of(
+                errand, [] { return std::string("done"); }, 10s),
+            "done");
+  EXPECT_EQ(answer_of(
+                errand, [&] { return large; }, 10s),
+            large);
+  EXPECT_EQ(answer_of(
+                errand, [] { return std::string(); }, 10s),
+            "");
+}
+
+TEST_F(ErrandTest, IsOverWhenItsTimeIs) {
+  Errand errand(io_, asides_);
+  const auto hang = [] {
+    (void)::pause();
+    return std::string();
+  };
+  EXPECT_EQ(answer_of(errand, hang, 10ms), std::nullopt);
+  EXPECT_TRUE(asides_.pids().empty() || ::kill(*asides_.pids().begin(), 0) == 0);
+  EXPECT_EQ(answer_of(
+                errand, [] { return std::string("the next one"); }, 10s),
+            "the next one");
+}
+
+TEST_F(ErrandTest, IsOverAtOnceWhenItsTimeIsShortened) {
+  Errand errand(io_, asides_);
+  Errand::Answer found = "nobody called";
+  const auto hang = [] {
+    (void)::pause();
+    return std::string();
+  };
+  errand.start({hang, {}}, 1h, [&](Errand::Answer answer) { found = std::move(answer); });
+  errand.shorten(1ms);
+  io_.run();
+  EXPECT_EQ(found, std::nullopt);
+}
+
+TEST_F(ErrandTest, CallsOnlyForTheLastOne) {
+  Errand errand(io_, asides_);
+  errand.start({[] { return std::string("first"); }, {}}, 10s, [](const Errand::Answer&) {
+    FAIL() << "another one has taken its place";
+  });
+  EXPECT_EQ(answer_of(
+                errand, [] { return std::string("second"); }, 10s),
+            "second");
+}
+
+TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
+  std::string folder = testing::TempDir() + "progress_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/file";
+  ProgressWatch watch(io_, asides_, path);
+  const auto look = [&] {
+    std::optional<bool> found;
+    watch.look([&](std::optional<bool> has_changed) { found = has_changed; });
+    io_.restart();
+    io_.run();
+    return found;
+  };
+  EXPECT_EQ(look(), std::nullopt);  // nobody knows what it was before
+  EXPECT_EQ(look(), false);
+  std::ofstream(path) << "step 1";
+  EXPECT_EQ(look(), true);
+  EXPECT_EQ(look(), false);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace muster
