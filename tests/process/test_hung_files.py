@@ -1,5 +1,6 @@
 """Files on a disk that answers nothing: the job goes on and ends without them, and what they lack is said."""
 
+import os
 import re
 import signal
 
@@ -7,7 +8,7 @@ import pytest
 
 from support.deadlines import wait_until
 from support.frozen import Disk
-from support.processes import children_of
+from support.processes import children_of, is_alive
 from support.repetitions import default_or_soak
 
 GRACE = 0.5
@@ -51,6 +52,10 @@ def wait_for_bytes(disk, name, more_than=0):
     wait_until(
         lambda: file.exists() and file.stat().st_size > more_than, f"more bytes in {file}"
     )
+
+
+def wait_for_text(file, text):
+    wait_until(lambda: file.exists() and text in file.read_text(), f"'{text}' in {file}")
 
 
 def dropped(job):
@@ -112,6 +117,22 @@ def test_what_a_console_did_not_take_is_in_the_report(muster, disk):
 
     assert job.end(LIMIT) == 143
     assert job.said_about("console lines dropped: standard output")
+
+
+def test_the_next_attempt_has_log_files_though_their_writer_was_killed(muster, tmp_path):
+    go = muster.folder / "go"
+    script = f"echo up; [ -e {go} ] && exit 0; {ends_by(muster, 7)[1]}"
+    job = muster.start("--max-restarts=1", f"--log-dir={tmp_path}/logs", "--", "sh", "-c", script)
+    wait_for_text(tmp_path / "logs/attempt_0/worker_0.out", "up")
+    (writer,) = [one.pid for one in children_of(job.agent()) if one.name == "muster-files"]
+
+    os.kill(writer, signal.SIGKILL)
+    wait_until(lambda: not is_alive(writer), "the end of the writer")
+    go.touch()
+
+    assert job.end() == 0
+    assert (tmp_path / "logs/attempt_1/worker_0.out").read_text() == "up\n"
+    assert "answers nothing" not in job.err.text
 
 
 def test_a_job_starts_again_while_its_disk_hangs(muster, start, disk):

@@ -28,9 +28,10 @@ LogFiles::LogFiles(boost::asio::io_context& io, Asides& asides, std::chrono::mil
 LogFiles::~LogFiles() = default;
 
 Result<> LogFiles::start() {
-  if (sink_) {
+  if (sink_ && !sink_->is_broken()) {
     return {};
   }
+  forget_writer();
   auto writer = FileWriter::start(
       io_, asides_, std::nullopt, [](const WriterEnds& ends) { write_log_files(ends); });
   if (!writer) {
@@ -46,6 +47,13 @@ Result<> LogFiles::start() {
     }
   };
   return {};
+}
+
+/// Somebody has killed it, such as a kernel that had no memory: the disk may be well.
+void LogFiles::forget_writer() {
+  give_up();
+  sink_.reset();
+  unknown_ = 0;
 }
 
 std::shared_ptr<LogFile> LogFiles::open(const std::string& path) {

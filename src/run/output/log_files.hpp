@@ -77,6 +77,7 @@ class LogFiles {
   };
 
   [[nodiscard]] Result<> start();
+  void forget_writer();
   void take_news(const WriterNews& news);
   void note_opened(LogFile& file, int error_number);
   void note_missing(LogFile& file, const WriterNews& news);

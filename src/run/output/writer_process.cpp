@@ -18,7 +18,7 @@ namespace muster {
 namespace {
 
 /// What is in one write: progress is seen as often.
-constexpr std::size_t kMostAtOnce = std::size_t{256} << 10U;
+constexpr std::size_t kMostAtOnce = std::size_t{64} << 10U;
 
 /// False: nothing will come any more.
 bool wait_for_bytes(const WriterEnds& ends) {
