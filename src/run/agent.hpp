@@ -71,6 +71,7 @@ class Agent {
   void take_signal(int signal);
   void request_stop(int signal);
   void stop(int signal);
+  void settle_failures();
   void listen_to_front();
 
   // What the gang wants.

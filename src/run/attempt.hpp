@@ -86,6 +86,8 @@ class Attempt {
 
   /// Takes note of workers that have ended. To be called before anything that depends on it.
   void look_for_deaths();
+  /// The same, and no failure waits for another one any more. To be called before anything ends the job.
+  void settle();
   /// The nodes have brought something together.
   void on_merged(const gang::Value& value) { services_.on_merged(value); }
   /// Lines in the name of a worker.
@@ -138,7 +140,6 @@ class Attempt {
 
   // From what happened to events.
   void collect_deaths();
-  void settle();
   [[nodiscard]] bool is_unsettled() const;
   void process();
   void carry_out(const std::vector<Action>& actions);

@@ -168,3 +168,26 @@ def test_a_signal_that_somebody_else_sent_is_not_called_passed_on(muster):
 
     assert job.end() == 128 + signal.SIGUSR1
     assert "passed on" not in job.said_about("rank 0 failed first", "SIGUSR1")
+
+
+def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(muster, tmp_path):
+    """Both are found in one turn of the loop: the failure that still waits for others, and the signal."""
+    fails = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 3"
+    job = muster.start(
+        "--nproc-per-node=2",
+        *("--", "sh", "-c", f'echo ready $RANK $$; [ $RANK = 1 ] && exec sleep 60; {fails}'),
+        report=True,
+    )
+    job.out.wait_for("ready", times=2)
+    agent = job.agent()
+    (failing,) = [int(line.split()[-1]) for line in job.out.lines if "ready 0" in line]
+
+    os.kill(agent, signal.SIGSTOP)
+    (tmp_path / "go").touch()
+    wait_until(lambda: not processes.is_alive(failing), "rank 0 to be dead")
+    os.kill(agent, signal.SIGTERM)
+    os.kill(agent, signal.SIGCONT)
+
+    assert job.end() == 3, job.words()
+    assert job.report["first_failure"]["global_rank"] == 0
+    assert [worker["outcome"] for worker in job.report["workers"]] == ["failed", "stopped"]
