@@ -165,6 +165,7 @@ json::object failure_document(const Failure& failure, const std::vector<std::str
       {"pid", pid_document(failure.pid)},
       {"exit_code", code_document(failure.status)},
       {"signal", signal_document(failure.status)},
+      {"was_passed_on", failure.was_passed_on},
       {"core_dumped", failure.status && failure.status->dumped_core()},
       {"run_time_s", rounded(failure.run_time_seconds)},
       {"stderr_tail", json::array(failure.last_lines.begin(), failure.last_lines.end())},

@@ -131,8 +131,7 @@ void Attempt::pass_on(int signal) {
   if (signal == SIGCONT && reader_ && workers_.is_alive(*reader_)) {
     terminal_.lend_again(workers_.pid(*reader_));
   }
-  passed_on_.insert(signal);
-  workers_.signal_all(signal);
+  workers_.pass_on(signal);
 }
 
 void Attempt::look_for_deaths() {
@@ -338,8 +337,7 @@ AttemptView Attempt::view() const {
           starter_.failure(),
           services_.failure(),
           services_.faults(),
-          oom_kills_,
-          passed_on_};
+          oom_kills_};
 }
 
 }  // namespace muster

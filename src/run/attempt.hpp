@@ -189,7 +189,6 @@ class Attempt {
   EarlyEnds early_ends_;
   std::deque<Event> events_;
   bool has_asked_ = false;  ///< workers may have ended because we signalled them
-  std::set<int> passed_on_;
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
 };
 

@@ -48,8 +48,7 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
                                                                    : "";
   failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
   failure.last_lines = attempt.streams.last_lines(worker);
-  failure.was_passed_on =
-      failure.status && attempt.passed_on.contains(failure.status->signal().value_or(0));
+  failure.was_passed_on = failure.status && attempt.workers.has_passed_on(*failure.status);
 }
 
 std::optional<OomKills> oom_kills_now(OomKills kills) {
@@ -100,10 +99,18 @@ Failure service_failure(const AttemptView& attempt, const std::string& host_name
   return failure;
 }
 
+/// Both by one signal that muster passed on to all.
+bool are_of_one_signal(const AttemptView& attempt, std::size_t one, std::size_t other) {
+  const auto status = attempt.supervisor.status(one);
+  const auto other_status = attempt.supervisor.status(other);
+  return status && other_status && status->signal() == other_status->signal() &&
+         attempt.workers.has_passed_on(*status);
+}
+
 /// Too close to the first one for their order to be known.
 bool is_close(const AttemptView& attempt, const FailedWorker& failed) {
   const std::size_t first = attempt.supervisor.failed().front().worker;
-  return failed.ended_unasked ||
+  return failed.ended_unasked || are_of_one_signal(attempt, first, failed.worker) ||
          attempt.workers.ended(failed.worker) - attempt.workers.ended(first) < kTooClose;
 }
 

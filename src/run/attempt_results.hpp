@@ -29,8 +29,7 @@ struct AttemptView {
   const std::optional<StartFailure>& start_failure;
   const std::optional<ServiceFailure>& service_failure;
   const std::map<std::size_t, std::string>& faults;  ///< of workers that ended with 0
-  const OomKills& oom_kills;       ///< before the first worker; no file: they cannot be read
-  const std::set<int>& passed_on;  ///< signals that reached us and are no request to end
+  const OomKills& oom_kills;  ///< before the first worker; no file: they cannot be read
 };
 
 /// Who failed on this node.

@@ -105,7 +105,8 @@ void AttemptWords::on_unneeded_failure(const ServiceFailure& failure) {
 
 std::string AttemptWords::describe_failure(std::size_t worker) const {
   if (const auto status = supervisor_.status(worker)) {
-    return describe(worker) + " failed (" + status->describe() + ")";
+    const char* const source = workers_.has_passed_on(*status) ? ", which muster passed on" : "";
+    return describe(worker) + " failed (" + status->describe() + source + ")";
   }
   return describe_process(plan_.workers[worker]) + " could not be started";
 }

@@ -154,13 +154,18 @@ def test_a_worker_that_somebody_else_kills_in_the_grace_was_not_stopped_by_muste
 
 
 def test_a_signal_that_was_passed_on_is_called_so(muster):
-    job = muster.start("--", "sh", "-c", "echo ready; exec sleep 60", report=True)
-    job.out.wait_for("ready")
+    defiant = "trap '' USR1; trap 'sleep 0.1; trap - USR1; kill -USR1 $$' TERM"
+    ends = f"[ $RANK = 0 ] || {{ {defiant}; }}; echo ready; while :; do sleep 0.01; done"
+    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", ends, report=True)
+    job.out.wait_for("ready", times=2)
 
     job.signal(signal.SIGUSR1)
 
     assert job.end() == 128 + signal.SIGUSR1
-    assert job.said_about("rank 0 failed first", "SIGUSR1", "which muster passed on")
+    assert job.said_about("rank 0 (pid", "SIGUSR1", "which muster passed on", "asking 1 worker")
+    assert job.said_about("rank 0 probably failed first", "SIGUSR1", "which muster passed on")
+    assert job.report["first_failure"]["was_passed_on"]
+    assert not job.report["first_failure"]["order_known"], "one signal went to both"
 
 
 def test_a_signal_that_somebody_else_sent_is_not_called_passed_on(muster):
@@ -168,6 +173,7 @@ def test_a_signal_that_somebody_else_sent_is_not_called_passed_on(muster):
 
     assert job.end() == 128 + signal.SIGUSR1
     assert "passed on" not in job.said_about("rank 0 failed first", "SIGUSR1")
+    assert not job.report["first_failure"]["was_passed_on"]
 
 
 def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(muster, tmp_path):

@@ -146,6 +146,15 @@ void Workers::signal(std::size_t worker, int signal) const {
   }
 }
 
+void Workers::pass_on(int signal) {
+  passed_on_.insert(signal);
+  signal_all(signal);
+}
+
+bool Workers::has_passed_on(const ExitStatus& status) const {
+  return status.signal() && passed_on_.contains(*status.signal());
+}
+
 void Workers::ask_to_end(int signal) {
   reaper_.note_asked(signal);
   for (std::size_t i = 0; i < states_.size(); ++i) {

@@ -41,6 +41,10 @@ class Workers {
   /// Sends a signal to each worker that is alive and to its group, or to one.
   void signal_all(int signal) const;
   void signal(std::size_t worker, int signal) const;
+  /// Sends all a signal that reached us and is no request to end.
+  void pass_on(int signal);
+  /// True when it ended by such a signal.
+  [[nodiscard]] bool has_passed_on(const ExitStatus& status) const;
 
   /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later.
   void ask_to_end(int signal);
@@ -78,6 +82,7 @@ class Workers {
   Reaper reaper_;
   std::vector<State> states_;
   int memory_refusal_ = 0;
+  std::set<int> passed_on_;
   std::map<std::string, std::string> executables_;  ///< by name: looked up once
 };
 
