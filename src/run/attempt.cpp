@@ -278,11 +278,9 @@ void Attempt::collect_deaths() {
     if (!has_asked_) {
       early_ends_.note(death);
     }
-    // Of what starts ranks the ranks were asked.
-    const bool could_not_answer =
-        death.could_not_answer && !plan_.workers[death.worker].is_unranked;
-    events_.emplace_back(WorkerEnded{
-        death.worker, death.status, !has_asked_ && !is_interrupted, has_fault, could_not_answer});
+    const bool is_unasked = !has_asked_ || workers_.was_ending(death.worker);
+    events_.emplace_back(
+        WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, has_fault});
   }
 }
 

@@ -66,7 +66,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
 WorkerOutcome Supervisor::outcome_in_stop(const WorkerEnded& ended) const {
   const auto signal = ended.status.signal();
   const bool is_by_other_signal = signal && !sent_signals_.contains(*signal);
-  const bool is_answer = !ended.ended_unasked && !ended.could_not_answer && !is_by_other_signal;
+  const bool is_answer = !ended.ended_unasked && !is_by_other_signal;
   return is_answer ? WorkerOutcome::Stopped : outcome_of(ended);
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 from support import processes
@@ -197,3 +198,23 @@ def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(mus
     assert job.end() == 3, job.words()
     assert job.report["first_failure"]["global_rank"] == 0
     assert [worker["outcome"] for worker in job.report["workers"]] == ["failed", "stopped"]
+
+
+def test_an_exit_code_of_a_python_handler_is_the_answer_to_the_signal(muster):
+    """Python takes its handlers back before it ends: what a dead process could handle says nothing."""
+    answers = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
+    job = muster.start(
+        "--nproc-per-node=2",
+        *("--", sys.executable, "-c", f"{answers}; print('ready', flush=True); time.sleep(60)"),
+        report=True,
+    )
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143, job.words()
+    assert [(worker["outcome"], worker["exit_code"]) for worker in job.report["workers"]] == [
+        ("stopped", 7),
+        ("stopped", 7),
+    ]
+    assert job.report["also_failed"] == []

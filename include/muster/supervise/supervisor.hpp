@@ -16,9 +16,8 @@ namespace muster {
 struct WorkerEnded {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  bool ended_unasked = false;     ///< dead before anybody was asked to end
-  bool has_fault = false;         ///< it has failed, although it ended with 0
-  bool could_not_answer = false;  ///< our signal would not have let it end by an exit code
+  bool ended_unasked = false;  ///< dead, or past answering, before anybody was asked to end
+  bool has_fault = false;      ///< it has failed, although it ended with 0
 };
 /// The process could not be made or the program could not be executed.
 struct WorkerNotStarted {

@@ -70,6 +70,26 @@ std::vector<const Process*> children_of(const Children& children, pid_t parent) 
 
 }  // namespace
 
+bool is_exiting(pid_t pid) {
+  constexpr unsigned kExiting = 0x4;  // PF_EXITING of the kernel
+  const std::string stat = read_small_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) {
+    return false;
+  }
+  std::istringstream fields(stat.substr(name_end + 1));
+  char state = '?';
+  std::array<long, 5> skipped{};  // parent, group, session, terminal, its group
+  unsigned flags = 0;
+  fields >> state;
+  for (long& field : skipped) {
+    fields >> field;
+  }
+  fields >> flags;
+  // A dead one that was not found before has a first thread that is gone, and others that live.
+  return fields && (flags & kExiting) != 0 && state != 'Z';
+}
+
 bool is_proc_ours() {
   std::array<char, 32> target{};
   const ssize_t size = ::readlink("/proc/self", target.data(), target.size() - 1);

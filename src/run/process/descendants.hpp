@@ -40,6 +40,11 @@ void signal_exactly(const Process& process, int signal);
 /// A variable of the environment that the process was executed with; empty: it has none of that name, or may not be read.
 [[nodiscard]] std::optional<std::string> variable_of(pid_t pid, const std::string& name);
 
+/// True when the kernel is taking the process down: no signal changes how it ends, and none is answered. What it
+/// handles would tell less: Python takes its handlers back before it ends, and who waits for a signal does not
+/// seem to block it.
+[[nodiscard]] bool is_exiting(pid_t pid);
+
 /// Who traces a process that has ended, and so keeps it from being buried; empty: it has not ended, or nobody does.
 [[nodiscard]] std::optional<pid_t> tracer_of_the_dead(pid_t pid);
 

@@ -7,8 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <fstream>
-#include <string>
 
 namespace muster {
 
@@ -39,22 +37,6 @@ ProcessLimits limits_of(pid_t pid) {
           .hard_cpu_seconds = finite(cpu.rlim_max),
           .address_space = finite(limit_of(RLIMIT_AS).rlim_cur),
           .file_size = finite(limit_of(RLIMIT_FSIZE).rlim_cur)};
-}
-
-/// True when the dead process neither handled nor ignored nor blocked the signal: it would have ended by it, and
-/// has not, so it was ending before. False where that cannot be seen.
-bool would_end_by(pid_t pid, int signal) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-  int seen = 0;
-  for (std::string line; std::getline(file, line);) {
-    const bool is_set =
-        line.starts_with("SigBlk:") || line.starts_with("SigIgn:") || line.starts_with("SigCgt:");
-    if (is_set && (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1U) != 0) {
-      return false;
-    }
-    seen += is_set ? 1 : 0;
-  }
-  return seen == 3;
 }
 
 }  // namespace
@@ -127,18 +109,16 @@ bool Reaper::bury(pid_t pid, std::vector<Death>& deaths) {
 }
 
 /// What can be seen only until it is buried. Of one that ended well nobody asks.
-Death Reaper::look_at(pid_t pid) const {
+Death Reaper::look_at(pid_t pid) {
   Death death;
   siginfo_t info{};
   const bool is_dead =
       ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
       info.si_pid == pid;
-  const bool is_exit = info.si_code == CLD_EXITED;
-  if (!is_dead || (is_exit && info.si_status == 0)) {
-    return death;
+  const bool has_failed = is_dead && (info.si_code != CLD_EXITED || info.si_status != 0);
+  if (has_failed) {
+    death.use.limits = limits_of(pid);
   }
-  death.use.limits = limits_of(pid);
-  death.could_not_answer = is_exit && asked_ && would_end_by(pid, *asked_);
   return death;
 }
 

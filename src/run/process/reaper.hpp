@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #include <map>
-#include <optional>
 #include <vector>
 
 namespace muster {
@@ -17,8 +16,7 @@ namespace muster {
 struct Death {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  bool could_not_answer = false;  ///< it ended by an exit code, which our signal would not let it
-  ProcessUse use{};               ///< of one that failed
+  ProcessUse use{};  ///< of one that failed
 };
 
 /// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.
@@ -43,9 +41,6 @@ class Reaper {
   /// From here on the worker is waited for. `pidfd` may be empty.
   void watch(std::size_t worker, pid_t pid, UniqueFd pidfd);
 
-  /// From here on workers may end because of this signal.
-  void note_asked(int signal) { asked_ = signal; }
-
   /// Workers that have ended since the last call, first death first. Orphans are buried quietly.
   [[nodiscard]] std::vector<Death> collect();
 
@@ -62,11 +57,10 @@ class Reaper {
   };
   void collect_ready(std::vector<Death>& deaths);
   bool bury(pid_t pid, std::vector<Death>& deaths);
-  [[nodiscard]] Death look_at(pid_t pid) const;
+  [[nodiscard]] static Death look_at(pid_t pid);
 
   UniqueFd epoll_;
   std::map<pid_t, Watched> watched_;
-  std::optional<int> asked_;
 };
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 // From a WorkerPlan to a process. Nothing is decided here.
 #include "workers.hpp"
 
+#include "descendants.hpp"
 #include "marker.hpp"
 #include "started_ranks.hpp"
 
@@ -116,7 +117,10 @@ Result<> Workers::start(std::size_t worker,
   }
   memory_refusal_ = spawned->memory_refusal;
   State& state = states_[worker];
-  state = {.pid = spawned->pid, .is_alive = true, .started = Clock::now(), .ended = {}, .use = {}};
+  state = {};
+  state.pid = spawned->pid;
+  state.is_alive = true;
+  state.started = Clock::now();
   reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));
   return {};
 }
@@ -156,7 +160,9 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
 }
 
 void Workers::ask_to_end(int signal) {
-  reaper_.note_asked(signal);
+  for (State& state : states_) {  // of all, before one that ends by it can draw others along
+    state.was_ending = state.is_alive && is_exiting(state.pid);
+  }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const WorkerPlan& planned = plan_.workers[i];
     // sshd does not end with what it has started.

@@ -49,6 +49,9 @@ class Workers {
   /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later.
   void ask_to_end(int signal);
 
+  /// True when it was past answering right before it was asked to end.
+  [[nodiscard]] bool was_ending(std::size_t worker) const { return states_[worker].was_ending; }
+
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
@@ -68,6 +71,7 @@ class Workers {
   struct State {
     pid_t pid = -1;
     bool is_alive = false;
+    bool was_ending = false;
     Clock::time_point started{};
     Clock::time_point ended{};
     ProcessUse use{};

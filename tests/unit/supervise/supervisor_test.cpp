@@ -451,6 +451,16 @@ TEST(Supervisor, ListsThoseThatFailedAsTheyEnded) {
   EXPECT_EQ(supervisor.outcome(3), WorkerOutcome::Succeeded) << "nobody had asked it";
 }
 
+TEST(Supervisor, KnowsNoOrderOfWhoWasEndingWhenAnotherOneCrashed) {
+  Supervisor supervisor = running(2);
+  (void)supervisor.on(WorkerEnded{1, ExitStatus::signalled(SIGSEGV), true});
+  (void)supervisor.on(WorkerEnded{0, ExitStatus::exited(3), true});
+
+  EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Failed);
+  ASSERT_EQ(supervisor.failed().size(), 2U);
+  EXPECT_TRUE(supervisor.failed()[1].ended_unasked) << "whenever it was found";
+}
+
 // Roles that do not decide
 
 TEST(Supervisor, EndsTheOthersWhenTheJobHasSucceeded) {
