@@ -51,14 +51,14 @@ TEST(Judge, WaitsForWhatIsMissingOrCannotBeRead) {
 
 TEST(Judge, MakesOneShortLineOfWhatOthersWrote) {
   EXPECT_EQ(answer_of(kTable, {R"({"status": "a\nmuster: all is well\u001b[2J\u0000\r\t\u007f"})"}),
-            "rank table '/x': a muster: all is well [2J    ");
+            "rank table '/x': a\\nmuster: all is well\\x1b[2J\\x00\\x0d\\t\\x7f");
   const std::string reason =
       answer_of(kTable, {R"({"status": ")" + std::string(1'000, 'x') + R"("})"});
   EXPECT_EQ(reason, "rank table '/x': " + std::string(57, 'x') + "...");
 
   const Input odd{"rank table", "/x\n\x1B[31m\xFF", "status", "completed"};
-  EXPECT_EQ(answer_of(odd, {"", ENOENT}), "rank table '/x  [31m\xEF\xBF\xBD': missing");
-  EXPECT_EQ(answer_of(odd, {"[]"}), "65 the rank table '/x  [31m\xEF\xBF\xBD' is no JSON object");
+  EXPECT_EQ(answer_of(odd, {"", ENOENT}), "rank table '/x\\n\\x1b[31m\\xff': missing");
+  EXPECT_EQ(answer_of(odd, {"[]"}), "65 the rank table '/x\\n\\x1b[31m\\xff' is no JSON object");
   const Input far{"rank table", std::string(4'000, 'x'), "", ""};
   EXPECT_LT(answer_of(far, {"", ENOENT}).size(), 1'100U);
 }

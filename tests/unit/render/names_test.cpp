@@ -28,9 +28,10 @@ TEST(ReadName, TakesWhatKubernetesTakesForAService) {
 }
 
 TEST(ReadName, SaysWhatItFoundAndWhatItExpected) {
-  EXPECT_EQ(read_name(given("Train\n")).error().message,
-            "--x is 'Train ', expected a name of small letters, digits and '-' that begins with a "
-            "letter, ends with a letter or digit, and has at most 63 characters");
+  EXPECT_EQ(
+      read_name(given("Train\n")).error().message,
+      "--x is 'Train\\n', expected a name of small letters, digits and '-' that begins with a "
+      "letter, ends with a letter or digit, and has at most 63 characters");
 }
 
 TEST(ReadNames, RefuseWhatWouldMeanSomethingInYamlOrAShell) {
