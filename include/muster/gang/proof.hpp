@@ -9,7 +9,7 @@
 namespace muster::gang {
 
 /// Random bytes as hexadecimal digits: a secret of one job, or what is asked once.
-[[nodiscard]] std::string random_digits(std::size_t bytes = 16);
+[[nodiscard]] std::string random_digits(std::size_t count = 16);
 
 /// 64 hexadecimal digits (HMAC with SHA-256) that only who has the secret can give for this text.
 [[nodiscard]] std::string prove(std::string_view secret, std::string_view text);

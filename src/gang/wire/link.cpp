@@ -20,8 +20,7 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-/// How long a link that was closed waits for the other end to do the same.
-constexpr std::chrono::seconds kLinger{5};
+constexpr std::chrono::seconds kLinger{5};  ///< a closed link waits so long for its other end
 /// What is protected at once, and what is written before others have their turn.
 constexpr std::size_t kBytesOfRecord = std::size_t{16} << 10U;
 constexpr std::size_t kBytesOfTurn = std::size_t{64} << 10U;
@@ -95,16 +94,16 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   void reset() {
     error_code ignored;  // then it is closed as others are
-    socket_.set_option(boost::asio::socket_base::linger(true, 0), ignored);
-    on_closed_ = nullptr;
+    socket_.set_option(tcp::socket::linger(true, 0), ignored);
+    on_closed_ = [] {};
     close();
   }
 
   /// The `Link` is gone.
   void abandon() {
-    on_closed_ = nullptr;
+    on_closed_ = [] {};
     if (state_ == State::Open) {
-      close();
+      shut();
     }
   }
 
@@ -318,11 +317,13 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   void close() {
     if (state_ == State::Leaving && on_closed_) {
       boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
-        if (const auto then = std::exchange(self->on_closed_, nullptr)) {
-          then();
-        }
+        std::exchange(self->on_closed_, nullptr)();
       });
     }
+    shut();
+  }
+
+  void shut() {
     state_ = State::Closed;
     timer_.reset();
     queue_ = std::string();
