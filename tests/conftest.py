@@ -15,6 +15,7 @@ import pytest
 
 from support import gang as gangs
 from support import processes
+from support.frozen import Disk
 from support.muster import Muster, is_sanitized
 from support.network import Network
 from support.terminal import Terminal
@@ -105,6 +106,25 @@ def muster(tmp_path, deadline, under):
         launcher.assert_no_survivors(seconds=1.0)
     finally:
         processes.kill_all(launcher.tag)
+
+
+@pytest.fixture
+def busy_cores(worker):
+    """Two processes that compute all the time."""
+    spinning = [processes.start([worker("spin")]) for _ in range(2)]
+    yield
+    for process in spinning:
+        process.kill()
+        processes.wait_for_end(process, 10, "a busy process")
+
+
+@pytest.fixture
+def disk(muster, tmp_path):
+    """A disk that can be made to answer nothing."""
+    with Disk(tmp_path / "disk") as disk:
+        yield disk
+        disk.thaw()
+        muster.assert_no_survivors(5)  # who hung there was killed, and hears of it now
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import signal
 import pytest
 
 from support.deadlines import wait_until
-from support.frozen import Disk
 from support.repetitions import default_or_soak
 
 GRACE = 0.5
@@ -13,14 +12,6 @@ LIMIT = GRACE + 2  # seconds from a signal to the end of the job
 QUICK = [f"--grace={GRACE}", "--heartbeat-timeout=1", "--console-stall=0.5"]
 TIMES = range(default_or_soak(1, 20))
 NODES = (0, 1)  # the leader's, and another one
-
-
-@pytest.fixture
-def disk(muster, tmp_path):
-    with Disk(tmp_path / "disk") as disk:
-        yield disk
-        disk.thaw()
-        muster.assert_no_survivors(5)  # who hung there was killed, and hears of it now
 
 
 @pytest.fixture

@@ -2,20 +2,9 @@
 
 import pytest
 
-from support import processes
 from support.repetitions import default_or_soak
 
 REPETITIONS = default_or_soak(10, 100)
-
-
-@pytest.fixture
-def busy_cores(worker):
-    """Two processes that compute all the time."""
-    spinning = [processes.start([worker("spin")]) for _ in range(2)]
-    yield
-    for process in spinning:
-        process.kill()
-        processes.wait_for_end(process, 10, "a busy process")
 
 
 def assert_rank_17_is_always_named(muster, worker, *how_others_end):

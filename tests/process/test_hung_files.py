@@ -7,7 +7,6 @@ import signal
 import pytest
 
 from support.deadlines import wait_until
-from support.frozen import Disk
 from support.processes import children_of, is_alive
 from support.repetitions import default_or_soak
 
@@ -18,14 +17,6 @@ STUBBORN = "trap '' TERM; while :; do echo line; echo line >&2; sleep 0.01; done
 
 TIMES = range(default_or_soak(1, 20))
 ON_DISK = [("logs",), ("stdout",), ("stderr",), ("logs", "stdout", "stderr")]
-
-
-@pytest.fixture
-def disk(muster, tmp_path):
-    with Disk(tmp_path / "disk") as disk:
-        yield disk
-        disk.thaw()
-        muster.assert_no_survivors(5)  # who hung there was killed, and hears of it now
 
 
 @pytest.fixture

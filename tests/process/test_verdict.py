@@ -17,16 +17,6 @@ TRACEBACK = "echo 'Traceback (most recent call last):' >&2"
 
 
 @pytest.fixture
-def busy_cores(worker):
-    """Two processes that compute all the time."""
-    spinning = [processes.start([worker("spin")]) for _ in range(2)]
-    yield
-    for process in spinning:
-        process.kill()
-        processes.wait_for_end(process, 10, "a busy process")
-
-
-@pytest.fixture
 def die_at_once(muster, tmp_path):
     """Workers of which each runs its script, and all are dead before muster can look."""
 
