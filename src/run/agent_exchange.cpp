@@ -22,7 +22,9 @@ Result<> Agent::contribute_table() {
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  setup.most_strangers = most_strangers(input_.job, input_.options);
+  const RoomForLinks room = room_for_links(input_.job);
+  setup.policy.most_links = room.nodes;
+  setup.most_strangers = room.strangers;
   setup.policy.keys = {ports_key(),
                        rank_table_key(),
                        route_key(),

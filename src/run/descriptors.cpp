@@ -14,37 +14,51 @@ namespace {
 
 /// More than that many come at once only where more nodes do.
 constexpr rlim_t kEnoughStrangers = 1'024;
+/// With fewer an agent that comes in the middle of a flood might not be heard.
 constexpr rlim_t kLeastStrangers = 32;
 
-/// The links of an agent that leads: to the nodes that the job cannot do without. Where it is workers
-/// that are counted, so many nodes as it takes when each has as many as this one.
-rlim_t links_of(const gang::GangSetup& gang) {
+/// Nodes that an agent may lead. Where it is workers that are counted, so many nodes as it takes when each has
+/// as many as this one.
+rlim_t links_of(const gang::GangSetup& gang, int nodes) {
   const int slots = std::max(1, gang.policy.node.slots);
   const int total = gang.policy.job.total_slots.value_or(0);
-  const int nodes = gang.policy.job.total_slots
-                        ? std::min(gang.policy.job.most_nodes, (total + slots - 1) / slots)
-                        : gang.policy.job.least_nodes;
-  return gang.lead != gang::Lead::Never && nodes > 1 ? static_cast<rlim_t>(nodes) : 0;
+  const int linked = gang.policy.job.total_slots
+                         ? std::min(gang.policy.job.most_nodes, (total + slots - 1) / slots)
+                         : nodes;
+  return gang.lead != gang::Lead::Never && linked > 1 ? static_cast<rlim_t>(linked) : 0;
 }
 
-/// Of this process: what muster itself uses, links, reserved ports, pipes and files.
-rlim_t descriptors_of(const JobPlan& job, const RunOptions& options) {
-  constexpr rlim_t kForMuster = 24;
-  const rlim_t per_worker =
-      options.selection.needs_files() ? 5 : 3;  // two pipes, a pidfd, two files
-  const rlim_t filtered =
-      (options.duplicate_out.is_empty() ? 0U : 1U) + (options.duplicate_err.is_empty() ? 0U : 1U);
-  return kForMuster + links_of(job.gang) + static_cast<rlim_t>(job.ports_to_reserve) + filtered +
-         per_worker * job.plan.workers.size();
+/// To the nodes that the job cannot do without.
+rlim_t least_links(const gang::GangSetup& gang) {
+  return links_of(gang, gang.policy.job.least_nodes);
+}
+
+rlim_t most_links(const gang::GangSetup& gang) {
+  return links_of(gang, gang.policy.job.most_nodes);
+}
+
+/// Of this process, but for links: what muster itself uses, reserved ports, and for each worker two pipes and a
+/// pidfd. Log files are open in the process that writes them, which has nothing else.
+rlim_t descriptors_of(const JobPlan& job) {
+  constexpr rlim_t kForMuster = 32;
+  constexpr rlim_t kPerWorker = 3;
+  return kForMuster + static_cast<rlim_t>(job.ports_to_reserve) +
+         kPerWorker * job.plan.workers.size();
+}
+
+/// A leader that listens needs room for those who have not said yet who they are.
+rlim_t descriptors_at_least(const JobPlan& job) {
+  return descriptors_of(job) + least_links(job.gang) +
+         (most_links(job.gang) > 0 ? kLeastStrangers : 0);
 }
 
 }  // namespace
 
-Result<> check_descriptors(const JobPlan& job, const RunOptions& options) {
+Result<> check_descriptors(const JobPlan& job) {
   const LaunchPlan& plan = job.plan;
-  const rlim_t links = links_of(job.gang);
+  const rlim_t links = least_links(job.gang);
   const auto ports = static_cast<rlim_t>(job.ports_to_reserve);
-  const rlim_t needed = descriptors_of(job, options);
+  const rlim_t needed = descriptors_at_least(job);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
     return {};
@@ -58,16 +72,22 @@ Result<> check_descriptors(const JobPlan& job, const RunOptions& options) {
                    " (ulimit -Hn)"};
 }
 
-std::size_t most_strangers(const JobPlan& job, const RunOptions& options) {
+RoomForLinks room_for_links(const JobPlan& job) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    return kLeastStrangers;
+    return {.nodes = most_links(job.gang), .strangers = kLeastStrangers};
   }
+  const auto what_is_left = [&limit](rlim_t taken) {
+    return limit.rlim_cur - std::min(taken, limit.rlim_cur);
+  };
+  const rlim_t own = descriptors_of(job);
   const rlim_t wanted =
       std::max(kEnoughStrangers, 2 * static_cast<rlim_t>(job.gang.policy.job.most_nodes));
-  const rlim_t needed = descriptors_of(job, options);
-  const rlim_t left = limit.rlim_cur - std::min(needed, limit.rlim_cur);
-  return std::clamp(std::min(left / 2, limit.rlim_cur / 4), kLeastStrangers, wanted);
+  const rlim_t strangers =
+      std::clamp(std::min(what_is_left(own + most_links(job.gang)) / 2, limit.rlim_cur / 4),
+                 kLeastStrangers,
+                 wanted);
+  return {.nodes = what_is_left(own + strangers), .strangers = strangers};
 }
 
 }  // namespace muster

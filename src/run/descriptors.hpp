@@ -10,10 +10,13 @@
 namespace muster {
 
 /// Fails when the limit cannot hold the whole job: half of one would hold devices for nothing.
-[[nodiscard]] Result<> check_descriptors(const JobPlan& job, const RunOptions& options);
+[[nodiscard]] Result<> check_descriptors(const JobPlan& job);
 
-/// How many links a leader may keep with those who do not belong to the job: never what the job needs, now or for
-/// another attempt.
-[[nodiscard]] std::size_t most_strangers(const JobPlan& job, const RunOptions& options);
+/// How many links a leader may keep. What the job needs, now or for another attempt, is in neither number.
+struct RoomForLinks {
+  std::size_t nodes = 0;      ///< with nodes of the job and spares: as many as it needs, at least
+  std::size_t strangers = 0;  ///< with those who do not belong to the job
+};
+[[nodiscard]] RoomForLinks room_for_links(const JobPlan& job);
 
 }  // namespace muster

@@ -134,7 +134,7 @@ Result<int> run(const JobPlan& job,
                 const Inherited& inherited,
                 const std::map<std::string, std::string>& variables,
                 const LastWords& last_words) {
-  if (auto checked = check_descriptors(job, options); !checked) {
+  if (auto checked = check_descriptors(job); !checked) {
     return checked.error();
   }
   Resources resources;

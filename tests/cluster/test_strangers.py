@@ -14,6 +14,7 @@ from support.wire import Peer, is_open
 
 TOKEN = {"MUSTER_TOKEN": "correct horse battery staple"}
 FEW_DESCRIPTORS = ("prlimit", "--nofile=400:400")
+THE_LEAST = 72  # 32 for muster, 3 for each of 2 workers, 2 links, and 32 for strangers
 CONNECTIONS = default_or_soak(3_000, 50_000)
 PER_SECOND = 5_000
 WORKERS = 2
@@ -29,10 +30,10 @@ def flooded(gang, worker, tmp_path):
     """A job of two nodes whose leader has few descriptors, and a way to flood it."""
 
     class Flooded:
-        def __init__(self, wire):
+        def __init__(self, wire, through=FEW_DESCRIPTORS):
             self.job = gang(2, "--max-restarts=2", f"--restart-backoff={PAUSE}", workers=WORKERS)
             self.environment = WIRES[wire]
-            self.job.start(0, env=self.environment, through=FEW_DESCRIPTORS)
+            self.job.start(0, env=self.environment, through=through)
             wait_until(lambda: is_open(self.job.port), f"a leader on port {self.job.port}")
 
         def flood(self, sources, speech):
@@ -136,3 +137,20 @@ def test_a_stranger_that_keeps_its_refusal_open_gives_way(flooded):
             peer.send(b"\0\0\0\0")
             peer.wait_for_end()
         it.succeed(attempt=0)
+
+
+def test_the_least_that_a_job_may_have_is_enough_in_a_flood(flooded, gang):
+    """What strangers may take is asked for at the start, and is none of what a restart needs."""
+    too_few = f"--nofile={THE_LEAST - 1}:{THE_LEAST - 1}"
+    refused = gang(2, workers=WORKERS).start(0, through=("prlimit", too_few))
+    refused.end()
+    assert refused.code == 71, refused.words()
+    assert f"takes {THE_LEAST}" in refused.words(), refused.words()
+
+    it = flooded("plain", through=("prlimit", f"--nofile={THE_LEAST}:{THE_LEAST}"))
+    it.join()
+    with it.flood("many", "claim") as flood:
+        flood.wait_until_half()
+        it.restart(attempt=1)
+        flood.wait_until_open()
+        it.succeed(attempt=1)

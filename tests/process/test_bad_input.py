@@ -298,16 +298,32 @@ class TestScarceResources:
         muster.assert_no_survivors()
 
     def test_just_enough_descriptors_are_enough(self, muster):
-        job = muster.run("--nproc-per-node=8", "--", "true", through=["prlimit", "--nofile=64:64"])
+        job = muster.run("--nproc-per-node=8", "--", "true", through=["prlimit", "--nofile=56:56"])
 
         assert job.code == 0, job.words()
 
+    @pytest.mark.parametrize("files", [False, True])
+    def test_what_the_refusal_asks_for_is_enough_for_all_that_a_job_may_write(
+        self, muster, worker, tmp_path, files
+    ):
+        line = [
+            *["--nproc-per-node=4", "--max-restarts=1", f"--report={tmp_path / 'report'}"],
+            *([f"--log-dir={tmp_path}", "--duplicate-stdout-filters=a"] if files else []),
+            *["--progress-file", str(tmp_path / "progress"), "--", worker("fail_on_rank"), "1", "2"],
+        ]
+        too_few = muster.run(*line, through=["prlimit", "--nofile=43:43"])
+        enough = muster.run(*line, through=["prlimit", "--nofile=44:44"])
+
+        assert_refused(too_few, 71, "4 workers", "takes 44")
+        assert enough.code == 2, enough.words()
+        assert not [said for said in enough.said if "descriptor" in said or "open files" in said]
+
     def test_reserved_ports_are_counted(self, muster):
         line = ["--mode=ps", "--roles=worker=2,ps=8", "--", "true"]
-        too_few = muster.run(*line, through=["prlimit", "--nofile=63:63"])
-        enough = muster.run(*line, through=["prlimit", "--nofile=64:64"])
+        too_few = muster.run(*line, through=["prlimit", "--nofile=71:71"])
+        enough = muster.run(*line, through=["prlimit", "--nofile=72:72"])
 
-        assert_refused(too_few, 71, "10 processes with 10 ports", "takes 64")
+        assert_refused(too_few, 71, "10 processes with 10 ports", "takes 72")
         assert enough.code == 0, enough.words()
 
     def test_links_are_counted_where_workers_are(self, muster):
@@ -317,7 +333,7 @@ class TestScarceResources:
             through=["prlimit", "--nofile=64:64"],
         )
 
-        assert_refused(job, 71, "lead 200 nodes", "239")
+        assert_refused(job, 71, "lead 200 nodes", "273")
 
     @pytest.mark.parametrize("limit", [3, 4, 10])
     def test_a_refused_fork_is_71_and_nothing_is_left(self, muster, limit):

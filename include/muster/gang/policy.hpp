@@ -6,7 +6,9 @@
 #include <muster/gang/exchange.hpp>
 #include <muster/gang/options.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +24,10 @@ struct Policy {
   std::string host_from;  ///< who says so, for messages
   std::uint16_t port = 0;
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, where the platform names them
-  ExchangeKeys keys;       ///< under which nodes contribute; the same on all nodes
-  std::string waits_for;   ///< inputs of this node that are not here yet; empty: it is ready
+  ExchangeKeys keys;      ///< under which nodes contribute; the same on all nodes
+  std::string waits_for;  ///< inputs of this node that are not here yet; empty: it is ready
+  /// Of a leader, to other nodes and to spares: so many as it has descriptors for.
+  std::size_t most_links = std::numeric_limits<std::size_t>::max();
   std::uint64_t seed = 0;  ///< of this agent: spreads the dials of thousands of agents
 };
 

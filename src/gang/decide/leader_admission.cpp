@@ -84,6 +84,10 @@ void Leader::place(LinkId link, Instant now) {
     // It may be a node that came back before its loss was noticed. Who sits there has until its next
     // heartbeat to show that it is alive.
     roster_.claim(link, *wanted);
+  } else if (roster_.others() > policy_.most_links) {
+    refuse(link,
+           "the leader has file descriptors for " + count_of(policy_.most_links, "other node") +
+               " only (ulimit -Hn)");
   } else if (may_sit && !is_full && is_too_much(member.join)) {
     refuse(link,
            "with its " + count_of(static_cast<std::size_t>(member.join.node.slots), "worker") +

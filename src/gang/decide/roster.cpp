@@ -60,6 +60,14 @@ bool Roster::has_others() const {
   return members_.size() > members_.count(kOwnLink);
 }
 
+std::size_t Roster::others() const {
+  std::size_t count = members_.size() - members_.count(kOwnLink);
+  for (const auto& [seat, claimants] : claims_) {
+    count -= claimants.size();
+  }
+  return count;
+}
+
 void Roster::sit_down(LinkId link, int seat) {
   members_.at(link).seat = seat;
   withdraw_claim(link);

@@ -6,6 +6,7 @@
 #include "messages.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,6 +54,8 @@ class Roster {
   [[nodiscard]] const std::map<LinkId, Member>& members() const { return members_; }
   [[nodiscard]] std::vector<LinkId> links() const;
   [[nodiscard]] bool has_others() const;
+  /// All but the leader's own agent and those who claim a seat.
+  [[nodiscard]] std::size_t others() const;
 
   void sit_down(LinkId link, int seat);
   /// Frees the seat and remembers who left it and why: "left: closed the connection".

@@ -59,6 +59,20 @@ TEST(Admission, RefusesMoreSlotsThanCanBeCounted) {
             "9: refused: it has 2000000000 slots, which no node has | drop 9");
 }
 
+TEST(Admission, RefusesMoreNodesThanThereIsRoomFor) {
+  Policy policy = job_of(1, 4);
+  policy.most_links = 2;
+  LeaderStory story(policy);
+  (void)story.arrive(1, 1);
+  (void)story.arrive(2, 2);
+
+  EXPECT_EQ(story.arrive(3, 3),
+            "3: refused: the leader has file descriptors for 2 other nodes only (ulimit -Hn) | "
+            "drop 3");
+  (void)story.lose(2);
+  EXPECT_EQ(story.arrive(4, 3), "4: admitted as node 3");
+}
+
 TEST(Admission, NamesTenRefusalsAndNotAMillion) {
   LeaderStory story(job_of(3));
   for (LinkId link = 10; link < 1'000; ++link) {
