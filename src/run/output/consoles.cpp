@@ -92,10 +92,7 @@ bool Consoles::are_settled(const std::function<void()>& next) {
   const auto come_back = [this, next] { boost::asio::post(io_, next); };
   bool is_settled = true;
   for (Sink* const console : all()) {
-    const bool is_this_settled = console->is_settled();
-    console->catch_up();  // in this order: what is told before the last byte is settled is heard of
-    console->when_settled(is_this_settled ? std::function<void()>() : come_back);
-    is_settled = is_settled && is_this_settled;
+    is_settled = console->settle(come_back) && is_settled;
   }
   return is_settled;
 }

@@ -159,16 +159,7 @@ void LogFiles::stop_waiting() {
 }
 
 bool LogFiles::are_settled(const std::function<void()>& next) {
-  if (!sink_) {
-    return true;
-  }
-  const bool is_settled = sink_->is_settled();
-  sink_->catch_up();  // in this order: what is told before the last byte is settled is heard of
-  if (is_settled) {
-    return true;
-  }
-  sink_->when_settled([this, next] { boost::asio::post(io_, next); });
-  return false;
+  return !sink_ || sink_->settle([this, next] { boost::asio::post(io_, next); });
 }
 
 // --- The end ------------------------------------------------------------------------------------

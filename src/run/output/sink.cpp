@@ -157,11 +157,16 @@ void Sink::break_if_failed() {
   }
 }
 
-void Sink::when_settled(std::function<void()> then) {
-  settled_ = std::move(then);
-  if (settled_ && !is_settled()) {
+/// Asked first, so that what is told before the last byte arrives is heard of. It may be settled as soon as it has
+/// been asked, for a file is written beside us: the device is waited for all the same, and says so at once.
+bool Sink::settle(std::function<void()> then) {
+  const bool was_settled = is_settled();
+  settled_ = was_settled ? std::function<void()>() : std::move(then);
+  catch_up();
+  if (settled_) {
     wait_for_device();
   }
+  return was_settled;
 }
 
 void Sink::note_settled() {

@@ -64,10 +64,9 @@ class Sink {
   [[nodiscard]] bool is_settled() const {
     return state_ != State::Flowing || (queued() == 0 && device_->has_written_all());
   }
-  /// What was settled may not have been heard of yet, such as a full disk.
-  void catch_up();
-  /// Calls once when it is settled, if it is not.
-  void when_settled(std::function<void()> then);
+  /// The same, with all that is known of what has arrived, such as a full disk. When false, `then` is called
+  /// once it is settled, which may be within this call.
+  [[nodiscard]] bool settle(std::function<void()> then);
   /// True when no more bytes will be shown.
   [[nodiscard]] bool is_broken() const { return state_ == State::Broken; }
   [[nodiscard]] bool is_stalled() const { return state_ == State::Stalled; }
@@ -113,6 +112,7 @@ class Sink {
   void arm_stall_timer(Clock::time_point deadline);
   void on_stall_timer();
   void recover();
+  void catch_up();
   void break_if_failed();
   void break_with(int error_number);
   void note_relief();

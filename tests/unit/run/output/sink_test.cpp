@@ -1,0 +1,40 @@
+// A device that is a script stands for one whose file is written beside us.
+#include "run/output/sink.hpp"
+
+#include <boost/asio/post.hpp>
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Takes everything at once. It arrives right after somebody has asked whether it has.
+class ArrivesWhenAsked final : public Device {
+ public:
+  explicit ArrivesWhenAsked(boost::asio::io_context& io) : io_(io) {}
+
+  ssize_t write_some(std::string_view bytes) override { return static_cast<ssize_t>(bytes.size()); }
+  void when_ready(std::function<void()> then) override { boost::asio::post(io_, std::move(then)); }
+  bool has_written_all() const override { return std::exchange(has_arrived_, true); }
+  void stop_waiting() override {}
+
+ private:
+  boost::asio::io_context& io_;
+  mutable bool has_arrived_ = false;
+};
+
+TEST(Sink, CallsWhoAskedThoughItWasSettledRightAfterwards) {
+  boost::asio::io_context io;
+  Sink sink(io, std::make_unique<ArrivesWhenAsked>(io), {"log files", "log line"}, 5s);
+  EXPECT_TRUE(sink.write("line\n"));
+
+  bool is_called = false;
+  EXPECT_FALSE(sink.settle([&] { is_called = true; }));
+  io.run();
+
+  EXPECT_TRUE(is_called);
+}
+
+}  // namespace
+}  // namespace muster
