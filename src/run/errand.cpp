@@ -85,12 +85,16 @@ void Errand::finish(Answer answer) {
   }
 }
 
-/// A process that hangs in a file is left: it ends when what it hangs in ends.
 void Errand::end() {
   then_ = {};
   timer_.cancel();
   boost::system::error_code ignored;  // nothing is written to it, so nothing can be lost in closing
   pipe_.close(ignored);
+  end_process();
+}
+
+/// One that hangs in a file is left: it ends when what it hangs in ends.
+void Errand::end_process() {
   if (pid_) {
     asides_.end(*std::exchange(pid_, std::nullopt));
   }

@@ -37,7 +37,7 @@ class Errand {
       : io_(io), asides_(asides), pipe_(io), timer_(io) {}
   Errand(const Errand&) = delete;
   Errand& operator=(const Errand&) = delete;
-  ~Errand() { end(); }
+  ~Errand() { end_process(); }
 
   /// Calls `then` once, in a later turn of the loop. Where no process can be made the work is done here.
   void start(const Work& work,
@@ -51,6 +51,7 @@ class Errand {
   void read();
   void finish(Answer answer);
   void end();
+  void end_process();
 
   boost::asio::io_context& io_;
   Asides& asides_;

@@ -68,7 +68,7 @@ void remove_folders(Resources& resources) {
           resources.folder.remove();
           resources.shared.remove();
         },
-        std::nullopt,
+        {},
         kPatience);
   }
   resources.folder.forget();

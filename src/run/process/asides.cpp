@@ -62,8 +62,7 @@ void close_others(const std::vector<int>& kept) {
 
 }  // namespace
 
-Result<pid_t> Asides::start(const std::vector<int>& kept, const std::function<void()>& work) {
-  bury();
+Result<pid_t> make_aside(const std::vector<int>& kept, const std::function<void()>& work) {
   // As fork(2), with no signal at the end. Every argument is 0, so their order, which is not the same
   // on all machines, does not matter. The one thread that we may have looks names up, and has
   // memory of its own to allocate from: no lock that `work` needs is held.
@@ -74,9 +73,18 @@ Result<pid_t> Asides::start(const std::vector<int>& kept, const std::function<vo
   if (pid == 0) {
     run_aside(kept, work);
   }
-  pids_.insert(pid);
-  if (!page_.add_aside(pid)) {
-    end(pid);
+  return pid;
+}
+
+Result<pid_t> Asides::start(const std::vector<int>& kept, const std::function<void()>& work) {
+  bury();
+  auto pid = make_aside(kept, work);
+  if (!pid) {
+    return pid.error();
+  }
+  pids_.insert(*pid);
+  if (!page_.add_aside(*pid)) {
+    end(*pid);
     return Error{ErrorKind::System, "cannot make a process for files: too many of them hang"};
   }
   return pid;

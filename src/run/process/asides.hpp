@@ -14,12 +14,16 @@
 
 namespace muster {
 
-/// Makes a process for file work. A file system that answers nothing holds who asks it in a state in
+/// A copy of us that runs `work` and ends. Of our descriptors it has `kept` alone: who reads from us would
+/// wait for the others as long as it hangs. It ends without a signal; waitpid(2) finds it with __WALL.
+[[nodiscard]] Result<pid_t> make_aside(const std::vector<int>& kept,
+                                       const std::function<void()>& work);
+
+/// Keeps the agent's processes for file work. A file system that answers nothing holds who asks it in a state in
 /// which nothing ends it. A thread there would keep the whole agent, its descriptors and its memory; a
 /// process keeps what it was given.
 ///
-/// They are made without a signal at their end, so that waiting for "any child" does not find them:
-/// they are no part of the job, and nobody waits for one that hangs.
+/// Without a signal at their end, waiting for "any child" does not find them: they are no part of the job, and nobody waits for one that hangs.
 class Asides {
  public:
   /// `page` tells the guard of them.
@@ -28,7 +32,6 @@ class Asides {
   Asides& operator=(const Asides&) = delete;
   ~Asides() { bury(); }
 
-  /// A copy of us runs `work` and ends. Of our descriptors it has `kept` alone.
   [[nodiscard]] Result<pid_t> start(const std::vector<int>& kept,
                                     const std::function<void()>& work);
   /// KILLs one and forgets it: it ends when what it hangs in ends.

@@ -4,15 +4,15 @@
 
 #include <chrono>
 #include <functional>
-#include <optional>
+#include <vector>
 
 namespace muster {
 
-/// Does `work` in a copy of this process, and waits for it for at most so long: a file system may hang whom it likes, and
-/// then it hangs the copy. The copy has no descriptor but `kept`: whoever reads from us would wait for the others as long as it
-/// hangs. Meant for the guard's end: nothing that `work` changes in memory is seen afterwards.
+/// Does `work` in a process beside us (make_aside()), and waits for it for at most so long: a file system may hang
+/// whom it likes, and then it hangs that one. Meant for the guard's end: nothing that `work` changes in memory is seen
+/// afterwards. Where no process can be made the work is done here.
 void do_briefly(const std::function<void()>& work,
-                std::optional<int> kept,
+                std::vector<int> kept,
                 std::chrono::milliseconds most_time);
 
 }  // namespace muster

@@ -66,7 +66,7 @@ void take_terminal_back() {
 /// Standard error may be a file that takes nothing any more.
 void say_last(const std::string& message) {
   constexpr std::chrono::milliseconds kPatience{200};
-  do_briefly([&] { say_error(message); }, STDERR_FILENO, kPatience);
+  do_briefly([&] { say_error(message); }, {STDERR_FILENO}, kPatience);
 }
 
 /// How sweeping ended, behind what made it necessary.
