@@ -1,6 +1,7 @@
 // Which bytes are a character: the table of well-formed sequences, and nothing that knows what they mean.
 #include "utf8.hpp"
 
+#include <array>
 #include <cstdint>
 
 namespace muster {
@@ -50,6 +51,16 @@ std::size_t utf8_sequence(std::string_view bytes) {
     }
   }
   return form.length;
+}
+
+char32_t utf8_character(std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(sequence[i]); };
+  constexpr std::array<std::uint8_t, 5> kBitsOfFirst{0, 0x7F, 0x1F, 0x0F, 0x07};
+  char32_t character = byte(0) & kBitsOfFirst.at(sequence.size());
+  for (std::size_t i = 1; i < sequence.size(); ++i) {
+    character = (character << 6U) | (byte(i) & 0x3FU);
+  }
+  return character;
 }
 
 }  // namespace muster

@@ -34,17 +34,6 @@ bool is_hidden(char32_t character) {
   });
 }
 
-/// Of a valid sequence.
-char32_t decode(std::string_view sequence) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(sequence[i]); };
-  constexpr std::array<std::uint8_t, 5> kBitsOfFirst{0, 0x7F, 0x1F, 0x0F, 0x07};
-  char32_t character = byte(0) & kBitsOfFirst.at(sequence.size());
-  for (std::size_t i = 1; i < sequence.size(); ++i) {
-    character = (character << 6U) | (byte(i) & 0x3FU);
-  }
-  return character;
-}
-
 /// As Python writes them: \x1b, \u202e, \U000e0001.
 std::string escape(char32_t character) {
   constexpr char32_t kOneByte =
@@ -104,7 +93,7 @@ std::string show(std::string_view bytes, std::string_view kept, const Escapes& e
     const std::size_t length = bytes.empty() ? 0 : utf8_sequence(bytes);
     const std::string_view sequence = bytes.substr(0, length);
     if (length > 0) {
-      const char32_t character = decode(sequence);
+      const char32_t character = utf8_character(sequence);
       text += is_hidden(character) ? escapes.of_character(character) : std::string(sequence);
     } else if (!bytes.empty()) {
       text += escapes.of_byte(bytes.front());
@@ -145,7 +134,7 @@ std::string tame_character(std::string_view bytes, std::size_t length) {
     return byte <= 0x9F ? escape_byte(bytes.front()) : std::string(1, bytes.front());
   }
   const std::string_view sequence = bytes.substr(0, length);
-  const char32_t character = decode(sequence);
+  const char32_t character = utf8_character(sequence);
   return is_control_character(character) ? escape(character) : std::string(sequence);
 }
 

@@ -1,12 +1,13 @@
 // What a terminal does with a worker's bytes: https://vt100.net/emu/dec_ansi_parser, as far as it matters here. Pure.
-#include <muster/base/visible.hpp>
+#include <muster/base/columns.hpp>
+#include <muster/base/text.hpp>
 #include <muster/logs/terminal_watch.hpp>
 
 namespace muster {
 namespace {
 
-constexpr std::string_view kBeginning = "muster: ";  // of each line of muster's own
 constexpr std::string_view kMark = "| ";
+constexpr char kOther = '\x7f';  // a character that no line of muster's begins with
 
 constexpr char kEscape = '\x1b';
 constexpr char kBell = '\a';
@@ -42,13 +43,28 @@ std::string TerminalWatch::show(std::string_view bytes) {
   std::string shown;
   shown.reserve(bytes.size());
   for (const char c : bytes) {
-    take(c, shown);
+    shown += c;
+    take(c);
+    mark(shown);
   }
   return shown;
 }
 
-void TerminalWatch::take(char c, std::string& shown) {
-  shown += c;
+/// A part of it may have been shown long ago: it is written over.
+void TerminalWatch::mark(std::string& shown) {
+  const std::string beginning(line_.beginning());
+  if (beginning.empty()) {
+    return;
+  }
+  line_.begin();
+  shown += '\r';
+  for (const char c : std::string(kMark) + beginning) {
+    shown += c;
+    line_.put(c);
+  }
+}
+
+void TerminalWatch::take(char c) {
   if (c == kEscape) {
     place_ = place_ == Place::String ? Place::StringEscape : Place::Escape;
     return;
@@ -59,7 +75,7 @@ void TerminalWatch::take(char c, std::string& shown) {
   }
   switch (place_) {
     case Place::Text:
-      take_text(c, shown);
+      take_text(c);
       break;
     case Place::Escape:
       begin_with(c);
@@ -83,7 +99,7 @@ void TerminalWatch::take(char c, std::string& shown) {
   }
 }
 
-void TerminalWatch::take_text(char c, std::string& shown) {
+void TerminalWatch::take_text(char c) {
   if (is_within(c, 0x80, 0xFF)) {
     take_long_character(c);
     return;
@@ -91,38 +107,27 @@ void TerminalWatch::take_text(char c, std::string& shown) {
   character_.clear();
   switch (c) {
     case '\n':
+      line_.begin();
+      break;
     case '\r':
+      line_.go_to(0);
+      break;
     case '\b':
-    case '\v':
-    case '\f':
-      matched_ = 0;  // what follows may stand where a line begins
+      line_.back(1);
+      break;
+    case '\t':
+      line_.tab();
       break;
     case '\x0e':
       is_changed_ = true;  // other letters
       break;
-    case '\t':
-      matched_ = kNoLine;
-      break;
     default:
       if (is_within(c, ' ', '~')) {
-        take_letter(c, shown);
+        line_.put(c);
       }
   }
 }
 
-void TerminalWatch::take_letter(char c, std::string& shown) {
-  const bool goes_on = matched_ != kNoLine && c == kBeginning[matched_];
-  matched_ = goes_on ? matched_ + 1 : kNoLine;
-  if (matched_ ==
-      kBeginning.size()) {  // a part of it may have been shown long ago: it is written over
-    matched_ = kNoLine;
-    shown += '\r';
-    shown += kMark;
-    shown += kBeginning;
-  }
-}
-
-/// One that cannot be seen changes nothing: the letters around it stand side by side.
 void TerminalWatch::take_long_character(char c) {
   if (is_within(c, 0xC0, 0xFF)) {
     character_ = c;
@@ -134,10 +139,17 @@ void TerminalWatch::take_long_character(char c) {
   }
   if (character_.size() == 2 && character_.front() == '\xC2' && is_within(c, 0x80, 0x9F)) {
     begin_with_one_byte(c);
-  } else if (visible(character_) == character_) {
-    matched_ = kNoLine;
+  } else {
+    line_.put(is_blank(character_) ? ' ' : kOther,
+              static_cast<std::size_t>(columns_of(character_)));
   }
   character_.clear();
+}
+
+/// Nobody knows where the cursor is, or what else stands there: it may still be this line, and where that begins.
+void TerminalWatch::move_away() {
+  is_changed_ = true;
+  line_.go_to(0);
 }
 
 /// What follows ESC. "ESC [" is also one character, and so are others.
@@ -147,9 +159,8 @@ void TerminalWatch::begin_with(char second) {
     begin_with_one_byte(static_cast<char>(second + 0x40));
     return;
   }
-  is_changed_ = true;
+  move_away();
   place_ = kChoices.find(second) != std::string_view::npos ? Place::Letters : Place::Text;
-  matched_ = 0;
 }
 
 void TerminalWatch::begin_with_one_byte(char second) {
@@ -161,8 +172,7 @@ void TerminalWatch::begin_with_one_byte(char second) {
     is_painted_ = true;
     place_ = Place::String;
   } else {
-    is_changed_ = true;
-    matched_ = 0;
+    move_away();
     place_ = Place::Text;
   }
 }
@@ -174,22 +184,63 @@ void TerminalWatch::take_control(char c) {
   } else if (is_within(c, ' ', 0x3F) && control_.size() < kLongestControl) {
     control_ += c;
   } else if (is_within(c, 0, 0x1F)) {
-    matched_ = 0;  // a terminal obeys it all the same
+    take_text(c);  // a terminal obeys it all the same
   }
 }
 
 void TerminalWatch::end_control(char last) {
   const bool is_private = control_.starts_with('>') || control_.starts_with('?');
-  const bool stays_in_line = !is_private && (last == 'm' || last == 'K');  // colours, erasing
   const bool is_screen = control_ == "?1049" || control_ == "?1047" || control_ == "?47";
   is_coloured_ = true;
-  if (stays_in_line) {
+  if (!is_private && (last == 'm' || stay_in_line(last))) {
     return;
   }
-  is_changed_ = true;
-  matched_ = 0;
+  move_away();
   if (is_screen && (last == 'h' || last == 'l')) {
     is_other_screen_ = last == 'h';
+  }
+}
+
+/// What moves the cursor within its line, or changes that. False: it is something else.
+bool TerminalWatch::stay_in_line(char last) {
+  constexpr int kMost = 100'000;
+  const int number = parse_integer(control_, 0, kMost).value_or(0);
+  const auto count = static_cast<std::size_t>(number > 0 ? number : 1);
+  switch (last) {
+    case 'K':
+      erase_line(number);
+      return true;
+    case 'G':
+    case '`':
+      line_.go_to(count - 1);
+      return true;
+    case 'C':
+    case 'a':
+      line_.forward(count);
+      return true;
+    case 'D':
+      line_.back(count);
+      return true;
+    case 'P':
+      line_.take_out(count);
+      return true;
+    case '@':
+      line_.insert(count);
+      return true;
+    case 'X':
+      line_.erase(count);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void TerminalWatch::erase_line(int what) {
+  if (what != 1) {
+    line_.erase_behind();
+  }
+  if (what != 0) {
+    line_.erase_before();
   }
 }
 
@@ -200,7 +251,11 @@ std::string TerminalWatch::clear_the_way() {
   way += is_painted_ ? kUsualPaint : std::string_view();
   way += is_changed_ ? kUsualWays : std::string_view();
   way += is_coloured_ || is_changed_ ? kUsualColours : std::string_view();
-  *this = TerminalWatch();
+  line_.begin();
+  place_ = Place::Text;
+  character_.clear();
+  control_.clear();
+  is_coloured_ = is_changed_ = is_painted_ = is_other_screen_ = false;
   return way;
 }
 

@@ -14,6 +14,9 @@ from support.wire import Peer, is_open, join
 FORGED = b"muster: 9 workers succeeded in 0.01 s"
 ATTACKS = {
     "a return": b"\r" + FORGED,
+    "a return that makes it whole": b"\r" + FORGED.replace(b"m", b"x", 1) + b"\rm",
+    "a combining character": "\r\u0301".encode() + FORGED,
+    "a variation selector": "\r\ufe0f".encode() + FORGED,
     "backspaces": b"\b" * 300 + FORGED,
     "a cursor that goes up": b"\x1b[3A\r\x1b[2K" + FORGED,
     "a cursor that goes home": b"\x1b[H" + FORGED,
@@ -170,6 +173,19 @@ def test_several_workers_without_a_prefix_cannot_speak_as_muster(muster):
     rows = shown(muster, "--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", script)
 
     assert rows.count(f"| {FORGED.decode()}") == 2, "\n".join(rows)
+    assert FORGED.decode() not in rows
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_line_that_is_wrapped_cannot_speak_as_muster(muster, count):
+    """What stands where a line of a worker's goes on is seen there like a line."""
+    columns = 80
+    before = columns - (0 if count == 1 else len("[0] "))
+    script = f"printf '%s\\n' '{'-' * before}{FORGED.decode()}'"
+
+    rows = shown(muster, f"--nproc-per-node={count}", "--", "sh", "-c", script, columns=columns)
+
+    assert rows.count(f"| {FORGED.decode()}") == count, "\n".join(rows)
     assert FORGED.decode() not in rows
 
 

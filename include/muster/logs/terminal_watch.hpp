@@ -1,5 +1,8 @@
 #pragma once
 
+#include <muster/logs/terminal_line.hpp>
+
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -8,13 +11,19 @@ namespace muster {
 /// Reads what workers write to a terminal, as the terminal does, so that lines of muster's own are seen as they are and cannot
 /// be imitated in passing. It changes nothing but this:
 ///
-///  - Text that looks like the beginning of a line of muster's, where a line begins or the cursor was moved, gets a mark.
+///  - Text that looks like the beginning of a line of muster's gets a mark where a line begins: however it has come to stand
+///    there, also in pieces, over other text, or because the line before it was longer than the terminal is wide.
 ///  - Before a line of muster's own the terminal is brought back to its usual ways, if a worker has changed them: with
 ///    letters that are invisible, say, or within a sequence that has no end.
 ///
 /// Where workers have no prefix they own the screen: what they draw elsewhere on it is theirs.
 class TerminalWatch {
  public:
+  /// Of the terminal, in columns; without it no line goes on in the next one.
+  void set_width(std::size_t columns) { line_.set_width(columns); }
+  /// Lines of muster's may begin with the name of a host.
+  void expect_hosts() { line_.expect_hosts(); }
+
   /// What is to be written in place of these bytes of a worker.
   [[nodiscard]] std::string show(std::string_view bytes);
 
@@ -32,20 +41,20 @@ class TerminalWatch {
     StringEscape  ///< behind an ESC in it
   };
 
-  void take(char c, std::string& shown);
-  void take_text(char c, std::string& shown);
-  void take_letter(char c, std::string& shown);
+  void mark(std::string& shown);
+  void take(char c);
+  void take_text(char c);
   void take_long_character(char c);
   void take_control(char c);
   void end_control(char last);
+  [[nodiscard]] bool stay_in_line(char last);
+  void erase_line(int what);
+  void move_away();
   void begin_with(char second);
   void begin_with_one_byte(char second);
 
-  static constexpr std::size_t kNoLine = static_cast<std::size_t>(-1);
-
   Place place_ = Place::Text;
-  std::size_t matched_ =
-      0;  ///< how much of a beginning like muster's stands there; kNoLine: other text
+  TerminalLine line_;      ///< where the cursor is
   std::string character_;  ///< of several bytes, as far as it is here
   std::string control_;    ///< what stands between the beginning of a control and its end
   bool is_coloured_ = false;

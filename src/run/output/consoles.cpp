@@ -9,6 +9,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +39,12 @@ std::unique_ptr<Device> make_device(boost::asio::io_context& io, Asides& asides,
   return std::make_unique<StreamDevice>(io, fd);  // better one that may block than none
 }
 
+/// In columns; 0: it does not say.
+std::size_t width_of(int terminal) {
+  winsize size{};
+  return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 }  // namespace
 
 Consoles::Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall)
@@ -63,10 +70,10 @@ Consoles::Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::mil
 
 void Consoles::watch_terminals() {
   if (::isatty(STDERR_FILENO) != 0) {
-    error_->watch_terminal();
+    error_->watch_terminal([] { return width_of(STDERR_FILENO); });
   }
   if (out_ && ::isatty(STDOUT_FILENO) != 0) {
-    out_->watch_terminal();
+    out_->watch_terminal([] { return width_of(STDOUT_FILENO); });
   }
 }
 

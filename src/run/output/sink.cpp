@@ -33,6 +33,7 @@ Sink::Sink(boost::asio::io_context& io,
 
 bool Sink::write(std::string_view bytes) {
   if (terminal_ && state_ == State::Flowing) {
+    terminal_->set_width(width_());
     return put(terminal_->show(bytes));
   }
   return put(bytes);

@@ -10,12 +10,14 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace muster {
 
@@ -48,8 +50,11 @@ class Sink {
   /// Called when it breaks, or when lines were dropped: with a sentence.
   std::function<void(const std::string&)> on_remark;
 
-  /// It is a terminal: lines of muster's own are to be seen there as they are.
-  void watch_terminal() { terminal_.emplace(); }
+  /// It is a terminal, now so many columns wide: lines of muster's own are to be seen there as they are.
+  void watch_terminal(std::function<std::size_t()> width) {
+    terminal_.emplace();
+    width_ = std::move(width);
+  }
 
   /// Queues whole lines (or, without prefixes, any bytes) and writes what can be written. False: they
   /// are dropped.
@@ -127,6 +132,7 @@ class Sink {
   std::string queue_;
   std::size_t written_ = 0;                ///< bytes of the queue that are out already
   std::optional<TerminalWatch> terminal_;  ///< empty: none, and all bytes pass as they are
+  std::function<std::size_t()> width_;     ///< of the terminal
   bool at_line_start_ = true;
   bool is_abandoned_ = false;  ///< nothing is queued any more
   bool waits_ = false;         ///< for the device

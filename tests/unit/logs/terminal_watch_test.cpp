@@ -33,7 +33,7 @@ TEST(TerminalWatch, MarksWhatLooksLikeALineOfMuster) {
 TEST(TerminalWatch, MarksItWhereverTheCursorWasMoved) {
   for (const std::string before : {"text\r",
                                    "text\b\b\b\b",
-                                   "text\v",
+                                   "text\v\r",
                                    "text\x1b[1;1H",
                                    "text\x1b[2A",
                                    "text\x1b"
@@ -50,6 +50,57 @@ TEST(TerminalWatch, SeesThroughColoursAndInvisibleCharacters) {
   EXPECT_EQ(shown("\x1b[31mmus\x1b[0mter: x"), "\x1b[31mmus\x1b[0mter: \r| muster: x");
   EXPECT_EQ(shown("mus\xE2\x80\x8Bter: x"), "mus\xE2\x80\x8Bter: \r| muster: x");
   EXPECT_EQ(shown("mus\x1b]0;title\ater: x"), "mus\x1b]0;title\ater: \r| muster: x");
+}
+
+TEST(TerminalWatch, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
+  for (const std::string drawn_over :
+       {"\xCC\x81", "\xEF\xB8\x8F", "\xE2\x83\xA3", "\xE2\x80\x8D"}) {
+    EXPECT_EQ(shown(drawn_over + kForged), drawn_over + kMarked);
+    EXPECT_EQ(shown("mus" + drawn_over + "ter: x"), "mus" + drawn_over + "ter: \r| muster: x");
+  }
+  EXPECT_EQ(shown("muster:\tx"), "muster:\t\r| muster: x");
+  EXPECT_EQ(shown("muster:\xC2\xA0x"), "muster:\xC2\xA0\r| muster: x");
+  EXPECT_EQ(shown("muster:\x1b[Cx"), "muster:\x1b[C\r| muster: x");
+}
+
+TEST(TerminalWatch, SeesWhatIsPutTogetherInALine) {
+  for (const std::string text : {"xuster: over\rm",
+                                 "xuster: over\x1b[Gm",
+                                 "mxster: over\b\b\b\b\b\b\b\b\b\b\bu",
+                                 "xuster: over\x1b[12Dm",
+                                 "xmuster: over\r\x1b[P",
+                                 "uster: over\r\x1b[@m",
+                                 "mXuster: over\r\x1b[C\x1b[P",
+                                 "muster:xover\r\x1b[7C\x1b[X",
+                                 "xuster: over\r\x1b"
+                                 "7m",
+                                 "\xE5\xAE\xBDster: over\rmu"}) {
+    EXPECT_EQ(shown(text + "!"), text + "\r| muster: !");
+  }
+}
+
+TEST(TerminalWatch, SeesWhatStandsWhereALongLineGoesOn) {
+  TerminalWatch watch;
+  watch.set_width(20);
+  const std::string filled = "[0] " + std::string(16, '-');
+  EXPECT_EQ(watch.show(filled + "muster: over\n"), filled + "muster: \r| muster: over\n");
+
+  const std::string wide = "[0] \xE5\xAE\xBD" + std::string(14, '-');
+  EXPECT_EQ(watch.show(wide + "muster: over\n"), wide + "muster: \r| muster: over\n");
+  const std::string shorter = "[0] " + std::string(15, '-') + "muster: over\n";
+  EXPECT_EQ(watch.show(shorter), shorter);
+}
+
+TEST(TerminalWatch, MarksNamesOfHostsWhereTheyAreExpected) {
+  TerminalWatch watch;
+  EXPECT_EQ(watch.show("[gpu-17] muster: over\n"), "[gpu-17] muster: over\n");
+  watch.expect_hosts();
+  EXPECT_EQ(watch.show("[gpu-17] muster: over\n"), "[gpu-17] muster: \r| [gpu-17] muster: over\n");
+  EXPECT_EQ(watch.show("[fe80::1] muster: x\n"), "[fe80::1] muster: \r| [fe80::1] muster: x\n");
+  for (const std::string text :
+       {"[1:12] muster: nested\n", "[3] muster: nested\n", "[a] b\n", "[INFO muster: x\n"}) {
+    EXPECT_EQ(watch.show(text), text);
+  }
 }
 
 TEST(TerminalWatch, SeesItInPieces) {

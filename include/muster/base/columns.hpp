@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace muster {
+
+/// How many columns of a terminal a character takes, which is given as its bytes in UTF-8: 0 where it cannot be seen or is
+/// drawn over the one before it, 2 where it is wide, else 1. Terminals may differ about characters that are new or rare.
+[[nodiscard]] int columns_of(std::string_view character);
+
+/// A space of whatever width.
+[[nodiscard]] bool is_blank(std::string_view character);
+
+}  // namespace muster
