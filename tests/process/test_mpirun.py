@@ -193,7 +193,9 @@ ALL = """
 import os, sys
 from mpi4py import MPI
 world = MPI.COMM_WORLD
-print(world.allreduce(world.rank), world.size, [os.environ.get(n) for n in sys.argv[1:]], flush=True)
+values = [os.environ.get(name) for name in sys.argv[1:]]
+# In one piece: mpirun passes on what it reads, and PYTHONUNBUFFERED makes a write of each word.
+os.write(1, f"{world.allreduce(world.rank)} {world.size} {values}\\n".encode())
 """
 
 

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from support import processes
 from support.deadlines import wait_until
 
 
@@ -105,18 +106,29 @@ def test_a_limit_of_memory_is_named_to_whom_speaks_of_memory(muster):
     assert hint.startswith("its last words tell of memory, and it may have 307200000 bytes"), hint
 
 
-def test_an_exit_that_muster_came_too_late_for_is_no_answer_to_it(muster, tmp_path):
-    """It would have ended by TERM, and has ended by an exit code: it was ending before."""
-    ready = tmp_path / "ready"
-    script = (
-        f"if [ $RANK = 0 ]; then while [ ! -e {ready} ]; do sleep 0.01; done; kill -SEGV $$; fi;"
-        f"trap '' TERM; touch {ready}; sleep 0.5; trap - TERM; exit 9"
+def test_an_exit_that_muster_came_too_late_for_is_no_answer_to_it(muster, disk, worker, tmp_path):
+    """The kernel is taking it down when it is asked to end, and can do so when the disk answers."""
+    crash, leave = tmp_path / "crash", tmp_path / "leave"
+    crashes = f"echo ready; while [ ! -e {crash} ]; do sleep 0.01; done; kill -SEGV $$"
+    leaves = f"exec {worker('exit_on_disk')} {disk.folder}/lock {leave} 9"
+    job = muster.start(
+        "--nproc-per-node=2",
+        *("--", "sh", "-c", f"if [ $RANK = 0 ]; then {crashes}; else {leaves}; fi"),
+        report=True,
     )
+    job.out.wait_for("ready", times=2)
+    (leaving,) = [int(line.split()[-1]) for line in job.out.lines if line.startswith("[1]")]
 
-    job = muster.run("--nproc-per-node=2", "--", "sh", "-c", script, report=True)
+    disk.freeze()
+    leave.touch()
+    wait_until(lambda: processes.look_at(leaving).state == "D", "rank 1 to wait for the disk")
+    crash.touch()
+    job.err.wait_for("asking 1 worker to end")
+    disk.thaw()
 
+    assert job.end() == 139, job.words()
     assert job.report["first_failure"]["global_rank"] == 0
-    assert job.report["first_failure"]["order_known"]
+    assert not job.report["first_failure"]["order_known"], "rank 1 began to end before"
     assert [other["exit_code"] for other in job.report["also_failed"]] == [9]
 
 
