@@ -35,6 +35,7 @@ bool tells_master_port(const LaunchPlan& plan) {
 void Agent::leave(const JobEnd& end) {
   inputs_.cancel();
   end_ = end;
+  link_.page.decide(end.exit_code);
   if (attempt_) {
     attempt_->cancel();
   }

@@ -83,6 +83,30 @@ def test_a_second_signal_ends_the_job_at_once_although_the_agent_is_stopped(must
         muster.assert_no_survivors()
 
 
+def test_an_end_that_was_decided_stays_although_the_agent_stops_in_it(muster):
+    lines = "for i in $(seq 4000); do echo a line that is so long that they fill every pipe; done"
+    reading, writing = os.pipe()
+    job = muster.start(
+        "--verbose",
+        f"--grace={GRACE}",
+        "--console-stall=60",
+        "--",
+        "sh",
+        "-c",
+        f"{lines}; exit 3",
+        stdout=writing,
+    )
+    os.close(writing)
+    job.err.wait_for("the end waits for: the last lines")
+    stop(job.agent())
+
+    job.signal(signal.SIGTERM)
+
+    assert processes.wait_for_end(job.process, LIMIT, job) == 3
+    os.close(reading)
+    assert job.said_about(STUCK, "killed every process of the job")
+
+
 def is_pending(pid, number):
     for line in open(f"/proc/{pid}/status", encoding="utf-8"):
         if line.startswith("ShdPnd:"):

@@ -2,6 +2,7 @@
 #include "agent_watch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -22,7 +23,9 @@ void AgentWatch::on_stop_asked(Instant now) {
   asked_ = asked_.value_or(now);
 }
 
-AgentWatch::Act AgentWatch::look(const Vitals& vitals, Instant now) {
+AgentWatch::Act AgentWatch::look(const Vitals& vitals,
+                                 Instant now,
+                                 const std::function<Sighting()>& see) {
   if (!next_look_ || now > *next_look_ + kHeldUp) {
     excused_until_ = now + kSecondChance;  // it could not look when it had to
   }
@@ -30,10 +33,11 @@ AgentWatch::Act AgentWatch::look(const Vitals& vitals, Instant now) {
     why_ = "has not ended what other nodes take for gone";
     return Act::TakeOver;
   }
-  if (const auto end = end_of_patience(vitals); end && now >= *end) {
-    const Instant last_sign = vitals.lease.limit ? vitals.beat : std::max(vitals.beat, *asked_);
-    why_ = "has not moved for " + whole_seconds(now - last_sign);
-    return Act::TakeOver;
+  if (const auto end = end_of_lease(vitals); end && now >= *end) {
+    return take_over(vitals.beat, now);
+  }
+  if (kill_from_ && is_stuck(vitals, now, see)) {
+    return take_over(std::max(vitals.beat, *asked_), now);
   }
   const bool asks = is_unheard(vitals) && now >= excused(*asked_ + kTimeToAnswer);
   has_asked_workers_ = has_asked_workers_ || asks;
@@ -41,24 +45,53 @@ AgentWatch::Act AgentWatch::look(const Vitals& vitals, Instant now) {
   return asks ? Act::AskWorkers : Act::Nothing;
 }
 
+AgentWatch::Act AgentWatch::take_over(Instant last_sign, Instant now) {
+  why_ = "has not moved for " + whole_seconds(now - last_sign);
+  return Act::TakeOver;
+}
+
 /// The request to stop may not have reached the workers.
 bool AgentWatch::is_unheard(const Vitals& vitals) const {
   return asked_ && vitals.beat <= *asked_ && !has_asked_workers_;
 }
 
-std::optional<AgentWatch::Instant> AgentWatch::end_of_patience(const Vitals& vitals) const {
-  std::optional<Instant> end;
-  if (vitals.lease.limit) {
-    end = excused(vitals.beat + *vitals.lease.limit);
+/// Other nodes count on it: why it does not beat is nothing to them.
+std::optional<AgentWatch::Instant> AgentWatch::end_of_lease(const Vitals& vitals) const {
+  return vitals.lease.limit ? std::optional(excused(vitals.beat + *vitals.lease.limit))
+                            : std::nullopt;
+}
+
+/// Where it was asked, and the grace is over.
+AgentWatch::Instant AgentWatch::silent_since(const Vitals& vitals) const {
+  return std::max(vitals.beat, *kill_from_);
+}
+
+/// Two sightings tell what it does between them.
+bool AgentWatch::is_stuck(const Vitals& vitals, Instant now, const std::function<Sighting()>& see) {
+  const Instant since = silent_since(vitals);
+  if (now < excused(since + kSilenceAtTheEnd)) {
+    seen_.reset();
+    return false;
   }
-  if (kill_from_) {
-    end = earlier(end, excused(std::max(vitals.beat, *kill_from_) + kSilenceAtTheEnd));
+  if (seen_ && now < seen_->at + kBetweenSightings) {
+    return false;
   }
-  return end;
+  const Seen before = std::exchange(seen_, Seen{now, see()}).value_or(Seen{now, {}});
+  const Sighting& agent = seen_->agent;
+  const bool is_first = before.at == now;
+  const auto used = agent.cpu - before.agent.cpu;
+  const bool moves = agent.waits_for_core || used.count() > 0;
+  const bool is_spinning = 2 * used >= now - before.at;
+  const bool is_starved = is_first || (moves && !is_spinning);
+  return !agent.may_move || !is_starved || now >= since + kSilenceOfTheStarved;
 }
 
 void AgentWatch::plan(const Vitals& vitals) {
-  next_look_ = earlier(vitals.lease.gone_by, end_of_patience(vitals));
+  next_look_ = earlier(vitals.lease.gone_by, end_of_lease(vitals));
+  if (kill_from_) {
+    const Instant end = excused(silent_since(vitals) + kSilenceAtTheEnd);
+    next_look_ = earlier(next_look_, seen_ ? seen_->at + kBetweenSightings : end);
+  }
   if (is_unheard(vitals)) {
     next_look_ = earlier(next_look_, excused(*asked_ + kTimeToAnswer));
   }

@@ -5,17 +5,26 @@
 #include "shared_page.hpp"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
 namespace muster {
+
+/// An agent that is late, as the system shows it.
+struct Sighting {
+  bool may_move = true;             ///< false: it is stopped
+  bool waits_for_core = false;      ///< or has one
+  std::chrono::milliseconds cpu{};  ///< what it has computed since it began
+};
 
 /// Is told when the agent is asked to stop, looks at its vitals when it wants to, and says what the guard is to do.
 ///
 ///   Resting ── other nodes count on it ──▶ waits for beats ── its limit is over ──▶ TakeOver
 ///      └────── asked to stop ───────────▶ no beat: AskWorkers ── the grace is over, no beat ──▶ TakeOver
 ///
-/// An agent that beats again is left alone, whatever was thought of it. A guard that was stopped itself gives the agent,
+/// An agent that beats again is left alone, whatever was thought of it. So is, for a while, one that is late where it was asked
+/// and that merely gets no core: it moves. One that uses the cores that it gets and does not beat turns without end. A guard that was stopped itself gives the agent,
 /// which was probably stopped with it, a moment to beat; but not where the other nodes have gone on meanwhile.
 class AgentWatch {
  public:
@@ -23,8 +32,12 @@ class AgentWatch {
 
   /// An agent that acts on a request to stop shows it within this time.
   static constexpr std::chrono::milliseconds kTimeToAnswer{1'000};
-  /// Once the workers' grace is over an agent that was asked to stop may be silent so long.
-  static constexpr std::chrono::milliseconds kSilenceAtTheEnd{1'200};
+  /// Once the workers' grace is over an agent that was asked to stop may be silent so long,
+  static constexpr std::chrono::milliseconds kSilenceAtTheEnd{1'000};
+  /// and is looked at so long before it is taken for stuck.
+  static constexpr std::chrono::milliseconds kBetweenSightings{200};
+  /// One that waits for a core has so long.
+  static constexpr std::chrono::milliseconds kSilenceOfTheStarved{10'000};
   /// A look that comes so much later than it was wanted: we were stopped.
   static constexpr std::chrono::milliseconds kHeldUp{500};
   /// In which the agent can beat that was stopped with us.
@@ -42,7 +55,8 @@ class AgentWatch {
   /// The agent was asked to end the job; for the second time: at once.
   void on_stop_asked(Instant now);
 
-  [[nodiscard]] Act look(const Vitals& vitals, Instant now);
+  /// `see` is called only when the agent is late.
+  [[nodiscard]] Act look(const Vitals& vitals, Instant now, const std::function<Sighting()>& see);
   /// When to look again; empty: not before something happens.
   [[nodiscard]] std::optional<Instant> next_look() const { return next_look_; }
 
@@ -50,7 +64,17 @@ class AgentWatch {
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:
-  [[nodiscard]] std::optional<Instant> end_of_patience(const Vitals& vitals) const;
+  struct Seen {
+    Instant at;
+    Sighting agent;
+  };
+
+  [[nodiscard]] std::optional<Instant> end_of_lease(const Vitals& vitals) const;
+  [[nodiscard]] Instant silent_since(const Vitals& vitals) const;
+  [[nodiscard]] bool is_stuck(const Vitals& vitals,
+                              Instant now,
+                              const std::function<Sighting()>& see);
+  [[nodiscard]] Act take_over(Instant last_sign, Instant now);
   [[nodiscard]] bool is_unheard(const Vitals& vitals) const;
   void plan(const Vitals& vitals);
   [[nodiscard]] Instant excused(Instant moment) const;
@@ -60,6 +84,7 @@ class AgentWatch {
   std::optional<Instant> kill_from_;  ///< the end of the workers' grace
   std::optional<Instant> next_look_;
   Instant excused_until_;
+  std::optional<Seen> seen_;  ///< in this silence
   bool has_asked_workers_ = false;
   std::string why_;
 };

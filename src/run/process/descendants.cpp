@@ -32,6 +32,13 @@ std::string read_small_file(const std::string& path) {
   return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
+void skip(std::istringstream& fields, int count) {
+  std::string skipped;
+  for (int i = 0; i < count; ++i) {
+    fields >> skipped;
+  }
+}
+
 /// "4711 (a name) S 4710 ...": the name may hold blanks and brackets, so it ends at the last ")".
 std::optional<Process> parse_stat(const std::string& stat) {
   const std::size_t open = stat.find('(');
@@ -44,11 +51,11 @@ std::optional<Process> parse_stat(const std::string& stat) {
   process.name = stat.substr(open + 1, close - open - 1);
   std::istringstream fields(stat.substr(close + 1));
   fields >> process.state >> process.parent;
-  std::string skipped;
-  constexpr int kFieldsToStartTime = 17;  // fields 5 to 21; the start time is field 22
-  for (int i = 0; i < kFieldsToStartTime; ++i) {
-    fields >> skipped;
-  }
+  skip(fields, 9);  // fields 5 to 13
+  unsigned long in_kernel = 0;
+  fields >> process.cpu_ticks >> in_kernel;
+  process.cpu_ticks += in_kernel;
+  skip(fields, 6);  // fields 16 to 21
   fields >> process.start_time;
   return fields ? std::optional(process) : std::nullopt;
 }
@@ -94,6 +101,10 @@ bool is_proc_ours() {
   std::array<char, 32> target{};
   const ssize_t size = ::readlink("/proc/self", target.data(), target.size() - 1);
   return size > 0 && std::to_string(::getpid()) == target.data();
+}
+
+std::optional<Process> find_process(pid_t pid) {
+  return read_process(std::to_string(pid));
 }
 
 std::vector<Process> read_processes() {
@@ -146,7 +157,7 @@ void signal_exactly(const Process& process, int signal) {
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   // An old kernel, a filter, or no descriptor is left.
   const bool has_no_pidfd = !pidfd && errno != ESRCH;
-  const auto now = read_process(std::to_string(process.pid));
+  const auto now = find_process(process.pid);
   if (!now || now->start_time != process.start_time) {
     return;
   }
@@ -170,7 +181,7 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
 }
 
 std::optional<pid_t> tracer_of_the_dead(pid_t pid) {
-  const auto process = read_process(std::to_string(pid));
+  const auto process = find_process(pid);
   if (!process || process->state != 'Z') {
     return std::nullopt;
   }

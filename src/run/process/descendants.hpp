@@ -18,12 +18,16 @@ struct Process {
   pid_t parent = -1;
   char state = '?';  ///< R, S, D, T, Z ...
   unsigned long long start_time =
-      0;             ///< in clock ticks since boot; with the pid it names a process
-  std::string name;  ///< up to 15 characters
+      0;                        ///< in clock ticks since boot; with the pid it names a process
+  unsigned long cpu_ticks = 0;  ///< what it has computed, in clock ticks
+  std::string name;             ///< up to 15 characters
 };
 
 /// False where /proc is not mounted, or shows another pid namespace: its numbers would be those of strangers.
 [[nodiscard]] bool is_proc_ours();
+
+/// One process; empty: /proc does not show it.
+[[nodiscard]] std::optional<Process> find_process(pid_t pid);
 
 /// All processes that /proc shows; none where it is not mounted or not that of our pid namespace.
 [[nodiscard]] std::vector<Process> read_processes();

@@ -56,6 +56,21 @@ int wait_for_signal(const sigset_t& signals, std::optional<Clock::time_point> un
   return ::sigtimedwait(&signals, nullptr, &time);
 }
 
+/// How an agent is that is late.
+Sighting see(pid_t agent) {
+  const auto process = find_process(agent);
+  if (!process) {
+    return {};  // it shows no sign of life
+  }
+  static const long ticks_in_second = ::sysconf(_SC_CLK_TCK);
+  constexpr long kMilliseconds = 1'000;
+  const auto cpu = static_cast<long>(process->cpu_ticks) * kMilliseconds / ticks_in_second;
+  const bool is_stopped = process->state == 'T' || process->state == 't';
+  return {.may_move = !is_stopped,
+          .waits_for_core = process->state == 'R',
+          .cpu = std::chrono::milliseconds(cpu)};
+}
+
 /// The terminal must not stay with a group that is gone.
 void take_terminal_back() {
   if (::isatty(STDIN_FILENO) != 0) {
@@ -117,7 +132,7 @@ std::optional<int> Guard::wait_for_agent() {
     if (const auto status = bury_until(agent_)) {
       return status;
     }
-    const auto act = watch_.look(page_.vitals(), Clock::now());
+    const auto act = watch_.look(page_.vitals(), Clock::now(), [this] { return see(agent_); });
     if (act == AgentWatch::Act::TakeOver) {
       return std::nullopt;
     }
@@ -158,14 +173,14 @@ int Guard::end_after(const ExitStatus& status) {
   return status.shell_code();
 }
 
-/// The agent may be in a state in which nothing ends it: what is killed is not waited for.
+/// The agent may be in a state in which nothing ends it: what is killed is not waited for. An end that was decided stays.
 int Guard::take_over() {
   (void)::kill(agent_, SIGKILL);
   const std::vector<Process> left = sweep_.kill(kKillLimit);
   take_terminal_back();
   say_last("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() +
            describe_sweep(left, ": killed every process of the job"));
-  return exit_code_of(EndKind::Lost);
+  return page_.decided().value_or(exit_code_of(EndKind::Lost));
 }
 
 /// The one place where it is said which guarantees this system takes away: once, before anything is started.

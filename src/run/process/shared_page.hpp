@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <set>
 
 namespace muster {
@@ -41,6 +42,13 @@ class SharedPage {
   void renew(const gang::Lease& lease, Instant now);
   [[nodiscard]] Vitals vitals() const;
 
+  /// How the job ends is known: its exit code.
+  void decide(int exit_code) { exit_code_.store(exit_code); }
+  [[nodiscard]] std::optional<int> decided() const {
+    const int code = exit_code_.load();
+    return code >= 0 ? std::optional(code) : std::nullopt;
+  }
+
   /// A process of the agent that works on files, and may hang in them for good. It is killed and not waited for.
   /// False when there are too many already.
   [[nodiscard]] bool add_aside(pid_t pid);
@@ -56,8 +64,9 @@ class SharedPage {
 
   static_assert(std::atomic<Ticks>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
   std::atomic<Ticks> beat_{0};
-  std::atomic<Ticks> limit_{0};    ///< 0: none
-  std::atomic<Ticks> gone_by_{0};  ///< 0: never
+  std::atomic<Ticks> limit_{0};     ///< 0: none
+  std::atomic<Ticks> gone_by_{0};   ///< 0: never
+  std::atomic<int> exit_code_{-1};  ///< -1: nothing is decided
   std::array<std::atomic<pid_t>, kMostAside> asides_{};
 };
 

@@ -18,7 +18,16 @@ constexpr milliseconds kMoment{1};
 class AgentWatchTest : public testing::Test {
  protected:
   /// At `after` the guard looks.
-  Act look(milliseconds after) { return watch_.look(vitals_, kStart + after); }
+  Act look(milliseconds after) {
+    return watch_.look(vitals_, kStart + after, [this] { return seen_; });
+  }
+  /// It was asked to end at 5 s and has heard of it; by `after` its workers' grace is over, and it is silent.
+  void be_late(milliseconds after) {
+    ask(seconds(5));
+    EXPECT_EQ(look(seconds(5)), Act::Nothing);
+    beat(milliseconds(5'100));
+    EXPECT_EQ(look(after), Act::Nothing);
+  }
   void ask(milliseconds after) { watch_.on_stop_asked(kStart + after); }
   void beat(milliseconds after) { vitals_.beat = kStart + after; }
   void count_on(milliseconds after) {
@@ -33,6 +42,7 @@ class AgentWatchTest : public testing::Test {
 
   AgentWatch watch_{kGrace};
   Vitals vitals_;
+  Sighting seen_;
 };
 
 TEST_F(AgentWatchTest, WantsNoLookWhileNobodyCountsOnTheAgent) {
@@ -114,6 +124,8 @@ TEST_F(AgentWatchTest, AsksTheWorkersOnceWhereTheAgentDoesNot) {
   EXPECT_EQ(next(), 6'000);
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   EXPECT_EQ(look(seconds(7)), Act::Nothing);
+  EXPECT_EQ(next(), 36'000);
+  EXPECT_EQ(look(milliseconds(36'000)), Act::Nothing);
   EXPECT_EQ(next(), 36'200);
   EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
   EXPECT_EQ(watch_.why(), "has not moved for 31 s") << "since it was asked, as nobody counts on it";
@@ -124,10 +136,10 @@ TEST_F(AgentWatchTest, LeavesTheWorkersToAnAgentThatHasHeard) {
   EXPECT_EQ(look(seconds(5)), Act::Nothing);
   beat(milliseconds(5'100));
   EXPECT_EQ(look(seconds(6)), Act::Nothing);
-  EXPECT_EQ(next(), 36'200) << "it need not be looked at before the grace is over";
-  beat(milliseconds(36'100));
-  EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
-  EXPECT_EQ(next(), 37'300);
+  EXPECT_EQ(next(), 36'000) << "it need not be looked at before the grace is over";
+  beat(milliseconds(35'900));
+  EXPECT_EQ(look(milliseconds(36'000)), Act::Nothing);
+  EXPECT_EQ(next(), 36'900);
 }
 
 TEST_F(AgentWatchTest, StandsDownForAnAgentThatComesBack) {
@@ -136,7 +148,7 @@ TEST_F(AgentWatchTest, StandsDownForAnAgentThatComesBack) {
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   beat(milliseconds(35'500));
   EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
-  EXPECT_EQ(next(), 36'700);
+  EXPECT_EQ(next(), 36'500);
 }
 
 TEST_F(AgentWatchTest, ASecondRequestEndsTheGrace) {
@@ -145,7 +157,8 @@ TEST_F(AgentWatchTest, ASecondRequestEndsTheGrace) {
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   ask(seconds(10));
   EXPECT_EQ(look(seconds(10)), Act::Nothing);
-  EXPECT_EQ(next(), 11'200);
+  EXPECT_EQ(next(), 11'000);
+  EXPECT_EQ(look(milliseconds(11'000)), Act::Nothing);
   EXPECT_EQ(look(milliseconds(11'200)), Act::TakeOver);
 }
 
@@ -154,7 +167,59 @@ TEST_F(AgentWatchTest, ALateSecondRequestGivesNoMoreTime) {
   EXPECT_EQ(look(seconds(5)), Act::Nothing);
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   ask(milliseconds(35'400));
+  EXPECT_EQ(look(milliseconds(36'000)), Act::Nothing);
   EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+}
+
+TEST_F(AgentWatchTest, LooksTwiceBeforeItTakesALateAgentForStuck) {
+  be_late(seconds(35));
+  EXPECT_EQ(next(), 36'000);
+  EXPECT_EQ(look(seconds(36)), Act::Nothing);
+  EXPECT_EQ(look(milliseconds(36'100)), Act::Nothing) << "somebody woke it";
+  EXPECT_EQ(next(), 36'200);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+}
+
+TEST_F(AgentWatchTest, TakesOverAtOnceFromALateAgentThatIsStopped) {
+  be_late(seconds(35));
+  seen_.may_move = false;
+  EXPECT_EQ(look(seconds(36)), Act::TakeOver);
+}
+
+TEST_F(AgentWatchTest, LeavesALateAgentAloneThatWaitsForACore) {
+  be_late(seconds(35));
+  seen_.waits_for_core = true;
+  EXPECT_EQ(look(seconds(36)), Act::Nothing);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
+  EXPECT_EQ(next(), 36'400);
+  EXPECT_EQ(look(milliseconds(36'400)), Act::Nothing);
+  for (milliseconds after{36'600}; after < seconds(45); after += AgentWatch::kBetweenSightings) {
+    EXPECT_EQ(look(after), Act::Nothing);
+  }
+  EXPECT_EQ(look(seconds(45)), Act::TakeOver) << "that has an end, too";
+}
+
+TEST_F(AgentWatchTest, LeavesALateAgentAloneThatComputesALittle) {
+  be_late(seconds(35));
+  EXPECT_EQ(look(seconds(36)), Act::Nothing);
+  seen_.cpu += milliseconds(10);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
+  EXPECT_EQ(look(milliseconds(36'400)), Act::TakeOver) << "it does no more";
+}
+
+TEST_F(AgentWatchTest, TakesALateAgentForStuckThatComputesAllTheTime) {
+  be_late(seconds(35));
+  seen_.waits_for_core = true;
+  EXPECT_EQ(look(seconds(36)), Act::Nothing);
+  seen_.cpu += milliseconds(190);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+}
+
+TEST_F(AgentWatchTest, HasNoPatienceWithAStarvedAgentWhereOtherNodesCountOnIt) {
+  count_on(seconds(0));
+  seen_.waits_for_core = true;
+  EXPECT_EQ(look(seconds(0)), Act::Nothing);
+  EXPECT_EQ(look(kLimit), Act::TakeOver);
 }
 
 }  // namespace
