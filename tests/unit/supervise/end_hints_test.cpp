@@ -48,8 +48,17 @@ TEST(EndHints, CpuTimeThatIsUsedUpIsNoWantOfMemory) {
   facts.use.cpu_seconds = 1.96;
   EXPECT_EQ(
       end_hints(facts),
-      Hints{"it had used 1.96 s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"});
+      Hints{"the kernel probably killed it: it had used 1.96 s of CPU time, which is all that it "
+            "may (RLIMIT_CPU, ulimit -t)"});
   facts.use.cpu_seconds = 1.2;
+  EXPECT_NE(end_hints(facts)[0].find("is 0 as before"), std::string::npos);
+}
+
+TEST(EndHints, AKillLongBeforeTheLimitOfCpuTimeHasAnotherReason) {
+  EndFacts facts = ended_by(SIGKILL);
+  facts.oom_kills = OomKills{"memory.events", 0, 0};
+  facts.use.limits.hard_cpu_seconds = 3'600;
+  facts.use.cpu_seconds = 3'580;
   EXPECT_NE(end_hints(facts)[0].find("is 0 as before"), std::string::npos);
 }
 
