@@ -151,6 +151,8 @@ class Leader {
   void place(LinkId link, Instant now);
   void sit_down(LinkId link, int seat);
   void keep_or_refuse(LinkId link);
+  /// Without their leader they are of use to another one only if the job has not been started.
+  void tell_spares(std::vector<LinkId> spares, bool does_job_run);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
   void settle_claims(int seat);
   void place_claimants(int seat, Instant now);

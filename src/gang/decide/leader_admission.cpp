@@ -111,9 +111,7 @@ void Leader::sit_down(LinkId link, int seat) {
             std::to_string(policy_.job.total_slots ? roster_.seated_slots() : roster_.seated()) +
             " of " + describe_size());
   }
-  send(link,
-       Admitted{NodeRank{seat},
-                std::chrono::duration<double>(policy_.options.heartbeat_timeout).count()});
+  send(link, Admitted{NodeRank{seat}, seconds_of(policy_.options.heartbeat_timeout)});
 }
 
 /// There is no seat for it in this attempt.
@@ -132,9 +130,12 @@ void Leader::keep_or_refuse(LinkId link) {
     return;
   }
   say(Level::Info, describe(member) + " is a spare: it waits until a node is needed");
-  send(link,
-       Admitted{std::nullopt,
-                std::chrono::duration<double>(policy_.options.heartbeat_timeout).count()});
+  tell_spares({link}, attempt_.number() > 0 || state_ != State::Gathering);
+}
+
+void Leader::tell_spares(std::vector<LinkId> spares, bool does_job_run) {
+  send(std::move(spares),
+       Admitted{std::nullopt, seconds_of(policy_.options.heartbeat_timeout), does_job_run});
 }
 
 void Leader::refuse(LinkId link, std::string reason, bool may_retry) {

@@ -74,6 +74,7 @@ void Leader::start_attempt(const Offer& offer, Instant now) {
   early_exit_.begin();
   if (attempt_.number() == 0) {
     record_arrivals();
+    tell_spares(roster_.spares(), /*does_job_run=*/true);
   }
   record_.nodes = static_cast<int>(attempt_.nodes().size());
   state_ = State::Running;

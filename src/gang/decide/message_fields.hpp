@@ -269,6 +269,7 @@ template <typename Io>
 void describe(Io& io, Admitted& admitted) {
   io("seat", admitted.seat, kRank);
   io("heartbeat_timeout_seconds", admitted.heartbeat_timeout_seconds, Seconds{});
+  io("runs_without_it", admitted.runs_without_it, Rare<Flag>{});
 }
 
 template <typename Io>

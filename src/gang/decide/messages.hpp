@@ -75,6 +75,7 @@ struct Contribute {
 struct Admitted {
   std::optional<NodeRank> seat;          ///< its node rank; empty: a spare
   double heartbeat_timeout_seconds = 8;  ///< silence that means loss, both ways
+  bool runs_without_it = false;          ///< of a spare: the job has been started
 };
 
 /// The agent cannot join.

@@ -101,6 +101,7 @@ std::string Participant::awaited() const {
 void Participant::handle(const LinkUp& up, Instant now) {
   is_leader_ = up.is_own;
   is_linked_ = true;
+  is_spare_ = false;
   touch_.on_link(now);
   Join join;
   join.version = policy_.version;
@@ -143,18 +144,18 @@ void Participant::handle(const LinkDown& down, Instant now) {
   }
 }
 
-/// Nothing has been started: the leader may come back, or another one in its place. A spare knows of no start: if the
-/// job runs it is lost with its leader, and then nobody comes.
+/// Nothing has been started: the leader may come back, or another one in its place. Not for a spare of a job that runs:
+/// that is lost with its leader.
 void Participant::seek(const std::string& why, Instant now) {
   if (touch_.is_admitted()) {
     mention(Level::Warning,
-            is_spare_ ? "lost the leader of this spare: looking for it for " +
-                            whole_seconds(policy_.options.heartbeat_timeout)
-                      : "lost the leader before the start: looking for it again");
+            runs_without_us_ ? "lost the leader of this spare: looking for it for " +
+                                   whole_seconds(policy_.options.heartbeat_timeout)
+                             : "lost the leader before the start: looking for it again");
     seeking_.begin_again(now);
     touch_.forget();
-    lost_as_spare_ = is_spare_ ? "the leader at " + leader_ + " was lost: it " + why : "";
-    if (is_spare_) {
+    lost_as_spare_ = runs_without_us_ ? "the leader at " + leader_ + " was lost: it " + why : "";
+    if (runs_without_us_) {
       seeking_.give_up_at(now + policy_.options.heartbeat_timeout);
     }
   }

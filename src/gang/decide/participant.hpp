@@ -178,6 +178,7 @@ class Participant {
   bool is_leader_ = false;
   bool is_linked_ = false;
   bool is_spare_ = false;
+  bool runs_without_us_ = false;  ///< a spare of a job that has been started
   std::string
       lost_as_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
   int attempt_ = 0;

@@ -3,6 +3,7 @@
 #include "participant.hpp"
 
 #include <csignal>
+#include <utility>
 
 namespace muster::gang {
 
@@ -20,9 +21,10 @@ void Participant::take(const Beat& /*beat*/, Instant /*now*/) {
 
 void Participant::take(const Admitted& admitted, Instant now) {
   touch_.on_admitted(admitted.heartbeat_timeout_seconds, now);
-  is_spare_ = !admitted.seat;
+  const bool was_spare = std::exchange(is_spare_, !admitted.seat);
+  runs_without_us_ = admitted.runs_without_it;
   lost_as_spare_.clear();
-  if (is_leader_) {
+  if (is_leader_ || (was_spare && is_spare_)) {
     return;
   }
   mention(admitted.seat ? Level::Debug : Level::Info,

@@ -124,6 +124,7 @@ std::vector<Message> all_messages() {
           StopAsked{15},
           Admitted{NodeRank{3}, 7.5},
           Admitted{},
+          Admitted{std::nullopt, 8, true},
           Refused{"the job has enough nodes", true},
           Refused{},
           Waiting{"3 of 4 nodes are here"},

@@ -240,7 +240,8 @@ TEST(Admission, LetsAReturnedNodeReplaceItselfWhereTheLossWasNotNoticedYet) {
   (void)story.wait(seconds(5));
   EXPECT_EQ(story.arrive(9, 1), "");
 
-  EXPECT_EQ(story.wait(seconds(4)), "9: admitted as a spare | 0: stop 0 by SIGTERM | drop 1");
+  EXPECT_EQ(story.wait(seconds(4)),
+            "9: admitted as a spare of a job that runs | 0: stop 0 by SIGTERM | drop 1");
   (void)story.hear(0, Ended{});
   EXPECT_NE(story.wait(seconds(60)).find("9: start 1 as node 1 of 2"), std::string::npos);
 }
@@ -262,8 +263,21 @@ TEST(Admission, SaysThatAJobWithAFreeSeatRunsAlready) {
 
 TEST(Admission, KeepsOneAgentTooManyAsASpare) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
+  EXPECT_EQ(story.arrive(9), "9: admitted as a spare of a job that runs");
   EXPECT_TRUE(story.has_said("host-j (10.0.0.10) is a spare: it waits until a node is needed"));
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(Admission, TellsASpareThatTheJobRuns) {
+  LeaderStory story(restarting(job_of(2)));
+  Join unready = story.join_of(1, 1);
+  unready.waits_for = "its rank table";
+  (void)story.arrive(1, unready);
+  EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
+
+  const std::string words = story.hear(1, Preparing{});
+
+  EXPECT_NE(words.find("9: admitted as a spare of a job that runs"), std::string::npos) << words;
   EXPECT_EQ(story.state(), State::Running);
 }
 

@@ -379,7 +379,8 @@ TEST(Replacement, MayComeLater) {
 TEST(Replacement, IsTheReturnedNodeItself) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.lose(1);
-  EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare") << "while the attempt is stopping";
+  EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs")
+      << "while the attempt is stopping";
   (void)story.hear(0, Ended{});
   (void)story.hear(2, Ended{});
 
@@ -395,7 +396,7 @@ TEST(Replacement, WaitsAsASpareUntilTheJobStartsAnew) {
   (void)story.hear(2, Ended{});
   (void)story.wait(seconds(20));
   ASSERT_EQ(story.state(), State::Running) << "the job is smaller now";
-  EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare");
+  EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs");
 
   EXPECT_NE(story.fail_all(1).find("start"), 0U);
   EXPECT_NE(story.wait(seconds(2)).find("5: start 2 as node 1 of 3"), std::string::npos);

@@ -97,7 +97,7 @@ TEST(TotalSlots, RefuseOneAgentTooManyOnceAllAreHere) {
 TEST(TotalSlots, KeepOneAgentTooManyAsASpareWhereTheJobCanRestart) {
   LeaderStory story(restarting(job_with_workers(4)));
   (void)arrive_with(story, 1, 2, 1);
-  EXPECT_EQ(arrive_with(story, 2, 2, std::nullopt), "2: admitted as a spare");
+  EXPECT_EQ(arrive_with(story, 2, 2, std::nullopt), "2: admitted as a spare of a job that runs");
 }
 
 TEST(TotalSlots, WaitForWhoLeavesBeforeTheStart) {
@@ -178,8 +178,8 @@ TEST(TotalSlots, AreTheSameAfterARestart) {
 TEST(TotalSlots, TakeOnlySparesThatFit) {
   LeaderStory story(restarting(job_with_workers(4)));
   (void)arrive_with(story, 1, 2, 1);
-  EXPECT_EQ(arrive_with(story, 2, 3), "2: admitted as a spare");
-  EXPECT_EQ(arrive_with(story, 3, 2), "3: admitted as a spare");
+  EXPECT_EQ(arrive_with(story, 2, 3), "2: admitted as a spare of a job that runs");
+  EXPECT_EQ(arrive_with(story, 3, 2), "3: admitted as a spare of a job that runs");
   (void)story.lose(1);
   (void)story.end_all();
 

@@ -236,16 +236,31 @@ TEST(Participant, WaitsAsASpareAndSaysSo) {
   EXPECT_EQ(story.hear(start_of(2)), "start workers of 2");
 }
 
-TEST(Participant, LeavesSoonWithItsLeaderAsASpare) {
+TEST(Participant, LeavesSoonWithItsLeaderAsASpareOfAJobThatRuns) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
   (void)story.hear(Admitted{std::nullopt, 8});
+  (void)story.hear(Admitted{std::nullopt, 8, true});
+  EXPECT_EQ(story.said.size(), 1U) << "it is a spare as before";
 
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.said.front(), "this node is a spare: it waits until the job needs it");
   EXPECT_EQ(story.wait(seconds(7)).find("leave"), std::string::npos);
   EXPECT_NE(story.wait(seconds(2)).find("leave: lost 69"), std::string::npos);
   EXPECT_EQ(story.end->reason, "the leader at llm-0:29500 was lost: it closed the connection");
+}
+
+TEST(Participant, LooksOnForItsLeaderAsASpareOfAJobThatHasNotStarted) {
+  ParticipantStory story;
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{std::nullopt, 8});
+
+  (void)story.happen(LinkDown{"closed the connection"});
+  EXPECT_EQ(story.wait(seconds(60)).find("leave"), std::string::npos);
+
+  (void)story.happen(LinkUp{});
+  (void)story.hear(Admitted{NodeRank{1}, 8});
+  EXPECT_EQ(story.hear(start_of(2)), "start workers of 2");
 }
 
 TEST(Participant, FindsItsLeaderAgainAsASpare) {

@@ -47,7 +47,8 @@ namespace muster::gang {
     }
     std::string operator()(const Admitted& admitted) const {
       return admitted.seat ? "admitted as node " + to_string(*admitted.seat)
-                           : "admitted as a spare";
+                           : std::string("admitted as a spare") +
+                                 (admitted.runs_without_it ? " of a job that runs" : "");
     }
     std::string operator()(const Refused& refused) const {
       return (refused.may_retry ? "refused for now: " : "refused: ") + refused.reason;
