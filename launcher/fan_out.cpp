@@ -1,6 +1,8 @@
 // The front of a job, from its options to its last words.
 #include "fan_out.hpp"
 
+#include "report_trial.hpp"
+
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 #include <muster/fan_out/forwarding.hpp>
@@ -277,8 +279,8 @@ Result<int> start_fan_out(const FanOut& fan_out,
   const auto level = options.is_verbose ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   if (options.report) {
-    if (auto prepared = prepare_report(*options.report); !prepared) {
-      return prepared.error();
+    if (auto stream = try_report(*options.report); !stream) {
+      return stream.error();
     }
   }
   FrontJob job;

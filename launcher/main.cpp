@@ -14,6 +14,7 @@
 #include <muster/environment/snapshot.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/options/typed_settings.hpp>
+#include <muster/run/briefly.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/run/mpi_roles.hpp>
 
@@ -69,6 +70,7 @@ Result<int> run_here(const CommandLine& line,
 
 /// An agent that the front of a job has started here.
 Result<int> serve_front(const Inherited& inherited) {
+  keep_messages();
   const auto commission = take_commission();
   if (!commission) {
     return commission.error();
@@ -126,6 +128,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (auto answered = answer(*line, snapshot)) {
     return std::move(*answered);
   }
+  if (line->command == Command::Run) {
+    keep_messages();
+  }
   say_notices(*line);
   const auto options = read_options(*line, snapshot);
   if (!options) {
@@ -147,10 +152,10 @@ int main(int argc, char** argv) {
     if (exit_code) {
       return *exit_code;
     }
-    muster::say_error(exit_code.error().message);
+    muster::say_last(exit_code.error().message);
     return exit_code.error().exit_code();
   } catch (const std::exception& error) {  // a bug, or no memory: nothing below catches these
-    muster::say_error(std::string("internal error: ") + error.what());
+    muster::say_last(std::string("internal error: ") + error.what());
     return 70;
   }
 }

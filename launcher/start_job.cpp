@@ -2,6 +2,7 @@
 #include "start_job.hpp"
 
 #include "gang_setup.hpp"
+#include "report_trial.hpp"
 
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
@@ -137,14 +138,13 @@ Result<int> start_job(Planned planned,
   if (!job) {
     return job.error();
   }
-  if (options.report) {
-    if (auto prepared = prepare_report(*options.report); !prepared) {
-      return prepared.error();
-    }
-  }
   LastWords last_words;
   if (options.report) {
-    last_words.stream = stream_of(options.report->value);
+    const auto stream = try_report(*options.report);
+    if (!stream) {
+      return stream.error();
+    }
+    last_words.stream = *stream;
     last_words.write_report = [&](const Outcome& outcome) {
       return write_report(outcome, options.report->value);
     };

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -26,9 +28,19 @@ std::string_view colour_of(spdlog::level::level_enum level) {
   }
 }
 
+/// A standard error that takes nothing must not keep us: the line is for nobody then.
+void write_now(const std::string& lines) {
+  constexpr int kPatienceMilliseconds = 500;
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&ready, 1, kPatienceMilliseconds) == 1) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines.data(), lines.size());
+  }
+}
+
 class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   MessageSink target;
+  std::optional<std::string> kept;  ///< lines that wait for a target; empty: none do
   bool with_colour = false;
   std::string start = "muster: ";
 
@@ -46,13 +58,10 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     line += colour.empty() ? "\n" : "\x1b[0m\n";
     if (target) {
       target(line);
-      return;
-    }
-    // A standard error that takes nothing must not keep us: the line is for nobody then.
-    constexpr int kPatienceMilliseconds = 500;
-    pollfd ready{STDERR_FILENO, POLLOUT, 0};
-    if (::poll(&ready, 1, kPatienceMilliseconds) == 1) {
-      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+    } else if (kept) {
+      *kept += line;
+    } else {
+      write_now(line);
     }
   }
   void flush_() override {}
@@ -93,8 +102,22 @@ void name_speaker(const std::string& host) {
   voice().sink->start = (host.empty() ? "" : "[" + visible_line(host) + "] ") + "muster: ";
 }
 
+void keep_messages() {
+  voice().sink->kept.emplace();
+}
+
+void release_messages() {
+  if (const auto kept = std::exchange(voice().sink->kept, std::nullopt); kept && !kept->empty()) {
+    write_now(*kept);
+  }
+}
+
 void send_messages_to(MessageSink sink) {
+  const auto kept = std::exchange(voice().sink->kept, std::nullopt);
   voice().sink->target = std::move(sink);
+  if (voice().sink->target && kept && !kept->empty()) {
+    voice().sink->target(*kept);
+  }
 }
 
 bool is_said(Level level) {

@@ -45,27 +45,9 @@ struct Target {
   int error_number = 0;  ///< why it is none
 };
 
-/// The descriptor that /dev/stdout, /dev/fd/3 or /proc/self/fd/3 names. They lead to what is open there,
-/// which must not be taken for a file of that name.
-std::optional<int> find_stream(fs::path path) {
-  constexpr int kMostLinks = 40;
-  std::error_code failed;
-  const fs::path own = fs::canonical("/proc/self/fd", failed);
-  for (int links = 0; !failed && links < kMostLinks; ++links) {
-    const auto fd = parse_integer(path.filename().string(), 0, std::numeric_limits<int>::max());
-    std::error_code no_folder;
-    if (fd && fs::canonical(path.parent_path(), no_folder) == own) {
-      return fd;
-    }
-    const fs::path target = fs::read_symlink(path, failed);
-    path = path.parent_path() / target;
-  }
-  return std::nullopt;
-}
-
 Target find_target(const std::string& path) {
   using Kind = Target::Kind;
-  if (const auto stream = find_stream(path)) {
+  if (const auto stream = stream_of(path)) {
     return {Kind::Stream, path, *stream, 0};
   }
   std::error_code unknown;  // a path that cannot be looked at is one to be made
@@ -221,8 +203,23 @@ int write_to(const Target& target, std::string_view text) {
 
 }  // namespace
 
-std::optional<int> stream_of(const std::string& path) {
-  return find_stream(path);
+/// /dev/stdout, /dev/fd/3 and /proc/self/fd/3 lead to what is open there, which must not be taken for a file of that
+/// name.
+std::optional<int> stream_of(const std::string& name) {
+  fs::path path = name;
+  constexpr int kMostLinks = 40;
+  std::error_code failed;
+  const fs::path own = fs::canonical("/proc/self/fd", failed);
+  for (int links = 0; !failed && links < kMostLinks; ++links) {
+    const auto fd = parse_integer(path.filename().string(), 0, std::numeric_limits<int>::max());
+    std::error_code no_folder;
+    if (fd && fs::canonical(path.parent_path(), no_folder) == own) {
+      return fd;
+    }
+    const fs::path target = fs::read_symlink(path, failed);
+    path = path.parent_path() / target;
+  }
+  return std::nullopt;
 }
 
 Result<> prepare_report(const Sourced<std::string>& file) {

@@ -1,7 +1,6 @@
 // Gets ready what both halves of muster need, then splits.
 #include "agent.hpp"
 #include "descriptors.hpp"
-#include "process/briefly.hpp"
 #include "process/marker.hpp"
 #include "run_folder.hpp"
 
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 
 namespace muster {
@@ -26,64 +24,54 @@ std::string temporary_folder(const std::map<std::string, std::string>& variables
   return failed ? path : whole.string();  // workers may change their directory
 }
 
-std::string no_folder(const std::string& attempt, const std::string& place, int error_number) {
-  return system_error(attempt + place + "'", error_number).message;
-}
-
 /// Where log files go when they are wanted and no folder was named; empty in all other cases.
 Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
   if (!options.needs_files() || !options.log_dir.empty()) {
     return std::string();
   }
-  const std::string folder = make_temporary_folder(temporary, "muster_logs");
-  if (folder.empty()) {
+  const auto folder = make_temporary_folder(temporary, "muster_logs");
+  if (!folder) {
     return Error{ErrorKind::System,
-                 no_folder("cannot make a folder for log files below '", temporary, errno) +
-                     "; give one with --log-dir"};
+                 "cannot make a folder for log files below '" + temporary +
+                     "': " + folder.error().message + "; give one with --log-dir"};
   }
-  say_info("log files are in " + folder);
-  return folder + "/";
+  say_info("log files are in " + *folder);
+  return *folder + "/";
 }
-
-/// Where Linux keeps shared memory, in which processes of one machine speak with each other.
-constexpr const char* kSharedMemory = "/dev/shm";
 
 /// What the system gives to a run, for as long as it lasts.
 struct Resources {
   RunFolder folder;
-  RunFolder shared;  ///< in shared memory
+  RunFolder shared;  ///< in shared memory, where `folder` is not
+  std::string log_folder;
 
   [[nodiscard]] const std::string& shared_path() const {
     return shared.path().empty() ? folder.path() : shared.path();
   }
-  std::string log_folder;
 };
 
-/// The guard's to do: it is the last one. What it removes may be on a file system that hangs.
+/// The guard's to do: it is the last one.
 void remove_folders(Resources& resources) {
-  constexpr std::chrono::milliseconds kPatience{200};
-  if (!resources.folder.path().empty() || !resources.shared.path().empty()) {
-    do_briefly(
-        [&] {
-          resources.folder.remove();
-          resources.shared.remove();
-        },
-        {},
-        kPatience);
-  }
-  resources.folder.forget();
-  resources.shared.forget();
+  resources.folder.remove();
+  resources.shared.remove();
 }
 
-/// Shared memory takes files where the root is read-only and TMPDIR names no folder.
-void make_run_folder(RunFolder& folder, const std::string& temporary) {
-  if (folder.make(temporary)) {
+/// In memory, where no disk is waited for. MPI needs a place for programs as well, which shared memory often is not.
+void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::string& temporary) {
+  const bool needs_both = plan.needs_shared_memory;
+  if (needs_both && !resources.shared.make_in_memory()) {
+    say_debug("no folder in shared memory, taking the one for temporary files");
+  }
+  if (!plan.needs_run_folder || (!needs_both && resources.folder.make_in_memory())) {
     return;
   }
-  const std::string why = no_folder("cannot make a folder below '", temporary, errno);
-  say_warning(why +
-              (folder.make(kSharedMemory)
-                   ? "; taking one in " + std::string(kSharedMemory)
+  const auto made = resources.folder.make_below(temporary);
+  if (made) {
+    return;
+  }
+  say_warning("cannot make a folder below '" + temporary + "': " + made.error().message +
+              (resources.folder.make_in_memory()
+                   ? "; taking one in shared memory"
                    : "; the workers' error files are not collected, going on without them") +
               " (TMPDIR names another place)");
 }
@@ -97,13 +85,7 @@ Result<> acquire(Resources& resources,
     return log_folder.error();
   }
   resources.log_folder = std::move(*log_folder);
-  if (plan.needs_run_folder) {
-    make_run_folder(resources.folder, temporary);
-  }
-  if (plan.needs_shared_memory && !resources.shared.make(kSharedMemory)) {
-    say_debug("no folder in " + std::string(kSharedMemory) +
-              ", taking the one for temporary files");
-  }
+  make_run_folder(resources, plan, temporary);
   return {};
 }
 
@@ -161,8 +143,7 @@ Result<int> run(const JobPlan& job,
       exit_code = Agent(input, std::move(link)).run();
     }
     if (::getppid() != guard) {
-      resources.folder.remove();  // usually the guard's to do
-      resources.shared.remove();
+      remove_folders(resources);  // usually the guard's to do
     }
     return exit_code;
   });

@@ -2,33 +2,36 @@
 
 // A folder for the time of the run: the workers' error files. Private to run/.
 
+#include <muster/base/result.hpp>
+
 #include <string>
 
 namespace muster {
 
-/// Makes a private folder below $TMPDIR or /tmp; removes it and what is in it at the end.
+/// A private folder with what is in it.
 class RunFolder {
  public:
   RunFolder() = default;
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
-  ~RunFolder() { remove(); }
 
-  /// False when no folder can be made: the job runs without error files.
-  bool make(const std::string& temporary_folder);
+  /// In shared memory, where nothing waits for a disk. False where there is none, or no place.
+  bool make_in_memory();
+  /// Below $TMPDIR or /tmp, whose file system may hang.
+  Result<> make_below(const std::string& temporary_folder);
   /// Empty when there is none.
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// The one who is the last to need it has to; a file system that hangs is not waited for.
   void remove();
-  /// It is removed by somebody else.
-  void forget() { path_.clear(); }
 
  private:
   std::string path_;
+  bool is_in_memory_ = false;
 };
 
-/// A new private folder "<temporary_folder>/<name>_XXXXXX"; empty when it cannot be made.
-[[nodiscard]] std::string make_temporary_folder(const std::string& temporary_folder,
-                                                const std::string& name);
+/// A new private folder "<temporary_folder>/<name>_XXXXXX". An error says why it cannot be had.
+[[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder,
+                                                        const std::string& name);
 
 /// The content of a regular file, at most `limit` bytes; empty when it cannot be read. A worker
 /// wrote it: it may be a pipe, a link or huge.

@@ -161,6 +161,85 @@ def test_lines_for_a_disk_that_hangs_are_dropped_and_counted_until_it_answers(
     assert 0 < kept == 2 * (8_000_000 // 64) - dropped(job)
 
 
+# The start, on a disk that hangs already.
+
+
+def test_a_report_that_cannot_be_tried_does_not_hold_up_the_start(muster, disk):
+    disk.freeze()
+    job = muster.start("--console-stall=0.5", "--", "true", report=disk.folder / "report.json")
+
+    assert job.end() == 0
+    assert job.said_about("cannot try whether the report", "its file system does not answer")
+    assert job.said_about("the report is not written")
+
+
+def test_a_report_that_was_not_tried_in_time_is_there_all_the_same(muster, disk):
+    report = disk.folder / "report.json"
+    report.write_text("an older one")
+    go, script = ends_by(muster, 0)
+    disk.freeze()
+    job = muster.start("--", "sh", "-c", script, report=report)
+    job.err.wait_for("cannot try whether the report")
+
+    disk.thaw()
+    go.touch()
+
+    assert job.end() == 0
+    assert job.report["exit_code"] == 0
+
+
+def test_the_folder_of_the_run_needs_no_disk(muster, disk):
+    disk.freeze()
+
+    job = muster.start("--", "sh", "-c", "exit 7", env={"TMPDIR": disk.folder})
+
+    assert job.end() == 7
+    assert "TMPDIR" not in job.err.text
+
+
+def test_log_files_that_nobody_named_a_folder_for_are_refused(muster, disk):
+    disk.freeze()
+
+    job = muster.start("--tee=3", "--", "true", env={"TMPDIR": disk.folder})
+
+    assert job.end() == 71
+    assert job.said_about(f"below '{disk.folder}': its file system does not answer", "--log-dir")
+
+
+@pytest.mark.parametrize("option, code", (("--grace=0.1", 0), ("--nproc-per-node=none", 64)))
+def test_a_console_that_hangs_holds_up_neither_a_start_nor_a_refusal(muster, disk, option, code):
+    with open(disk.folder / "stderr", "wb") as stream:
+        disk.freeze()
+        job = muster.start(option, "--console-stall=0.5", "--", "true", stderr=stream)
+
+        assert job.end() == code
+
+
+def test_a_stop_ends_a_start_of_which_everything_hangs(muster, disk):
+    with open(disk.folder / "stderr", "wb") as stream:
+        disk.freeze()
+        job = muster.start(
+            f"--grace={GRACE}",
+            f"--log-dir={disk.folder}/logs",
+            "--",
+            "sleep",
+            "100",
+            stderr=stream,
+            report=disk.folder / "report.json",
+            env={"TMPDIR": disk.folder},
+        )
+    # The guard has a child more than usual: it hangs in the trial of the report.
+    wait_until(
+        lambda: "muster-files"
+        in [one.name for child in children_of(job.pid) for one in children_of(child.pid)],
+        "a process that writes for the agent",
+    )
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+
+
 # The report.
 
 

@@ -20,14 +20,22 @@ enum class Level {
 /// Takes one finished line, with its line end.
 using MessageSink = std::function<void(std::string_view line)>;
 
-/// Decides the least level that is said and whether levels are coloured. Until `send_messages_to`
-/// is called, lines are written to standard error at once.
+/// Decides the least level that is said and whether levels are coloured. Lines are written to standard error at
+/// once, unless `keep_messages` or `send_messages_to` says otherwise.
 void set_up_messages(Level least, bool with_colour);
 
 /// From here on lines name this host; empty: none.
 void name_speaker(const std::string& host);
 
-/// Hands every further line to `sink`; an empty function restores standard error.
+/// Keeps every further line until there is somebody to take it: standard error may be a file that takes nothing,
+/// for as long as it wants.
+void keep_messages();
+
+/// What is kept goes to standard error, and so does what follows.
+void release_messages();
+
+/// Hands what is kept and every further line to `sink`. An empty function restores standard error, and forgets what
+/// is kept: somebody else says it.
 void send_messages_to(MessageSink sink);
 
 void say(Level level, std::string_view message);

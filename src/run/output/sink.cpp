@@ -236,16 +236,19 @@ void Sink::on_stall_timer() {
 }
 
 std::string Sink::describe_dropped(std::uint64_t lines) const {
+  const bool is_stall = state_ == State::Stalled || was_stalled_;
   return count_of(lines, names_.line) + " dropped: " + names_.name +
-         " took no byte for longer than --console-stall";
+         (is_stall ? " took no byte for longer than --console-stall"
+                   : " had not taken them when the job ended");
 }
 
 void Sink::recover() {
-  state_ = State::Flowing;
   const std::uint64_t dropped = dropped_lines_ - said_dropped_;
+  const std::string remark = describe_dropped(dropped);
   said_dropped_ = dropped_lines_;
+  state_ = State::Flowing;
   if (dropped > 0 && on_remark) {
-    on_remark(describe_dropped(dropped));
+    on_remark(remark);
   }
 }
 
@@ -254,6 +257,7 @@ std::uint64_t Sink::abandon() {
   queue_.clear();
   written_ = 0;
   is_abandoned_ = true;
+  was_stalled_ = state_ == State::Stalled;
   if (device_) {
     device_->stop_waiting();
   }

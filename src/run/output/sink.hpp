@@ -135,6 +135,7 @@ class Sink {
   std::function<std::size_t()> width_;     ///< of the terminal
   bool at_line_start_ = true;
   bool is_abandoned_ = false;  ///< nothing is queued any more
+  bool was_stalled_ = false;   ///< when it was abandoned
   bool waits_ = false;         ///< for the device
   bool timer_runs_ = false;
   bool was_congested_ = false;

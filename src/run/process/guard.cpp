@@ -3,12 +3,12 @@
 
 #include "../stop_requests.hpp"
 #include "agent_watch.hpp"
-#include "briefly.hpp"
 #include "last_sweep.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
 
 #include <muster/logs/messages.hpp>
+#include <muster/run/briefly.hpp>
 #include <muster/run/guarantees.hpp>
 #include <muster/run/inherited.hpp>
 #include <muster/supervise/exit_status.hpp>
@@ -76,12 +76,6 @@ void take_terminal_back() {
   if (::isatty(STDIN_FILENO) != 0) {
     take_terminal_from_the_dead(STDIN_FILENO, ::getpgrp());
   }
-}
-
-/// Standard error may be a file that takes nothing any more.
-void say_last(const std::string& message) {
-  constexpr std::chrono::milliseconds kPatience{200};
-  do_briefly([&] { say_error(message); }, {STDERR_FILENO}, kPatience);
 }
 
 /// How sweeping ended, behind what made it necessary.
@@ -207,10 +201,10 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
     return work(std::move(link));
   } catch (
       const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
-    say_error("cannot run the job: " + describe(error));
+    say_last("cannot run the job: " + describe(error));
     return Error{ErrorKind::System, {}}.exit_code();
   } catch (const std::exception& error) {
-    say_error(std::string("internal error: ") + error.what());
+    say_last(std::string("internal error: ") + error.what());
     constexpr int kBug = 70;
     return kBug;
   }
@@ -278,6 +272,7 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
+  send_messages_to({});  // what was said until here the agent says
   return Guard(agent, setup, **page, std::move(had_before)).run();
 }
 
