@@ -57,6 +57,27 @@ TEST(TraceOf, LastLinesTellALostPeerFromAnErrorOfItsOwn) {
   EXPECT_EQ(trace_of(failure_with(one)), Trace::ExitCode);
 }
 
+TEST(TraceOf, WhatLibrariesSayOfALostPeer) {
+  for (const char* const words : {
+           "RuntimeError: Timed out waiting 1800000ms for recv operation to complete",
+           "socketProgress: Connection closed by remote peer node1<45074>",
+           "DistStoreError: recvValue failed on SocketImpl(fd=3): failed to recv, got 0 bytes",
+           "EI0006: Getting socket times out. Reason: Remote Rank did not send the data in time.",
+           "MPI_ERR_PROC_FAILED: Process Failure",
+           "Communication error with rank 3: Connection reset",
+           "heartbeat timeout. This indicates that the remote task has failed, got preempted",
+       }) {
+    EXPECT_EQ(trace_of(failure_with(ExitStatus::exited(1), {words})), Trace::LostPeer) << words;
+  }
+}
+
+TEST(TraceOf, AnErrorOfItsOwnThatSoundsAlike) {
+  for (const char* const words :
+       {"EI0004: The ranktable or rank is invalid", "error: Timed out waiting for the data set"}) {
+    EXPECT_NE(trace_of(failure_with(ExitStatus::exited(1), {words})), Trace::LostPeer) << words;
+  }
+}
+
 TEST(TraceOf, TheErrorFileCountsAsWell) {
   Failure failure = failure_with(ExitStatus::exited(1));
   failure.error_message = "ValueError: x";
