@@ -128,6 +128,7 @@ void Agent::on_guard_lost(const ErrorCode& error) {
   if (error) {
     return;
   }
+  signs_of_life_.go_on_alone();
   if (end_) {
     hurry();
     return;

@@ -2,6 +2,7 @@
 #include "signs_of_life.hpp"
 
 #include "process/agent_watch.hpp"
+#include "process/without_guard.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -33,11 +34,24 @@ void SignsOfLife::beat_from_now_on() {
   }
 }
 
+void SignsOfLife::go_on_alone() {
+  is_alone_ = true;
+  put_off_end();
+  beat_from_now_on();
+}
+
+void SignsOfLife::beat() {
+  link_.page.beat(Clock::now());
+  if (is_alone_) {
+    put_off_end();
+  }
+}
+
 void SignsOfLife::beat_soon() {
   timer_.expires_after(kBeatInterval);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
-      link_.page.beat(Clock::now());
+      beat();
       beat_soon();
     }
   });

@@ -23,10 +23,13 @@ class SignsOfLife {
   void renew(const gang::Lease& lease);
   /// The job was asked to end: from here on the guard waits for beats, whoever else counts on us.
   void beat_from_now_on();
+  /// The guard was killed: nobody but the kernel ends us should the loop not turn.
+  void go_on_alone();
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  void beat();
   void beat_soon();
 
   boost::asio::steady_timer timer_;
@@ -34,6 +37,7 @@ class SignsOfLife {
   Clock::time_point looked_{};  ///< at the guard
   bool is_leased_ = false;
   bool beats_ = false;
+  bool is_alone_ = false;
 };
 
 }  // namespace muster

@@ -175,7 +175,10 @@ def test_a_verbose_start_has_all_of_it_in_one_line(muster, worker):
         ("pipes", "cannot make a pipe"),
         ("processes", "making a process"),
         ("groups", "making a process group"),
-        ("epoll", "epoll"),
+        ("epoll", "epoll_create1"),
+        ("epoll-changes", "epoll_ctl"),
+        ("epoll-waits", "epoll_wait"),
+        ("timer-settings", "timerfd_settime"),
         ("signal-files", "signalfd"),
     ],
 )

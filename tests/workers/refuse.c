@@ -10,7 +10,7 @@
 //             subreapers either: as `prctl`. Source: pkg/sentry/syscalls/linux/linux64.go
 //
 // or one kind of call, mostly with EPERM: mempolicy, affinity, prctl, death-signal, pidfd-signals, limits,
-// inotify, pipes, processes, groups, epoll, timers, signal-files, and threads with EAGAIN, as at a limit of processes.
+// inotify, pipes, processes, groups, epoll, epoll-changes, epoll-waits, timers, timer-settings, signal-files, and threads with EAGAIN, as at a limit of processes.
 //
 // It executes the command, so the process stays the same. Filters add up: refuse prctl refuse limits COMMAND.
 #include <errno.h>
@@ -216,8 +216,21 @@ static void epoll(void) {
   refuse(SYS_epoll_create1, EPERM);
 }
 
+static void epoll_changes(void) {
+  refuse(SYS_epoll_ctl, EPERM);
+}
+
+static void epoll_waits(void) {
+  refuse(SYS_epoll_wait, EPERM);
+  refuse(SYS_epoll_pwait, EPERM);
+}
+
 static void timers(void) {
   refuse(SYS_timerfd_create, EPERM);
+}
+
+static void timer_settings(void) {
+  refuse(SYS_timerfd_settime, EPERM);
 }
 
 static void signal_files(void) {
@@ -247,7 +260,10 @@ static const struct {
     {"processes", processes},
     {"groups", groups},
     {"epoll", epoll},
+    {"epoll-changes", epoll_changes},
+    {"epoll-waits", epoll_waits},
     {"timers", timers},
+    {"timer-settings", timer_settings},
     {"signal-files", signal_files},
     {"threads", threads},
 };

@@ -15,6 +15,7 @@ struct Inherited {
   /// background job): they stay without effect.
   std::set<int> ignored_signals;
   bool is_child_signal_ignored = false;  ///< SIGCHLD; muster itself needs it
+  bool is_pipe_signal_ignored = false;   ///< SIGPIPE; the same
   std::optional<rlimit> descriptors;     ///< the limit, where muster has raised it
 };
 
@@ -25,6 +26,9 @@ struct Inherited {
 
 /// The exception: an inherited socket that the worker is to have, too. Does nothing for anything else.
 void pass_to_worker(int descriptor);
+
+/// Ignores again what muster needs for itself: in what becomes another program.
+void ignore_as_found(const Inherited& inherited);
 
 /// Gives the inherited signal mask back, for a command that starts nothing: signals end it.
 void release_signals(const Inherited& inherited);

@@ -38,11 +38,7 @@ Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
 
 /// What was taken over is given back: signals, and the limit of descriptors.
 void give_back(const Inherited& inherited) {
-  if (inherited.is_child_signal_ignored) {
-    struct sigaction ignored {};
-    ignored.sa_handler = SIG_IGN;
-    ::sigaction(SIGCHLD, &ignored, nullptr);
-  }
+  ignore_as_found(inherited);
   if (inherited.descriptors) {
     (void)::setrlimit(RLIMIT_NOFILE, &*inherited.descriptors);
   }

@@ -4,8 +4,10 @@
 #include "../stop_requests.hpp"
 #include "agent_watch.hpp"
 #include "last_sweep.hpp"
+#include "loop_calls.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
+#include "without_guard.hpp"
 
 #include <muster/logs/messages.hpp>
 #include <muster/run/briefly.hpp>
@@ -250,6 +252,9 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   if (!page) {
     return page.error();
   }
+  if (auto tried = try_loop_calls(); !tried) {
+    return tried.error();
+  }
   std::set<pid_t> had_before = LastSweep::children_of_others();
   say_what_is_lost();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -262,6 +267,7 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   if (agent == 0) {
     write_end.reset();  // only the guard holds it: its end is the guard's end
     (void)::setpgid(0, 0);
+    end_without_guard(guard_pid);
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
     const int exit_code =
         work_safely(work, GuardLink{guard_pid, std::move(read_end), **page, setup.stop_signals});

@@ -103,6 +103,7 @@ Inherited take_over_process() {
     }
   }
   inherited.is_child_signal_ignored = is_ignored(SIGCHLD);
+  inherited.is_pipe_signal_ignored = is_ignored(SIGPIPE);
   // Ignored, the kernel would throw our workers' exit codes away.
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
@@ -117,6 +118,17 @@ void pass_to_worker(int descriptor) {
   struct stat status {};
   if (descriptor > 2 && ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) {
     (void)::fcntl(descriptor, F_SETFD, 0);
+  }
+}
+
+void ignore_as_found(const Inherited& inherited) {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  if (inherited.is_child_signal_ignored) {
+    ::sigaction(SIGCHLD, &ignore, nullptr);
+  }
+  if (inherited.is_pipe_signal_ignored) {
+    ::sigaction(SIGPIPE, &ignore, nullptr);
   }
 }
 

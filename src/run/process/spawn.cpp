@@ -94,11 +94,7 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
       ::setrlimit(RLIMIT_NOFILE, &*task.inherited->descriptors) != 0) {
     return "restoring the limit of descriptors";
   }
-  if (task.inherited->is_child_signal_ignored) {
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGCHLD, &ignore, nullptr);  // of the child only: handlers are not shared
-  }
+  ignore_as_found(*task.inherited);  // in the child only: handlers are not shared
   // It can only fail for an argument that is not one of ours.
   (void)::pthread_sigmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr);
   return bind_child(task);

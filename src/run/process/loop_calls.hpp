@@ -1,0 +1,12 @@
+#pragma once
+
+// Whether the system allows what an event loop is made of. Private to run/.
+
+#include <muster/base/result.hpp>
+
+namespace muster {
+
+/// Makes each of these calls once. Refused, a loop would end without a word, or turn for ever. It takes microseconds.
+[[nodiscard]] Result<> try_loop_calls();
+
+}  // namespace muster
