@@ -1,15 +1,20 @@
 // An attempt with real processes, and services that the templates do not have yet.
 #include "run/attempt.hpp"
 
+#include <muster/supervise/first_failure.hpp>
+
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
+#include <optional>
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 /// Ends badly when its workers run.
 class FailsLater : public Service {
@@ -36,10 +41,30 @@ class CannotStart : public Service {
   }
 };
 
+/// When the first worker ended, and whether the loop has turned since.
+class NotesTheFirstEnd : public AttemptListener {
+ public:
+  explicit NotesTheFirstEnd(boost::asio::io_context& io) : io_(io) {}
+
+  void on_ended(const Death& /*death*/) override {
+    if (!time) {
+      time = Clock::now();
+      boost::asio::post(io_, [this] { has_turned = true; });
+    }
+  }
+
+  std::optional<Clock::time_point> time;
+  bool has_turned = false;
+
+ private:
+  boost::asio::io_context& io_;
+};
+
 /// Two workers that would run for ten minutes.
 class AttemptTest : public testing::Test {
  protected:
-  static LaunchPlan plan() {
+  /// What the first worker runs in place of that, if it is given.
+  static LaunchPlan plan(const std::string& script) {
     LaunchPlan plan;
     for (int rank = 0; rank < 2; ++rank) {
       WorkerPlan worker;
@@ -47,6 +72,9 @@ class AttemptTest : public testing::Test {
       worker.local_rank = LocalRank{rank};
       worker.argv = {"/bin/sleep", "600"};
       plan.workers.push_back(worker);
+    }
+    if (!script.empty()) {
+      plan.workers.front().argv = {"/bin/sh", "-c", script};
     }
     plan.world_size = 2;
     return plan;
@@ -56,19 +84,28 @@ class AttemptTest : public testing::Test {
   void run_with(std::unique_ptr<Service> service) {
     std::vector<NamedService> services;
     services.push_back({"store", std::move(service)});
+    run(std::move(services), "");
+  }
+
+  void run(std::vector<NamedService> services, const std::string& script) {
     attempt_.emplace(
         io_,
         Sinks{consoles_, logs_},
         AttemptInput{
             options_, inherited_, variables_, marker_, no_folder_, -1, companions_, asides_},
-        plan(),
+        plan(script),
         std::make_unique<Services>(std::move(services)));
-    attempt_->on_failure = [this](const Failure& failure) { told_.push_back(failure.service); };
+    attempt_->on_failure = [this](const Failure& failure) {
+      told_.push_back(failure.service);
+      waited_ = Clock::now() - first_end_.time.value_or(Clock::now());
+      has_turned_ = first_end_.has_turned;
+    };
+    attempt_->add(first_end_);
     attempt_->on_success = [](const gang::Succeeded& /*succeeded*/) {};
     attempt_->on_over = [this] { is_over_ = true; };
     attempt_->start();
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (!is_over_ && std::chrono::steady_clock::now() < deadline) {
+    const auto deadline = Clock::now() + 20s;
+    while (!is_over_ && Clock::now() < deadline) {
       io_.run_one_for(1s);
     }
     ASSERT_TRUE(is_over_) << "the workers were not ended within 20 s";
@@ -86,6 +123,9 @@ class AttemptTest : public testing::Test {
   Companions companions_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;
   std::vector<std::string> told_;
+  NotesTheFirstEnd first_end_{io_};
+  Clock::duration waited_{};  ///< from the first end until the failure was told
+  bool has_turned_ = false;   ///< the loop, in that time
   bool is_over_ = false;
 };
 
@@ -112,6 +152,20 @@ TEST_F(AttemptTest, StartsNobodyWhenAServiceCannotStart) {
   for (const WorkerResult& worker : attempt_->results()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
   }
+}
+
+TEST_F(AttemptTest, AnErrorWaitsForWhoeverMayHaveCrashed) {
+  run({}, "exit 3");
+
+  EXPECT_GE(waited_, kTooClose);
+  EXPECT_EQ(attempt_->failures().first->exit_code, 3);
+}
+
+TEST_F(AttemptTest, ACrashWaitsForNobody) {
+  run({}, "kill -SEGV $$");
+
+  EXPECT_FALSE(has_turned_) << "it is acted upon as soon as it is found";
+  EXPECT_EQ(attempt_->failures().first->exit_code, 128 + SIGSEGV);
 }
 
 }  // namespace

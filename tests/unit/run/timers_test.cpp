@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace muster {
 namespace {
 
@@ -32,6 +34,27 @@ TEST(LaterLook, IsNotTakenWhenItWasCancelled) {
   io.run();
 
   EXPECT_EQ(looks, 0);
+}
+
+TEST(QuietLook, IsTakenAtLastAlthoughItIsAskedForAllTheTime) {
+  boost::asio::io_context io;
+  int looks = 0;
+  QuietLook look(io, milliseconds(2), [&] { ++looks; });
+  boost::asio::steady_timer again(io);
+  const std::function<void()> ask = [&] {
+    look.ask();
+    again.expires_after(milliseconds(1));
+    again.async_wait([&](const boost::system::error_code& /*none*/) {
+      if (looks == 0) {
+        ask();
+      }
+    });
+  };
+  ask();
+
+  io.run_for(std::chrono::seconds(20));
+
+  EXPECT_EQ(looks, 1);
 }
 
 TEST(Grace, EndsOnce) {
