@@ -17,7 +17,7 @@ constexpr const char* kLastLines = "the last lines";
 constexpr const char* kReport = "the report";
 
 /// With files whose file system takes nothing, where the job was to end: it ends within its grace and two
-/// seconds.
+/// seconds. And with log files that nobody could make: they have been waited for.
 constexpr std::chrono::milliseconds kShortPatience{1'200};
 /// What a report has at least, and at most when somebody does not want to wait.
 constexpr std::chrono::milliseconds kMoment{300};
@@ -43,7 +43,8 @@ void Agent::leave(const JobEnd& end) {
   reasons_.add(kLastLines, [this] { return describe_unwritten(); });
   reasons_.remove(kEndOfJob);
   first_look_.ask();
-  last_call_.start(end.kind == EndKind::Succeeded ? input_.options.console_stall : kShortPatience);
+  const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
+  last_call_.start(is_patient ? input_.options.console_stall : kShortPatience);
   conclude();
 }
 

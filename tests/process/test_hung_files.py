@@ -206,6 +206,17 @@ def test_log_files_that_nobody_named_a_folder_for_are_refused(muster, disk):
     assert job.said_about(f"below '{disk.folder}': its file system does not answer", "--log-dir")
 
 
+def test_log_files_that_were_not_made_are_counted_once_and_not_waited_for_twice(muster, disk):
+    stall = 3
+    disk.freeze()
+    job = muster.start(
+        f"--console-stall={stall}", "--nproc-per-node=2", f"--log-dir={disk.folder}/logs", "--", "true"
+    )
+
+    assert job.end(2 * stall) == 0
+    assert job.said_about("4 log files could not be made in time, such as", "worker_0.out")
+
+
 @pytest.mark.parametrize("option, code", (("--grace=0.1", 0), ("--nproc-per-node=none", 64)))
 def test_a_console_that_hangs_holds_up_neither_a_start_nor_a_refusal(muster, disk, option, code):
     with open(disk.folder / "stderr", "wb") as stream:

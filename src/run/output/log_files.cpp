@@ -184,6 +184,13 @@ std::vector<std::string> LogFiles::describe_missing() {
     give_up();
   }
   std::vector<std::string> sentences;
+  const auto is_missing = [](const auto& file) { return !file->opened; };
+  const auto first = std::find_if(files_.begin(), files_.end(), is_missing);
+  if (first != files_.end()) {
+    const auto count = std::count_if(first, files_.end(), is_missing);
+    sentences.push_back(count_of(static_cast<std::uint64_t>(count), "log file") +
+                        " could not be made in time, such as '" + (*first)->path + "'");
+  }
   for (const auto& file : files_) {
     if (file->missing_bytes > 0) {
       sentences.push_back("'" + file->path + "' lacks " + count_of(file->missing_bytes, "byte") +

@@ -54,6 +54,9 @@ class LogFiles {
   /// when it has taken longer than the stall, which is said.
   [[nodiscard]] bool are_open(const std::function<void()>& next);
 
+  /// It has taken longer, and their file system still does not answer.
+  [[nodiscard]] bool are_late() const { return is_late_; }
+
   /// It is not called any more.
   void stop_waiting();
 
@@ -65,7 +68,7 @@ class LogFiles {
 
   /// Their file system is not waited for any longer.
   void give_up();
-  /// One sentence for each file that lacks bytes. To be called at the end.
+  /// One sentence for all files that are not there, and one for each that lacks bytes. To be called at the end.
   [[nodiscard]] std::vector<std::string> describe_missing();
 
  private:
