@@ -57,7 +57,8 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
 Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options) {
   gang::GangSetup setup;
   setup.lead = who_leads(cluster);
-  if (cluster.job.most_nodes > 1) {
+  const bool has_token = !options.token.empty() || !options.token_file.empty();
+  if (cluster.job.most_nodes > 1 || has_token) {  // a wrong one is wrong with one node, too
     auto key = make_key(options, cluster);
     if (!key) {
       return key.error();

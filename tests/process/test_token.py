@@ -2,6 +2,8 @@
 
 import string
 
+import pytest
+
 
 def test_it_is_new_each_time_and_of_32_bytes(muster):
     one, other = muster.run("token"), muster.run("token")
@@ -27,14 +29,36 @@ def test_it_says_what_it_is_for(muster):
     assert "32 random bytes" in job.out.text
 
 
-def test_a_weak_one_is_said_and_taken(muster):
-    here = ["--nnodes=1:2", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
+@pytest.mark.parametrize("nodes", ["1", "1:2"])
+def test_a_weak_one_is_said_and_taken(muster, nodes):
+    here = [f"--nnodes={nodes}", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
     job = muster.run(*here, "--", "true", env={"MUSTER_TOKEN": "x" * 32})
 
     assert job.code == 0, job.words()
     assert job.said_about(
         "MUSTER_TOKEN is easily guessed: it has few different bytes; 'muster token' prints a good one"
     )
+
+
+@pytest.mark.parametrize("nodes", ["1", "1:2"])
+@pytest.mark.parametrize(
+    "options, variable, words",
+    [
+        (["--token-file=/no/such/file"], None, "cannot read the token file '/no/such/file'"),
+        (["--token-file=/dev/zero"], None, "it is no regular file"),
+        ([], "short", "MUSTER_TOKEN: the token has 5 bytes, expected at least 16"),
+    ],
+)
+def test_a_wrong_one_is_refused_however_many_nodes_there_are(
+    muster, nodes, options, variable, words
+):
+    here = [f"--nnodes={nodes}", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
+    job = muster.run(
+        *here, *options, "--", "true", env={"MUSTER_TOKEN": variable} if variable else None
+    )
+
+    assert job.code == 78, job.words()
+    assert words in job.err.text
 
 
 def test_a_good_one_is_taken_without_a_word(muster):
