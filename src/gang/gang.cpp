@@ -287,6 +287,7 @@ void Gang::Driver::act(const Tell& wanted) {
 
 void Gang::Driver::act(const Leave& wanted) {
   has_left_ = true;
+  links_.fall_silent();
   callbacks_.leave(wanted.end);
   // A leader that goes before everybody has been told was forced to.
   const bool is_awaited = leader_ && !is_dissolved_ && leader_->state() == Leader::State::Finishing;
@@ -300,7 +301,6 @@ void Gang::Driver::finish() {
     return;
   }
   is_done_ = true;
-  links_.finish();
   to_leader_.forget();
   leader_timer_.cancel();
   participant_timer_.cancel();

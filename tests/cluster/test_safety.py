@@ -371,6 +371,15 @@ def test_agents_with_the_same_token_form_a_gang(gang, tmp_path, by):
     assert TOKEN not in job.words()
 
 
+def test_who_has_another_token_is_the_reason_for_which_the_leader_gives_up(gang):
+    job = gang(2, "--gang-timeout=1")
+    leader = job.start(0, env={"MUSTER_TOKEN": TOKEN})
+    job.start(1, env={"MUSTER_TOKEN": TOKEN + "!"})
+
+    assert leader.end() == 75
+    assert "never joined; 127.0.0.1 was refused: it has another token" in leader.said_about("1 of 2")
+
+
 MISMATCHES = {
     "another token": ({"MUSTER_TOKEN": TOKEN}, {"MUSTER_TOKEN": TOKEN + "!"}),
     "no token at the leader": ({}, {"MUSTER_TOKEN": TOKEN}),

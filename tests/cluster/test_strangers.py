@@ -124,6 +124,7 @@ def test_a_flood_while_workers_run_is_a_line_with_numbers(flooded, wire, sources
     assert any(
         line.startswith("refused ") and " connections from " in line for line in leader.said
     ), leader.said
+    assert "succeeded" in leader.said[-1], leader.said[-5:]
     assert "cannot accept connections" not in leader.err.text
 
 

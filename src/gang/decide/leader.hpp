@@ -42,6 +42,11 @@ struct LinkLost {
   LinkId link = kOwnLink;
   std::string why;
 };
+/// Somebody came who has not the job's token, perhaps one of its nodes. `why` reads behind its address.
+struct CameWithoutToken {
+  std::string peer;
+  std::string why;
+};
 /// The answer to ReservePort. With an error the job cannot start.
 struct PortReserved {
   Offer offer;
@@ -54,7 +59,8 @@ struct HostsLookedUp {
 /// The moment that `next_wake` named has come.
 struct Tick {};
 
-using LeaderEvent = std::variant<Arrived, Received, LinkLost, PortReserved, HostsLookedUp, Tick>;
+using LeaderEvent =
+    std::variant<Arrived, Received, LinkLost, CameWithoutToken, PortReserved, HostsLookedUp, Tick>;
 
 // What to do about it.
 
@@ -129,6 +135,7 @@ class Leader {
   void handle(const Arrived& arrived, Instant now);
   void handle(const Received& received, Instant now);
   void handle(const LinkLost& lost, Instant now);
+  void handle(const CameWithoutToken& stranger, Instant now);
   void handle(const PortReserved& reserved, Instant now);
   void handle(const HostsLookedUp& found, Instant now);
   void handle(const Tick& tick, Instant now);

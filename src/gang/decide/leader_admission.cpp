@@ -185,6 +185,10 @@ void Leader::seat_spares() {
   }
 }
 
+void Leader::handle(const CameWithoutToken& stranger, Instant /*now*/) {
+  roster_.note_stranger(stranger.peer, stranger.why);
+}
+
 void Leader::handle(const LinkLost& lost, Instant now) {
   Member* const member = roster_.find(lost.link);
   if (member == nullptr) {

@@ -74,6 +74,7 @@ void Roster::sit_down(LinkId link, int seat) {
   seats_[static_cast<std::size_t>(seat)] = link;
   departures_.erase(seat);
   refused_.erase(describe(members_.at(link)));
+  refused_.erase(members_.at(link).peer);
   ++seated_;
   seated_unready_ += members_.at(link).waits_for.empty() ? 0 : 1;
   seated_slots_ += members_.at(link).join.node.slots;
@@ -100,6 +101,12 @@ void Roster::note_refusal(LinkId link, const std::string& reason) {
     departures_[rank->value] = " (" + member.join.node.host + ") was refused: " + reason;
   } else if (!has_seat && refused_.size() < kNamed) {
     refused_[describe(member)] = " was refused: " + reason;
+  }
+}
+
+void Roster::note_stranger(const std::string& peer, const std::string& why) {
+  if (refused_.size() < kNamed) {
+    refused_[peer] = " was refused: it " + why;
   }
 }
 

@@ -62,6 +62,8 @@ class Roster {
   void stand_up(LinkId link, std::string how);
   /// Remembers that it was refused, unless somebody sits where it wanted to.
   void note_refusal(LinkId link, const std::string& reason);
+  /// The same of who did not even join.
+  void note_stranger(const std::string& peer, const std::string& why);
   [[nodiscard]] std::optional<LinkId> holder(int seat) const;
   [[nodiscard]] std::optional<int> free_seat() const;
   [[nodiscard]] int seats() const { return static_cast<int>(seats_.size()); }

@@ -4,6 +4,7 @@
 #include "addresses.hpp"
 #include "frame.hpp"
 #include "gang/decide/encoding.hpp"
+#include "link_words.hpp"
 
 #include <muster/logs/messages.hpp>
 
@@ -151,11 +152,7 @@ void LeaderLinks::on_lost(LinkId link, const std::string& why) {
     return;
   }
   if (at->second.stage == Stage::Stranger) {
-    const std::string text = refused_.note(at->second.link->peer_address(), why, Clock::now());
-    if (!text.empty()) {
-      say_warning(text);
-    }
-    arm_numbers();
+    note_stranger(at->second.link->peer_address(), why);
   } else {
     tell_(LeaderEvent(LinkLost{link, why}));
   }
@@ -164,9 +161,20 @@ void LeaderLinks::on_lost(LinkId link, const std::string& why) {
 
 // --- What is said of strangers ------------------------------------------------------------------
 
+void LeaderLinks::note_stranger(const std::string& peer, const std::string& why) {
+  const std::string text = refused_.note(peer, why, Clock::now());
+  if (!text.empty() && !is_quiet_) {
+    say_warning(text);
+  }
+  arm_numbers();
+  if (concerns_token(why)) {
+    tell_(LeaderEvent(CameWithoutToken{peer, why}));
+  }
+}
+
 void LeaderLinks::arm_numbers() {
   const auto wake = refused_.next_wake();
-  if (!wake || std::exchange(is_armed_, true)) {
+  if (!wake || is_quiet_ || std::exchange(is_armed_, true)) {
     return;
   }
   numbers_timer_.expires_at(*wake);
@@ -184,9 +192,10 @@ void LeaderLinks::say_numbers() {
   }
 }
 
-void LeaderLinks::finish() {
+void LeaderLinks::fall_silent() {
   numbers_timer_.cancel();
   say_numbers();
+  is_quiet_ = true;
 }
 
 }  // namespace muster::gang

@@ -39,8 +39,8 @@ class LeaderLinks {
   void send(const SendTo& wanted);
   /// Closes the link once everything is sent.
   void drop(LinkId link);
-  /// Nothing more will be said: says what is left to say of strangers.
-  void finish();
+  /// Says what is left to say of strangers, and nothing more: the last words of the job are due.
+  void fall_silent();
 
  private:
   enum class Stage {
@@ -63,6 +63,7 @@ class LeaderLinks {
   void erase(LinkId link);
   void turn_away_excess();
   void turn_away(LinkId link);
+  void note_stranger(const std::string& peer, const std::string& why);
   void arm_numbers();
   void say_numbers();
 
@@ -76,6 +77,7 @@ class LeaderLinks {
   RefusedLinks refused_;
   boost::asio::steady_timer numbers_timer_;
   bool is_armed_ = false;
+  bool is_quiet_ = false;
 };
 
 }  // namespace muster::gang

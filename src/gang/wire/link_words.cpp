@@ -15,6 +15,10 @@ std::string describe_end(const boost::system::error_code& error) {
   return "cannot be reached any more (" + error.message() + ")";
 }
 
+bool concerns_token(std::string_view why) {
+  return why.find("token") != std::string_view::npos;
+}
+
 std::string describe_missing_join(std::chrono::milliseconds limit) {
   std::string seconds = std::to_string(std::chrono::duration<double>(limit).count());
   seconds.erase(seconds.find_last_not_of('0') + 1);

@@ -326,6 +326,29 @@ TEST(Admission, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
             std::string::npos);
 }
 
+TEST(Admission, NamesWhoHadAnotherTokenWhenItGivesUp) {
+  LeaderStory story(job_of(2));
+  (void)story.happen(CameWithoutToken{"10.0.0.9", "has another token"});
+
+  (void)story.wait(seconds(900));
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(story.end->reason,
+            "1 of 2 nodes came within 900 s: node 1 never joined; 10.0.0.9 was refused: it has "
+            "another token");
+}
+
+TEST(Admission, ForgetsThatSomebodyHadAnotherTokenOnceItIsHere) {
+  LeaderStory story(job_of(3));
+  (void)story.happen(CameWithoutToken{"10.0.0.2", "has another token"});
+  (void)story.arrive(1, 1);
+
+  (void)story.wait(seconds(900));
+
+  ASSERT_TRUE(story.end);
+  EXPECT_EQ(story.end->reason, "2 of 3 nodes came within 900 s: node 2 never connected");
+}
+
 TEST(Admission, NamesWhoWasRefusedWhenItGivesUp) {
   LeaderStory story(job_of(3));
   Join join = story.join_of(1, 1);
