@@ -273,7 +273,7 @@ void Attempt::collect_deaths() {
     const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
     if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
       events_.emplace_back(StopRequested{SIGINT});
-      on_interrupt();
+      is_interrupted_ = true;
     }
     if (!has_asked_) {
       early_ends_.note(death);
@@ -307,6 +307,10 @@ void Attempt::process() {
     const Event event = events_.empty() ? Event(NothingLeft{}) : events_.front();
     if (!events_.empty()) {
       events_.pop_front();
+    }
+    // Not before: a worker that failed before the interrupt is why the job ends.
+    if (std::holds_alternative<StopRequested>(event) && std::exchange(is_interrupted_, false)) {
+      on_interrupt();
     }
     carry_out(supervisor_.on(event));
   }

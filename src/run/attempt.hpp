@@ -188,7 +188,8 @@ class Attempt {
   OomKills oom_kills_;  ///< before the first worker
   EarlyEnds early_ends_;
   std::deque<Event> events_;
-  bool has_asked_ = false;  ///< workers may have ended because we signalled them
+  bool is_interrupted_ = false;  ///< by the terminal, and nobody else has been told yet
+  bool has_asked_ = false;       ///< workers may have ended because we signalled them
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
 };
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import signal
 import termios
 import time
@@ -216,6 +217,25 @@ def test_ctrl_c_in_a_shell_script_stops_the_script_too(terminal):
 
     one.end(2)
     assert "code 130" in one.screen.text or "code" not in one.screen.text
+
+
+def test_a_worker_that_failed_before_ctrl_c_is_why_the_job_ended(terminal, tmp_path):
+    """Muster finds both at once; the terminal tells the worker that reads it, and not muster."""
+    fails = f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 3"
+    script = f'[ $RANK = 1 ] || {{ echo rea""dy 0 $$; exec sleep 100; }}; echo rea""dy 1 $$; {fails}'
+    one = terminal(binary(), "--nproc-per-node=2", "--stdin=0", "--", "sh", "-c", script)
+    one.screen.wait_for("ready", times=2)
+    pid_of = dict(re.findall(r"ready (\d) (\d+)", one.screen.text))
+    (agent,) = processes.children_of(one.pid)
+
+    os.kill(agent.pid, signal.SIGSTOP)
+    (tmp_path / "go").touch()
+    wait_until(lambda: not processes.is_alive(pid_of["1"]), "rank 1 to be dead")
+    one.press(CTRL_C)
+    wait_until(lambda: not processes.is_alive(pid_of["0"]), "rank 0 to be dead")
+    os.kill(agent.pid, signal.SIGCONT)
+
+    assert one.end() == 3, one.screen.text
 
 
 def test_the_chosen_worker_of_several_reads_what_is_typed(terminal):
