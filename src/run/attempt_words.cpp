@@ -68,6 +68,10 @@ void AttemptWords::on_started(std::size_t worker) {
 }
 
 void AttemptWords::on_ended(const Death& death) {
+  if (death.held_by) {
+    say_warning(describe(death.worker) + " has ended, and the process that traces it (pid " +
+                std::to_string(*death.held_by) + ") holds it: going on without waiting for that");
+  }
   if (is_said(Level::Debug)) {
     const ProcessNames names = living();
     say_debug(describe(death.worker) + " ended: " + death.status.describe() +

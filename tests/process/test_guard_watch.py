@@ -200,18 +200,43 @@ def groups_of(*pids):
 
 
 @pytest.mark.plain_build
-def test_a_dead_worker_that_a_tracer_holds_is_named(muster):
-    job = muster.start("--", "sh", "-c", "echo ready; read line", stdin=-1)
-    job.out.wait_for("ready")
-    (held,) = [one.pid for one in processes.children_of(job.agent())]
-    tracer = ctypes.CDLL(None, use_errno=True)
-    assert tracer.ptrace(PTRACE_SEIZE, held, None, None) == 0, os.strerror(ctypes.get_errno())
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_a_worker_that_fails_while_a_tracer_holds_it_has_failed(muster, restarts):
+    waits = '[ "$RANK" = 0 ] && mkdir first'
+    script = f'echo ready; if {waits}; then read line; exit 7; fi; exec sleep "$1"'
+    job = muster.start(
+        "--nproc-per-node=2",
+        "--stdin=0",
+        f"--max-restarts={restarts}",
+        "--",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        "1" if restarts else "60",
+        stdin=-1,
+    )
+    job.out.wait_for("ready", times=2)
+
+    def shells():
+        return [one.pid for one in processes.children_of(job.agent()) if one.name == "sh"]
+
+    wait_until(lambda: len(shells()) == 1, "the other worker to be 'sleep'")
+    (held,) = shells()
+    trace(held)
     job.process.stdin.close()
 
-    job.err.wait_for(f"(pid {held}) has ended, and the process that traces it (pid {os.getpid()})")
-    os.waitpid(held, 0)
+    line = f"(pid {held}) has ended, and the process that traces it (pid {os.getpid()}) holds it"
+    job.err.wait_for(line)
+    assert job.end() == (0 if restarts else 7)
 
-    assert job.end() == 1
+    os.waitpid(held, 0)
+    assert not job.words().count("could not kill")
+
+
+def trace(pid):
+    tracer = ctypes.CDLL(None, use_errno=True)
+    assert tracer.ptrace(PTRACE_SEIZE, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
 def test_the_token_is_in_no_environment_that_others_can_read(muster, worker):

@@ -197,6 +197,25 @@ std::optional<pid_t> tracer_of_the_dead(pid_t pid) {
   return std::nullopt;
 }
 
+std::optional<int> wait_status_of_the_dead(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  const std::string stat = read_small_file(folder + "/stat");
+  char unused = 0;
+  // The dead have no program. Where that is not the answer we may not look into it, and its status is shown as 0.
+  const bool may_know =
+      ::readlink((folder + "/exe").c_str(), &unused, sizeof unused) < 0 && errno == ENOENT;
+  const auto process = parse_stat(stat);
+  if (!process || process->state != 'Z' || !may_know) {
+    return std::nullopt;
+  }
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  constexpr int kFieldsToStatus = 49;  // fields 3 to 51; the last one is field 52
+  skip(fields, kFieldsToStatus);
+  int status = 0;
+  fields >> status;
+  return fields ? std::optional(status) : std::nullopt;
+}
+
 bool has_marker(pid_t pid, const std::string& marker) {
   const auto value = variable_of(pid, kMarkerVariable);
   const std::vector<std::string> marks = split(value.value_or(""), ':');

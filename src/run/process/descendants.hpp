@@ -52,6 +52,9 @@ void signal_exactly(const Process& process, int signal);
 /// Who traces a process that has ended, and so keeps it from being buried; empty: it has not ended, or nobody does.
 [[nodiscard]] std::optional<pid_t> tracer_of_the_dead(pid_t pid);
 
+/// How a process ended that is not buried, as waitpid(2) would say it; empty: it has not ended, or we may not know.
+[[nodiscard]] std::optional<int> wait_status_of_the_dead(pid_t pid);
+
 /// True when the environment that the process was executed with has this marker among the
 /// colon-separated marks of MUSTER_JOB_MARKER.
 [[nodiscard]] bool has_marker(pid_t pid, const std::string& marker);

@@ -1,6 +1,8 @@
 // Waits for children. Nothing else in the agent calls wait*, but spawn for a child that never ran.
 #include "reaper.hpp"
 
+#include "descendants.hpp"
+
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -78,11 +80,17 @@ void Reaper::collect_ready(std::vector<Death>& deaths) {
       continue;
     }
     for (int i = 0; i < ready; ++i) {
-      (void)bury(events[static_cast<std::size_t>(i)].data.fd, deaths);
+      take_ready(events[static_cast<std::size_t>(i)].data.fd, deaths);
     }
     if (ready < static_cast<int>(events.size())) {
       return;
     }
+  }
+}
+
+void Reaper::take_ready(pid_t pid, std::vector<Death>& deaths) {
+  if (!bury(pid, deaths)) {
+    note_held(pid, deaths);
   }
 }
 
@@ -106,6 +114,22 @@ bool Reaper::bury(pid_t pid, std::vector<Death>& deaths) {
     watched_.erase(watched);  // closes the pidfd, which leaves the epoll set
   }
   return true;
+}
+
+/// It has ended, and who traces it has not looked yet: until then nobody else may bury it. That is done as with an
+/// orphan, later.
+void Reaper::note_held(pid_t pid, std::vector<Death>& deaths) {
+  const auto watched = watched_.find(pid);
+  const auto wait_status = wait_status_of_the_dead(pid);
+  const auto tracer = tracer_of_the_dead(pid);
+  if (watched != watched_.end() && wait_status && tracer) {
+    Death death;
+    death.worker = watched->second.worker;
+    death.status = ExitStatus::from_wait_status(*wait_status);
+    death.held_by = tracer;
+    deaths.push_back(death);
+    watched_.erase(watched);
+  }
 }
 
 /// What can be seen only until it is buried. Of one that ended well nobody asks.

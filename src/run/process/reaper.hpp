@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace muster {
@@ -17,6 +18,8 @@ struct Death {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
   ProcessUse use{};  ///< of one that failed
+  std::optional<pid_t>
+      held_by{};  ///< the process that traces it: it cannot be buried before that lets it go
 };
 
 /// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.
@@ -56,7 +59,9 @@ class Reaper {
     UniqueFd pidfd;
   };
   void collect_ready(std::vector<Death>& deaths);
+  void take_ready(pid_t pid, std::vector<Death>& deaths);
   bool bury(pid_t pid, std::vector<Death>& deaths);
+  void note_held(pid_t pid, std::vector<Death>& deaths);
   [[nodiscard]] static Death look_at(pid_t pid);
 
   UniqueFd epoll_;

@@ -1,12 +1,21 @@
 // Leaves nothing behind. docs/processes.md tells why each step is there.
 #include "sweeper.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 namespace muster {
 
 std::vector<Process> Sweeper::leftovers(const std::set<pid_t>& living_workers) const {
   return descendants(read_processes(), root_, living_workers);
+}
+
+bool Sweeper::has_only_dead(const std::set<pid_t>& excluded) const {
+  const std::vector<Process> all = read_processes();
+  const bool has_dead = std::any_of(all.begin(), all.end(), [&](const Process& process) {
+    return process.parent == root_ && process.state == 'Z' && !excluded.contains(process.pid);
+  });
+  return has_dead && descendants(all, root_, excluded).empty();
 }
 
 void Sweeper::ask_to_end(const std::vector<Process>& processes, int signal) {
