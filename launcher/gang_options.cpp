@@ -96,6 +96,11 @@ void wipe_token() {
   wipe_variable(kTokenVariable);
 }
 
+std::map<std::string, std::string> without_token(std::map<std::string, std::string> variables) {
+  variables.erase(kTokenVariable);
+  return variables;
+}
+
 Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {
   gang::GangOptions options;
   if (auto read = read_meeting(options, settings); !read) {

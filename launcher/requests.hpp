@@ -9,6 +9,9 @@
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/run.hpp>
 
+#include <map>
+#include <string>
+
 namespace muster {
 
 /// How the processes are to be bound, but for what only workers of msrun's mode are told.
@@ -65,6 +68,10 @@ struct Options {
 /// Takes MUSTER_TOKEN out of the environment that the kernel shows of this process, once a snapshot has it: workers, of the
 /// same user, could read it there.
 void wipe_token();
+
+/// What processes that muster starts may inherit.
+[[nodiscard]] std::map<std::string, std::string> without_token(
+    std::map<std::string, std::string> variables);
 
 /// Where the rank table is, or that the nodes make one. Fails when the file with the addresses of the devices
 /// cannot be read.

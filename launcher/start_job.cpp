@@ -153,7 +153,7 @@ Result<int> start_job(Planned planned,
     conclude(outcome, report, is_later_task);
     return words_for_front(outcome, options.run.front);
   };
-  return run(*job, run_options, inherited, snapshot.variables, last_words);
+  return run(*job, run_options, inherited, without_token(snapshot.variables), last_words);
 }
 
 }  // namespace muster

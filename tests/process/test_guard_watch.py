@@ -239,11 +239,16 @@ def trace(pid):
     assert tracer.ptrace(PTRACE_SEIZE, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
-def test_the_token_is_in_no_environment_that_others_can_read(muster, worker):
-    job = muster.start("--", worker("ignore_term"), env={"MUSTER_TOKEN": "a token of the test"})
+@pytest.mark.parametrize("options", [[], ["--mode=mpirun", "--mpi-start=pmix"]], ids=" ".join)
+def test_the_token_is_in_no_environment_that_others_can_read(muster, worker, options):
+    job = muster.start(
+        *options, "--", worker("ignore_term"), env={"MUSTER_TOKEN": "a token of the test"}
+    )
     job.out.wait_for("ready")
 
-    for pid in (job.guard(), job.agent(), *[one.pid for one in processes.children_of(job.agent())]):
+    children = processes.children_of(job.agent())
+    assert len(children) == 1 + len(options) // 2, "the worker, and what serves it"
+    for pid in (job.guard(), job.agent(), *[one.pid for one in children]):
         assert "a token of the test" not in processes.environment_of(pid).values()
     job.signal(signal.SIGKILL)
     job.end()
