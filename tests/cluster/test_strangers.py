@@ -68,9 +68,11 @@ def flooded(gang, worker, tmp_path):
 def combinations(speeches):
     """The whole table by night, of each wire one case of each kind by day."""
     table = [(wire, sources, speech) for wire in WIRES for sources in SOURCES for speech in speeches]
+    handshakes = [("token", sources, "a handshake") for sources in SOURCES]
     if soaking():
-        return table
+        return table + handshakes
     return [
+        handshakes[0],
         ("plain", "one", speeches[0]),
         ("plain", "many", speeches[-1]),
         ("token", "the agents'", speeches[0]),

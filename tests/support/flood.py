@@ -11,9 +11,18 @@ THE_AGENTS_ADDRESS = ("127.0.0.1", 1)
 
 # What a stranger says, and then no more. Digits that no two have stand for the number signs.
 _DIGITS = "################"
+# What an agent with a token says first, the beginning of a handshake of TLS 1.3: a key of another token is offered.
+_HELLO = bytes.fromhex(
+    "16030100d7010000d303032dda5052d19105d1268992072e840845fa31de800082bf3fc33c24a6d4287fbf0000041301"
+    "00ff010000a6000b000403000102000a00040002001d0016000000170000000d001e001c040305030603080708080809"
+    "080a080b080408050806040105010601002b0003020304002d00020101003300260024001d002097b5e529520e04c800"
+    "08337310d327155d49a491b305fd13616825fa7e18932000290031000c00066d757374657200000000002120bb4a217a"
+    "d327bdea9b7ab4d4fe6949e2c9cfc6e7736d6aeb70bb26bc93785592"
+)
 SPEECHES = {
     "silence": b"",
     "half a message": b"\x16\x03\x01\x02",
+    "a handshake": _HELLO,
     "claim": frame(join(incarnation=_DIGITS)),
     "the leader's seat": frame(join(incarnation=_DIGITS, rank=0)),
 }
