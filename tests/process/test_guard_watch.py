@@ -203,7 +203,8 @@ def groups_of(*pids):
 @pytest.mark.parametrize("restarts", [0, 1])
 def test_a_worker_that_fails_while_a_tracer_holds_it_has_failed(muster, restarts):
     waits = '[ "$RANK" = 0 ] && mkdir first'
-    script = f'echo ready; if {waits}; then read line; exit 7; fi; exec sleep "$1"'
+    # Ready when no child of it ends any more: SIGCHLD would stop a process that is traced.
+    script = f'if {waits}; then echo ready; read line; exit 7; fi; echo ready; exec sleep "$1"'
     job = muster.start(
         "--nproc-per-node=2",
         "--stdin=0",
