@@ -194,25 +194,36 @@ Result<Order> make_order(const CommandLine& line,
   return order;
 }
 
-/// The last words of the job, unless its agents have said them, and the report, which is the first node's.
-void conclude(const FrontOutcome& front, const Options& options) {
+/// Of a job that the front has ended. Else its agents have said how it ended.
+Outcome outcome_of(const FrontOutcome& front, const Options& options) {
   Outcome outcome;
-  if (front.end) {
-    outcome.end = *front.end;
-    outcome.host_name = options.run.host_name;
-    outcome.run_time_seconds = front.run_time_seconds;
-    for (const ReportLine& line : describe_outcome(outcome)) {
+  outcome.end = *front.end;
+  outcome.host_name = options.run.host_name;
+  outcome.run_time_seconds = front.run_time_seconds;
+  return outcome;
+}
+
+/// The first node's report, unless the front knows better.
+FrontWords make_words(const Options& options) {
+  FrontWords words;
+  if (options.report) {
+    words.write_report = [&options](const FrontOutcome& front) {
+      const std::string& path = options.report->value;
+      return front.end ? write_report(outcome_of(front, options), path)
+                       : write_report(front.report, path);
+    };
+  }
+  words.say = [&options](const FrontOutcome& front, const Result<>& report) {
+    const auto lines =
+        front.end ? describe_outcome(outcome_of(front, options)) : std::vector<ReportLine>();
+    for (const ReportLine& line : lines) {
       say(line.level, line.text);
     }
-  }
-  if (!options.report || (!front.end && front.report.empty())) {
-    return;
-  }
-  const auto written = front.end ? write_report(outcome, options.report->value)
-                                 : write_report(front.report, options.report->value);
-  if (!written) {
-    say_warning(written.error().message);
-  }
+    if (!report) {
+      say_warning(report.error().message);
+    }
+  };
+  return words;
 }
 
 /// What cannot be said beside a list of hosts.
@@ -278,10 +289,13 @@ Result<int> start_fan_out(const FanOut& fan_out,
                           const Snapshot& snapshot) {
   const auto level = options.is_verbose ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
+  FrontWords words = make_words(options);
   if (options.report) {
-    if (auto stream = try_report(*options.report); !stream) {
+    const auto stream = try_report(*options.report);
+    if (!stream) {
       return stream.error();
     }
+    words.stream = *stream;
   }
   FrontJob job;
   job.plan = make_front_plan(fan_out);
@@ -290,9 +304,7 @@ Result<int> start_fan_out(const FanOut& fan_out,
     job.hosts.push_back(fan_out.hosts.value[i].host);
     job.orders.push_back(write_order(order_of(fan_out, i)));
   }
-  return run_front(job, options.run, inherited, snapshot.variables, [&](const FrontOutcome& front) {
-    conclude(front, options);
-  });
+  return run_front(job, options.run, inherited, snapshot.variables, words);
 }
 
 }  // namespace muster

@@ -1,11 +1,13 @@
 // How an agent ends: what is still waited for, and the last words.
 #include "agent.hpp"
+#include "report_errand.hpp"
 
 #include <muster/logs/messages.hpp>
 #include <muster/mode/mpi_request.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iterator>
 
 namespace muster {
@@ -16,9 +18,6 @@ constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kLastLines = "the last lines";
 constexpr const char* kReport = "the report";
 
-/// With files whose file system takes nothing, where the job was to end: it ends within its grace and two
-/// seconds. And with log files that nobody could make: they have been waited for.
-constexpr std::chrono::milliseconds kShortPatience{1'200};
 /// What a report has at least, and at most when somebody does not want to wait.
 constexpr std::chrono::milliseconds kMoment{300};
 
@@ -44,6 +43,7 @@ void Agent::leave(const JobEnd& end) {
   reasons_.remove(kEndOfJob);
   first_look_.ask();
   const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
+  // Log files that nobody could make have been waited for.
   last_call_.start(is_patient ? input_.options.console_stall : kShortPatience);
   conclude();
 }
@@ -81,26 +81,16 @@ void Agent::conclude() {
   }
 }
 
-/// Its file system may hang: a process of its own writes it, and has what is left of the time for files.
+/// It has what is left of the time for files.
 void Agent::write_report() {
-  std::vector<int> kept;
-  if (const auto named = input_.last_words.stream) {
-    kept.push_back(*named);
-  }
-  const auto work = [this] {
-    const auto written = input_.last_words.write_report(*outcome_);
-    return written ? std::string() : written.error().message;
-  };
   const auto most_time =
       is_in_a_hurry_ ? kMoment : std::max<std::chrono::milliseconds>(last_call_.left(), kMoment);
-  report_.start({work, kept}, most_time, [this](const Errand::Answer& problem) {
-    if (!problem) {
-      say_last_words(
-          Error{ErrorKind::System, "the report is not written: its file system does not answer"});
-    } else {
-      say_last_words(problem->empty() ? Result<>() : Error{ErrorKind::System, *problem});
-    }
-  });
+  write_report_by(
+      report_,
+      [this] { return input_.last_words.write_report(*outcome_); },
+      input_.last_words.stream,
+      most_time,
+      std::bind_front(&Agent::say_last_words, this));
 }
 
 void Agent::say_last_words(const Result<>& report) {

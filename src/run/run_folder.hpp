@@ -14,6 +14,7 @@ class RunFolder {
   RunFolder() = default;
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder() = default;
 
   /// In shared memory, where nothing waits for a disk. False where there is none, or no place.
   bool make_in_memory();

@@ -95,6 +95,18 @@ def test_the_token_is_in_no_argument_no_environment_and_no_file(front, muster, t
     assert job.end() == 143
 
 
+def test_the_end_does_not_wait_for_a_report_whose_disk_hangs(front, disk, tmp_path):
+    wait = f"echo up; while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 7"
+    job = front("a:1", "--", "sh", "-c", wait, report=disk.folder / "report.json")
+    job.out.wait_for("up")
+    disk.freeze()
+
+    (tmp_path / "go").touch()
+
+    assert job.end() == 7
+    assert job.said_about("the report is not written: its file system does not answer")
+
+
 def test_the_front_ends_with_the_code_of_the_job_and_has_its_report(front):
     job = front("a:1,b:2", *python(FAIL), report=True)
 

@@ -31,13 +31,19 @@ struct FrontOutcome {
   double run_time_seconds = 0;
 };
 
+/// What is done once, when nothing is left of the remote shells: as LastWords of a node.
+struct FrontWords {
+  std::function<Result<>(const FrontOutcome&)> write_report;  ///< empty: none is wanted
+  std::optional<int> stream;
+  std::function<void(const FrontOutcome&, const Result<>& report)> say;
+};
+
 /// Starts the agents, passes signals on to them, shows what they write, and returns the exit code of the
-/// job. Splits the process into guard and agent, as `run` does. `conclude` is called once, when nothing
-/// is left of the remote shells.
+/// job. Splits the process into guard and agent, as `run` does.
 [[nodiscard]] Result<int> run_front(const FrontJob& job,
                                     const RunOptions& options,
                                     const Inherited& inherited,
                                     const std::map<std::string, std::string>& variables,
-                                    const std::function<void(const FrontOutcome&)>& conclude);
+                                    const FrontWords& words);
 
 }  // namespace muster

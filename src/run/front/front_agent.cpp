@@ -2,6 +2,7 @@
 #include "front_agent.hpp"
 
 #include "../process/signal_file.hpp"
+#include "../report_errand.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/fan_out/words.hpp>
@@ -13,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -23,6 +25,7 @@ namespace {
 constexpr std::chrono::seconds kShortGrace{5};
 /// What a remote shell wrote last is here by then, unless something else holds its pipe.
 constexpr std::chrono::milliseconds kLastBytes{500};
+constexpr std::chrono::milliseconds kLeastForReport{300};
 
 }  // namespace
 
@@ -36,6 +39,7 @@ FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
       front_(input.job.hosts),
       shells_(input.job.plan, input.inherited, WorkerSurroundings{input.variables, input.marker}),
       sweeper_(::getpid()),
+      writing_(io_, asides_),
       signals_(io_),
       lifeline_(io_),
       deaths_(io_, ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
@@ -302,28 +306,45 @@ void FrontAgent::act(const FinishFront& /*action*/) {
   last_look_.cancel();
   alive_.cancel();
   output_.close();
-  last_call_.start(input_.options.console_stall);
+  last_call_.start(is_ending_ ? kShortPatience : input_.options.console_stall);
   boost::asio::post(io_, [this] { finish(); });
 }
 
 /// Once the consoles have taken everything, the last words are said; and once they have taken those, that
 /// is all.
 void FrontAgent::finish() {
-  const auto are_settled = [this] {
-    return consoles_.are_settled(std::bind_front(&FrontAgent::finish, this));
-  };
-  if (!are_settled()) {
+  const bool is_writing = outcome_ && !is_concluded_;
+  if (is_writing || !consoles_.are_settled(std::bind_front(&FrontAgent::finish, this))) {
     return;
   }
-  if (!std::exchange(is_concluded_, true)) {
-    const std::chrono::duration<double> time = Clock::now() - started_;
-    input_.conclude({front_.end(), report_, time.count()});
-    last_call_.go_on();
-    if (!are_settled()) {
-      return;
-    }
+  if (outcome_) {
+    is_over_ = true;
+  } else {
+    conclude();
   }
-  is_over_ = true;
+}
+
+void FrontAgent::conclude() {
+  const std::chrono::duration<double> time = Clock::now() - started_;
+  outcome_ = FrontOutcome{front_.end(), report_, time.count()};
+  const bool is_known = outcome_->end || !outcome_->report.empty();
+  if (!input_.words.write_report || !is_known) {
+    say_last_words({});
+    return;
+  }
+  write_report_by(
+      writing_,
+      [this] { return input_.words.write_report(*outcome_); },
+      input_.words.stream,
+      std::max<std::chrono::milliseconds>(last_call_.left(), kLeastForReport),
+      std::bind_front(&FrontAgent::say_last_words, this));
+}
+
+void FrontAgent::say_last_words(const Result<>& report) {
+  input_.words.say(*outcome_, report);
+  is_concluded_ = true;
+  last_call_.go_on();
+  boost::asio::post(io_, [this] { finish(); });
 }
 
 }  // namespace muster

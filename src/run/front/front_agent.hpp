@@ -3,6 +3,7 @@
 // The front's half that works: owns the event loop and the remote shells. What to do about what
 // happens, `Front` decides. Private to run/.
 
+#include "../errand.hpp"
 #include "../output/consoles.hpp"
 #include "../output/last_call.hpp"
 #include "../output/output.hpp"
@@ -25,6 +26,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,7 @@ struct FrontInput {
   const RunOptions& options;
   const Inherited& inherited;
   const std::map<std::string, std::string>& variables;
-  const std::function<void(const FrontOutcome&)>& conclude;
+  const FrontWords& words;
   const std::string& marker;
 };
 
@@ -81,6 +83,8 @@ class FrontAgent {
   void act(const KillShells& action);
   void act(const FinishFront& action);
   void finish();
+  void conclude();
+  void say_last_words(const Result<>& report);
   [[nodiscard]] std::string last_words_of(std::size_t node) const;
 
   FrontInput input_;
@@ -96,6 +100,8 @@ class FrontAgent {
   std::vector<std::unique_ptr<NodeInput>> inputs_;
   std::map<std::size_t, ExitStatus> dead_;  ///< of which not everything has been read
   std::string report_;
+  std::optional<FrontOutcome> outcome_;  ///< once it is being told
+  Errand writing_;                       ///< the report
   Descriptor signals_;
   Descriptor lifeline_;
   Descriptor deaths_;

@@ -10,14 +10,14 @@ Result<int> run_front(const FrontJob& job,
                       const RunOptions& options,
                       const Inherited& inherited,
                       const std::map<std::string, std::string>& variables,
-                      const std::function<void(const FrontOutcome&)>& conclude) {
+                      const FrontWords& words) {
   const std::string marker = make_marker();
   const GuardSetup setup{marker,
                          options.stop_signals.all(),
                          inherited.ignored_signals,
                          options.grace + kMoreThanTheirGrace};
   return run_guarded(setup, [&](GuardLink link) {
-    const FrontInput input{job, options, inherited, variables, conclude, marker};
+    const FrontInput input{job, options, inherited, variables, words, marker};
     return FrontAgent(input, std::move(link)).run();
   });
 }

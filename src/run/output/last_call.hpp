@@ -14,6 +14,9 @@
 
 namespace muster {
 
+/// Where the job was to end: it ends within its grace and two seconds.
+inline constexpr std::chrono::milliseconds kShortPatience{1'200};
+
 /// Gives up those files whose file system takes nothing for a patience that they share. What is written
 /// slowly is written.
 class LastCall {
