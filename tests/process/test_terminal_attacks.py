@@ -221,3 +221,24 @@ def test_the_name_of_a_peer_is_shown_escaped(muster, port):
 
     assert_harmless(leader)
     assert "evil\\u009b2J\\u0085\\u2028\\u202e" in leader.err.text
+
+
+@pytest.mark.parametrize("how", ["a title without an end", "text from right to left"])
+def test_the_reason_of_a_peer_is_shown_escaped(muster, port, how):
+    """What a node says of itself may end the job, in its own words."""
+    leader = muster.start(
+        *("--nnodes=2", "--node-rank=0", "--master-addr=127.0.0.1", f"--master-port={port}"),
+        *("--gang-timeout=1", "--", "true"),
+    )
+    wait_until(lambda: is_open(port), "the leader to listen")
+    reason = "evil" + ATTACKS[how].decode() + "end"
+
+    with Peer(port) as peer:
+        peer.say(join(slots=1))
+        peer.say({"type": "preparing", "waits_for": reason, "exit_code": 65})
+        peer.wait_for_end()
+    leader.end(20)
+
+    assert leader.code in (65, 75), leader.words()  # what has a control is no message
+    assert_harmless(leader)
+    assert [line for line in leader.said if "evil" in line]
