@@ -135,7 +135,7 @@ void Agent::on_guard_lost(const ErrorCode& error) {
   }
   say_error("the guard (pid " + std::to_string(link_.guard) +
             ") was killed: killing every process of the job");
-  settle_failures();
+  act_on_failures();
   gang_.notify(gang::GuardGone{});
   if (attempt_) {
     attempt_->kill();  // whatever the gang makes of it, nobody is left whom they could be for
@@ -169,14 +169,14 @@ void Agent::stop(int signal) {
     return;
   }
   first_look_.ask();
-  settle_failures();
+  act_on_failures();
   gang_.notify(gang::StopSignal{signal});
 }
 
 /// A worker that failed before the end was asked for is why the job ends.
-void Agent::settle_failures() {
+void Agent::act_on_failures() {
   if (attempt_) {
-    attempt_->settle();
+    attempt_->act_on_failures();
   }
 }
 

@@ -71,7 +71,7 @@ class Agent {
   void take_signal(int signal);
   void request_stop(int signal);
   void stop(int signal);
-  void settle_failures();
+  void act_on_failures();
   void listen_to_front();
 
   // What the gang wants.
@@ -100,7 +100,7 @@ class Agent {
   void write_report();
   void say_last_words(const Result<>& report);
   void hurry();
-  void settle();
+  void wait_for_last_lines();
   [[nodiscard]] std::vector<std::string> describe_unwritten();
   [[nodiscard]] bool is_all_written(const std::function<void()>& next);
   void on_goodbye();

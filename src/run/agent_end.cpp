@@ -101,21 +101,21 @@ void Agent::say_last_words(const Result<>& report) {
     return;
   }
   last_call_.go_on();
-  settle();
+  wait_for_last_lines();
   reasons_.remove(kReport);
 }
 
 /// A reason until the consoles have taken everything.
-void Agent::settle() {
+void Agent::wait_for_last_lines() {
   reasons_.add(kLastLines, [this] { return describe_unwritten(); });
-  if (has_concluded_ && is_all_written([this] { settle(); })) {
+  if (has_concluded_ && is_all_written([this] { wait_for_last_lines(); })) {
     reasons_.remove(kLastLines);
   }
 }
 
 /// Nobody waits for this agent any more. Something may have been said while others were waited for.
 void Agent::on_goodbye() {
-  settle();
+  wait_for_last_lines();
   reasons_.remove(kGoodbye);
 }
 

@@ -76,7 +76,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       ready_look_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
       leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
-      settling_(io, kTooClose, [this] { settle(); }),
+      failure_look_(io, kTooClose, [this] { act_on_failures(); }),
       oom_kills_(count_oom_kills()),
       early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }) {
   connect_parts();
@@ -136,14 +136,14 @@ void Attempt::pass_on(int signal) {
 
 void Attempt::look_for_deaths() {
   collect_deaths();
-  if (is_unsettled()) {
-    settling_.ask();
+  if (is_failure_waiting()) {
+    failure_look_.ask();
   } else {
     process();
   }
 }
 
-void Attempt::settle() {
+void Attempt::act_on_failures() {
   collect_deaths();
   process();
 }
@@ -222,7 +222,7 @@ void Attempt::on_start_failure(const StartFailure& failure) {
 
 /// A worker that had ended before may be why.
 void Attempt::on_service_failure(const ServiceFailure& failure) {
-  settle();
+  act_on_failures();
   if (!supervisor_.is_undisturbed() || !supervisor_.has_living_workers()) {
     tell(&AttemptListener::on_unneeded_failure, failure);
     return;
@@ -286,7 +286,7 @@ void Attempt::collect_deaths() {
 
 /// A worker ended with an error, and the one that it may have lost waits for a core to crash on: asked to end
 /// now, it would never say so.
-bool Attempt::is_unsettled() const {
+bool Attempt::is_failure_waiting() const {
   const auto status_of = [](const Event& event) {
     const auto* const ended = std::get_if<WorkerEnded>(&event);
     return ended == nullptr ? std::nullopt : std::optional(ended->status);
@@ -302,7 +302,7 @@ bool Attempt::is_unsettled() const {
 }
 
 void Attempt::process() {
-  settling_.cancel();
+  failure_look_.cancel();
   while (!events_.empty() || is_nothing_left()) {
     const Event event = events_.empty() ? Event(NothingLeft{}) : events_.front();
     if (!events_.empty()) {

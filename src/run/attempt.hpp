@@ -87,7 +87,7 @@ class Attempt {
   /// Takes note of workers that have ended. To be called before anything that depends on it.
   void look_for_deaths();
   /// The same, and no failure waits for another one any more. To be called before anything ends the job.
-  void settle();
+  void act_on_failures();
   /// The nodes have brought something together.
   void on_merged(const gang::Value& value) { services_.on_merged(value); }
   /// Lines in the name of a worker.
@@ -140,7 +140,7 @@ class Attempt {
 
   // From what happened to events.
   void collect_deaths();
-  [[nodiscard]] bool is_unsettled() const;
+  [[nodiscard]] bool is_failure_waiting() const;
   void process();
   void carry_out(const std::vector<Action>& actions);
   [[nodiscard]] bool is_nothing_left() const;
@@ -184,8 +184,8 @@ class Attempt {
   LaterLook ready_look_;
   LaterLook silent_look_;
   LaterLook leftovers_look_;
-  QuietLook settling_;  ///< after a failure that may be a consequence of another one
-  OomKills oom_kills_;  ///< before the first worker
+  QuietLook failure_look_;  ///< after a failure that may be a consequence of another one
+  OomKills oom_kills_;      ///< before the first worker
   EarlyEnds early_ends_;
   std::deque<Event> events_;
   bool is_interrupted_ = false;  ///< by the terminal, and nobody else has been told yet

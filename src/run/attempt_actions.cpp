@@ -82,7 +82,7 @@ void Attempt::rest() {
   ready_look_.cancel();
   silent_look_.cancel();
   leftovers_look_.cancel();
-  settling_.cancel();
+  failure_look_.cancel();
   streams_.stop_opening();
   ErrorCode ignored;  // it is closed in any case
   deaths_.close(ignored);

@@ -39,7 +39,7 @@ void CurrentAttempt::note_failure(Failure failure) {
   }
 }
 
-void CurrentAttempt::settle_failures() {
+void CurrentAttempt::rank_failures() {
   const bool is_by_failure = first_failure_ && !first_failure_->is_early_exit;
   if (is_by_failure && !failures_.empty()) {
     for (Failure& failure : failures_) {

@@ -47,7 +47,7 @@ class CurrentAttempt {
   void note_other_failures(OtherFailures others) { other_failures_.add(std::move(others)); }
   /// To be called when it is over: the first failure is the likeliest of all nodes' first ones. Clocks of nodes
   /// are not compared: a node that had not heard of the end knew no more of the others' than they of its own.
-  void settle_failures();
+  void rank_failures();
   [[nodiscard]] const std::optional<Failure>& first_failure() const { return first_failure_; }
   [[nodiscard]] const OtherFailures& other_failures() const { return other_failures_; }
 

@@ -204,7 +204,7 @@ class Leader {
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
   void lose(LinkId link, const std::string& why, Instant now);
   void after_an_end(Instant now);
-  void settle_first_failure();
+  void name_first_failure();
   void rest(Instant now);
   void conclude(JobEnd end, Instant now);
   void dissolve_if_alone();

@@ -103,7 +103,7 @@ void Leader::after_an_end(Instant now) {
   if (state_ != State::Stopping || !attempt_.is_over()) {
     return;
   }
-  settle_first_failure();
+  name_first_failure();
   if (end_) {
     conclude(*end_, now);
   } else {
@@ -112,8 +112,8 @@ void Leader::after_an_end(Instant now) {
 }
 
 /// All nodes have told what happened before they heard of the end, and with which words.
-void Leader::settle_first_failure() {
-  attempt_.settle_failures();
+void Leader::name_first_failure() {
+  attempt_.rank_failures();
   const auto& first = attempt_.first_failure();
   if (!first || first->is_early_exit) {
     return;

@@ -70,7 +70,7 @@ TEST(CurrentAttempt, CountsItsNodesAndKeepsTheFirstFailure) {
   EXPECT_FALSE(attempt.is_over());
   attempt.note_node_ended();
   EXPECT_TRUE(attempt.is_over());
-  attempt.settle_failures();
+  attempt.rank_failures();
   EXPECT_EQ(attempt.first_failure(), whole) << "certain, and with its last lines";
   EXPECT_EQ(attempt.other_failures().count, 0);
 
@@ -88,7 +88,7 @@ CurrentAttempt attempt_with(Failure first, Failure second) {
   attempt.note_first_failure(first);
   attempt.note_failure(std::move(first));
   attempt.note_failure(std::move(second));
-  attempt.settle_failures();
+  attempt.rank_failures();
   return attempt;
 }
 
@@ -120,7 +120,7 @@ TEST(CurrentAttempt, KeepsAnEarlyExitWhateverFailsThen) {
   attempt.begin({kOwnLink, 7}, kNow);
   attempt.note_first_failure(early);
   attempt.note_failure(failure_of(2, ExitStatus::signalled(SIGSEGV)));
-  attempt.settle_failures();
+  attempt.rank_failures();
 
   EXPECT_EQ(attempt.first_failure(), early);
   EXPECT_EQ(attempt.other_failures().count, 1);
