@@ -21,10 +21,12 @@ def measure(options, _contenders, report):
     rows = []
     for is_busy in (False, True):
         with busy_cores(programs["spin"] if is_busy else None):
+            cores = "busy" if is_busy else "idle"
             for delay in DELAYS_US:
-                rows.append([("busy" if is_busy else "idle"), f"{delay / 1000:g} ms"])
+                rows.append([cores, f"{delay / 1000:g} ms"])
                 for contender in musters(options):
-                    rows[-1] += cells(contender, programs["die_together"], delay, options, report)
+                    runs = runs_of(contender, programs["die_together"], delay, options)
+                    rows[-1] += cells(contender, runs, (delay, cores), report)
     names = [contender.name for contender in musters(options)]
     report.table(
         f"The worker that crashed is named, of {options.verdict_runs} jobs of {WORKERS} workers",
@@ -33,17 +35,22 @@ def measure(options, _contenders, report):
     )
 
 
-def cells(contender, program, delay, options, report):
+def runs_of(contender, program, delay, options):
+    return [first_failure(contender, program, delay) for _ in range(options.verdict_runs)]
+
+
+def cells(contender, runs, case, report):
     """How often it is named, how often with certainty, and what that is against the target."""
-    runs = [first_failure(contender, program, delay) for _ in range(options.verdict_runs)]
+    delay, cores = case
+    what = f"at {delay / 1000:g} ms, {cores}"
     named = [run for run in runs if run["global_rank"] == CULPRIT and run["signal"] == SIGSEGV]
     certain_but_wrong = [run for run in runs if run not in named and run["order_known"]]
     share = 100 * len(named) / len(runs)
     target = ""
     if contender.name == "muster":
         least = 90 if delay <= AT_ONCE_US else 95
-        target = report.judge(f"named at {delay / 1000:g} ms", share, least, "%", at_least=True)
-        report.judge("wrong, and sure of it", len(certain_but_wrong), 0, "jobs")
+        target = report.judge(f"named {what}", share, least, "%", at_least=True)
+        report.judge(f"wrong, and sure of it, {what}", len(certain_but_wrong), 0, "jobs")
     return [f"{share:.0f} %", sum(run["order_known"] for run in named), target]
 
 
