@@ -240,6 +240,34 @@ def trace(pid):
     assert tracer.ptrace(PTRACE_SEIZE, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
+def test_what_was_read_is_written_although_the_agent_is_killed(muster, tmp_path):
+    job = muster.start(
+        f"--log-dir={tmp_path}", "--tee=3", "--", "sh", "-c", "read line; echo a last line; sleep 60",
+        stdin=-1,
+    )
+    wait_until(lambda: writers_of(job.agent()), "the process that writes files")
+    (writer,) = writers_of(job.agent())
+    wait_until(lambda: log_files(tmp_path), "the log file")
+    stop(writer)
+    job.process.stdin.write(b"go\n")
+    job.process.stdin.close()
+    job.out.wait_for("a last line")
+
+    job.kill_agent()
+    os.kill(writer, signal.SIGCONT)
+
+    assert job.end() == 137
+    assert any("a last line" in one.read_text() for one in log_files(tmp_path))
+
+
+def log_files(folder):
+    return [one for one in folder.rglob("*") if one.name.startswith("worker_")]
+
+
+def writers_of(agent):
+    return [one.pid for one in processes.children_of(agent) if one.name == "muster-files"]
+
+
 @pytest.mark.parametrize("options", [[], ["--mode=mpirun", "--mpi-start=pmix"]], ids=" ".join)
 def test_the_token_is_in_no_environment_that_others_can_read(muster, worker, options):
     job = muster.start(

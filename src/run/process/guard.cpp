@@ -37,6 +37,11 @@ using Clock = std::chrono::steady_clock;
 /// An agent that has ended by itself has waited for `kKillLimit` already.
 constexpr std::chrono::seconds kLastSweep{1};
 
+/// What the agent had read when it was killed is on its way to files, as at any end.
+constexpr std::chrono::milliseconds kPatienceWithFiles{1'200};
+/// Where the agent stood still there is less time.
+constexpr std::chrono::milliseconds kMomentForFiles{200};
+
 /// Buries children until the agent is among them; returns its wait status then.
 std::optional<int> bury_until(pid_t agent) {
   int status = 0;
@@ -160,9 +165,11 @@ void Guard::take(int signal) {
 int Guard::end_after(const ExitStatus& status) {
   if (status.code()) {
     (void)sweep_.kill(kLastSweep);  // looks at nothing when no child is left, the usual case
+    sweep_.end_asides({});          // the agent had patience with them
     return *status.code();
   }
   const std::vector<Process> left = sweep_.kill(kKillLimit);
+  sweep_.end_asides(kPatienceWithFiles);
   take_terminal_back();
   say_last("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
            describe_sweep(left, "; every process of the job was killed"));
@@ -173,6 +180,7 @@ int Guard::end_after(const ExitStatus& status) {
 int Guard::take_over() {
   (void)::kill(agent_, SIGKILL);
   const std::vector<Process> left = sweep_.kill(kKillLimit);
+  sweep_.end_asides(kMomentForFiles);
   take_terminal_back();
   say_last("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() +
            describe_sweep(left, ": killed every process of the job"));

@@ -61,10 +61,24 @@ void LastSweep::ask_to_end(int signal) const {
   sweeper.ask_to_end(sweeper.leftovers(page_.asides()), signal);
 }
 
-std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_time) const {
-  for (const pid_t aside : page_.asides()) {
-    (void)::kill(aside, SIGKILL);  // not buried before it was taken off the page
+void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {
+  std::set<pid_t> left = page_.asides();
+  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto has_ended = [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; };
+  std::erase_if(left, has_ended);
+  while (!left.empty() && std::chrono::steady_clock::now() < end) {
+    rest_a_round();
+    std::erase_if(left, has_ended);
   }
+  for (const pid_t aside : left) {
+    const auto process = find_process(aside);  // one that is not ours may be somebody else's by now
+    if (process && (process->parent == ::getpid() || process->parent == agent_)) {
+      (void)::kill(aside, SIGKILL);
+    }
+  }
+}
+
+std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_time) const {
   Sweeper sweeper(::getpid());
   std::vector<Process> found;
   const auto end = std::chrono::steady_clock::now() + most_time;

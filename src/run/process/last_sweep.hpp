@@ -28,8 +28,11 @@ class LastSweep {
 
   /// Asks the workers and what they have started to end, as the agent would.
   void ask_to_end(int signal) const;
-  /// KILLs in rounds until nothing is left, but for so long at most. The agent and what works aside are killed too and not
-  /// waited for. Returns what could not be killed.
+  /// What works on files beside the agent ends by itself when the agent has and everything is written. To be called after
+  /// the rounds: KILLs what has not after so long, and does not wait for that.
+  void end_asides(std::chrono::steady_clock::duration patience) const;
+  /// KILLs in rounds until nothing is left, but for so long at most. The agent is killed too and not waited for; what works
+  /// aside is spared. Returns what could not be killed.
   [[nodiscard]] std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;
 
  private:
