@@ -202,10 +202,15 @@ void Attempt::on_grace_ended() {
 
 void Attempt::on_kill_round(const std::vector<Process>& found, bool is_too_late) {
   collect_deaths();
-  if (is_too_late) {
-    tell(&AttemptListener::on_not_killed, found);
-    events_.emplace_back(GaveUpWaiting{});
+  process();
+  if (is_too_late && !supervisor_.is_finished()) {
+    give_up_waiting(found);
   }
+}
+
+void Attempt::give_up_waiting(const std::vector<Process>& left) {
+  tell(&AttemptListener::on_not_killed, left);
+  events_.emplace_back(GaveUpWaiting{});
   process();
 }
 
@@ -244,6 +249,10 @@ void Attempt::look_at_silent_workers() {
 void Attempt::look_at_leftovers() {
   look_for_deaths();
   if (supervisor_.is_finished()) {
+    return;
+  }
+  if (!is_proc_ours()) {
+    give_up_waiting({});  // what cannot be seen can be neither asked nor killed
     return;
   }
   const std::vector<Process> left = sweeper_.leftovers(spared());

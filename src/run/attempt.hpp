@@ -136,6 +136,7 @@ class Attempt {
   void on_service_failure(const ServiceFailure& failure);
   void look_at_silent_workers();
   void look_at_leftovers();
+  void give_up_waiting(const std::vector<Process>& left);
   void look_at_early_ends();
 
   // From what happened to events.

@@ -10,6 +10,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kProgressInterval{10};
+/// What was killed with the last worker disappears at once. What is there after so many rounds nobody sees or kills.
+constexpr int kMostBlindRounds = 25;
 
 }  // namespace
 
@@ -110,7 +112,9 @@ void KillRounds::wait() {
 void KillRounds::round() {
   workers_.signal_all(SIGKILL);  // works without /proc, too
   const std::vector<Process> found = sweeper_.kill_round(spared_.pids());
-  on_round(found, Clock::now() > deadline_);
+  const bool is_blind = workers_.living_pids().empty() && !is_proc_ours();
+  blind_rounds_ = is_blind ? blind_rounds_ + 1 : 0;
+  on_round(found, Clock::now() > deadline_ || blind_rounds_ > kMostBlindRounds);
   if (runs_) {
     timer_.expires_after(kKillRound);
     wait();

@@ -106,6 +106,7 @@ class KillRounds {
   Sweeper& sweeper_;
   const Asides& spared_;
   Clock::time_point deadline_{};
+  int blind_rounds_ = 0;  ///< without a worker and without /proc
   bool runs_ = false;
 };
 

@@ -1,6 +1,9 @@
 """Where things are missing that muster would like to have: /proc, a temporary directory, PATH."""
 
+import os
+import re
 import signal
+import time
 
 import pytest
 
@@ -17,6 +20,14 @@ PLACES = pytest.mark.parametrize(
         pytest.param(WITH_FOREIGN_PROC, id="foreign"),
     ],
 )
+
+KILL_LIMIT = 5  # so long muster waits for what it killed, and sees
+
+
+def end_what_is_left(muster, job):
+    left = int(re.search(r"left (\d+)", job.out.text)[1])
+    assert left in {process.pid for process in muster.survivors()}
+    os.kill(left, signal.SIGKILL)
 
 
 @PLACES
@@ -50,6 +61,31 @@ def test_workers_that_ignore_term_are_killed_without_a_proc_of_ours(muster, work
     (muster.folder / "go").touch()
 
     assert job.end(2) == 5
+
+
+@pytest.mark.parametrize("kind", ["session", "stubborn"])
+def test_what_cannot_be_seen_is_not_waited_for_when_a_job_succeeds(muster, worker, kind):
+    job = muster.run(
+        "--grace=60", "--", worker("leave_a_grandchild"), kind, through=WITHOUT_PROC, seconds=30
+    )
+
+    end_what_is_left(muster, job)
+    assert job.code == 0
+    assert job.said_about("could not kill a process that /proc does not show")
+
+
+def test_what_cannot_be_seen_is_not_killed_for_long_when_a_job_is_stopped(muster, worker):
+    script = f"{worker('leave_a_grandchild')} stubborn; exec {worker('echo_signals')} 0"
+    job = muster.start("--grace=0.2", "--", "sh", "-c", script, through=WITHOUT_PROC)
+    job.out.wait_for("ready")
+
+    asked = time.monotonic()
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert time.monotonic() - asked < KILL_LIMIT
+    end_what_is_left(muster, job)
+    assert job.said_about("could not kill a process that /proc does not show")
 
 
 @pytest.mark.plain_build
