@@ -89,6 +89,7 @@ int Agent::run() {
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
   wait_for(signals_, &Agent::on_signals);
+  signs_of_life_.listen();
   reasons_.add(kEndOfJob);
   progress_.start();
   if (const auto contributed = contribute(); contributed) {

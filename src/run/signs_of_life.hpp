@@ -7,6 +7,7 @@
 #include <muster/gang/events.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
@@ -17,7 +18,11 @@ namespace muster {
 class SignsOfLife {
  public:
   /// The link outlives it.
-  SignsOfLife(boost::asio::io_context& io, const GuardLink& link) : timer_(io), link_(link) {}
+  SignsOfLife(boost::asio::io_context& io, GuardLink& link)
+      : timer_(io), link_(link), bell_(io), look_(io) {}
+
+  /// From here on a guard that is stopped hears of what it is sent.
+  void listen();
 
   /// The loop has turned, and this is what other nodes count on.
   void renew(const gang::Lease& lease);
@@ -31,10 +36,13 @@ class SignsOfLife {
 
   void beat();
   void beat_soon();
+  void wait_for_bell();
+  void look_at_guard();
 
   boost::asio::steady_timer timer_;
-  const GuardLink& link_;
-  Clock::time_point looked_{};  ///< at the guard
+  GuardLink& link_;
+  boost::asio::posix::stream_descriptor bell_;
+  boost::asio::steady_timer look_;
   bool is_leased_ = false;
   bool beats_ = false;
   bool is_alone_ = false;

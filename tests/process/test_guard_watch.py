@@ -148,6 +148,20 @@ def test_a_failure_ends_the_job_although_the_guard_is_stopped(muster, worker):
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_job_although_the_guard_is_stopped(muster, worker, number):
+    for _ in range(REPETITIONS):
+        job = start_stubborn(muster, worker)
+
+        stop(job.guard())
+
+        job.signal(number)
+
+        assert job.end(LIMIT) == 128 + number
+        muster.assert_no_survivors()
+
+
+@pytest.mark.soak
 def test_a_guard_whose_standard_error_hangs_ends_the_job_all_the_same(muster, worker, tmp_path):
     """And whose run folder does: all that it has to do with files is on a disk that stops answering."""
     for number in range(REPETITIONS):

@@ -5,6 +5,7 @@
 #include "agent_watch.hpp"
 #include "last_sweep.hpp"
 #include "loop_calls.hpp"
+#include "signal_bell.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
 #include "without_guard.hpp"
@@ -220,6 +221,19 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
   }
 }
 
+[[noreturn]] void be_agent(GuardLink link, const std::function<int(GuardLink)>& work) {
+  const pid_t guard = link.guard;
+  (void)::setpgid(0, 0);
+  end_without_guard(guard);
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
+  SignalBell::listen();
+  const int exit_code = work_safely(work, std::move(link));
+  if (::getppid() == guard) {
+    (void)::kill(guard, SIGCONT);  // whoever stopped it: the job is over
+  }
+  ::_exit(exit_code);
+}
+
 }  // namespace
 
 void wake_guard(pid_t guard) {
@@ -228,7 +242,7 @@ void wake_guard(pid_t guard) {
   }
 }
 
-void continue_guard_that_was_asked(const GuardLink& link) {
+bool continue_guard_that_was_asked(const GuardLink& link) {
   std::ifstream status("/proc/" + std::to_string(link.guard) + "/status");
   bool is_stopped = false;
   unsigned long long pending = 0;
@@ -246,6 +260,7 @@ void continue_guard_that_was_asked(const GuardLink& link) {
   if (is_stopped && is_asked && ::getppid() == link.guard) {
     (void)::kill(link.guard, SIGCONT);
   }
+  return is_asked && !is_stopped;
 }
 
 Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work) {
@@ -267,22 +282,15 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   say_what_is_lost();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
-  const pid_t guard_pid = ::getpid();
+  SignalBell bell = SignalBell::of_this_process(setup.stop_signals);
+  const pid_t guard = ::getpid();
   const pid_t agent = ::fork();
   if (agent < 0) {
     return system_error("cannot start the agent: making a process", errno);
   }
   if (agent == 0) {
     write_end.reset();  // only the guard holds it: its end is the guard's end
-    (void)::setpgid(0, 0);
-    end_without_guard(guard_pid);
-    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
-    const int exit_code =
-        work_safely(work, GuardLink{guard_pid, std::move(read_end), **page, setup.stop_signals});
-    if (::getppid() == guard_pid) {
-      (void)::kill(guard_pid, SIGCONT);  // whoever stopped it: the job is over
-    }
-    ::_exit(exit_code);
+    be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(bell.bell)}, work);
   }
   (void)::setpgid(agent, agent);
   read_end.reset();

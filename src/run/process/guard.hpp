@@ -22,6 +22,8 @@ struct GuardLink {
   UniqueFd lifeline;
   SharedPage& page;
   std::set<int> stop_signals;  ///< of which it hears first
+  /// Readable when the guard was sent one (`SignalBell`), which it has heard unless it is stopped. May be empty.
+  UniqueFd bell;
 };
 
 /// What the guard must know of the job, besides who the agent is.
@@ -37,7 +39,8 @@ struct GuardSetup {
 void wake_guard(pid_t guard);
 
 /// A guard that is stopped passes on no signal. Where one that asks for the end waits for it, it is sent CONT. Reads /proc.
-void continue_guard_that_was_asked(const GuardLink& link);
+/// Returns true where such a signal waits for a guard that is not stopped, or not yet.
+[[nodiscard]] bool continue_guard_that_was_asked(const GuardLink& link);
 
 /// Splits the process in two. The *guard* keeps the pid that users see, passes signals on and
 /// waits; its child, the *agent*, runs `work` and ends with what it returns. Each is a subreaper

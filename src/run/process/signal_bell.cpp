@@ -1,0 +1,44 @@
+// The signal that is kept is one that muster blocks, that no option can name, and that the kernel sends at most to say what a
+// failed write says as well.
+#include "signal_bell.hpp"
+
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace muster {
+namespace {
+
+constexpr int kKept = SIGXFSZ;
+
+}  // namespace
+
+SignalBell SignalBell::of_this_process(const std::set<int>& signals) {
+  sigset_t heard;
+  sigemptyset(&heard);
+  sigaddset(&heard, kKept);
+  for (const int signal : signals) {
+    sigaddset(&heard, signal);
+  }
+  SignalBell made{UniqueFd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC)),
+                  UniqueFd(::epoll_create1(EPOLL_CLOEXEC))};
+  epoll_event once_each{};
+  once_each.events = EPOLLIN | EPOLLET;
+  if (::epoll_ctl(made.bell.get(), EPOLL_CTL_ADD, made.signals.get(), &once_each) != 0) {
+    made.bell.reset();
+  }
+  return made;
+}
+
+void SignalBell::listen() {
+  (void)::kill(::getpid(), kKept);
+}
+
+void SignalBell::silence(int bell) {
+  epoll_event rung{};
+  (void)::epoll_wait(bell, &rung, 1, 0);
+}
+
+}  // namespace muster
