@@ -51,7 +51,8 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       signs_of_life_(io_, link_),
       report_(io_, asides_),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
-      next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }) {}
+      next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }),
+      last_look_(io_, kMoment, [this] { give_up_logs(); }) {}
 
 gang::GangCallbacks Agent::callbacks() {
   return {.start_attempt = [this](const gang::Start& start,

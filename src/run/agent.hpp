@@ -59,6 +59,9 @@ class Agent {
   int run();
 
  private:
+  /// What a report has at least, and what it and log files have at most when somebody does not want to wait.
+  static constexpr std::chrono::milliseconds kMoment{300};
+
   using Clock = std::chrono::steady_clock;
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
@@ -100,6 +103,7 @@ class Agent {
   void write_report();
   void say_last_words(const Result<>& report);
   void hurry();
+  void give_up_logs();
   void wait_for_last_lines();
   [[nodiscard]] std::vector<std::string> describe_unwritten();
   [[nodiscard]] bool is_all_written(const std::function<void()>& next);
@@ -140,6 +144,7 @@ class Agent {
   ReasonsToStay reasons_;
   LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;
+  LaterLook last_look_;  ///< at log files, for who is in a hurry
 };
 
 }  // namespace muster

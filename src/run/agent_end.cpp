@@ -18,9 +18,6 @@ constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kLastLines = "the last lines";
 constexpr const char* kReport = "the report";
 
-/// What a report has at least, and at most when somebody does not want to wait.
-constexpr std::chrono::milliseconds kMoment{300};
-
 /// Ranks of MPI are told it, too, and meet elsewhere.
 bool tells_master_port(const LaunchPlan& plan) {
   return plan.mode != kMpiMode &&
@@ -61,7 +58,7 @@ std::vector<std::string> Agent::describe_unwritten() {
 }
 
 bool Agent::is_all_written(const std::function<void()>& next) {
-  const bool is_shown = consoles_.are_settled(next);
+  const bool is_shown = is_in_a_hurry_ || consoles_.are_settled(next);
   const bool is_kept = logs_.are_settled(next);  // both: each remembers whom to call
   return is_shown && is_kept;
 }
@@ -69,7 +66,7 @@ bool Agent::is_all_written(const std::function<void()>& next) {
 /// What happened is said when everything else has been said, so that the report is the last thing on
 /// the console.
 void Agent::conclude() {
-  if (outcome_ || (!is_in_a_hurry_ && !is_all_written([this] { conclude(); }))) {
+  if (outcome_ || !is_all_written([this] { conclude(); })) {
     return;
   }
   outcome_ = make_outcome();
@@ -128,7 +125,7 @@ void Agent::say_why_we_stay() {
 }
 
 /// Only a slow console or another node is waited for, and somebody will not wait: say what can be
-/// said, and go.
+/// said, and go. Log files have a moment, and what they lack then is counted and said.
 void Agent::hurry() {
   consoles_.abandon();
   is_in_a_hurry_ = true;
@@ -137,6 +134,14 @@ void Agent::hurry() {
   } else if (outcome_) {
     report_.shorten(kMoment);
   } else {
+    last_look_.ask();
+    conclude();
+  }
+}
+
+void Agent::give_up_logs() {
+  if (!outcome_) {
+    logs_.give_up();
     conclude();
   }
 }

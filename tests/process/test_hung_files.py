@@ -97,6 +97,20 @@ def test_what_is_not_in_a_log_file_is_said(start, disk):
         assert missing <= shown * len("line\n")
 
 
+def test_what_is_not_in_a_log_file_is_said_to_who_does_not_wait(start, disk):
+    job = start(("logs",), STUBBORN, "-v")
+    disk.freeze()
+    job.out.wait_for("line", times=400)
+    job.signal(signal.SIGTERM)
+    job.err.wait_for("the last lines for")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+    for rank in (0, 1):
+        assert job.said_about(f"logs/attempt_0/worker_{rank}.out", "lacks", "could not be written")
+
+
 def test_what_a_console_did_not_take_is_in_the_report(muster, disk):
     with open(disk.folder / "stdout", "wb") as stream:
         job = muster.start("--grace=0.1", "--", "sh", "-c", STUBBORN, stdout=stream, report=True)
