@@ -1,6 +1,8 @@
 // The answer comes through a pipe, and is whole when the pipe has ended.
 #include "errand.hpp"
 
+#include "process/descendants.hpp"
+
 #include <muster/base/write_all.hpp>
 
 #include <boost/asio/buffer.hpp>
@@ -54,12 +56,31 @@ void Errand::shorten(std::chrono::milliseconds most_time) {
   if (!then_) {
     return;
   }
-  timer_.expires_after(most_time);
+  starved_until_ = std::chrono::steady_clock::now() + most_time + kMostStarved;
+  give_up_after(most_time);
+}
+
+void Errand::give_up_after(std::chrono::milliseconds time) {
+  timer_.expires_after(time);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
+    if (error) {
+      return;
+    }
+    if (is_starved()) {
+      give_up_after(kBetweenLooks);
+    } else {
       finish(std::nullopt);
     }
   });
+}
+
+/// What hangs in a file sleeps. One that waits for a core does not, and one that has ended has answered.
+bool Errand::is_starved() const {
+  if (std::chrono::steady_clock::now() >= starved_until_) {
+    return false;
+  }
+  const auto process = find_process(*pid_);
+  return process && (process->state == 'R' || process->state == 'Z');
 }
 
 void Errand::read() {

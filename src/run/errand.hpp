@@ -43,11 +43,16 @@ class Errand {
   void start(const Work& work,
              std::chrono::milliseconds most_time,
              std::function<void(Answer)> then);
-  /// It has at most so much time from now on.
+  /// It has at most so much time from now on, and some more as long as it merely gets no core.
   void shorten(std::chrono::milliseconds most_time);
 
  private:
+  static constexpr std::chrono::seconds kMostStarved{5};
+  static constexpr std::chrono::milliseconds kBetweenLooks{100};
+
   [[nodiscard]] Result<> start_aside(const Work& work);
+  void give_up_after(std::chrono::milliseconds time);
+  [[nodiscard]] bool is_starved() const;
   void read();
   void finish(Answer answer);
   void end();
@@ -58,6 +63,7 @@ class Errand {
   boost::asio::posix::stream_descriptor pipe_;
   boost::asio::steady_timer timer_;
   std::optional<pid_t> pid_;
+  std::chrono::steady_clock::time_point starved_until_;
   std::function<void(Answer)> then_;
   std::string answer_;
   std::array<char, 4096> buffer_{};

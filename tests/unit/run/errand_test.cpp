@@ -47,6 +47,17 @@ TEST_F(ErrandTest, BringsWhatTheWorkReturned) {
             "");
 }
 
+TEST_F(ErrandTest, HasMoreTimeWhileItComputesOrWaitsForACore) {
+  Errand errand(io_, asides_);
+  const auto compute = [] {
+    const auto end = std::chrono::steady_clock::now() + 500ms;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return std::string("done");
+  };
+  EXPECT_EQ(answer_of(errand, compute, 10ms), "done");
+}
+
 TEST_F(ErrandTest, IsOverWhenItsTimeIs) {
   Errand errand(io_, asides_);
   const auto hang = [] {
