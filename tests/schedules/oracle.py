@@ -287,10 +287,11 @@ class Judge:
             return False
         if self._is_held(agent):
             return False
-        return not (
-            self._may_lack_a_seat(agent)
-            and self.seen.codes[agent] in (_NO_SEAT, _INCOMPLETE, _LOST)
-        )
+        code = self.seen.codes[agent]
+        if code < 0 and self._was_killed(agent, -code):
+            return False
+        lacks_a_seat = code in (_NO_SEAT, _INCOMPLETE, _LOST)
+        return not (lacks_a_seat and self._may_lack_a_seat(agent))
 
     def _named_first(self, agent):
         first = self.seen.reports[agent]["first_failure"]
