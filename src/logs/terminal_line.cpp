@@ -6,7 +6,6 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kBeginning = "muster: ";  // of each line of muster's own
 /// Room for the longest name of a host, and a beginning.
 constexpr std::size_t kMostCells = 280;
 constexpr std::size_t kTab = 8;
@@ -41,11 +40,23 @@ void TerminalLine::write(char letter) {
 /// Behind the last column a line goes on in the next one.
 void TerminalLine::wrap(std::size_t columns) {
   if (width_ > 0 && column_ + columns > width_) {
-    begin();
+    begin_row();
+  }
+}
+
+/// A letter of no beginning that comes between is passed over where it may take no column.
+void TerminalLine::follow(char letter) {
+  if (said_ < kBeginning.size() && letter == kBeginning[said_]) {
+    ++said_;
+  } else {
+    said_ = letter == kBeginning.front() ? 1 : 0;
   }
 }
 
 void TerminalLine::put(char letter, std::size_t columns) {
+  if (letter != kOther) {
+    follow(letter);
+  }
   wrap(columns);
   for (std::size_t i = 0; i < columns; ++i) {
     write(letter);
@@ -68,6 +79,12 @@ void TerminalLine::forward(std::size_t columns) {
 }
 
 void TerminalLine::begin() {
+  is_doubtful_ = false;
+  said_ = 0;
+  begin_row();
+}
+
+void TerminalLine::begin_row() {
   column_ = 0;
   cells_.clear();
 }
@@ -99,6 +116,10 @@ void TerminalLine::insert(std::size_t columns) {
     cells_.insert(column_, std::min(columns, kMostCells), ' ');
     cells_.resize(std::min(cells_.size(), kMostCells));
   }
+}
+
+bool TerminalLine::may_begin() const {
+  return is_doubtful_ && said_ == kBeginning.size();
 }
 
 std::string_view TerminalLine::beginning() const {

@@ -7,7 +7,6 @@ namespace muster {
 namespace {
 
 constexpr std::string_view kMark = "| ";
-constexpr char kOther = '\x7f';  // a character that no line of muster's begins with
 
 constexpr char kEscape = '\x1b';
 constexpr char kBell = '\a';
@@ -52,16 +51,25 @@ std::string TerminalWatch::show(std::string_view bytes) {
 
 /// A part of it may have been shown long ago: it is written over.
 void TerminalWatch::mark(std::string& shown) {
-  const std::string beginning(line_.beginning());
-  if (beginning.empty()) {
-    return;
+  if (const std::string beginning(line_.beginning()); !beginning.empty()) {
+    line_.begin_row();
+    write_mark("\r", beginning, shown);
+  } else if (line_.may_begin()) {
+    line_.back(kBeginning.size());
+    write_mark(std::string(kBeginning.size(), '\b'), kBeginning, shown);
   }
-  line_.begin();
-  shown += '\r';
-  for (const char c : std::string(kMark) + beginning) {
+}
+
+void TerminalWatch::write_mark(std::string_view way,
+                               std::string_view beginning,
+                               std::string& shown) {
+  shown += way;
+  const std::string marked = std::string(kMark).append(beginning);
+  for (const char c : marked) {
     shown += c;
     line_.put(c);
   }
+  line_.note_mark();
 }
 
 void TerminalWatch::take(char c) {
@@ -101,6 +109,7 @@ void TerminalWatch::take(char c) {
 
 void TerminalWatch::take_text(char c) {
   if (is_within(c, 0x80, 0xFF)) {
+    line_.doubt();
     take_long_character(c);
     return;
   }

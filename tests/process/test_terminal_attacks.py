@@ -189,6 +189,24 @@ def test_a_line_that_is_wrapped_cannot_speak_as_muster(muster, count):
     assert FORGED.decode() not in rows
 
 
+OF_WHATEVER_WIDTH = {
+    "Hangul filler": "\u3164" * 48,
+    "a leading consonant's filler": "\u115f" * 48,
+    "families": "\U0001f468\u200d\U0001f469\u200d\U0001f467" * 48,
+    "soft hyphens": "\u00ad" * 96,
+}
+
+
+@pytest.mark.parametrize("before", OF_WHATEVER_WIDTH.values(), ids=OF_WHATEVER_WIDTH.keys())
+def test_characters_of_whatever_width_wrap_no_line_that_speaks_as_muster(muster, before):
+    script = f"printf '%s\\n' '{before}{FORGED.decode()}'"
+
+    rows = shown(muster, "--nproc-per-node=2", "--", "sh", "-c", script, columns=100)
+
+    assert sum(f"| {FORGED.decode()}" in row for row in rows) == 2, "\n".join(rows)
+    assert FORGED.decode() not in rows
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_goes_to_a_pipe_stays_as_it_is(muster, count):
     script = printing(*ATTACKS.values())[-1].replace(" >&2; exit 3", "")

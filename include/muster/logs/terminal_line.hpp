@@ -6,6 +6,11 @@
 
 namespace muster {
 
+/// How each line of muster's own begins.
+inline constexpr std::string_view kBeginning = "muster: ";
+/// A character that none of them begins with.
+inline constexpr char kOther = '\x7f';
+
 /// Knows the first columns of the line, whatever way they were written: over each other, moved, erased. Pure.
 class TerminalLine {
  public:
@@ -22,6 +27,10 @@ class TerminalLine {
   void go_to(std::size_t column) { column_ = column; }
   /// A new line.
   void begin();
+  /// It goes on in a new row.
+  void begin_row();
+  /// How many columns stand before what follows in this line differs from terminal to terminal.
+  void doubt() { is_doubtful_ = true; }
   void erase_behind();
   void erase_before();
   void erase(std::size_t columns);
@@ -30,14 +39,21 @@ class TerminalLine {
 
   /// How the line begins, if it is as a line of muster's does: "muster: ".
   [[nodiscard]] std::string_view beginning() const;
+  /// What was written last is as the beginning of a line of muster's, and on some terminal a row may begin with it.
+  [[nodiscard]] bool may_begin() const;
+  /// What was written last is marked.
+  void note_mark() { said_ = 0; }
 
  private:
   void wrap(std::size_t columns);
+  void follow(char letter);
   void write(char letter);
   void grow(std::size_t columns);
 
   std::size_t width_ = 0;
   bool has_hosts_ = false;
+  bool is_doubtful_ = false;
+  std::size_t said_ = 0;  ///< letters of a beginning, one behind the other
   std::size_t column_ = 0;
   std::string cells_;  ///< up to the last one in which something was, or over which the cursor went
 };

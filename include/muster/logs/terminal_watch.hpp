@@ -12,7 +12,8 @@ namespace muster {
 /// be imitated in passing. It changes nothing but this:
 ///
 ///  - Text that looks like the beginning of a line of muster's gets a mark where a line begins: however it has come to stand
-///    there, also in pieces, over other text, or because the line before it was longer than the terminal is wide.
+///    there, also in pieces, over other text, or because the line before it was longer than the terminal is wide. Behind
+///    characters that are not ASCII it gets one wherever it stands: how wide those are each terminal knows for itself.
 ///  - Before a line of muster's own the terminal is brought back to its usual ways, if a worker has changed them: with
 ///    letters that are invisible, say, or within a sequence that has no end.
 ///
@@ -42,6 +43,7 @@ class TerminalWatch {
   };
 
   void mark(std::string& shown);
+  void write_mark(std::string_view way, std::string_view beginning, std::string& shown);
   void take(char c);
   void take_text(char c);
   void take_long_character(char c);

@@ -103,6 +103,23 @@ TEST(TerminalWatch, MarksNamesOfHostsWhereTheyAreExpected) {
   }
 }
 
+TEST(TerminalWatch, MarksItWhereverItStandsBehindCharactersOfWhateverWidth) {
+  for (const std::string_view before :
+       {"\xE3\x85\xA4", "\xE3\x85\xA4 xx", "\xC2\xAD", "\xFF", "\xF0\x9F\x91\xA8\xE2\x80\x8D"}) {
+    TerminalWatch watch;
+    watch.set_width(20);
+    const std::string shown =
+        watch.show(std::string(before) + "x" + kForged + "\n" + "x" + kForged);
+    EXPECT_EQ(shown,
+              std::string(before) + "xmuster: \b\b\b\b\b\b\b\b| " + kForged + "\nx" + kForged);
+  }
+}
+
+TEST(TerminalWatch, PassesOverCharactersThatMayTakeNoColumn) {
+  TerminalWatch watch;
+  EXPECT_NE(watch.show("x mus\xE3\x85\xA4ter: ").find("| muster: "), std::string::npos);
+}
+
 TEST(TerminalWatch, SeesItInPieces) {
   TerminalWatch watch;
   std::string all;
