@@ -180,6 +180,10 @@ def test_a_verbose_start_has_all_of_it_in_one_line(muster, worker):
         ("epoll-waits", "epoll_wait"),
         ("timer-settings", "timerfd_settime"),
         ("signal-files", "signalfd"),
+        ("signal-masks", "sigprocmask"),
+        ("descriptor-settings", "fcntl"),
+        ("device-settings", "ioctl"),
+        ("file-status", "fstat"),
     ],
 )
 def test_a_call_that_has_no_other_way_is_named(muster, worker, filter_name, call):

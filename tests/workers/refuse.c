@@ -10,11 +10,13 @@
 //             subreapers either: as `prctl`. Source: pkg/sentry/syscalls/linux/linux64.go
 //
 // or one kind of call, mostly with EPERM: mempolicy, affinity, prctl, death-signal, pidfd-signals, limits,
-// inotify, pipes, processes, groups, epoll, epoll-changes, epoll-waits, timers, timer-settings, signal-files, and threads with EAGAIN, as at a limit of processes.
+// inotify, pipes, processes, groups, epoll, epoll-changes, epoll-waits, timers, timer-settings, signal-files, signal-masks,
+// descriptor-settings (fcntl), device-settings (ioctl), file-status (fstat), and threads with EAGAIN, as at a limit of processes.
 //
 // It executes the command, so the process stays the same. Filters add up: refuse prctl refuse limits COMMAND.
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/fcntl.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -237,6 +239,23 @@ static void signal_files(void) {
   refuse(SYS_signalfd4, EPERM);
 }
 
+static void signal_masks(void) {
+  refuse(SYS_rt_sigprocmask, EPERM);
+}
+
+static void descriptor_settings(void) {
+  refuse(SYS_fcntl, EPERM);
+}
+
+static void device_settings(void) {
+  refuse(SYS_ioctl, EPERM);
+}
+
+static void file_status(void) {
+  refuse(SYS_fstat, EPERM);
+  refuse_argument(SYS_newfstatat, 3, BPF_JSET, AT_EMPTY_PATH, EPERM);
+}
+
 static void threads(void) {
   refuse(SYS_clone3, ENOSYS);  // its flags are in memory, which no filter reads
   refuse_argument(SYS_clone, 0, BPF_JSET, kThread, EAGAIN);
@@ -265,6 +284,10 @@ static const struct {
     {"timers", timers},
     {"timer-settings", timer_settings},
     {"signal-files", signal_files},
+    {"signal-masks", signal_masks},
+    {"descriptor-settings", descriptor_settings},
+    {"device-settings", device_settings},
+    {"file-status", file_status},
     {"threads", threads},
 };
 

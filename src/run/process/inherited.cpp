@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 
 namespace muster {
@@ -33,7 +34,7 @@ void put_null_at(int fd) {
 /// worker's output would end up in it.
 void open_standard_descriptors() {
   for (int fd = 0; fd < 3; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {  // and not refused
       closed_at_start()[static_cast<std::size_t>(fd)] = true;
       put_null_at(fd);
     }

@@ -3,8 +3,11 @@
 
 #include <muster/base/unique_fd.hpp>
 
+#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 
 #include <cerrno>
@@ -15,6 +18,26 @@ namespace {
 
 Error refused(const char* call) {
   return system_error(std::string("cannot run the job: ") + call, errno);
+}
+
+/// What its libraries do with every descriptor.
+Result<> try_calls_on(int fd) {
+  if (::fcntl(fd, F_GETFD) < 0) {
+    return refused("fcntl");
+  }
+  int is_blocking = 0;
+  if (::ioctl(fd, FIONBIO, &is_blocking) != 0) {
+    return refused("ioctl");
+  }
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 ? Result<>() : refused("fstat");
+}
+
+/// Signals that are not blocked are never read: a death would not be noticed.
+Result<> try_signal_mask() {
+  sigset_t blocked;
+  errno = ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  return errno == 0 ? Result<>() : refused("sigprocmask");
 }
 
 }  // namespace
@@ -30,11 +53,17 @@ Result<> try_loop_calls() {
   if (timer && ::timerfd_settime(timer.get(), 0, &never, nullptr) != 0) {
     return refused("timerfd_settime");
   }
+  if (auto tried = try_signal_mask(); !tried) {
+    return tried;
+  }
   sigset_t signals;
   sigemptyset(&signals);
   const UniqueFd signal_file(::signalfd(-1, &signals, SFD_CLOEXEC));
   if (!signal_file) {
     return refused("signalfd");
+  }
+  if (auto tried = try_calls_on(signal_file.get()); !tried) {
+    return tried;
   }
   epoll_event event{};
   if (::epoll_ctl(loop.get(), EPOLL_CTL_ADD, signal_file.get(), &event) != 0) {
