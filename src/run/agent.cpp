@@ -28,6 +28,8 @@ namespace {
 /// An end that takes longer than this is worth a word to whoever wants to know.
 constexpr std::chrono::milliseconds kQuickEnd{300};
 constexpr std::chrono::seconds kLookInterval{5};
+/// For the removal of a few files.
+constexpr std::chrono::milliseconds kFilePatience{1'000};
 
 }  // namespace
 
@@ -46,6 +48,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       table_(input.job.input),
       ways_(input.job, input.inherited, input.variables, input.run_folder),
       route_(io_, input.job.input),
+      service_files_(io_, asides_),
       signals_(io_),
       lifeline_(io_),
       signs_of_life_(io_, link_),
@@ -92,6 +95,7 @@ int Agent::run() {
   wait_for(signals_, &Agent::on_signals);
   signs_of_life_.listen();
   reasons_.add(kEndOfJob);
+  service_files_.on_empty = [this] { reasons_.remove(kFilesOfServices); };
   progress_.start();
   if (const auto contributed = contribute(); contributed) {
     wait_for_inputs();  // first: the gang hears at once whether this node is ready
@@ -359,21 +363,37 @@ Result<Offer> Agent::reserve_port() {
 std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& names) {
   return std::make_unique<Services>(
       names,
-      ServiceInput{
-          input_.job.worker_port(),
-          input_.run_folder,
-          input_.options.host_name,
-          input_.job.gang.key != nullptr,
-          companions_.environment(),
-          std::bind_front(&Companions::start, &companions_),
-          [this](ServerEvents events) { return start_server(io_, std::move(events)); },
-          [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
-          [this](std::size_t worker, std::string_view lines) {
-            if (attempt_) {
-              attempt_->write_for(worker, lines);
-            }
-          },
-          [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); }});
+      ServiceInput{input_.job.worker_port(),
+                   input_.run_folder,
+                   input_.options.host_name,
+                   input_.job.gang.key != nullptr,
+                   companions_.environment(),
+                   std::bind_front(&Companions::start, &companions_),
+                   [this](ServerEvents events) { return start_server(io_, std::move(events)); },
+                   [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
+                   [this](std::size_t worker, std::string_view lines) {
+                     if (attempt_) {
+                       attempt_->write_for(worker, lines);
+                     }
+                   },
+                   [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
+                   file_work()});
+}
+
+FileWork Agent::file_work() {
+  const auto add = [this](ErrandQueue::Piece piece) {
+    reasons_.add(kFilesOfServices);
+    service_files_.add(std::move(piece));
+  };
+  return {.write =
+              [this, add](FileWork::Work work, std::function<void(FileWork::Answer)> then) {
+                add({std::move(work), input_.options.console_stall, std::move(then)});
+              },
+          .remove =
+              [this, add](FileWork::Work work) {
+                service_files_.end_all();
+                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}});
+              }};
 }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 // happens from one to the other. Private to run/.
 
 #include "attempt.hpp"
+#include "errand_queue.hpp"
 #include "front_link.hpp"
 #include "input_wait.hpp"
 #include "output/consoles.hpp"
@@ -66,7 +67,9 @@ class Agent {
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
 
-  static constexpr const char* kEndOfJob = "the end of the job";  ///< a reason to stay
+  // Reasons to stay.
+  static constexpr const char* kEndOfJob = "the end of the job";
+  static constexpr const char* kFilesOfServices = "the files of the services";
 
   void wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&));
   void on_signals(const ErrorCode& error);
@@ -93,6 +96,7 @@ class Agent {
   [[nodiscard]] std::string look_for_route();
   [[nodiscard]] Result<Offer> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
+  [[nodiscard]] FileWork file_work();
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
   [[nodiscard]] Result<> contribute_table();
@@ -126,6 +130,8 @@ class Agent {
   OwnTable table_;
   OwnWays ways_;
   OwnRoute route_;
+  ReasonsToStay reasons_;
+  ErrandQueue service_files_;
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;
@@ -141,7 +147,6 @@ class Agent {
   Errand report_;
   bool has_concluded_ = false;
   bool is_in_a_hurry_ = false;
-  ReasonsToStay reasons_;
   LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;
   LaterLook last_look_;  ///< at log files, for who is in a hurry

@@ -1,8 +1,9 @@
 // Writes the files of a plan so that no reader ever sees half of one: into a file beside it, to the
-// disk, and only then under its name.
+// disk, and only then under its name. A process beside the agent does it, since a disk may hang.
 #include "planned_files.hpp"
 
 #include <muster/base/follow_links.hpp>
+#include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
 #include <muster/base/write_all.hpp>
 
@@ -13,6 +14,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -82,44 +85,121 @@ Result<Written> write_file(const PlannedFile& planned) {
   return Written{*place, status.st_dev, status.st_ino};
 }
 
+/// What has come of it, as it passes from process to process.
+struct WrittenFiles {
+  std::vector<Written> to_remove;
+  std::string error;  ///< empty: all of them are there
+};
+
+constexpr char kEnd = '\0';  ///< of a record: no path and no message has it
+
+std::string write_files(const std::vector<PlannedFile>& files) {
+  std::ostringstream answer;
+  for (const PlannedFile& planned : files) {
+    const auto written = write_file(planned);
+    if (!written) {
+      answer << "0 0 " << written.error().message << kEnd;
+      break;
+    }
+    if (planned.is_private) {
+      answer << written->device << ' ' << written->number << ' ' << written->path << kEnd;
+    }
+  }
+  return answer.str();
+}
+
+/// A file's number is never 0.
+WrittenFiles read_answer(const std::string& answer) {
+  WrittenFiles result;
+  std::istringstream records(answer);
+  for (std::string record; std::getline(records, record, kEnd);) {
+    std::istringstream fields(record);
+    Written file;
+    fields >> file.device >> file.number;
+    fields.get();  // one blank: a path may begin with another
+    std::getline(fields, file.path, kEnd);
+    if (file.number == 0) {
+      result.error = file.path;
+    } else {
+      result.to_remove.push_back(std::move(file));
+    }
+  }
+  return result;
+}
+
+void remove_files(const std::vector<Written>& files) {
+  for (const Written& file : files) {
+    struct stat status {};
+    if (::lstat(file.path.c_str(), &status) == 0 && status.st_dev == file.device &&
+        status.st_ino == file.number) {
+      (void)::unlink(file.path.c_str());  // what cannot be removed harms nobody
+    }
+  }
+}
+
+Error takes_too_long(const std::vector<PlannedFile>& files) {
+  std::vector<std::string> names;
+  names.reserve(files.size());
+  for (const PlannedFile& planned : files) {
+    names.push_back("'" + planned.path + "'");
+  }
+  return Error{ErrorKind::System,
+               std::string("cannot write ") + (names.size() > 1 ? "one of " : "") +
+                   join(names, ", ") + ": its file system does not answer"};
+}
+
 class PlannedFiles final : public Service {
  public:
+  explicit PlannedFiles(FileWork work) : work_(std::move(work)) {}
+
   Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
     for (const PlannedFile& planned : plan.files) {
       if (planned.path.empty()) {  // it was to be in the folder of the run
         return Error{ErrorKind::System,
                      "there is no folder for files of the workers (TMPDIR names another place)"};
       }
-      auto written = write_file(planned);
-      if (!written) {
-        return written.error();
-      }
-      if (planned.is_private) {
-        private_.push_back(std::move(*written));
-      }
     }
-    return std::optional<Additions>(std::in_place);
+    if (plan.files.empty()) {
+      return std::optional<Additions>(std::in_place);
+    }
+    is_writing_ = true;
+    work_.write([files = plan.files] { return write_files(files); },
+                unless_gone([this, files = plan.files](const std::optional<std::string>& answer) {
+                  if (std::exchange(is_writing_, false)) {
+                    answer ? take(read_answer(*answer)) : on_failure(takes_too_long(files));
+                  }
+                }));
+    return std::optional<Additions>();
   }
 
   void stop() override {
-    for (const Written& file : private_) {
-      struct stat status {};
-      if (::lstat(file.path.c_str(), &status) == 0 && status.st_dev == file.device &&
-          status.st_ino == file.number) {
-        (void)::unlink(file.path.c_str());  // what cannot be removed harms nobody
-      }
+    if (std::exchange(is_writing_, false) || !private_.empty()) {
+      work_.remove([files = std::exchange(private_, {})] {
+        remove_files(files);
+        return std::string();
+      });
     }
-    private_.clear();
   }
 
  private:
+  void take(WrittenFiles result) {
+    private_ = std::move(result.to_remove);
+    if (result.error.empty()) {
+      on_ready({});
+    } else {
+      on_failure({ErrorKind::System, std::move(result.error)});
+    }
+  }
+
+  FileWork work_;
   std::vector<Written> private_;
+  bool is_writing_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> make_planned_files(const ServiceInput& /*input*/) {
-  return std::make_unique<PlannedFiles>();
+std::unique_ptr<Service> make_planned_files(const ServiceInput& input) {
+  return std::make_unique<PlannedFiles>(input.file_work);
 }
 
 }  // namespace muster

@@ -43,11 +43,7 @@ void add(LaunchPlan& plan, const Additions& additions) {
 }  // namespace
 
 void Service::do_later(const ServiceInput& input, std::function<void()> what) const {
-  input.later([what = std::move(what), is_here = std::weak_ptr<bool>(is_here_)] {
-    if (!is_here.expired()) {
-      what();
-    }
-  });
+  input.later(unless_gone(std::move(what)));
 }
 
 Services::Services(const std::vector<std::string>& names, const ServiceInput& input)

@@ -49,6 +49,13 @@ def wait_for_text(file, text):
     wait_until(lambda: file.exists() and text in file.read_text(), f"'{text}' in {file}")
 
 
+def wait_for_file_work(job):
+    wait_until(
+        lambda: "muster-files" in [child.name for child in children_of(job.agent())],
+        "a process that works on files for the agent",
+    )
+
+
 def dropped(job):
     """How many lines for log files were dropped, as the job says."""
     return int(re.match(r"(\d+) log lines? dropped", job.said_about("log line", "dropped"))[1])
@@ -265,6 +272,67 @@ def test_a_stop_ends_a_start_of_which_everything_hangs(muster, disk):
     assert job.end(LIMIT) == 143
 
 
+# The template's files.
+
+
+@pytest.fixture
+def start_with_file(muster, disk):
+    """Starts a job whose template has a private file on the disk."""
+
+    def start(*command):
+        template = muster.folder / "own.yaml"
+        template.write_text(
+            "mode: own\nroles:\n  - name: worker\n"
+            f"files:\n  - {{path: {disk.folder}/planned, content: x, private: true}}\n",
+        )
+        return muster.start(f"--template={template}", f"--grace={GRACE}", *command)
+
+    return start
+
+
+def test_a_planned_file_that_cannot_be_written_in_time_is_a_failure(start_with_file, disk):
+    disk.freeze()
+
+    job = start_with_file("--console-stall=0.5", "--", "true")
+
+    assert job.end() == 71
+    assert job.said_about(f"cannot write '{disk.folder}/planned': its file system does not answer")
+
+
+def test_a_planned_file_is_waited_for_while_it_may_still_be_written(start_with_file, disk):
+    disk.freeze()
+    job = start_with_file("--console-stall=60", "--", "cat", f"{disk.folder}/planned")
+    wait_for_file_work(job)
+
+    disk.thaw()
+
+    assert job.end() == 0
+    assert job.out.lines == ["x"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+def test_a_stop_does_not_wait_for_a_planned_file(start_with_file, disk, _):
+    disk.freeze()
+    job = start_with_file("--console-stall=60", "--", "true")
+    wait_for_file_work(job)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+
+
+def test_the_end_does_not_wait_for_the_removal_of_a_planned_file(muster, start_with_file, disk):
+    go, script = ends_by(muster, 0)
+    job = start_with_file("--", "sh", "-c", f"echo up; {script}")
+    job.out.wait_for("up")
+    disk.freeze()
+
+    go.touch()
+
+    assert job.end(LIMIT) == 0
+
+
 # The report.
 
 
@@ -326,10 +394,7 @@ def test_a_second_request_waits_a_moment_for_the_report(muster, start_with_repor
     job = start_with_report(script, "--console-stall=60")
     disk.freeze()
     go.touch()
-    wait_until(
-        lambda: "muster-files" in [child.name for child in children_of(job.agent())],
-        "a process that writes the report",
-    )
+    wait_for_file_work(job)
 
     job.signal(signal.SIGTERM)
 

@@ -68,9 +68,29 @@ class Service {
  protected:
   /// Does it in a later turn of the event loop, if this is still there then. `input`: what it was made with.
   void do_later(const ServiceInput& input, std::function<void()> what) const;
+  /// The same call, which does nothing if this is gone by then.
+  template <typename Call>
+  [[nodiscard]] auto unless_gone(Call call) const {
+    return [call = std::move(call), is_here = std::weak_ptr<bool>(is_here_)](const auto&... given) {
+      if (!is_here.expired()) {
+        call(given...);
+      }
+    };
+  }
 
  private:
   std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
+};
+
+/// Work on files, whose file system may hang: it is done beside us, and nothing that it changes in memory is
+/// seen afterwards. One piece after the other.
+struct FileWork {
+  using Work = std::function<std::string()>;
+  using Answer = std::optional<std::string>;  ///< what the work returned; empty: its time was over
+  /// Calls `then` in a later turn of the event loop.
+  std::function<void(Work work, std::function<void(Answer)> then)> write = nullptr;
+  /// Ends what goes on, and what has not begun. The end of the job waits for it, for a moment.
+  std::function<void(Work work)> remove = nullptr;
 };
 
 /// What services need to know beside the plan, and what they may ask for.
@@ -88,6 +108,7 @@ struct ServiceInput {
   std::function<void(std::size_t worker, std::string_view lines)> write_for = nullptr;
   /// Calls back in a later turn of the event loop.
   std::function<void(std::function<void()>)> later = nullptr;
+  FileWork file_work = {};
 };
 
 /// A service by its name, as templates call it.

@@ -8,7 +8,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -24,11 +26,20 @@ class PlannedFiles : public ::testing::Test {
   }
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  [[nodiscard]] std::string start(std::vector<PlannedFile> files) const {
+  [[nodiscard]] std::string start(std::vector<PlannedFile> files) {
     LaunchPlan plan;
     plan.files = std::move(files);
+    std::string error;
+    service_->on_failure = [&](const Error& failure) { error = failure.message; };
+    service_->on_ready = [this](const Additions&) { ++ready_; };
     const auto started = service_->start(plan);
-    return started ? "" : started.error().message;
+    if (!started) {
+      return started.error().message;
+    }
+    if (const auto answer = std::exchange(answer_, {})) {
+      answer();
+    }
+    return error;
   }
   [[nodiscard]] std::string content(const std::string& name) const {
     std::ostringstream text;
@@ -44,7 +55,19 @@ class PlannedFiles : public ::testing::Test {
 
   mode_t mask_;
   std::string folder_ = ::testing::TempDir() + "files_XXXXXX";
-  std::unique_ptr<Service> service_ = make_planned_files({});
+  bool hangs_ = false;
+  int ready_ = 0;
+  std::function<void()> answer_;
+  std::unique_ptr<Service> service_ = make_planned_files(
+      {.worker_port = {},
+       .run_folder = {},
+       .file_work = {
+           .write =
+               [this](const FileWork::Work& work, std::function<void(FileWork::Answer)> then) {
+                 const auto answer = hangs_ ? FileWork::Answer() : work();
+                 answer_ = [then = std::move(then), answer] { then(answer); };
+               },
+           .remove = [](const FileWork::Work& work) { (void)work(); }}});
 };
 
 TEST_F(PlannedFiles, HaveTheirContentAndTheirPermissionsWhateverTheUmaskIs) {
@@ -111,6 +134,28 @@ TEST_F(PlannedFiles, AreRemovedIfTheyArePrivateAndStillOurs) {
   EXPECT_TRUE(fs::exists(path("kept")));
   EXPECT_FALSE(fs::exists(path("private")));
   EXPECT_EQ(content("replaced"), "somebody else's");
+}
+
+TEST_F(PlannedFiles, AreRemovedAlsoIfALaterOneCannotBeWritten) {
+  EXPECT_NE(start({{path("private"), "0640", "x", true}, {path("missing/a"), "0640", "x"}}), "");
+  service_->stop();
+
+  EXPECT_EQ(count(), 0);
+  EXPECT_EQ(ready_, 0);
+}
+
+TEST_F(PlannedFiles, AreWaitedFor) {
+  EXPECT_EQ(start({{path("a"), "0640", "x"}}), "");
+  EXPECT_EQ(ready_, 1);
+}
+
+TEST_F(PlannedFiles, NameThoseThatMayHang) {
+  hangs_ = true;
+  EXPECT_EQ(start({{"/disk/a", "0640", "x"}}),
+            "cannot write '/disk/a': its file system does not answer");
+  EXPECT_EQ(start({{"/disk/a", "0640", "x"}, {"/other/b", "0640", "x"}}),
+            "cannot write one of '/disk/a', '/other/b': its file system does not answer");
+  EXPECT_EQ(ready_, 0);
 }
 
 TEST_F(PlannedFiles, NameThePathThatCannotBeWritten) {

@@ -1,0 +1,38 @@
+#pragma once
+
+// Pieces of file work that must not overtake each other. Private to run/.
+
+#include "errand.hpp"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+
+namespace muster {
+
+/// Does one after the other, each with its own limit from its start on.
+class ErrandQueue {
+ public:
+  struct Piece {
+    std::function<std::string()> work;
+    std::chrono::milliseconds most_time;
+    std::function<void(const Errand::Answer&)> then;
+  };
+
+  ErrandQueue(boost::asio::io_context& io, Asides& asides) : errand_(io, asides) {}
+
+  /// None is left.
+  std::function<void()> on_empty;
+
+  void add(Piece piece);
+  /// The time of all of them is over: those that have not begun are forgotten.
+  void end_all();
+
+ private:
+  void start_first();
+
+  std::deque<Piece> pieces_;  ///< the first one goes on
+  Errand errand_;
+};
+
+}  // namespace muster
