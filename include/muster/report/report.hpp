@@ -30,7 +30,7 @@ struct ReportLine {
 [[nodiscard]] Result<> prepare_report(const Sourced<std::string>& file);
 
 /// The descriptor of ours that a path such as /dev/stdout or /dev/fd/3 names; empty: none.
-[[nodiscard]] std::optional<int> stream_of(const std::string& path);
+[[nodiscard]] std::optional<int> stream_of(const std::string& name);
 
 /// Writes the document to a file, whole or not at all. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);

@@ -8,14 +8,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 namespace muster {
 namespace {
 
+/// On a machine that gives us no core: more than the time for rounds, as long as what was found can still die.
+constexpr std::chrono::seconds kMostStarved{5};
+
 void bury_all() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
+}
+
+/// What has been killed and sleeps in a system call that nothing ends may stay so for ever. All else dies as soon as
+/// it gets a core.
+bool will_die(const Process& process) {
+  return process.state != 'D';
 }
 
 /// The dying need a moment to be gone.
@@ -82,8 +92,15 @@ std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_ti
   Sweeper sweeper(::getpid());
   std::vector<Process> found;
   const auto end = std::chrono::steady_clock::now() + most_time;
+  const auto end_of_starved = end + kMostStarved;
+  const auto may_go_on = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    return now < end || (now < end_of_starved && std::any_of(found.begin(), found.end(), will_die));
+  };
   int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
-  while (std::chrono::steady_clock::now() < end && rounds_without < 2 && Reaper::has_children()) {
+  for (bool is_first = true;
+       (is_first || may_go_on()) && rounds_without < 2 && Reaper::has_children();
+       is_first = false) {
     found = sweeper.kill_round(spared());
     std::erase_if(found, [this](const Process& process) { return process.pid == agent_; });
     bury_all();

@@ -31,7 +31,7 @@ class LastSweep {
   /// What works on files beside the agent ends by itself when the agent has and everything is written. To be called after
   /// the rounds: KILLs what has not after so long, and does not wait for that.
   void end_asides(std::chrono::steady_clock::duration patience) const;
-  /// KILLs in rounds until nothing is left, but for so long at most. The agent is killed too and not waited for; what works
+  /// KILLs in rounds until nothing is left, but for so long at most, and longer while what was found has merely got no core to die on. The agent is killed too and not waited for; what works
   /// aside is spared. Returns what could not be killed.
   [[nodiscard]] std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;
 
