@@ -190,6 +190,7 @@ Result<Order> make_order(const CommandLine& line,
   order.working_directory = snapshot.working_directory;
   order.variables = choose_variables(snapshot.variables, *names);
   order.variables.insert_or_assign(kTokenVariable, std::move(*token));
+  order.terminals = find_terminals();
   order.line = line_of_agents(line, options, snapshot);
   return order;
 }

@@ -82,7 +82,8 @@ Result<int> serve_front(const Inherited& inherited) {
   if (!options) {
     return options.error();
   }
-  options->run.front = FrontSeat{commission->front.get(), order.nonce, order.host, order.is_first};
+  options->run.front =
+      FrontSeat{commission->front.get(), order.nonce, order.host, order.is_first, order.terminals};
   return run_here(order.line, *options, snapshot, inherited);
 }
 

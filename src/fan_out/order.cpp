@@ -41,6 +41,15 @@ bool read_variable(std::map<std::string, std::string>& variables, const std::str
   return true;
 }
 
+bool read_width(std::optional<std::size_t>& terminal, const std::string& bytes) {
+  constexpr int kWidest = 65'535;
+  const auto columns = parse_integer(bytes, 0, kWidest);
+  if (columns) {
+    terminal = static_cast<std::size_t>(*columns);
+  }
+  return columns.has_value();
+}
+
 /// A kind of frame, and what becomes of its bytes; false: they are not what they should be.
 struct Field {
   const char* kind;
@@ -72,6 +81,12 @@ constexpr auto kFields = std::to_array<Field>({
      [](Order& order, const std::string& bytes) {
        order.working_directory = bytes;
        return !bytes.empty();
+     }},
+    {"out-columns",
+     [](Order& order, const std::string& bytes) { return read_width(order.terminals.out, bytes); }},
+    {"error-columns",
+     [](Order& order, const std::string& bytes) {
+       return read_width(order.terminals.error, bytes);
      }},
     {"variable",
      [](Order& order, const std::string& bytes) { return read_variable(order.variables, bytes); }},
@@ -117,6 +132,12 @@ std::string write_order(const Order& order) {
   }
   if (order.is_first) {
     add("first", "");
+  }
+  if (order.terminals.out) {
+    add("out-columns", std::to_string(*order.terminals.out));
+  }
+  if (order.terminals.error) {
+    add("error-columns", std::to_string(*order.terminals.error));
   }
   const CommandLine& line = order.line;
   line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {

@@ -209,6 +209,7 @@ void Agent::listen_to_front() {
   for (Sink* const console : {&consoles_.out(), &consoles_.error()}) {
     (void)console->write(write_word(seat->nonce, kHereWord, input_.job.gang.policy.version));
   }
+  consoles_.watch_terminals_of_front(seat->terminals);
   name_speaker(seat->host);
 }
 

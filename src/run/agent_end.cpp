@@ -91,7 +91,7 @@ void Agent::write_report() {
 }
 
 void Agent::say_last_words(const Result<>& report) {
-  (void)consoles_.out().write(input_.last_words.say(*outcome_, report));
+  consoles_.out().write_always(input_.last_words.say(*outcome_, report));  // for a program
   has_concluded_ = true;
   if (is_in_a_hurry_) {
     reasons_.leave_now();

@@ -207,6 +207,33 @@ def test_characters_of_whatever_width_wrap_no_line_that_speaks_as_muster(muster,
     assert FORGED.decode() not in rows
 
 
+def shown_by_front(muster, port, *arguments):
+    """Two nodes whose remote shell is a script; all of it on a terminal of 80 columns."""
+    shell = muster.folder / "remote-shell"
+    shell.write_text('#!/bin/sh\nexec /bin/sh -c "$2"\n')
+    shell.chmod(0o755)
+    front = ["--hosts=a,b", f"--remote-shell={shell}", "--master-addr=127.0.0.1"]
+    front += [f"--master-port={port}", *arguments]
+    return shown(muster, *front, columns=80)
+
+
+@pytest.mark.parametrize("forged", [FORGED.decode(), "[b] " + FORGED.decode()])
+@pytest.mark.parametrize("before", ["-" * (80 - len("[0:0] ")), "\u3164" * 37])
+def test_a_line_on_another_host_cannot_speak_as_muster(muster, port, before, forged):
+    """What an agent writes is shown by the front, to whom its lines and those of its workers are one."""
+    rows = shown_by_front(muster, port, "--", "sh", "-c", f"echo '{before}{forged}'")
+
+    assert sum("| " in row and FORGED.decode() in row for row in rows) == 2, "\n".join(rows)
+    assert forged not in rows
+    assert [row for row in rows if re.match(r"\[a\] muster: .*attempt 0", row)], "\n".join(rows)
+
+
+def test_a_worker_on_another_host_stays_in_its_line(muster, port):
+    rows = shown_by_front(muster, port, "--", "printf", "evil\\033[H\\033[2Jend\\n")
+
+    assert sum("evil\\x1b[H\\x1b[2Jend" in row for row in rows) == 2, "\n".join(rows)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_goes_to_a_pipe_stays_as_it_is(muster, count):
     script = printing(*ATTACKS.values())[-1].replace(" >&2; exit 3", "")

@@ -5,6 +5,7 @@
 
 #include <muster/base/result.hpp>
 #include <muster/fan_out/frames.hpp>
+#include <muster/fan_out/terminals.hpp>
 #include <muster/front_end/command_line.hpp>
 
 #include <map>
@@ -19,7 +20,8 @@ struct Order {
   std::string nonce;                             ///< by which the front knows this agent's words
   std::string working_directory;                 ///< where the job runs
   std::map<std::string, std::string> variables;  ///< beside those that the host has
-  CommandLine line;                              ///< what to run and how, and who this node is
+  Terminals terminals;  ///< of the front, which shows what this agent writes
+  CommandLine line;     ///< what to run and how, and who this node is
 };
 
 /// As frames, the last of which is "start".

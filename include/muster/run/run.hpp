@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/base/result.hpp>
+#include <muster/fan_out/terminals.hpp>
 #include <muster/gang/gang.hpp>
 #include <muster/inputs/input.hpp>
 #include <muster/logs/line_filter.hpp>
@@ -31,6 +32,7 @@ struct FrontSeat {
   std::string nonce;      ///< by which it knows our words
   std::string host;       ///< how it calls this one
   bool is_first = false;  ///< who speaks for all nodes
+  Terminals terminals;    ///< where it shows what we write
 };
 
 /// How to run a plan; nothing here changes what the workers see.
@@ -104,6 +106,9 @@ struct LastWords {
                               const Inherited& inherited,
                               const std::map<std::string, std::string>& variables,
                               const LastWords& last_words);
+
+/// Standard output and standard error of this program.
+[[nodiscard]] Terminals find_terminals();
 
 /// Whether a stream of this program may be coloured.
 [[nodiscard]] bool may_colour(int fd,

@@ -6,6 +6,7 @@
 
 #include <muster/logs/messages.hpp>
 #include <muster/run/inherited.hpp>
+#include <muster/run/run.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -47,6 +48,13 @@ std::size_t width_of(int terminal) {
 
 }  // namespace
 
+Terminals find_terminals() {
+  const auto find = [](int fd) {
+    return ::isatty(fd) != 0 ? std::optional(width_of(fd)) : std::nullopt;
+  };
+  return {find(STDOUT_FILENO), find(STDERR_FILENO)};
+}
+
 Consoles::Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall)
     : io_(io) {
   const auto make = [&](int fd, const char* name) {
@@ -75,6 +83,17 @@ void Consoles::watch_terminals() {
   if (out_ && ::isatty(STDOUT_FILENO) != 0) {
     out_->watch_terminal([] { return width_of(STDOUT_FILENO); });
   }
+}
+
+void Consoles::watch_terminals_of_front(const Terminals& terminals) {
+  const auto watch = [](Sink& console, const std::optional<std::size_t>& columns) {
+    if (columns) {
+      console.watch_terminal([columns] { return *columns; });
+      console.expect_hosts();
+    }
+  };
+  watch(out(), terminals.out);
+  watch(error(), terminals.error);
 }
 
 Consoles::~Consoles() {

@@ -5,6 +5,8 @@
 #include "../process/asides.hpp"
 #include "sink.hpp"
 
+#include <muster/fan_out/terminals.hpp>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -28,6 +30,9 @@ class Consoles {
   [[nodiscard]] Sink& error() { return *error_; }
   /// The same object as `error()` when both streams are the same file.
   [[nodiscard]] Sink& out() { return out_ ? *out_ : *error_; }
+
+  /// They are shown on these terminals of a front's, among lines that begin with the name of a host.
+  void watch_terminals_of_front(const Terminals& terminals);
 
   /// True when every console has taken all that it will; else `next` is called later.
   [[nodiscard]] bool are_settled(const std::function<void()>& next);

@@ -55,6 +55,9 @@ class Sink {
     terminal_.emplace();
     width_ = std::move(width);
   }
+  [[nodiscard]] bool is_terminal() const { return terminal_.has_value(); }
+  /// On the terminal lines of muster's may begin with the name of a host.
+  void expect_hosts() { terminal_->expect_hosts(); }
 
   /// Queues whole lines (or, without prefixes, any bytes) and writes what can be written. False: they
   /// are dropped.

@@ -4,8 +4,6 @@
 #include <muster/base/rank_words.hpp>
 #include <muster/logs/messages.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -91,12 +89,13 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   StreamRoute route;
   route.worker = worker;
   route.is_error = is_error;
+  Sink& console = is_error ? sinks_.consoles.error() : sinks_.consoles.out();
   if (destination(worker, is_error).console) {
-    route.console = is_error ? &sinks_.consoles.error() : &sinks_.consoles.out();
+    route.console = &console;
   }
   const bool has_whole_lines = has_prefix(plan_.workers[worker]) || plan_.workers.size() > 1;
   route.framer = LineFramer("", has_whole_lines);
-  if (::isatty(is_error ? STDERR_FILENO : STDOUT_FILENO) != 0) {
+  if (console.is_terminal()) {
     route.framer.tame_lines();
   }
   return route;
