@@ -272,14 +272,14 @@ def test_the_name_of_a_peer_is_shown_escaped(muster, port):
 def test_the_reason_of_a_peer_is_shown_escaped(muster, port, how):
     """What a node says of itself may end the job, in its own words."""
     leader = muster.start(
-        *("--nnodes=2", "--node-rank=0", "--master-addr=127.0.0.1", f"--master-port={port}"),
+        *("--nnodes=3", "--node-rank=0", "--master-addr=127.0.0.1", f"--master-port={port}"),
         *("--gang-timeout=1", "--", "true"),
     )
     wait_until(lambda: is_open(port), "the leader to listen")
     reason = "evil" + ATTACKS[how].decode() + "end"
 
     with Peer(port) as peer:
-        peer.say(join(slots=1))
+        peer.say(join(slots=1, least_nodes=3, most_nodes=3))  # another one is waited for
         peer.say({"type": "preparing", "waits_for": reason, "exit_code": 65})
         peer.wait_for_end()
     leader.end(20)
