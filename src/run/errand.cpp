@@ -3,8 +3,6 @@
 
 #include "process/descendants.hpp"
 
-#include <muster/base/write_all.hpp>
-
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -40,9 +38,8 @@ Result<> Errand::start_aside(const Work& work) {
   const UniqueFd write_end(ends[1]);
   std::vector<int> kept = work.kept;
   kept.push_back(write_end.get());
-  const auto pid = asides_.start(kept, [&work, fd = write_end.get()] {
-    (void)write_all(fd, work.work());  // nobody reads any more: nobody wants to know
-  });
+  const auto pid =
+      asides_.start(kept, [&work, fd = write_end.get()] { send_answer(fd, work.work()); });
   if (!pid) {
     return pid.error();
   }
@@ -62,8 +59,8 @@ void Errand::shorten(std::chrono::milliseconds most_time) {
 
 void Errand::give_up_after(std::chrono::milliseconds time) {
   timer_.expires_after(time);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) {
+  timer_.async_wait([this, number = ++wait_](const boost::system::error_code& error) {
+    if (error || number != wait_) {  // it may have been over just before it was cancelled
       return;
     }
     if (is_starved()) {
@@ -84,18 +81,19 @@ bool Errand::is_starved() const {
 }
 
 void Errand::read() {
-  pipe_.async_read_some(boost::asio::buffer(buffer_),
-                        [this](const boost::system::error_code& error, std::size_t count) {
-                          if (error == boost::asio::error::operation_aborted) {
-                            return;
-                          }
-                          answer_.append(buffer_.data(), count);
-                          if (error) {
-                            finish(std::move(answer_));
-                          } else {
-                            read();
-                          }
-                        });
+  pipe_.async_read_some(
+      boost::asio::buffer(buffer_),
+      [this, number = run_](const boost::system::error_code& error, std::size_t count) {
+        if (error == boost::asio::error::operation_aborted || number != run_) {
+          return;
+        }
+        answer_.append(buffer_.data(), count);
+        if (error) {
+          finish(whole_answer(std::move(answer_)));
+        } else {
+          read();
+        }
+      });
 }
 
 void Errand::finish(Answer answer) {
@@ -108,6 +106,8 @@ void Errand::finish(Answer answer) {
 
 void Errand::end() {
   then_ = {};
+  ++run_;
+  ++wait_;
   timer_.cancel();
   boost::system::error_code ignored;  // nothing is written to it, so nothing can be lost in closing
   pipe_.close(ignored);

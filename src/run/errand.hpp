@@ -15,6 +15,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,7 +27,7 @@ namespace muster {
 /// next one ends the one before.
 class Errand {
  public:
-  /// What the work returned; empty: its time was over, or it was ended.
+  /// What the work returned; empty: its time was over, or its process was killed.
   using Answer = std::optional<std::string>;
   struct Work {
     std::function<std::string()> work;  ///< nothing that it changes in memory is seen afterwards
@@ -64,6 +65,9 @@ class Errand {
   boost::asio::steady_timer timer_;
   std::optional<pid_t> pid_;
   std::chrono::steady_clock::time_point starved_until_;
+  // What is over when something is cancelled is called all the same: by its number it is known.
+  std::uint64_t run_ = 0;
+  std::uint64_t wait_ = 0;  ///< for the timer
   std::function<void(Answer)> then_;
   std::string answer_;
   std::array<char, 4096> buffer_{};

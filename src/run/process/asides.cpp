@@ -3,6 +3,7 @@
 
 #include <muster/base/null_device.hpp>
 #include <muster/base/unique_fd.hpp>
+#include <muster/base/write_all.hpp>
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -15,6 +16,8 @@
 
 namespace muster {
 namespace {
+
+constexpr char kEndOfAnswer = '.';
 
 /// All from `first` to `last`. Where the call is not there: those that a program usually has.
 void close_range(unsigned first, unsigned last) {
@@ -74,6 +77,19 @@ Result<pid_t> make_aside(const std::vector<int>& kept, const std::function<void(
     run_aside(kept, work);
   }
   return pid;
+}
+
+void send_answer(int fd, std::string answer) {
+  answer += kEndOfAnswer;
+  (void)write_all(fd, answer);  // nobody reads any more: nobody wants to know
+}
+
+std::optional<std::string> whole_answer(std::string bytes) {
+  if (bytes.empty() || bytes.back() != kEndOfAnswer) {
+    return std::nullopt;
+  }
+  bytes.pop_back();
+  return bytes;
 }
 
 Result<pid_t> Asides::start(const std::vector<int>& kept, const std::function<void()>& work) {

@@ -9,7 +9,9 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace muster {
@@ -18,6 +20,11 @@ namespace muster {
 /// wait for the others as long as it hangs. It ends without a signal; waitpid(2) finds it with __WALL.
 [[nodiscard]] Result<pid_t> make_aside(const std::vector<int>& kept,
                                        const std::function<void()>& work);
+
+/// Through a pipe, from such a process. It ends with a mark, so that one that was killed has not answered.
+void send_answer(int fd, std::string answer);
+/// What came until the pipe ended; empty: that is no whole answer.
+[[nodiscard]] std::optional<std::string> whole_answer(std::string bytes);
 
 /// Keeps the agent's processes for file work. A file system that answers nothing holds who asks it in a state in
 /// which nothing ends it. A thread there would keep the whole agent, its descriptors and its memory; a

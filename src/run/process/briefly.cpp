@@ -2,7 +2,6 @@
 #include "asides.hpp"
 
 #include <muster/base/unique_fd.hpp>
-#include <muster/base/write_all.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/run/briefly.hpp>
 
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -20,19 +20,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// All that comes until the other end is closed; empty: it is still open at `end`.
+/// The answer that comes until the other end is closed; empty: it is still open at `end`, or it was none.
 std::optional<std::string> read_until(Clock::time_point end, int fd) {
   std::string read;
   std::array<char, 4096> buffer{};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd ready{fd, POLLIN, 0};
-    if (left <= 0 || ::poll(&ready, 1, static_cast<int>(left)) == 0) {
+    const int found = left <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(left));
+    if (found < 0 && errno == EINTR) {
+      continue;
+    }
+    if (found != 1) {
       return std::nullopt;
     }
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count == 0) {
-      return read;
+      return whole_answer(std::move(read));
     }
     if (count > 0) {
       read.append(buffer.data(), static_cast<std::size_t>(count));
@@ -52,8 +56,7 @@ std::optional<std::string> ask_briefly(const std::function<std::string()>& work,
   const UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   kept.push_back(write_end.get());
-  const auto child =
-      make_aside(kept, [&] { (void)write_all(write_end.get(), work()); });  // else nobody reads
+  const auto child = make_aside(kept, [&] { send_answer(write_end.get(), work()); });
   if (!child) {
     return work();
   }

@@ -22,10 +22,10 @@ void bury_all() {
   }
 }
 
-/// What has been killed and sleeps in a system call that nothing ends may stay so for ever. All else dies as soon as
-/// it gets a core.
+/// What has been killed and sleeps in a system call that nothing ends may stay so for ever, and so may what is not
+/// ours to kill. All else dies as soon as it gets a core.
 bool will_die(const Process& process) {
-  return process.state != 'D';
+  return process.state != 'D' && process.state != 'Z' && ::kill(process.pid, 0) == 0;
 }
 
 /// The dying need a moment to be gone.
@@ -74,15 +74,26 @@ void LastSweep::ask_to_end(int signal) const {
 void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {
   std::set<pid_t> left = page_.asides();
   const auto end = std::chrono::steady_clock::now() + patience;
-  const auto has_ended = [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; };
+  const auto find_ours = [this](pid_t pid) {
+    auto process = find_process(pid);
+    const bool is_ours = process && (process->parent == ::getpid() || process->parent == agent_);
+    return is_ours ? std::move(process) : std::nullopt;  // its number may be somebody else's by now
+  };
+  const auto has_ended = [&](pid_t pid) {
+    if (::waitpid(pid, nullptr, WNOHANG) == pid) {
+      return true;
+    }
+    const auto process =
+        find_ours(pid);  // a round may have buried it, and the agent's are not ours to bury
+    return !process || process->state == 'Z';
+  };
   std::erase_if(left, has_ended);
   while (!left.empty() && std::chrono::steady_clock::now() < end) {
     rest_a_round();
     std::erase_if(left, has_ended);
   }
   for (const pid_t aside : left) {
-    const auto process = find_process(aside);  // one that is not ours may be somebody else's by now
-    if (process && (process->parent == ::getpid() || process->parent == agent_)) {
+    if (find_ours(aside)) {
       (void)::kill(aside, SIGKILL);
     }
   }

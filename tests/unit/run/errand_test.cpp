@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -45,6 +46,28 @@ TEST_F(ErrandTest, BringsWhatTheWorkReturned) {
   EXPECT_EQ(answer_of(
                 errand, [] { return std::string(); }, 10s),
             "");
+}
+
+TEST_F(ErrandTest, HasNoAnswerOfAProcessThatWasKilled) {
+  Errand errand(io_, asides_);
+  const auto die = [] {
+    (void)::raise(SIGKILL);
+    return std::string();
+  };
+  EXPECT_EQ(answer_of(errand, die, 10s), std::nullopt);
+}
+
+TEST_F(ErrandTest, IsNotCutShortByTheTimeOfTheOneBefore) {
+  Errand errand(io_, asides_);
+  Errand::Answer second;
+  const std::function<std::string()> done = [] { return std::string("done"); };
+  errand.start({[] { return ::pause(), std::string(); }, {}}, 10s, [](const Errand::Answer&) {});
+  errand.shorten(0ms);
+  io_.poll_one();  // the time is over
+  errand.start({done, {}}, 10s, [&](Errand::Answer answer) { second = std::move(answer); });
+  io_.restart();
+  io_.run();
+  EXPECT_EQ(second, "done");
 }
 
 TEST_F(ErrandTest, HasMoreTimeWhileItComputesOrWaitsForACore) {
