@@ -1,8 +1,6 @@
 // The answer comes through a pipe, and is whole when the pipe has ended.
 #include "errand.hpp"
 
-#include "process/descendants.hpp"
-
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -63,21 +61,13 @@ void Errand::give_up_after(std::chrono::milliseconds time) {
     if (error || number != wait_) {  // it may have been over just before it was cancelled
       return;
     }
-    if (is_starved()) {
+    // What hangs in a file sleeps.
+    if (std::chrono::steady_clock::now() < starved_until_ && is_starved(*pid_)) {
       give_up_after(kBetweenLooks);
     } else {
       finish(std::nullopt);
     }
   });
-}
-
-/// What hangs in a file sleeps. One that waits for a core does not, and one that has ended has answered.
-bool Errand::is_starved() const {
-  if (std::chrono::steady_clock::now() >= starved_until_) {
-    return false;
-  }
-  const auto process = find_process(*pid_);
-  return process && (process->state == 'R' || process->state == 'Z');
 }
 
 void Errand::read() {

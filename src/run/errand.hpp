@@ -53,7 +53,6 @@ class Errand {
 
   [[nodiscard]] Result<> start_aside(const Work& work);
   void give_up_after(std::chrono::milliseconds time);
-  [[nodiscard]] bool is_starved() const;
   void read();
   void finish(Answer answer);
   void end();

@@ -58,7 +58,7 @@ FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
     collect_deaths();
     if (is_too_late && !found.empty()) {
       say_error("could not kill " + describe_processes(found) + "; leaving it behind");
-      finish();
+      act(FinishFront{});
     }
   };
 }
@@ -72,6 +72,7 @@ int FrontAgent::run() {
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &FrontAgent::on_guard_lost);
   wait_for(signals_, &FrontAgent::on_signals);
+  signs_of_life_.listen();
   wait_for(deaths_, &FrontAgent::on_deaths);
   boost::asio::post(io_, std::bind_front(&FrontAgent::start_next, this));
   say_alive();
@@ -199,6 +200,7 @@ void FrontAgent::on_guard_lost(const ErrorCode& error) {
   if (error || is_over_) {
     return;
   }
+  signs_of_life_.go_on_alone();
   say_error("the guard (pid " + std::to_string(link_.guard) +
             ") was killed: killing the remote shells, which ends the job");
   carry_out(front_.on_guard_lost());
@@ -307,7 +309,7 @@ void FrontAgent::act(const FinishFront& /*action*/) {
   alive_.cancel();
   output_.close();
   last_call_.start(is_ending_ ? kShortPatience : input_.options.console_stall);
-  boost::asio::post(io_, [this] { finish(); });
+  boost::asio::post(io_, std::bind_front(&FrontAgent::finish, this));
 }
 
 /// Once the consoles have taken everything, the last words are said; and once they have taken those, that
@@ -344,7 +346,7 @@ void FrontAgent::say_last_words(const Result<>& report) {
   input_.words.say(*outcome_, report);
   is_concluded_ = true;
   last_call_.go_on();
-  boost::asio::post(io_, [this] { finish(); });
+  boost::asio::post(io_, std::bind_front(&FrontAgent::finish, this));
 }
 
 }  // namespace muster

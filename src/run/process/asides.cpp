@@ -1,6 +1,8 @@
 // One raw call, because every wrapper asks for SIGCHLD at the end of the child.
 #include "asides.hpp"
 
+#include "descendants.hpp"
+
 #include <muster/base/null_device.hpp>
 #include <muster/base/unique_fd.hpp>
 #include <muster/base/write_all.hpp>
@@ -77,6 +79,11 @@ Result<pid_t> make_aside(const std::vector<int>& kept, const std::function<void(
     run_aside(kept, work);
   }
   return pid;
+}
+
+bool is_starved(pid_t pid) {
+  const auto process = find_process(pid);
+  return process && (process->state == 'R' || process->state == 'Z');
 }
 
 void send_answer(int fd, std::string answer) {

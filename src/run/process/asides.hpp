@@ -21,6 +21,9 @@ namespace muster {
 [[nodiscard]] Result<pid_t> make_aside(const std::vector<int>& kept,
                                        const std::function<void()>& work);
 
+/// True of a process that nothing holds: it computes, waits for a core, or has just ended.
+[[nodiscard]] bool is_starved(pid_t pid);
+
 /// Through a pipe, from such a process. It ends with a mark, so that one that was killed has not answered.
 void send_answer(int fd, std::string answer);
 /// What came until the pipe ended; empty: that is no whole answer.

@@ -7,12 +7,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <utility>
 
 namespace muster {
@@ -20,21 +22,39 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The answer that comes until the other end is closed; empty: it is still open at `end`, or it was none.
-std::optional<std::string> read_until(Clock::time_point end, int fd) {
+/// When to stop waiting for a process, which gets more time as long as nothing but other processes hold it up.
+class Patience {
+ public:
+  Patience(pid_t child, std::chrono::milliseconds most_time)
+      : child_(child), end_(Clock::now() + most_time), end_of_starved_(end_ + kMostStarved) {}
+
+  /// In milliseconds; 0: none is left.
+  [[nodiscard]] int left() {
+    const auto now = Clock::now();
+    if (now >= end_ && now < end_of_starved_ && is_starved(child_)) {
+      end_ = now + kBetweenLooks;
+    }
+    return static_cast<int>(std::max<std::int64_t>(
+        0, std::chrono::ceil<std::chrono::milliseconds>(end_ - now).count()));
+  }
+
+ private:
+  static constexpr std::chrono::seconds kMostStarved{5};
+  static constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+  pid_t child_;
+  Clock::time_point end_;
+  Clock::time_point end_of_starved_;
+};
+
+/// The answer that comes until the other end is closed; empty: it is still open at the end, or it was none.
+std::optional<std::string> read_answer(Patience patience, int fd) {
   std::string read;
   std::array<char, 4096> buffer{};
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+  while (const int left = patience.left()) {
     pollfd ready{fd, POLLIN, 0};
-    const int found = left <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(left));
-    if (found < 0 && errno == EINTR) {
-      continue;
-    }
-    if (found != 1) {
-      return std::nullopt;
-    }
-    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    const ssize_t count =
+        ::poll(&ready, 1, left) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;
     if (count == 0) {
       return whole_answer(std::move(read));
     }
@@ -42,6 +62,12 @@ std::optional<std::string> read_until(Clock::time_point end, int fd) {
       read.append(buffer.data(), static_cast<std::size_t>(count));
     }
   }
+  return std::nullopt;
+}
+
+bool is_file(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
 }  // namespace
@@ -61,14 +87,13 @@ std::optional<std::string> ask_briefly(const std::function<std::string()>& work,
     return work();
   }
   write_end.reset();
-  auto answer = read_until(Clock::now() + most_time, read_end.get());
+  auto answer = read_answer(Patience(*child, most_time), read_end.get());
   if (!answer) {
-    (void)::kill(
-        *child,
-        SIGKILL);  // what comes later must not meet what it does when its files answer again
+    // What comes later must not meet what it does when its files answer again.
+    (void)::kill(*child, SIGKILL);
   }
-  (void)::waitpid(
-      *child, nullptr, answer ? __WALL : WNOHANG | __WALL);  // its pipe was the last that it closed
+  // The pipe of one that has answered was the last that it closed.
+  (void)::waitpid(*child, nullptr, answer ? __WALL : WNOHANG | __WALL);
   return answer;
 }
 
@@ -88,7 +113,11 @@ void say_last(const std::string& message) {
     release_messages();
     say_error(message);
   };
-  do_briefly(say_all, {STDERR_FILENO}, kPatience);
+  if (is_file(STDERR_FILENO)) {
+    do_briefly(say_all, {STDERR_FILENO}, kPatience);
+  } else {
+    say_all();  // which waits for no slow reader
+  }
 }
 
 }  // namespace muster
