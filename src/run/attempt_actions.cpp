@@ -107,7 +107,7 @@ std::set<pid_t> Attempt::spared() const {
 // --- Before the first start ---------------------------------------------------------------------
 
 int Attempt::prepare() {
-  remove_old_error_files(plan_);
+  prepare_error_files(plan_);
   const bool has_services = services_.start(plan_);
   if (!has_services) {
     ready_look_.ask();

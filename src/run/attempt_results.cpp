@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <utility>
 
 namespace muster {
@@ -173,8 +174,9 @@ NodeFailures failures_of(const AttemptView& attempt, const std::string& host_nam
   return failures;
 }
 
-void remove_old_error_files(const LaunchPlan& plan) {
+void prepare_error_files(const LaunchPlan& plan) {
   for (const WorkerPlan& worker : plan.workers) {
+    make_again(std::filesystem::path(worker.error_file).parent_path());
     struct stat status {
     };  // usually there is none; what is no file is never read, and is left alone
     if (!worker.error_file.empty() && ::lstat(worker.error_file.c_str(), &status) == 0 &&

@@ -41,8 +41,8 @@ struct NodeFailures {
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
 
 /// To be called before the first start: what a worker of an older attempt, or of an older run where the
-/// file is not in the run folder, wrote must not be taken for the word of a new one.
-void remove_old_error_files(const LaunchPlan& plan);
+/// file is not in the run folder, wrote must not be taken for the word of a new one; and their folder is there.
+void prepare_error_files(const LaunchPlan& plan);
 
 /// Of a plan that was never carried out.
 [[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);

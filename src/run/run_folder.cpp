@@ -81,6 +81,13 @@ void RunFolder::remove() {
   path_.clear();
 }
 
+void make_again(const std::string& folder) {
+  constexpr mode_t kOwnersAlone = 0700;
+  if (folder.starts_with(std::string(kSharedMemory) + "/")) {
+    (void)::mkdir(folder.c_str(), kOwnersAlone);  // nearly always it is there
+  }
+}
+
 std::string read_untrusted_file(const std::string& path, std::size_t limit) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat status {};

@@ -30,6 +30,10 @@ class RunFolder {
   bool is_in_memory_ = false;
 };
 
+/// Where the folder in shared memory is gone, it is made again: a login that ends may have the shared memory of its user cleared
+/// (logind.conf(5), RemoveIPC), while a job that it left behind goes on.
+void make_again(const std::string& folder);
+
 /// A new private folder "<temporary_folder>/<name>_XXXXXX". An error says why it cannot be had.
 [[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder,
                                                         const std::string& name);

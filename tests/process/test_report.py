@@ -224,6 +224,18 @@ class TestErrorFiles:
         assert "RuntimeError: x" in job.said_about("error file")
         assert "RuntimeError: x" in json.dumps(job.report["first_failure"])
 
+    def test_they_are_read_though_shared_memory_was_cleared_meanwhile(self, muster):
+        """As when the user's last login ends, and the job goes on."""
+        script = (
+            'if [ $TORCHELASTIC_RESTART_COUNT = 0 ]; then rm -r "${TORCHELASTIC_ERROR_FILE%/*}";'
+            """else echo '{"message": "out of luck"}' > "$TORCHELASTIC_ERROR_FILE"; fi; exit 3"""
+        )
+
+        job = muster.run("--max-restarts=1", "--", "sh", "-c", script, report=True)
+
+        assert job.code == 3
+        assert "out of luck" in job.said_about("error file")
+
     def test_the_short_form_is_read(self, muster, tmp_path):
         job = self.fail_with(muster, tmp_path, b'{"message": "out of luck", "timestamp": 123}')
 
