@@ -46,6 +46,13 @@ std::size_t width_of(int terminal) {
   return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+void watch_terminal_of_front(Sink& console, const std::optional<std::size_t>& columns) {
+  if (columns) {
+    console.watch_terminal([width = *columns] { return width; });
+    console.expect_hosts();
+  }
+}
+
 }  // namespace
 
 Terminals find_terminals() {
@@ -86,14 +93,8 @@ void Consoles::watch_terminals() {
 }
 
 void Consoles::watch_terminals_of_front(const Terminals& terminals) {
-  const auto watch = [](Sink& console, const std::optional<std::size_t>& columns) {
-    if (columns) {
-      console.watch_terminal([columns] { return *columns; });
-      console.expect_hosts();
-    }
-  };
-  watch(out(), terminals.out);
-  watch(error(), terminals.error);
+  watch_terminal_of_front(out(), terminals.out);
+  watch_terminal_of_front(error(), terminals.error);
 }
 
 Consoles::~Consoles() {
