@@ -48,9 +48,6 @@ class Errand {
   void shorten(std::chrono::milliseconds most_time);
 
  private:
-  static constexpr std::chrono::seconds kMostStarved{5};
-  static constexpr std::chrono::milliseconds kBetweenLooks{100};
-
   [[nodiscard]] Result<> start_aside(const Work& work);
   void give_up_after(std::chrono::milliseconds time);
   void read();

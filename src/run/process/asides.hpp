@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
@@ -23,6 +24,10 @@ namespace muster {
 
 /// True of a process that nothing holds: it computes, waits for a core, or has just ended.
 [[nodiscard]] bool is_starved(pid_t pid);
+/// What is starved has so much more time than what hangs may have,
+inline constexpr std::chrono::seconds kMostStarved{5};
+/// and is looked at so often.
+inline constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 /// Through a pipe, from such a process. It ends with a mark, so that one that was killed has not answered.
 void send_answer(int fd, std::string answer);

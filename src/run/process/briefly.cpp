@@ -39,9 +39,6 @@ class Patience {
   }
 
  private:
-  static constexpr std::chrono::seconds kMostStarved{5};
-  static constexpr std::chrono::milliseconds kBetweenLooks{100};
-
   pid_t child_;
   Clock::time_point end_;
   Clock::time_point end_of_starved_;

@@ -1,6 +1,7 @@
 // The guard's rounds of killing. docs/processes.md tells why they are needed.
 #include "last_sweep.hpp"
 
+#include "asides.hpp"
 #include "reaper.hpp"
 #include "sweeper.hpp"
 
@@ -13,9 +14,6 @@
 
 namespace muster {
 namespace {
-
-/// On a machine that gives us no core: more than the time for rounds, as long as what was found can still die.
-constexpr std::chrono::seconds kMostStarved{5};
 
 void bury_all() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
