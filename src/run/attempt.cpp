@@ -239,6 +239,10 @@ void Attempt::on_service_failure(const ServiceFailure& failure) {
 
 void Attempt::look_at_silent_workers() {
   look_for_deaths();
+  if (const auto held = workers_.reaper().collect_held(); !held.empty()) {
+    note(held);
+    process();
+  }
   for (std::size_t i = 0; i < starter_.tried(); ++i) {
     if (workers_.is_alive(i) && streams_.has_ended(i)) {
       tell(&AttemptListener::on_silent, i);
@@ -272,7 +276,10 @@ void Attempt::look_at_early_ends() {
 // --- From what happened to events ---------------------------------------------------------------
 
 void Attempt::collect_deaths() {
-  const std::vector<Death> deaths = workers_.reaper().collect();
+  note(workers_.reaper().collect());
+}
+
+void Attempt::note(const std::vector<Death>& deaths) {
   for (const Death& death : deaths) {
     workers_.note_end(death);  // of all, before anything is asked about the living
   }

@@ -141,6 +141,7 @@ class Attempt {
 
   // From what happened to events.
   void collect_deaths();
+  void note(const std::vector<Death>& deaths);
   [[nodiscard]] bool is_failure_waiting() const;
   void process();
   void carry_out(const std::vector<Action>& actions);

@@ -219,6 +219,7 @@ def test_ctrl_c_in_a_shell_script_stops_the_script_too(terminal):
     assert "code 130" in one.screen.text or "code" not in one.screen.text
 
 
+@pytest.mark.needs("pidfds")  # the order of two deaths
 def test_a_worker_that_failed_before_ctrl_c_is_why_the_job_ended(terminal, tmp_path):
     """Muster finds both at once; the terminal tells the worker that reads it, and not muster."""
     fails = f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 3"

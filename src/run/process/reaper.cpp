@@ -132,6 +132,19 @@ void Reaper::note_held(pid_t pid, std::vector<Death>& deaths) {
   }
 }
 
+std::vector<Death> Reaper::collect_held() {
+  std::vector<pid_t> pids;
+  pids.reserve(watched_.size());
+  for (const auto& [pid, watched] : watched_) {
+    pids.push_back(pid);
+  }
+  std::vector<Death> deaths;
+  for (const pid_t pid : pids) {
+    note_held(pid, deaths);
+  }
+  return deaths;
+}
+
 /// What can be seen only until it is buried. Of one that ended well nobody asks.
 Death Reaper::look_at(pid_t pid) {
   Death death;

@@ -47,6 +47,10 @@ class Reaper {
   /// Workers that have ended since the last call, first death first. Orphans are buried quietly.
   [[nodiscard]] std::vector<Death> collect();
 
+  /// Workers that have ended and are held by who traces them. `collect` finds these too, but where the kernel has no
+  /// pidfd nothing tells of them: SIGCHLD goes to the tracer. Reads /proc for each worker that is watched.
+  [[nodiscard]] std::vector<Death> collect_held();
+
   /// Workers that were stopped since the last call.
   [[nodiscard]] std::vector<Stopped> collect_stopped() const;
 
