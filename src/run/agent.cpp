@@ -3,7 +3,6 @@
 #include "agent.hpp"
 
 #include "process/signal_file.hpp"
-#include "servers.hpp"
 
 #include <muster/base/rank_words.hpp>
 #include <muster/environment/own_address.hpp>
@@ -28,8 +27,6 @@ namespace {
 /// An end that takes longer than this is worth a word to whoever wants to know.
 constexpr std::chrono::milliseconds kQuickEnd{300};
 constexpr std::chrono::seconds kLookInterval{5};
-/// For the removal of a few files.
-constexpr std::chrono::milliseconds kFilePatience{1'000};
 
 }  // namespace
 
@@ -282,6 +279,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            input_.variables,
                            input_.marker,
                            input_.log_folder,
+                           input_.run_folder,
                            link_.guard,
                            companions_,
                            asides_};
@@ -353,48 +351,6 @@ void Agent::bury_attempt() {
     companions_.forget();
     boost::asio::post(io_, [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
   }
-}
-
-/// The services of the next attempt begin here on the leader, and at its start on other nodes.
-Result<Offer> Agent::reserve_port() {
-  services_ = make_services(input_.job.plan.services);
-  return services_->prepare();
-}
-
-std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& names) {
-  return std::make_unique<Services>(
-      names,
-      ServiceInput{input_.job.worker_port(),
-                   input_.run_folder,
-                   input_.options.host_name,
-                   input_.job.gang.key != nullptr,
-                   companions_.environment(),
-                   std::bind_front(&Companions::start, &companions_),
-                   [this](ServerEvents events) { return start_server(io_, std::move(events)); },
-                   [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
-                   [this](std::size_t worker, std::string_view lines) {
-                     if (attempt_) {
-                       attempt_->write_for(worker, lines);
-                     }
-                   },
-                   [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
-                   file_work()});
-}
-
-FileWork Agent::file_work() {
-  const auto add = [this](ErrandQueue::Piece piece) {
-    reasons_.add(kFilesOfServices);
-    service_files_.add(std::move(piece));
-  };
-  return {.write =
-              [this, add](FileWork::Work work, std::function<void(FileWork::Answer)> then) {
-                add({std::move(work), input_.options.console_stall, std::move(then)});
-              },
-          .remove =
-              [this, add](FileWork::Work work) {
-                service_files_.end_all();
-                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}});
-              }};
 }
 
 }  // namespace muster

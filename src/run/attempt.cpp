@@ -7,8 +7,6 @@
 #include <muster/environment/oom_counter.hpp>
 #include <muster/supervise/first_failure.hpp>
 
-#include <boost/asio/post.hpp>
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -55,8 +53,7 @@ Attempt::Attempt(boost::asio::io_context& io,
                  const AttemptInput& input,
                  LaunchPlan plan,
                  std::unique_ptr<Services> services)
-    : io_(io),
-      input_(input),
+    : input_(input),
       plan_(std::move(plan)),
       reader_(reader_of_input(plan_, input.options)),
       streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
@@ -69,6 +66,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       successes_(plan_, workers_),
       words_(plan_, workers_, supervisor_),
       services_(std::move(services)),
+      error_files_(io, input.asides, plan_, input.run_folder),
       listeners_({&words_, &services_}),
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(io, input.options.grace),
@@ -356,6 +354,7 @@ AttemptView Attempt::view() const {
           starter_.failure(),
           services_.failure(),
           services_.faults(),
+          error_files_,
           oom_kills_};
 }
 

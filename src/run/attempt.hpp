@@ -7,6 +7,7 @@
 #include "attempt_services.hpp"
 #include "attempt_words.hpp"
 #include "early_ends.hpp"
+#include "error_files.hpp"
 #include "output/worker_streams.hpp"
 #include "process/asides.hpp"
 #include "process/companions.hpp"
@@ -43,9 +44,10 @@ struct AttemptInput {
   const std::map<std::string, std::string>& variables;
   const std::string& marker;
   const std::string& log_folder;  ///< in front of the plan's log paths; empty: they are whole
+  const std::string& run_folder;
   pid_t guard = -1;
   Companions& companions;
-  const Asides& asides;
+  Asides& asides;
 };
 
 /// Whatever wakes the loop adds events; `process` gives them to the supervisor one by one and carries
@@ -166,7 +168,6 @@ class Attempt {
   // Before the first start.
   [[nodiscard]] int prepare();  ///< how many things are waited for
 
-  boost::asio::io_context& io_;
   AttemptInput input_;
   LaunchPlan plan_;
   std::optional<std::size_t> reader_;  ///< of standard input
@@ -179,6 +180,7 @@ class Attempt {
   SuccessTelling successes_;
   AttemptWords words_;
   AttemptServices services_;
+  ErrorFiles error_files_;
   std::vector<AttemptListener*> listeners_;
   Descriptor deaths_;
   Grace grace_;

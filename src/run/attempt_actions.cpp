@@ -1,13 +1,23 @@
 // What the supervisor wants, as system calls.
 #include "attempt.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include <csignal>
 #include <set>
 #include <utility>
 
 namespace muster {
+namespace {
+
+std::vector<std::size_t> failed_workers(const Supervisor& supervisor) {
+  std::vector<std::size_t> workers;
+  workers.reserve(supervisor.failed().size());
+  for (const FailedWorker& failed : supervisor.failed()) {
+    workers.push_back(failed.worker);
+  }
+  return workers;
+}
+
+}  // namespace
 
 void Attempt::act(const StartWorkers& /*action*/) {
   starter_.start();
@@ -72,7 +82,7 @@ void Attempt::act(const KillEverything& /*action*/) {
 void Attempt::act(const Finish& /*action*/) {
   rest();
   on_gone();
-  boost::asio::post(io_, std::bind_front(&Attempt::finish, this));
+  error_files_.read(failed_workers(supervisor_), std::bind_front(&Attempt::finish, this));
 }
 
 /// Nothing is alive, so nothing of it is waited for.
@@ -107,13 +117,14 @@ std::set<pid_t> Attempt::spared() const {
 // --- Before the first start ---------------------------------------------------------------------
 
 int Attempt::prepare() {
-  prepare_error_files(plan_);
+  const auto go_on = std::bind_front(&WorkerStarter::go_on, &starter_);
+  const bool has_error_files = error_files_.prepare(go_on);
   const bool has_services = services_.start(plan_);
   if (!has_services) {
     ready_look_.ask();
   }
-  const bool has_files = streams_.open_files(std::bind_front(&WorkerStarter::go_on, &starter_));
-  return (has_services ? 0 : 1) + (has_files ? 0 : 1);
+  const bool has_files = streams_.open_files(go_on);
+  return (has_services ? 0 : 1) + (has_files ? 0 : 1) + (has_error_files ? 0 : 1);
 }
 
 }  // namespace muster

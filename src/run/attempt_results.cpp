@@ -1,26 +1,17 @@
 // Joins the plan with what happened to it.
 #include "attempt_results.hpp"
 
-#include "run_folder.hpp"
-
 #include <muster/base/text.hpp>
 #include <muster/environment/oom_counter.hpp>
-#include <muster/logs/error_file.hpp>
 #include <muster/supervise/end_hints.hpp>
 #include <muster/supervise/first_failure.hpp>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <utility>
 
 namespace muster {
 namespace {
-
-constexpr std::size_t kErrorFileBytes = std::size_t{1} << 20U;
 
 WorkerResult planned_result(const WorkerPlan& planned) {
   WorkerResult result;
@@ -47,7 +38,7 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
   failure.start_error = fault != attempt.faults.end()              ? fault->second
                         : unstarted && unstarted->worker == worker ? unstarted->error.message
                                                                    : "";
-  failure.error_message = read_error_file(read_untrusted_file(planned.error_file, kErrorFileBytes));
+  failure.error_message = attempt.error_files.message(worker);
   failure.last_lines = attempt.streams.last_lines(worker);
   failure.was_passed_on = failure.status && attempt.workers.has_passed_on(*failure.status);
 }
@@ -172,18 +163,6 @@ NodeFailures failures_of(const AttemptView& attempt, const std::string& host_nam
     }
   }
   return failures;
-}
-
-void prepare_error_files(const LaunchPlan& plan) {
-  for (const WorkerPlan& worker : plan.workers) {
-    make_again(std::filesystem::path(worker.error_file).parent_path());
-    struct stat status {
-    };  // usually there is none; what is no file is never read, and is left alone
-    if (!worker.error_file.empty() && ::lstat(worker.error_file.c_str(), &status) == 0 &&
-        S_ISREG(status.st_mode)) {
-      (void)::unlink(worker.error_file.c_str());
-    }
-  }
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 
 // What became of an attempt, for the gang and for the report. Private to run/.
 
+#include "error_files.hpp"
 #include "output/worker_streams.hpp"
 #include "process/workers.hpp"
 #include "worker_starter.hpp"
@@ -29,6 +30,7 @@ struct AttemptView {
   const std::optional<StartFailure>& start_failure;
   const std::optional<ServiceFailure>& service_failure;
   const std::map<std::size_t, std::string>& faults;  ///< of workers that ended with 0
+  const ErrorFiles& error_files;
   const OomKills& oom_kills;  ///< before the first worker; no file: they cannot be read
 };
 
@@ -40,14 +42,10 @@ struct NodeFailures {
 
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
 
-/// To be called before the first start: what a worker of an older attempt, or of an older run where the
-/// file is not in the run folder, wrote must not be taken for the word of a new one; and their folder is there.
-void prepare_error_files(const LaunchPlan& plan);
-
 /// Of a plan that was never carried out.
 [[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
 
-/// With last lines, as far as they have been read.
+/// With last lines and words of error files, as far as they have been read.
 [[nodiscard]] NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name);
 
 }  // namespace muster

@@ -44,6 +44,8 @@ class Errand {
   void start(const Work& work,
              std::chrono::milliseconds most_time,
              std::function<void(Answer)> then);
+  /// `then` is not called any more.
+  void cancel() { end(); }
   /// It has at most so much time from now on, and some more as long as it merely gets no core.
   void shorten(std::chrono::milliseconds most_time);
 

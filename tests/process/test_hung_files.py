@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from support.deadlines import wait_until
+from support.frozen import unanswered
 from support.processes import children_of, is_alive
 from support.repetitions import default_or_soak
 
@@ -331,6 +332,58 @@ def test_the_end_does_not_wait_for_the_removal_of_a_planned_file(muster, start_w
     go.touch()
 
     assert job.end(LIMIT) == 0
+
+
+# The workers' error files.
+
+
+@pytest.fixture
+def start_with_error_file(muster, disk):
+    """Starts a job whose worker has an error file on the disk, with the script that it runs."""
+
+    def start(script, *options):
+        template = muster.folder / "own.yaml"
+        file = f"{disk.folder}/error"
+        template.write_text(f"mode: own\nroles:\n  - {{name: worker, error_file: {file}}}\n")
+        job = muster.start(f"--template={template}", *options, "--", "sh", "-c", script, report=True)
+        job.out.wait_for("up")
+        return job
+
+    return start
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_", TIMES)
+def test_a_job_starts_again_and_fails_without_the_error_files(
+    muster, start_with_error_file, disk, _
+):
+    """The old ones are waited for, for a second."""
+    go, script = ends_by(muster, 7)
+    error = disk.folder / "error"
+    writes = f"""[ -e {error} ] || echo '{{"message": "of the first one"}}' > {error}"""
+    job = start_with_error_file(f"{writes}; echo up; {script}", "--max-restarts=1")
+    disk.freeze()
+
+    go.touch()
+
+    assert job.end(LIMIT + 1) == 7
+    assert job.said_about("the workers' error files are not read")
+    assert job.report["first_failure"]["error_file"] is None
+
+
+def test_an_error_file_that_does_not_answer_is_not_waited_for(
+    muster, start_with_error_file, disk
+):
+    go, script = ends_by(muster, 7)
+    error = disk.folder / "error"
+    job = start_with_error_file(f"""echo '{{"message": "x"}}' > {error}; echo up; {script}""")
+
+    with unanswered(error):
+        go.touch()
+
+        assert job.end(LIMIT) == 7
+
+    assert job.said_about("the workers' error files are not read")
 
 
 # The report.

@@ -5,10 +5,13 @@ that is gone. Reading what is in memory, and opening a file that is there to rea
 """
 
 import contextlib
+import ctypes
 import os
 import subprocess
 
 _SIZE = 16 << 20
+# From linux/fanotify.h and linux/fcntl.h.
+_FAN_CLASS_CONTENT, _FAN_MARK_ADD, _FAN_OPEN_PERM, _AT_FDCWD = 4, 1, 0x10000, -100
 
 
 class Disk:
@@ -54,6 +57,20 @@ class Disk:
     def empty(self):
         """Takes away what `fill` has written."""
         (self.folder / "filling").unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def unanswered(path):
+    """Whoever opens the file meanwhile waits until the end, or until he is killed: nobody answers for it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    listener = libc.fanotify_init(_FAN_CLASS_CONTENT, os.O_RDONLY)
+    assert listener >= 0, os.strerror(ctypes.get_errno())
+    with os.fdopen(listener):
+        marked = libc.fanotify_mark(
+            listener, _FAN_MARK_ADD, ctypes.c_uint64(_FAN_OPEN_PERM), _AT_FDCWD, os.fsencode(path)
+        )
+        assert marked == 0, os.strerror(ctypes.get_errno())
+        yield
 
 
 def _run(*command):

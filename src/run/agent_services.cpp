@@ -1,0 +1,61 @@
+// The services of an attempt, and what the agent does for them.
+#include "agent.hpp"
+#include "servers.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <chrono>
+#include <functional>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// For the removal of a few files.
+constexpr std::chrono::milliseconds kFilePatience{1'000};
+
+}  // namespace
+
+/// The services of the next attempt begin here on the leader, and at its start on other nodes.
+Result<Offer> Agent::reserve_port() {
+  services_ = make_services(input_.job.plan.services);
+  return services_->prepare();
+}
+
+std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& names) {
+  return std::make_unique<Services>(
+      names,
+      ServiceInput{input_.job.worker_port(),
+                   input_.run_folder,
+                   input_.options.host_name,
+                   input_.job.gang.key != nullptr,
+                   companions_.environment(),
+                   std::bind_front(&Companions::start, &companions_),
+                   [this](ServerEvents events) { return start_server(io_, std::move(events)); },
+                   [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
+                   [this](std::size_t worker, std::string_view lines) {
+                     if (attempt_) {
+                       attempt_->write_for(worker, lines);
+                     }
+                   },
+                   [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
+                   file_work()});
+}
+
+FileWork Agent::file_work() {
+  const auto add = [this](ErrandQueue::Piece piece) {
+    reasons_.add(kFilesOfServices);
+    service_files_.add(std::move(piece));
+  };
+  return {.write =
+              [this, add](FileWork::Work work, std::function<void(FileWork::Answer)> then) {
+                add({std::move(work), input_.options.console_stall, std::move(then)});
+              },
+          .remove =
+              [this, add](FileWork::Work work) {
+                service_files_.end_all();
+                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}});
+              }};
+}
+
+}  // namespace muster
