@@ -30,6 +30,9 @@ void TerminalLine::grow(std::size_t columns) {
 }
 
 void TerminalLine::write(char letter) {
+  if (is_inserting_) {
+    insert(1);
+  }
   if (column_ < kMostCells) {
     grow(column_ + 1);
     cells_[column_] = letter;
@@ -37,10 +40,15 @@ void TerminalLine::write(char letter) {
   ++column_;
 }
 
-/// Behind the last column a line goes on in the next one.
+/// Behind the last column a line goes on in the next one, or the last column is written over.
 void TerminalLine::wrap(std::size_t columns) {
-  if (width_ > 0 && column_ + columns > width_) {
+  if (width_ == 0 || column_ + columns <= width_) {
+    return;
+  }
+  if (is_wrapping_) {
     begin_row();
+  } else {
+    column_ = width_ - std::min(columns, width_);
   }
 }
 
@@ -57,14 +65,36 @@ void TerminalLine::put(char letter, std::size_t columns) {
   if (letter != kOther) {
     follow(letter);
   }
+  last_ = letter;
   wrap(columns);
   for (std::size_t i = 0; i < columns; ++i) {
     write(letter);
   }
 }
 
-void TerminalLine::tab() {
-  forward(kTab - column_ % kTab);
+void TerminalLine::repeat(std::size_t times) {
+  doubt();  // some terminals do it within this line only
+  for (std::size_t i = 0; i < std::min(times, kMostCells); ++i) {
+    put(last_);
+  }
+}
+
+void TerminalLine::tab(std::size_t times) {
+  forward(times * kTab - column_ % kTab);
+}
+
+void TerminalLine::back_tab(std::size_t times) {
+  const std::size_t stops = (column_ + kTab - 1) / kTab;
+  go_to((stops - std::min(stops, times)) * kTab);
+}
+
+void TerminalLine::go_to(std::size_t column) {
+  column_ = width_ > 0 ? std::min(column, width_ - 1) : column;
+}
+
+void TerminalLine::restore() {
+  go_to(saved_);
+  change_row();
 }
 
 void TerminalLine::back(std::size_t columns) {
@@ -76,6 +106,14 @@ void TerminalLine::forward(std::size_t columns) {
   const std::size_t last = width_ > 0 ? std::max(column_, width_ - 1) : column_ + columns;
   column_ = std::min(column_ + columns, last);
   grow(column_);
+}
+
+void TerminalLine::reset() {
+  is_inserting_ = false;
+  is_wrapping_ = true;
+  go_to(0);
+  save();
+  change_row();
 }
 
 void TerminalLine::begin() {

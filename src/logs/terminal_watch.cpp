@@ -1,6 +1,7 @@
 // What a terminal does with a worker's bytes: https://vt100.net/emu/dec_ansi_parser, as far as it matters here. Pure.
 #include <muster/base/columns.hpp>
 #include <muster/base/text.hpp>
+#include <muster/logs/terminal_controls.hpp>
 #include <muster/logs/terminal_watch.hpp>
 
 namespace muster {
@@ -24,7 +25,7 @@ constexpr std::string_view kUsualWays =
     "7\x1b[r\x1b"
     "8\x1b(B\x0f\x1b[4l\x1b[?7h\x1b[?25h\x1b[J";
 
-constexpr std::size_t kLongestControl = 16;  // of those that are looked at
+constexpr std::size_t kLongestControl = 256;  // terminals read thirty numbers or less
 
 bool is_within(char c, unsigned char first, unsigned char last) {
   const auto byte = static_cast<unsigned char>(c);
@@ -81,6 +82,10 @@ void TerminalWatch::take(char c) {
     place_ = Place::Text;
     return;
   }
+  if (place_ != Place::Text && place_ != Place::String && is_within(c, 0, 0x1F)) {
+    take_text(c);  // a terminal obeys it all the same, and reads on
+    return;
+  }
   switch (place_) {
     case Place::Text:
       take_text(c);
@@ -88,8 +93,8 @@ void TerminalWatch::take(char c) {
     case Place::Escape:
       begin_with(c);
       break;
-    case Place::Letters:
-      place_ = Place::Text;
+    case Place::Choice:
+      take_choice(c);
       break;
     case Place::Control:
       take_control(c);
@@ -98,11 +103,7 @@ void TerminalWatch::take(char c) {
       place_ = c == kBell ? Place::Text : Place::String;
       break;
     case Place::StringEscape:
-      if (c == '\\') {
-        place_ = Place::Text;
-      } else {
-        begin_with(c);
-      }
+      begin_with(c);
       break;
   }
 }
@@ -147,7 +148,7 @@ void TerminalWatch::take_long_character(char c) {
     return;
   }
   if (character_.size() == 2 && character_.front() == '\xC2' && is_within(c, 0x80, 0x9F)) {
-    begin_with_one_byte(c);
+    begin_with(static_cast<char>(c - 0x40));
   } else {
     line_.put(is_blank(character_) ? ' ' : kOther,
               static_cast<std::size_t>(columns_of(character_)));
@@ -155,102 +156,55 @@ void TerminalWatch::take_long_character(char c) {
   character_.clear();
 }
 
-/// Nobody knows where the cursor is, or what else stands there: it may still be this line, and where that begins.
-void TerminalWatch::move_away() {
-  is_changed_ = true;
-  line_.go_to(0);
-}
-
-/// What follows ESC. "ESC [" is also one character, and so are others.
+/// What follows ESC. Some of it is also one character of Latin 1.
 void TerminalWatch::begin_with(char second) {
-  constexpr std::string_view kChoices = "()*+-./%# ";
-  if (is_within(second, 0x40, 0x5F)) {
-    begin_with_one_byte(static_cast<char>(second + 0x40));
+  constexpr std::string_view kStrings = "PX]^_";
+  constexpr char kDelete = '\x7f';
+  if (second == kDelete) {
     return;
   }
-  move_away();
-  place_ = kChoices.find(second) != std::string_view::npos ? Place::Letters : Place::Text;
-}
-
-void TerminalWatch::begin_with_one_byte(char second) {
-  constexpr std::string_view kStrings = "\x90\x98\x9D\x9E\x9F";
-  if (second == '\x9B') {
-    control_.clear();
+  control_.clear();
+  if (second == '[') {
     place_ = Place::Control;
   } else if (kStrings.find(second) != std::string_view::npos) {
     is_painted_ = true;
     place_ = Place::String;
+  } else if (is_within(second, ' ', '/')) {
+    control_ = second;
+    place_ = Place::Choice;
   } else {
-    move_away();
     place_ = Place::Text;
+    is_changed_ = obey_escape(line_, second) || is_changed_;
+  }
+}
+
+void TerminalWatch::take_choice(char c) {
+  if (!is_within(c, '0', '~')) {
+    return;
+  }
+  place_ = Place::Text;
+  is_changed_ = true;
+  if (control_ == "#") {  // the size of letters, or a screen full of them
+    line_.go_to(0);
+    line_.change_row();
   }
 }
 
 void TerminalWatch::take_control(char c) {
+  const bool is_leading_zero = c == '0' && (control_.empty() || control_.back() == ';');
   if (is_within(c, 0x40, 0x7E)) {
-    end_control(c);
     place_ = Place::Text;
-  } else if (is_within(c, ' ', 0x3F) && control_.size() < kLongestControl) {
+    end_control(c);
+  } else if (is_within(c, ' ', 0x3F) && control_.size() < kLongestControl && !is_leading_zero) {
     control_ += c;
-  } else if (is_within(c, 0, 0x1F)) {
-    take_text(c);  // a terminal obeys it all the same
   }
 }
 
 void TerminalWatch::end_control(char last) {
-  const bool is_private = control_.starts_with('>') || control_.starts_with('?');
-  const bool is_screen = control_ == "?1049" || control_ == "?1047" || control_ == "?47";
+  const ControlEffect effect = obey_control(line_, control_, last);
   is_coloured_ = true;
-  if (!is_private && (last == 'm' || stay_in_line(last))) {
-    return;
-  }
-  move_away();
-  if (is_screen && (last == 'h' || last == 'l')) {
-    is_other_screen_ = last == 'h';
-  }
-}
-
-/// What moves the cursor within its line, or changes that. False: it is something else.
-bool TerminalWatch::stay_in_line(char last) {
-  constexpr int kMost = 100'000;
-  const int number = parse_integer(control_, 0, kMost).value_or(0);
-  const auto count = static_cast<std::size_t>(number > 0 ? number : 1);
-  switch (last) {
-    case 'K':
-      erase_line(number);
-      return true;
-    case 'G':
-    case '`':
-      line_.go_to(count - 1);
-      return true;
-    case 'C':
-    case 'a':
-      line_.forward(count);
-      return true;
-    case 'D':
-      line_.back(count);
-      return true;
-    case 'P':
-      line_.take_out(count);
-      return true;
-    case '@':
-      line_.insert(count);
-      return true;
-    case 'X':
-      line_.erase(count);
-      return true;
-    default:
-      return false;
-  }
-}
-
-void TerminalWatch::erase_line(int what) {
-  if (what != 1) {
-    line_.erase_behind();
-  }
-  if (what != 0) {
-    line_.erase_before();
-  }
+  is_changed_ = is_changed_ || effect.is_changed;
+  is_other_screen_ = effect.is_other_screen.value_or(is_other_screen_);
 }
 
 std::string TerminalWatch::clear_the_way() {
@@ -260,6 +214,9 @@ std::string TerminalWatch::clear_the_way() {
   way += is_painted_ ? kUsualPaint : std::string_view();
   way += is_changed_ ? kUsualWays : std::string_view();
   way += is_coloured_ || is_changed_ ? kUsualColours : std::string_view();
+  if (is_changed_) {
+    line_.reset();
+  }
   line_.begin();
   place_ = Place::Text;
   character_.clear();

@@ -153,6 +153,35 @@ def test_what_one_worker_does_to_the_terminal_hides_no_line_of_muster(muster, at
     assert re.search("muster: rank 0 failed first: .* exit code 3", seen), seen
 
 
+PUT_TOGETHER = {
+    "a hidden cursor": b"m\x1b[?25luster: 9",
+    "a saved cursor": b"m\x1b7uster: 9",
+    "usual letters": b"m\x1b(Buster: 9",
+    "a cursor that comes back": b"m\x1b7xster: 9\x1b8u",
+    "a cursor that is put there": b"mxster: 9\x1b[99;2Hu",
+    "a return within a sequence": b"over and over\x1b(\rBmuster: 9",
+    "insertion": b"uster: 9\r\x1b[4hm\x1b[4l",
+    "a long way back": b"xuster: 9\x1b[99999999999Dm",
+}
+
+
+@pytest.mark.parametrize("attack", PUT_TOGETHER.values(), ids=PUT_TOGETHER.keys())
+def test_what_one_worker_puts_together_in_a_line_cannot_speak_as_muster(muster, attack):
+    """On the last row of the terminal, where the worker knows which one it is."""
+    rows = shown(muster, "--", *printing(*[b"x"] * 70, attack))
+
+    assert not [row for row in rows if row.startswith("muster: 9")], "\n".join(rows)
+    assert [row for row in rows if row.startswith("| muster:")], "\n".join(rows)
+
+
+def test_what_merely_speaks_of_muster_is_left_as_it_is(muster):
+    """Such are the colours of `tput`, and progress that hides the cursor."""
+    rows = shown(muster, "--", *printing(b"INFO\x1b(B\x1b[mmuster: a", b"INFO\x1b[?25lmuster: b"))
+
+    assert "INFOmuster: a" in rows, "\n".join(rows)
+    assert "INFOmuster: b" in rows, "\n".join(rows)
+
+
 @each_attack
 def test_what_one_of_several_workers_does_stays_in_its_line(muster, attack):
     script = printing(b"evil" + attack + b"end")[-1].replace("exit 3", "sleep 0")

@@ -21,15 +21,29 @@ class TerminalLine {
 
   /// A character that takes so many columns; one that cannot be read stands there as something.
   void put(char letter, std::size_t columns = 1);
-  void tab();
+  /// The last character again.
+  void repeat(std::size_t times);
+  void tab(std::size_t times = 1);
+  void back_tab(std::size_t times);
   void back(std::size_t columns);
   void forward(std::size_t columns);
-  void go_to(std::size_t column) { column_ = column; }
+  void go_to(std::size_t column);
+  /// For `restore`, which may be asked in another line.
+  void save() { saved_ = column_; }
+  void restore();
+  /// To another line, in the same column. Which one nobody knows, and what stands there: it may still be this one.
+  void change_row() { doubt(); }
+  /// What is put moves what stands there already.
+  void insert_from_now_on(bool is_on) { is_inserting_ = is_on; }
+  /// A long line goes on in the next one.
+  void wrap_from_now_on(bool is_on) { is_wrapping_ = is_on; }
+  /// As the terminal is before anybody changes it.
+  void reset();
   /// A new line.
   void begin();
   /// It goes on in a new row.
   void begin_row();
-  /// How many columns stand before what follows in this line differs from terminal to terminal.
+  /// Where in a line what follows stands differs from terminal to terminal, or nobody knows it.
   void doubt() { is_doubtful_ = true; }
   void erase_behind();
   void erase_before();
@@ -53,8 +67,12 @@ class TerminalLine {
   std::size_t width_ = 0;
   bool has_hosts_ = false;
   bool is_doubtful_ = false;
+  bool is_inserting_ = false;
+  bool is_wrapping_ = true;
   std::size_t said_ = 0;  ///< letters of a beginning, one behind the other
   std::size_t column_ = 0;
+  std::size_t saved_ = 0;  ///< a column
+  char last_ = ' ';        ///< that was put
   std::string cells_;  ///< up to the last one in which something was, or over which the cursor went
 };
 

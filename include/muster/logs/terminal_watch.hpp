@@ -36,7 +36,7 @@ class TerminalWatch {
   enum class Place {
     Text,
     Escape,       ///< behind ESC
-    Letters,      ///< behind the beginning of a choice of letters, "ESC ("
+    Choice,       ///< behind the beginning of a choice, such as that of letters, "ESC ("
     Control,      ///< behind the beginning of a control, "ESC ["
     String,       ///< within a string that is for the terminal, such as its title
     StringEscape  ///< behind an ESC in it
@@ -47,18 +47,16 @@ class TerminalWatch {
   void take(char c);
   void take_text(char c);
   void take_long_character(char c);
+  void begin_with(char second);
+  void take_choice(char c);
   void take_control(char c);
   void end_control(char last);
-  [[nodiscard]] bool stay_in_line(char last);
-  void erase_line(int what);
-  void move_away();
-  void begin_with(char second);
-  void begin_with_one_byte(char second);
 
   Place place_ = Place::Text;
   TerminalLine line_;      ///< where the cursor is
   std::string character_;  ///< of several bytes, as far as it is here
-  std::string control_;    ///< what stands between the beginning of a control and its end
+  std::string
+      control_;  ///< what stands between the beginning of a control, or a choice, and its end
   bool is_coloured_ = false;
   bool is_changed_ = false;  ///< in more than colours
   bool is_painted_ = false;  ///< its own colours may be others

@@ -35,9 +35,10 @@ TEST(TerminalWatch, MarksItWhereverTheCursorWasMoved) {
                                    "text\b\b\b\b",
                                    "text\v\r",
                                    "text\x1b[1;1H",
-                                   "text\x1b[2A",
+                                   "text\x1b[2F",
                                    "text\x1b"
                                    "8",
+                                   "text\x1b(\rB",
                                    "text\x1b"
                                    "E",
                                    "text\xC2\x85",
@@ -50,6 +51,36 @@ TEST(TerminalWatch, SeesThroughColoursAndInvisibleCharacters) {
   EXPECT_EQ(shown("\x1b[31mmus\x1b[0mter: x"), "\x1b[31mmus\x1b[0mter: \r| muster: x");
   EXPECT_EQ(shown("mus\xE2\x80\x8Bter: x"), "mus\xE2\x80\x8Bter: \r| muster: x");
   EXPECT_EQ(shown("mus\x1b]0;title\ater: x"), "mus\x1b]0;title\ater: \r| muster: x");
+}
+
+/// What changes letters, the keyboard or the cursor leaves the cursor where it is.
+TEST(TerminalWatch, KnowsWhatDoesNotMoveTheCursor) {
+  for (const std::string still : {"\x1b"
+                                  "7",
+                                  "\x1b=",
+                                  "\x1b(B",
+                                  "\x1b(B\x1b[m",
+                                  "\x1b(&4",
+                                  "\x1b\x7f(B",
+                                  "\x1b[?25l",
+                                  "\x1b[?2004;1h",
+                                  "\x1b[s",
+                                  "\x1b[6n",
+                                  "\x1b[5 q",
+                                  "\x1b[>4;2m",
+                                  "\x1b[38:2::1:2:3m",
+                                  "\x1b[J"}) {
+    EXPECT_EQ(shown("m" + still + "uster: x"), "m" + still + "uster: \r| muster: x") << still;
+    EXPECT_EQ(shown("INFO" + still + "muster: x"), "INFO" + still + "muster: x") << still;
+  }
+}
+
+TEST(TerminalWatch, MarksInPlaceWhereTheRowIsNotKnown) {
+  for (const std::string away : {"\x1b[2A", "\x1bM", "\x1b[9;4H", "\x1b[?69h", "\x1b[9z"}) {
+    EXPECT_EQ(shown("abc" + away + "muster: x"),
+              "abc" + away + "muster: \b\b\b\b\b\b\b\b| muster: x")
+        << away;
+  }
 }
 
 TEST(TerminalWatch, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
@@ -74,6 +105,18 @@ TEST(TerminalWatch, SeesWhatIsPutTogetherInALine) {
                                  "muster:xover\r\x1b[7C\x1b[X",
                                  "xuster: over\r\x1b"
                                  "7m",
+                                 "m\x1b"
+                                 "7xster: over\x1b"
+                                 "8u",
+                                 "m\x1b[sxster: over\x1b[uu",
+                                 "m\x1b[?1048hxster: over\x1b[?1048lu",
+                                 "mxster: over\x1b[99;2Hu",
+                                 "mxster: over\r\x1b[C\x1b[99Bu",
+                                 "xuster: over\x1b[000000000000000000000012Dm",
+                                 "xuster: over\x1b[99999999999999999999999Dm",
+                                 "xuster: over\x1b[2Zm",
+                                 "xuster: m\r\x1b[b",
+                                 "uster: over\r\x1b[20;4hm",
                                  "\xE5\xAE\xBDster: over\rmu"}) {
     EXPECT_EQ(shown(text + "!"), text + "\r| muster: !");
   }
@@ -89,6 +132,21 @@ TEST(TerminalWatch, SeesWhatStandsWhereALongLineGoesOn) {
   EXPECT_EQ(watch.show(wide + "muster: over\n"), wide + "muster: \r| muster: over\n");
   const std::string shorter = "[0] " + std::string(15, '-') + "muster: over\n";
   EXPECT_EQ(watch.show(shorter), shorter);
+}
+
+TEST(TerminalWatch, KnowsTheLastColumn) {
+  TerminalWatch watch;
+  watch.set_width(20);
+  EXPECT_EQ(watch.show("\x1b[99Gxmuster: over\n"), "\x1b[99Gxmuster: \r| muster: over\n");
+  const std::string without_wrapping = "xuster: \x1b[?7l" + std::string(30, '-') + "\rm";
+  EXPECT_EQ(watch.show(without_wrapping + "!"), without_wrapping + "\r| muster: !");
+}
+
+TEST(TerminalWatch, KnowsTheUsualWaysOfTheTerminal) {
+  TerminalWatch watch;
+  (void)watch.show("\x1b[4h\x1b[?7l");
+  (void)watch.clear_the_way();
+  EXPECT_EQ(watch.show("xuster: over\rm!"), "xuster: over\rm\r| muster: !");
 }
 
 TEST(TerminalWatch, MarksNamesOfHostsWhereTheyAreExpected) {
@@ -169,6 +227,9 @@ TEST(TerminalWatch, BringsLettersRegionAndWrappingBack) {
 
 TEST(TerminalWatch, LeavesTheOtherScreenOnlyIfAWorkerIsStillOnIt) {
   TerminalWatch watch;
+  (void)watch.show("\x1b[?25;1049h");
+  EXPECT_TRUE(watch.clear_the_way().starts_with("\x1b[?1049l"));
+
   (void)watch.show("\x1b[?1049h");
   EXPECT_TRUE(watch.clear_the_way().starts_with("\x1b[?1049l"));
 
