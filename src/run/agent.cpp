@@ -160,7 +160,9 @@ void Agent::take_signal(int signal) {
 }
 
 void Agent::request_stop(int signal) {
-  if (!input_.inherited.ignored_signals.contains(signal) && stop_requests_.is_new()) {
+  if (signal == asked_early_by_) {
+    asked_early_by_ = 0;
+  } else if (!input_.inherited.ignored_signals.contains(signal) && stop_requests_.is_new()) {
     signs_of_life_.beat_from_now_on();
     stop(signal);
   }
@@ -282,7 +284,8 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            input_.run_folder,
                            link_.guard,
                            companions_,
-                           asides_};
+                           asides_,
+                           link_.page};
   bury_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
@@ -293,9 +296,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
     gang_.notify(gang::WorkerFailed{failure});
   };
   attempt_->on_success = [this](const auto& one) { gang_.notify(gang::WorkerSucceeded{one}); };
-  attempt_->on_interrupt = [this] {
-    gang_.notify(gang::StopSignal{SIGINT, /*workers_know=*/true});
-  };
+  attempt_->on_asked = std::bind_front(&Agent::on_workers_asked, this);
   attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
   attempt_->on_over = [this] { on_attempt_over(); };
   reasons_.add(attempt_name(), [this] { return attempt_->describe_living(); });

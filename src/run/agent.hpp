@@ -87,6 +87,7 @@ class Agent {
   void say_start(const LaunchPlan& plan,
                  const Placement& placement,
                  const std::string& interface) const;
+  void on_workers_asked(int signal);
   void on_attempt_over();
   void tell_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
@@ -140,6 +141,8 @@ class Agent {
   std::set<int> told_attempts_;  ///< see `Outcome`
   Clock::time_point started_ = Clock::now();
   StopRequests stop_requests_;
+  int asked_early_by_ =
+      0;  ///< the signal that the guard has asked the workers by; it still waits to be read
   SignsOfLife signs_of_life_;
   std::unique_ptr<FrontLink> front_;  ///< empty: nobody's
   bool does_front_say_why_ = false;

@@ -28,6 +28,15 @@ bool tells_master_port(const LaunchPlan& plan) {
 
 }  // namespace
 
+void Agent::on_workers_asked(int signal) {
+  if (link_.page.guards_request()) {
+    signs_of_life_.beat_from_now_on();
+    (void)stop_requests_.is_new();  // what waits with it is no second request
+    asked_early_by_ = signal;
+  }
+  gang_.notify(gang::StopSignal{signal, /*workers_know=*/true});
+}
+
 void Agent::leave(const JobEnd& end) {
   inputs_.cancel();
   end_ = end;

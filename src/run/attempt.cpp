@@ -278,24 +278,45 @@ void Attempt::collect_deaths() {
 }
 
 void Attempt::note(const std::vector<Death>& deaths) {
+  const auto guards = guards_request();  // after: it comes before the deaths that it brings
   for (const Death& death : deaths) {
     workers_.note_end(death);  // of all, before anything is asked about the living
   }
   for (const Death& death : deaths) {
-    const bool has_fault = death.status.ok() && services_.has_fault(death.worker);
-    tell(&AttemptListener::on_ended, death);
-    const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
-    if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
-      events_.emplace_back(StopRequested{SIGINT});
-      is_interrupted_ = true;
-    }
-    if (!has_asked_) {
-      early_ends_.note(death);
-    }
-    const bool is_unasked = !has_asked_ || workers_.was_ending(death.worker);
-    events_.emplace_back(
-        WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, has_fault});
+    note_death(death, guards);
   }
+}
+
+void Attempt::note_death(const Death& death, const std::optional<GuardsRequest>& guards) {
+  const bool has_fault = death.status.ok() && services_.has_fault(death.worker);
+  tell(&AttemptListener::on_ended, death);
+  const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
+  if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
+    events_.emplace_back(StopRequested{SIGINT});
+    is_asked_ = true;
+  }
+  const bool answers_guard = guards && is_answer(death, *guards);
+  if (answers_guard && supervisor_.is_undisturbed() && !std::exchange(has_heard_guard_, true)) {
+    events_.emplace_back(StopRequested{guards->signal});
+    is_asked_ = true;
+  }
+  if (!has_asked_ && !answers_guard) {
+    early_ends_.note(death);
+  }
+  const bool is_unasked = !(has_asked_ || answers_guard) || workers_.was_ending(death.worker);
+  events_.emplace_back(
+      WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, has_fault});
+}
+
+bool Attempt::is_answer(const Death& death, const GuardsRequest& request) const {
+  return workers_.started(death.worker) < request.at &&
+         !request.had_ended.contains(workers_.pid(death.worker));
+}
+
+/// While we stood still. One of an earlier attempt reached nobody of this one.
+std::optional<GuardsRequest> Attempt::guards_request() const {
+  auto request = input_.page.guards_request();
+  return request && request->at >= began_ ? request : std::nullopt;
 }
 
 /// A worker ended with an error, and the one that it may have lost waits for a core to crash on: asked to end
@@ -322,9 +343,10 @@ void Attempt::process() {
     if (!events_.empty()) {
       events_.pop_front();
     }
-    // Not before: a worker that failed before the interrupt is why the job ends.
-    if (std::holds_alternative<StopRequested>(event) && std::exchange(is_interrupted_, false)) {
-      on_interrupt();
+    // Not before: a worker that failed before that is why the job ends.
+    const auto* const request = std::get_if<StopRequested>(&event);
+    if (request != nullptr && std::exchange(is_asked_, false)) {
+      on_asked(request->signal);
     }
     carry_out(supervisor_.on(event));
   }

@@ -48,6 +48,7 @@ struct AttemptInput {
   pid_t guard = -1;
   Companions& companions;
   Asides& asides;
+  const SharedPage& page;
 };
 
 /// Whatever wakes the loop adds events; `process` gives them to the supervisor one by one and carries
@@ -64,8 +65,8 @@ class Attempt {
   std::function<void(const Failure& failure)> on_failure;
   /// A worker that decides success ended with 0. Its `attempt` is not filled.
   std::function<void(const gang::Succeeded& succeeded)> on_success;
-  /// Ctrl-C on the terminal reached a worker, and not us.
-  std::function<void()> on_interrupt;
+  /// Somebody else has asked the workers to end: Ctrl-C on the terminal, which does not reach us, or the guard.
+  std::function<void(int signal)> on_asked;
   /// Nothing is alive, and what was written has been read. Consoles and files may not have taken it yet.
   std::function<void()> on_over;
   /// Nothing is alive. `on_over` follows.
@@ -144,6 +145,9 @@ class Attempt {
   // From what happened to events.
   void collect_deaths();
   void note(const std::vector<Death>& deaths);
+  void note_death(const Death& death, const std::optional<GuardsRequest>& guards);
+  [[nodiscard]] bool is_answer(const Death& death, const GuardsRequest& request) const;
+  [[nodiscard]] std::optional<GuardsRequest> guards_request() const;
   [[nodiscard]] bool is_failure_waiting() const;
   void process();
   void carry_out(const std::vector<Action>& actions);
@@ -192,8 +196,11 @@ class Attempt {
   OomKills oom_kills_;      ///< before the first worker
   EarlyEnds early_ends_;
   std::deque<Event> events_;
-  bool is_interrupted_ = false;  ///< by the terminal, and nobody else has been told yet
-  bool has_asked_ = false;       ///< workers may have ended because we signalled them
+  bool is_asked_ =
+      false;  ///< the workers are, by the terminal or the guard, and nobody else has been told yet
+  bool has_heard_guard_ = false;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  bool has_asked_ = false;  ///< workers may have ended because we signalled them
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
 };
 

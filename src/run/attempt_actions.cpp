@@ -44,10 +44,11 @@ void Attempt::act(const AskToEnd& action) {
   has_asked_ = true;
   request_.signal = action.signal;
   request_.grace = grace_.length();
-  workers_.ask_to_end(action.signal);
+  const auto guards = guards_request();
+  workers_.ask_to_end(action.signal, guards ? std::optional(guards->at) : std::nullopt);
   workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
   std::set<pid_t> living = workers_.living_pids();
-  if (living.size() < starter_.tried() && Reaper::has_children()) {
+  if (living.size() < starter_.tried() && Reaper::has_children() && !guards) {
     living.merge(spared());
     sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
   }

@@ -63,6 +63,78 @@ def test_the_guard_asks_the_workers_where_the_agent_does_not(muster, worker):
     assert not any(STUCK in line for line in job.said), "the agent came back within the grace"
 
 
+ANSWERS = 'trap "echo asked; exit 0" TERM; echo ready; while :; do sleep 0.05; done'
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_workers_that_answer_the_guard_with_success_were_stopped(muster, number):
+    script = ANSWERS.replace("TERM", number.name[len("SIG") :])
+    options = ["--grace=30", "--nproc-per-node=2"]
+    job = muster.start(*options, "--", "sh", "-c", script, report=True)
+    job.out.wait_for("ready", times=2)
+    workers = [one.pid for one in processes.children_of(job.agent())]
+    stop(job.agent())
+
+    job.signal(number)
+    wait_until(lambda: all(have_ended(workers)), "the workers to have answered the guard")
+    os.kill(job.agent(), signal.SIGCONT)
+
+    assert job.end() == 128 + number
+    assert job.report["verdict"] == "stopped"
+    assert [one["outcome"] for one in job.report["workers"]] == ["stopped", "stopped"]
+    assert job.out.text.count("asked") == 2, "each is asked once"
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_worker_that_ended_before_the_guard_asked_ended_by_itself(muster, code):
+    script = f'if [ "$RANK" = 0 ]; then echo ready; read line; exit {code}; fi; {ANSWERS}'
+    options = ["--nproc-per-node=2", "--stdin=0", "--grace=30"]
+    job = muster.start(*options, "--", "sh", "-c", script, stdin=-1, report=True)
+    job.out.wait_for("ready", times=2)
+    workers = [one.pid for one in processes.children_of(job.agent())]
+    stop(job.agent())
+    job.process.stdin.close()
+    wait_until(lambda: any(have_ended(workers)), "the first worker to have ended")
+
+    job.signal(signal.SIGTERM)
+    wait_until(lambda: all(have_ended(workers)), "the other one to have answered the guard")
+    os.kill(job.agent(), signal.SIGCONT)
+
+    assert job.end() == (code or 143)
+    by_itself = "failed" if code else "succeeded"
+    assert [one["outcome"] for one in job.report["workers"]] == [by_itself, "stopped"]
+
+
+def test_a_worker_that_the_guard_has_asked_is_not_asked_again(muster, worker):
+    job = muster.start("--grace=30", "--", worker("echo_signals"))
+    job.out.wait_for("ready")
+    stop(job.agent())
+    job.signal(signal.SIGTERM)
+    (echo,) = processes.children_of(job.agent())
+    heard = len("ready\ngot TERM\ngot CONT\n")
+    wait_until(lambda: written_by(echo.pid) == heard, "the worker to have heard the guard")
+
+    os.kill(job.agent(), signal.SIGCONT)
+
+    job.err.wait_for("asking 1 worker to end")
+    job.out.wait_for("got CONT", times=2)  # sent last by each, and read last
+    assert job.out.text.count("got TERM") == 1
+    job.signal(signal.SIGKILL)
+    job.end()
+
+
+def written_by(pid):
+    """In bytes; nobody may have read them yet."""
+    for line in open(f"/proc/{pid}/io", encoding="utf-8"):
+        if line.startswith("wchar:"):
+            return int(line.split()[1])
+    return 0
+
+
+def have_ended(pids):
+    return [processes.look_at(pid).state == "Z" for pid in pids]
+
+
 @pytest.mark.soak
 def test_a_second_signal_ends_the_job_at_once_although_the_agent_is_stopped(muster, worker):
     for _ in range(REPETITIONS):

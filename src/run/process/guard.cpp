@@ -94,7 +94,7 @@ std::string describe_sweep(const std::vector<Process>& left, const std::string& 
 /// The half that waits.
 class Guard {
  public:
-  Guard(pid_t agent, const GuardSetup& setup, const SharedPage& page, std::set<pid_t> had_before)
+  Guard(pid_t agent, const GuardSetup& setup, SharedPage& page, std::set<pid_t> had_before)
       : agent_(agent),
         setup_(setup),
         signals_(handled_signals(setup.stop_signals)),
@@ -116,7 +116,7 @@ class Guard {
   pid_t agent_;
   const GuardSetup& setup_;
   sigset_t signals_;
-  const SharedPage& page_;
+  SharedPage& page_;
   AgentWatch watch_;
   LastSweep sweep_;
   StopRequests stop_requests_;

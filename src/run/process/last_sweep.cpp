@@ -26,6 +26,17 @@ bool will_die(const Process& process) {
   return process.state != 'D' && process.state != 'Z' && ::kill(process.pid, 0) == 0;
 }
 
+/// Children that have ended or cannot answer a signal any more.
+std::set<pid_t> ended_children(pid_t parent) {
+  std::set<pid_t> ended;
+  for (const Process& process : read_processes()) {
+    if (process.parent == parent && (process.state == 'Z' || is_exiting(process.pid))) {
+      ended.insert(process.pid);
+    }
+  }
+  return ended;
+}
+
 /// The dying need a moment to be gone.
 void rest_a_round() {
   (void)::poll(nullptr, 0, static_cast<int>(kKillRound.count()));
@@ -66,7 +77,11 @@ std::set<pid_t> LastSweep::spared() const {
 
 void LastSweep::ask_to_end(int signal) const {
   Sweeper sweeper(agent_);
-  sweeper.ask_to_end(sweeper.leftovers(page_.asides()), signal);
+  const std::vector<Process> living = sweeper.leftovers(page_.asides());
+  if (!living.empty()) {
+    page_.note({signal, std::chrono::steady_clock::now(), ended_children(agent_)});
+    sweeper.ask_to_end(living, signal);
+  }
 }
 
 void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {

@@ -19,14 +19,14 @@ namespace muster {
 /// carry the marker.
 class LastSweep {
  public:
-  LastSweep(pid_t agent, const std::string& marker, const SharedPage& page)
+  LastSweep(pid_t agent, const std::string& marker, SharedPage& page)
       : agent_(agent), marker_(marker), page_(page) {}
 
   /// The children of this process that are not the job's. To be called before the agent is made.
   [[nodiscard]] static std::set<pid_t> children_of_others();
   void spare(std::set<pid_t> had_before) { had_before_ = std::move(had_before); }
 
-  /// Asks the workers and what they have started to end, as the agent would.
+  /// Asks the workers and what they have started to end, as the agent would, which finds on the page that they were.
   void ask_to_end(int signal) const;
   /// What works on files beside the agent ends by itself when the agent has and everything is written. To be called after
   /// the rounds: KILLs what has not after so long, and does not wait for that.
@@ -40,7 +40,7 @@ class LastSweep {
 
   pid_t agent_;
   const std::string& marker_;
-  const SharedPage& page_;
+  SharedPage& page_;
   std::set<pid_t> had_before_;
 };
 

@@ -44,6 +44,33 @@ Vitals SharedPage::vitals() const {
   return vitals;
 }
 
+/// The signal comes last: who sees it sees the rest.
+void SharedPage::note(const GuardsRequest& request) {
+  asked_at_.store(request.at.time_since_epoch().count(), std::memory_order_relaxed);
+  auto place = had_ended_.begin();
+  for (const pid_t pid : request.had_ended) {
+    if (place != had_ended_.end()) {
+      (place++)->store(pid, std::memory_order_relaxed);
+    }
+  }
+  asked_by_.store(request.signal, std::memory_order_release);
+}
+
+std::optional<GuardsRequest> SharedPage::guards_request() const {
+  GuardsRequest request;
+  request.signal = asked_by_.load(std::memory_order_acquire);
+  if (request.signal == 0) {
+    return std::nullopt;
+  }
+  request.at = Instant(Instant::duration(asked_at_.load(std::memory_order_relaxed)));
+  for (const std::atomic<pid_t>& place : had_ended_) {
+    if (const pid_t pid = place.load(std::memory_order_relaxed); pid != 0) {
+      request.had_ended.insert(pid);
+    }
+  }
+  return request;
+}
+
 bool SharedPage::add_aside(pid_t pid) {
   for (std::atomic<pid_t>& place : asides_) {
     pid_t nobody = 0;

@@ -23,8 +23,17 @@ struct Vitals {
   gang::Lease lease;  ///< counted from the beat
 };
 
+/// That the guard has asked the workers to end, because the agent did not.
+struct GuardsRequest {
+  using Instant = Vitals::Instant;
+
+  int signal = 0;
+  Instant at;
+  std::set<pid_t> had_ended;  ///< children of the agent that were past answering
+};
+
 /// A page of memory that is made before the process splits in two, and that both halves have. It is never given back.
-/// The agent writes and the guard reads: in any order, at any time, and with either of them stopped in between.
+/// Each part has one writer, the other half reads: in any order, at any time, and with either of them stopped in between.
 class SharedPage {
  public:
   using Instant = Vitals::Instant;
@@ -49,6 +58,10 @@ class SharedPage {
     return code >= 0 ? std::optional(code) : std::nullopt;
   }
 
+  /// By the guard, before it signals anybody. Of those that had ended it remembers some hundreds.
+  void note(const GuardsRequest& request);
+  [[nodiscard]] std::optional<GuardsRequest> guards_request() const;
+
   /// A process of the agent that works on files, and may hang in them for good. It is killed and not waited for.
   /// False when there are too many already.
   [[nodiscard]] bool add_aside(pid_t pid);
@@ -58,6 +71,7 @@ class SharedPage {
 
  private:
   static constexpr std::size_t kMostAside = 64;
+  static constexpr std::size_t kMostEnded = 512;
   using Ticks = Instant::rep;
 
   SharedPage() = default;
@@ -68,6 +82,9 @@ class SharedPage {
   std::atomic<Ticks> gone_by_{0};   ///< 0: never
   std::atomic<int> exit_code_{-1};  ///< -1: nothing is decided
   std::array<std::atomic<pid_t>, kMostAside> asides_{};
+  std::atomic<int> asked_by_{0};  ///< 0: the guard has asked nobody
+  std::atomic<Ticks> asked_at_{0};
+  std::array<std::atomic<pid_t>, kMostEnded> had_ended_{};
 };
 
 }  // namespace muster

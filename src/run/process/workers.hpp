@@ -46,8 +46,9 @@ class Workers {
   /// True when it ended by such a signal.
   [[nodiscard]] bool has_passed_on(const ExitStatus& status) const;
 
-  /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later.
-  void ask_to_end(int signal);
+  /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later. Whoever was
+  /// there at a certain moment has been asked already.
+  void ask_to_end(int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
 
   /// True when it was past answering right before it was asked to end.
   [[nodiscard]] bool was_ending(std::size_t worker) const { return states_[worker].was_ending; }
@@ -55,6 +56,9 @@ class Workers {
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
+  [[nodiscard]] std::chrono::steady_clock::time_point started(std::size_t worker) const {
+    return states_[worker].started;
+  }
   /// When it was found dead.
   [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const {
     return states_[worker].ended;

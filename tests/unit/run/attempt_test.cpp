@@ -98,7 +98,8 @@ class AttemptTest : public testing::Test {
                                   no_folder_,
                                   -1,
                                   companions_,
-                                  asides_},
+                                  asides_,
+                                  page_},
                      plan(script),
                      std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) {
@@ -123,7 +124,8 @@ class AttemptTest : public testing::Test {
   RunOptions options_;
   Inherited inherited_;
   boost::asio::io_context io_;
-  Asides asides_{**SharedPage::make()};
+  SharedPage& page_ = **SharedPage::make();
+  Asides asides_{page_};
   Consoles consoles_{io_, asides_, 5s};
   LogFiles logs_{io_, asides_, 5s};
   Companions companions_{io_, inherited_, variables_, marker_};

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <set>
+
 namespace muster {
 namespace {
 
@@ -42,6 +45,34 @@ TEST(SharedPage, KnowsWhoIsAside) {
   page.remove_aside(11);
   page.remove_aside(4711);  // was never there
   EXPECT_EQ(page.asides(), std::set<pid_t>{12});
+}
+
+TEST(SharedPage, HoldsWhatTheGuardHasAskedForInPlaceOfTheAgent) {
+  SharedPage& page = fresh_page();
+  EXPECT_FALSE(page.guards_request());
+
+  page.note({SIGTERM, kNow, {11, 12}});
+
+  const auto request = page.guards_request();
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->signal, SIGTERM);
+  EXPECT_EQ(request->at, kNow);
+  EXPECT_EQ(request->had_ended, (std::set<pid_t>{11, 12}));
+}
+
+TEST(SharedPage, ForgetsThoseThatHadEndedBeyondItsPlaces) {
+  SharedPage& page = fresh_page();
+  GuardsRequest request{SIGTERM, kNow, {}};
+  constexpr pid_t kMany = 10'000;
+  for (pid_t pid = 1; pid <= kMany; ++pid) {
+    request.had_ended.insert(pid);
+  }
+
+  page.note(request);
+
+  const auto noted = page.guards_request()->had_ended;
+  EXPECT_GE(noted.size(), 256U);
+  EXPECT_LT(noted.size(), request.had_ended.size());
 }
 
 TEST(SharedPage, RefusesWhomItHasNoPlaceFor) {
