@@ -49,12 +49,12 @@ FileWork Agent::file_work() {
   };
   return {.write =
               [this, add](FileWork::Work work, std::function<void(FileWork::Answer)> then) {
-                add({std::move(work), input_.options.console_stall, std::move(then)});
+                add({std::move(work), input_.options.console_stall, std::move(then), true});
               },
           .remove =
               [this, add](FileWork::Work work) {
-                service_files_.end_all();
-                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}});
+                service_files_.drop();
+                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}, false});
               }};
 }
 

@@ -1,6 +1,7 @@
 // The next one starts when the one before has answered, or its time was over.
 #include "errand_queue.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -13,9 +14,14 @@ void ErrandQueue::add(Piece piece) {
   }
 }
 
-void ErrandQueue::end_all() {
-  if (!pieces_.empty()) {
-    pieces_.erase(std::next(pieces_.begin()), pieces_.end());
+void ErrandQueue::drop() {
+  if (pieces_.empty()) {
+    return;
+  }
+  const auto is_kept = [](const Piece& piece) { return !piece.may_be_dropped; };
+  pieces_.erase(std::stable_partition(std::next(pieces_.begin()), pieces_.end(), is_kept),
+                pieces_.end());
+  if (pieces_.front().may_be_dropped) {
     errand_.shorten(std::chrono::milliseconds(0));
   }
 }

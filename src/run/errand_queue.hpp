@@ -17,6 +17,7 @@ class ErrandQueue {
     std::function<std::string()> work;
     std::chrono::milliseconds most_time;
     std::function<void(const Errand::Answer&)> then;
+    bool may_be_dropped = false;
   };
 
   ErrandQueue(boost::asio::io_context& io, Asides& asides) : errand_(io, asides) {}
@@ -25,8 +26,8 @@ class ErrandQueue {
   std::function<void()> on_empty;
 
   void add(Piece piece);
-  /// The time of all of them is over: those that have not begun are forgotten.
-  void end_all();
+  /// The time of those that may be dropped is over: which of them have not begun are forgotten.
+  void drop();
 
  private:
   void start_first();

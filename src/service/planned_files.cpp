@@ -1,8 +1,10 @@
 // Writes the files of a plan so that no reader ever sees half of one: into a file beside it, to the
-// disk, and only then under its name. A process beside the agent does it, since a disk may hang.
+// disk, and only then under its name. A process beside the agent does it, since a disk may hang, and may be
+// killed at any moment: what it has begun it notes in memory that it shares with us.
 #include "planned_files.hpp"
 
 #include <muster/base/follow_links.hpp>
+#include <muster/base/shared_memory.hpp>
 #include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
 #include <muster/base/write_all.hpp>
@@ -11,10 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
+#include <memory>
+#include <random>
 #include <utility>
 
 namespace muster {
@@ -22,12 +26,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file as it was written: whoever has put another one under that name keeps it.
-struct Written {
-  std::string path;
-  dev_t device = 0;
-  ino_t number = 0;
+/// What has come of a file.
+struct Trace {
+  bool has_temporary;  ///< or may have
+  dev_t device;        ///< whoever has put another one under its name keeps that
+  ino_t number;        ///< 0: nothing of ours is under its name
 };
+
+/// The plan's files, for their writer and for who removes what that has left.
+struct Writing {
+  std::vector<PlannedFile> files;
+  std::string temporary_name;  ///< in each one's folder
+  SharedThings<Trace> traces;  ///< of each one
+};
+
+/// Nobody else's: who removes it has not heard of it from the writer.
+std::string choose_temporary_name() {
+  std::random_device random;
+  return ".muster_" + std::to_string(random()) + "_" + std::to_string(random());
+}
+
+std::string temporary_beside(const fs::path& place, const Writing& writing) {
+  return (place.parent_path() / writing.temporary_name).string();
+}
 
 Error cannot_write(const std::string& path, int error_number) {
   return system_error("cannot write '" + path + "'", error_number);
@@ -62,79 +83,80 @@ int fill(int file, const PlannedFile& planned) {
   return is_done ? 0 : errno;
 }
 
-Result<Written> write_file(const PlannedFile& planned) {
+/// 0 when it is under its name; else why not.
+int move_to_place(int file, const std::string& temporary, const std::string& place, Trace& trace) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) {
+    return errno;
+  }
+  trace.device = status.st_dev;
+  trace.number =
+      status.st_ino;  // first: if we are killed in between, no file has that name and number
+  return ::rename(temporary.c_str(), place.c_str()) == 0 ? 0 : errno;
+}
+
+Result<> write_file(const Writing& writing, std::size_t index) {
+  const PlannedFile& planned = writing.files[index];
+  Trace& trace = writing.traces[index];
   const auto place = find_place(planned.path);
   if (!place) {
     return place.error();
   }
-  std::string temporary = (fs::path(*place).parent_path() / ".muster_XXXXXX").string();
-  const UniqueFd file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file) {
-    return cannot_write(planned.path, errno);
-  }
-  struct stat status {};
-  int error_number = fill(file.get(), planned);
-  if (error_number == 0 &&
-      (::fstat(file.get(), &status) != 0 || ::rename(temporary.c_str(), place->c_str()) != 0)) {
-    error_number = errno;
+  constexpr mode_t kOwnersAlone = 0600;
+  const std::string temporary = temporary_beside(*place, writing);
+  trace.has_temporary = true;
+  const UniqueFd file(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
+  int error_number = file ? fill(file.get(), planned) : errno;
+  if (error_number == 0) {
+    error_number = move_to_place(file.get(), temporary, *place, trace);
   }
   if (error_number != 0) {
     (void)::unlink(temporary.c_str());
-    return cannot_write(planned.path, error_number);
   }
-  return Written{*place, status.st_dev, status.st_ino};
+  trace.has_temporary = false;
+  return error_number == 0 ? Result<>() : cannot_write(planned.path, error_number);
 }
 
-/// What has come of it, as it passes from process to process.
-struct WrittenFiles {
-  std::vector<Written> to_remove;
-  std::string error;  ///< empty: all of them are there
-};
-
-constexpr char kEnd = '\0';  ///< of a record: no path and no message has it
-
-std::string write_files(const std::vector<PlannedFile>& files) {
-  std::ostringstream answer;
-  for (const PlannedFile& planned : files) {
-    const auto written = write_file(planned);
-    if (!written) {
-      answer << "0 0 " << written.error().message << kEnd;
-      break;
-    }
-    if (planned.is_private) {
-      answer << written->device << ' ' << written->number << ' ' << written->path << kEnd;
+/// Why not all of them are there; empty: they are.
+std::string write_files(const Writing& writing) {
+  for (std::size_t i = 0; i < writing.files.size(); ++i) {
+    if (const auto written = write_file(writing, i); !written) {
+      return written.error().message;
     }
   }
-  return answer.str();
+  return {};
 }
 
-/// A file's number is never 0.
-WrittenFiles read_answer(const std::string& answer) {
-  WrittenFiles result;
-  std::istringstream records(answer);
-  for (std::string record; std::getline(records, record, kEnd);) {
-    std::istringstream fields(record);
-    Written file;
-    fields >> file.device >> file.number;
-    fields.get();  // one blank: a path may begin with another
-    std::getline(fields, file.path, kEnd);
-    if (file.number == 0) {
-      result.error = file.path;
-    } else {
-      result.to_remove.push_back(std::move(file));
-    }
-  }
-  return result;
+bool is_still_ours(const fs::path& place, const Trace& trace) {
+  struct stat status {};
+  return ::lstat(place.c_str(), &status) == 0 && status.st_dev == trace.device &&
+         status.st_ino == trace.number;
 }
 
-void remove_files(const std::vector<Written>& files) {
-  for (const Written& file : files) {
-    struct stat status {};
-    if (::lstat(file.path.c_str(), &status) == 0 && status.st_dev == file.device &&
-        status.st_ino == file.number) {
-      (void)::unlink(file.path.c_str());  // what cannot be removed harms nobody
-    }
+/// What cannot be removed harms nobody.
+void remove_file(const Writing& writing, std::size_t index) {
+  const PlannedFile& planned = writing.files[index];
+  const Trace& trace = writing.traces[index];
+  const bool is_to_go = planned.is_private && trace.number != 0;
+  if (!trace.has_temporary && !is_to_go) {
+    return;  // its file system may hang
   }
+  std::error_code ignored;  // it could be followed when it was written
+  const fs::path place = follow_links(planned.path, ignored);
+  if (trace.has_temporary) {
+    (void)::unlink(temporary_beside(place, writing).c_str());
+  }
+  if (is_to_go && is_still_ours(place, trace)) {
+    (void)::unlink(place.c_str());
+  }
+}
+
+std::string remove_files(const Writing& writing) {
+  for (std::size_t i = 0; i < writing.files.size(); ++i) {
+    remove_file(writing, i);
+  }
+  return {};
 }
 
 Error takes_too_long(const std::vector<PlannedFile>& files) {
@@ -162,38 +184,51 @@ class PlannedFiles final : public Service {
     if (plan.files.empty()) {
       return std::optional<Additions>(std::in_place);
     }
-    is_writing_ = true;
-    work_.write([files = plan.files] { return write_files(files); },
-                unless_gone([this, files = plan.files](const std::optional<std::string>& answer) {
-                  if (std::exchange(is_writing_, false)) {
-                    answer ? take(read_answer(*answer)) : on_failure(takes_too_long(files));
+    auto traces = share_things<Trace>(plan.files.size());
+    if (!traces) {
+      return traces.error();
+    }
+    writing_ =
+        std::make_shared<Writing>(Writing{plan.files, choose_temporary_name(), std::move(*traces)});
+    is_awaited_ = true;
+    work_.write([writing = writing_] { return write_files(*writing); },
+                unless_gone([this](const std::optional<std::string>& answer) {
+                  if (std::exchange(is_awaited_, false)) {
+                    take(answer);
                   }
                 }));
     return std::optional<Additions>();
   }
 
   void stop() override {
-    if (std::exchange(is_writing_, false) || !private_.empty()) {
-      work_.remove([files = std::exchange(private_, {})] {
-        remove_files(files);
-        return std::string();
-      });
+    is_awaited_ = false;
+    if (writing_) {
+      work_.remove([writing = std::exchange(writing_, nullptr)] { return remove_files(*writing); });
     }
   }
 
  private:
-  void take(WrittenFiles result) {
-    private_ = std::move(result.to_remove);
-    if (result.error.empty()) {
+  void take(const std::optional<std::string>& answer) {
+    const std::vector<PlannedFile>& files = writing_->files;
+    if (!answer) {
+      on_failure(takes_too_long(files));
+      return;
+    }
+    const bool is_any_private = std::any_of(
+        files.begin(), files.end(), [](const PlannedFile& planned) { return planned.is_private; });
+    if (!is_any_private) {
+      writing_.reset();
+    }
+    if (answer->empty()) {
       on_ready({});
     } else {
-      on_failure({ErrorKind::System, std::move(result.error)});
+      on_failure({ErrorKind::System, *answer});
     }
   }
 
   FileWork work_;
-  std::vector<Written> private_;
-  bool is_writing_ = false;
+  std::shared_ptr<const Writing> writing_;  ///< empty: nothing is to be removed
+  bool is_awaited_ = false;
 };
 
 }  // namespace

@@ -278,13 +278,17 @@ def test_a_stop_ends_a_start_of_which_everything_hangs(muster, disk):
 
 @pytest.fixture
 def start_with_file(muster, disk):
-    """Starts a job whose template has a private file on the disk."""
+    """Starts a job whose template has a private file on the disk, and perhaps one more before it."""
 
-    def start(*command):
+    def start(*command, first=None):
         template = muster.folder / "own.yaml"
+        paths = [first] if first else []
         template.write_text(
-            "mode: own\nroles:\n  - name: worker\n"
-            f"files:\n  - {{path: {disk.folder}/planned, content: x, private: true}}\n",
+            "mode: own\nroles:\n  - name: worker\nfiles:\n"
+            + "".join(
+                f"  - {{path: {path}, content: x, private: true}}\n"
+                for path in [*paths, disk.folder / "planned"]
+            ),
         )
         return muster.start(f"--template={template}", f"--grace={GRACE}", *command)
 
@@ -332,6 +336,41 @@ def test_the_end_does_not_wait_for_the_removal_of_a_planned_file(muster, start_w
     go.touch()
 
     assert job.end(LIMIT) == 0
+
+
+def test_a_private_file_does_not_stay_because_the_next_one_hangs(muster, start_with_file, disk):
+    first = muster.folder / "first"
+    disk.freeze()
+
+    job = start_with_file("--console-stall=0.5", "--", "true", first=first)
+
+    assert job.end() == 71
+    assert not first.exists()
+
+
+def test_a_private_file_does_not_stay_because_the_job_is_stopped(muster, start_with_file, disk):
+    first = muster.folder / "first"
+    disk.freeze()
+    job = start_with_file("--console-stall=60", "--", "true", first=first)
+    wait_until(first.exists, "the first file")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end(LIMIT) == 143
+    assert not first.exists()
+
+
+def test_nothing_stays_of_a_file_that_was_written_when_the_job_was_stopped(start_with_file, disk):
+    before = set(os.listdir(disk.folder))
+    with unanswered(disk.folder):
+        job = start_with_file("--console-stall=60", "--", "true")
+        wait_until(lambda: set(os.listdir(disk.folder)) > before, "a file that is being written")
+
+        job.signal(signal.SIGTERM)
+
+        assert job.end(LIMIT) == 143
+
+    assert set(os.listdir(disk.folder)) == before
 
 
 # The workers' error files.

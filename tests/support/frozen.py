@@ -11,7 +11,8 @@ import subprocess
 
 _SIZE = 16 << 20
 # From linux/fanotify.h and linux/fcntl.h.
-_FAN_CLASS_CONTENT, _FAN_MARK_ADD, _FAN_OPEN_PERM, _AT_FDCWD = 4, 1, 0x10000, -100
+_FAN_CLASS_CONTENT, _FAN_MARK_ADD, _AT_FDCWD = 4, 1, -100
+_FAN_OPEN_PERM, _FAN_EVENT_ON_CHILD = 0x10000, 0x8000000
 
 
 class Disk:
@@ -61,14 +62,13 @@ class Disk:
 
 @contextlib.contextmanager
 def unanswered(path):
-    """Whoever opens the file meanwhile waits until the end, or until he is killed: nobody answers for it."""
+    """Whoever opens the file, or one in the folder, waits until the end, or until he is killed: nobody answers for it."""
     libc = ctypes.CDLL(None, use_errno=True)
     listener = libc.fanotify_init(_FAN_CLASS_CONTENT, os.O_RDONLY)
     assert listener >= 0, os.strerror(ctypes.get_errno())
     with os.fdopen(listener):
-        marked = libc.fanotify_mark(
-            listener, _FAN_MARK_ADD, ctypes.c_uint64(_FAN_OPEN_PERM), _AT_FDCWD, os.fsencode(path)
-        )
+        events = ctypes.c_uint64(_FAN_OPEN_PERM | _FAN_EVENT_ON_CHILD)
+        marked = libc.fanotify_mark(listener, _FAN_MARK_ADD, events, _AT_FDCWD, os.fsencode(path))
         assert marked == 0, os.strerror(ctypes.get_errno())
         yield
 

@@ -89,7 +89,7 @@ struct FileWork {
   using Answer = std::optional<std::string>;  ///< what the work returned; empty: its time was over
   /// Calls `then` in a later turn of the event loop.
   std::function<void(Work work, std::function<void(Answer)> then)> write = nullptr;
-  /// Ends what goes on, and what has not begun. The end of the job waits for it, for a moment.
+  /// Ends the `write` that goes on, and those that have not begun. The end of the job waits for it, for a moment.
   std::function<void(Work work)> remove = nullptr;
 };
 

@@ -1,6 +1,7 @@
 // Real processes: the answer, and the end of the one that hangs.
 #include "run/errand.hpp"
 
+#include "run/errand_queue.hpp"
 #include "run/progress_file.hpp"
 
 #include <gtest/gtest.h>
@@ -135,6 +136,31 @@ TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
   EXPECT_EQ(look(), true);
   EXPECT_EQ(look(), false);
   std::filesystem::remove_all(folder);
+}
+
+TEST_F(ErrandTest, IsDroppedOnlyWhereThatIsAllowed) {
+  ErrandQueue queue(io_, asides_);
+  queue.on_empty = [] {};
+  std::string ended;
+  const auto add = [&](const std::string& name, bool may_be_dropped) {
+    const auto then = [&, name](const Errand::Answer& answer) {
+      ended += name + (answer ? " done, " : " cut, ");
+    };
+    const auto hang = [] {
+      (void)::pause();
+      return std::string();
+    };
+    const auto work = may_be_dropped ? std::function<std::string()>(hang) : [] { return "x"; };
+    queue.add({work, 20s, then, may_be_dropped});
+  };
+  add("write", true);
+  add("remove", false);
+  add("later write", true);
+
+  queue.drop();
+  io_.run();
+
+  EXPECT_EQ(ended, "write cut, remove done, ");
 }
 
 }  // namespace

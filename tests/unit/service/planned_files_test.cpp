@@ -56,6 +56,7 @@ class PlannedFiles : public ::testing::Test {
   mode_t mask_;
   std::string folder_ = ::testing::TempDir() + "files_XXXXXX";
   bool hangs_ = false;
+  bool is_killed_at_the_end_ = false;  ///< who writes them
   int ready_ = 0;
   std::function<void()> answer_;
   std::unique_ptr<Service> service_ = make_planned_files(
@@ -64,7 +65,10 @@ class PlannedFiles : public ::testing::Test {
        .file_work = {
            .write =
                [this](const FileWork::Work& work, std::function<void(FileWork::Answer)> then) {
-                 const auto answer = hangs_ ? FileWork::Answer() : work();
+                 auto answer = hangs_ ? FileWork::Answer() : work();
+                 if (is_killed_at_the_end_) {
+                   answer.reset();
+                 }
                  answer_ = [then = std::move(then), answer] { then(answer); };
                },
            .remove = [](const FileWork::Work& work) { (void)work(); }}});
@@ -142,6 +146,16 @@ TEST_F(PlannedFiles, AreRemovedAlsoIfALaterOneCannotBeWritten) {
 
   EXPECT_EQ(count(), 0);
   EXPECT_EQ(ready_, 0);
+}
+
+TEST_F(PlannedFiles, AreRemovedAlsoIfWhoWroteThemDidNotAnswer) {
+  is_killed_at_the_end_ = true;
+  EXPECT_NE(start({{path("private"), "0640", "x", true}, {path("kept"), "0640", "x"}}), "");
+  ASSERT_TRUE(fs::exists(path("private")));
+  service_->stop();
+
+  EXPECT_FALSE(fs::exists(path("private")));
+  EXPECT_TRUE(fs::exists(path("kept")));
 }
 
 TEST_F(PlannedFiles, AreWaitedFor) {
