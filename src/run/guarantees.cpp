@@ -145,6 +145,21 @@ Guarantee judge(const Row& row, const SystemAnswers& answers) {
           is_group ? remedy_for_group(error_number, row) : remedy_for(error_number, row)};
 }
 
+/// Without one muster ends before it starts anything.
+Guarantee judge_loop(const std::string& refusal) {
+  Guarantee guarantee{"a job can be run", "an event loop", Hold::Whole, "", "", ""};
+  if (!refusal.empty()) {
+    guarantee.hold = Hold::Not;
+    guarantee.because = refusal;
+    guarantee.means = "no job starts";
+    guarantee.remedy =
+        "allow the call in the container's system call filter, as the usual filters of all "
+        "runtimes "
+        "do";
+  }
+  return guarantee;
+}
+
 Guarantee judge_proc(ProcView view) {
   Guarantee guarantee{"every process of the job is seen", "/proc", Hold::Whole, "", "", ""};
   if (view == ProcView::Whole) {
@@ -184,7 +199,8 @@ std::string names_of(const std::vector<Guarantee>& all, Hold hold, const std::st
 
 std::vector<Guarantee> guarantees(const SystemAnswers& answers) {
   std::vector<Guarantee> all;
-  all.reserve(kRows.size() + 1);
+  all.reserve(kRows.size() + 2);
+  all.push_back(judge_loop(answers.no_loop));
   all.push_back(judge_proc(answers.proc));
   for (const Row& row : kRows) {
     all.push_back(judge(row, answers));

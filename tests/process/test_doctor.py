@@ -192,3 +192,26 @@ def test_a_call_that_has_no_other_way_is_named(muster, worker, filter_name, call
     assert job.code == 71
     line = job.said_about(f"{call}: Operation not permitted")
     assert "[system" not in line and "/boost/" not in line
+
+
+@pytest.mark.parametrize(
+    ("filter_name", "call"),
+    [
+        ("epoll", "epoll_create1"),
+        ("epoll-changes", "epoll_ctl"),
+        ("epoll-waits", "epoll_wait"),
+        ("timer-settings", "timerfd_settime"),
+        ("signal-files", "signalfd"),
+        ("signal-masks", "sigprocmask"),
+        ("descriptor-settings", "fcntl"),
+        ("device-settings", "ioctl"),
+        ("file-status", "fstat"),
+    ],
+)
+def test_what_no_job_starts_without_is_lost(muster, worker, filter_name, call):
+    job = ask(muster, through=[worker("refuse"), filter_name])
+
+    assert job.code == 71, job.err.text
+    loop = json.loads(job.out.text)["guarantees"][0]
+    assert (loop["by"], loop["holds"]) == ("an event loop", "no")
+    assert loop["because"] == f"{call}: Operation not permitted"

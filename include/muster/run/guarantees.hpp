@@ -32,6 +32,8 @@ struct SystemAnswers {
   int descriptor_limit = 0;
   int oom_counter = 0;  ///< ENOENT: there is none
   ProcView proc = ProcView::Whole;
+  std::string
+      no_loop;  ///< why there can be no event loop: "signalfd: Operation not permitted"; empty: there can
   // What is no promise, but explains refusals:
   bool is_filtered = false;    ///< by seccomp
   bool gains_nothing = false;  ///< NO_NEW_PRIVS: no program of the job becomes another user's

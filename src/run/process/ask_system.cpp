@@ -2,6 +2,7 @@
 // guarantees.cpp.
 #include "control_group.hpp"
 #include "descendants.hpp"
+#include "loop_calls.hpp"
 
 #include <muster/base/unique_fd.hpp>
 #include <muster/environment/oom_counter.hpp>
@@ -104,6 +105,9 @@ SystemAnswers ask_before_start() {
 SystemAnswers ask_system() {
   constexpr int kNoSuchPolicy = 0xFFF;
   SystemAnswers answers = ask_before_start();
+  if (const auto tried = try_loop_calls(); !tried) {
+    answers.no_loop = tried.error().message;
+  }
   answers.pidfd_open = ask_pidfd_open();
   answers.pidfd_send_signal = ask_pidfd_send_signal();
   answers.control_group = ask_control_group();

@@ -275,8 +275,8 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   if (!page) {
     return page.error();
   }
-  if (auto tried = try_loop_calls(); !tried) {
-    return tried.error();
+  if (const auto tried = try_loop_calls(); !tried) {
+    return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
   }
   std::set<pid_t> had_before = LastSweep::children_of_others();
   say_what_is_lost();

@@ -17,7 +17,7 @@ namespace muster {
 namespace {
 
 Error refused(const char* call) {
-  return system_error(std::string("cannot run the job: ") + call, errno);
+  return system_error(call, errno);
 }
 
 /// What its libraries do with every descriptor.

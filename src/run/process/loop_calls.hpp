@@ -6,7 +6,8 @@
 
 namespace muster {
 
-/// Makes each of these calls once. Refused, a loop would end without a word, or turn for ever. It takes microseconds.
+/// Makes each of these calls once. Refused, a loop would end without a word, or turn for ever. It takes microseconds. Fails with
+/// the call alone: "signalfd: Operation not permitted".
 [[nodiscard]] Result<> try_loop_calls();
 
 }  // namespace muster

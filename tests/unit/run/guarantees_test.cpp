@@ -21,7 +21,7 @@ TEST(Guarantees, HoldWhereNothingIsRefused) {
     EXPECT_EQ(guarantee.hold, Hold::Whole) << guarantee.name;
     EXPECT_EQ(guarantee.because + guarantee.means + guarantee.remedy, "") << guarantee.name;
   }
-  EXPECT_EQ(describe(guarantees({})), "13 of 13 guarantees hold here");
+  EXPECT_EQ(describe(guarantees({})), "14 of 14 guarantees hold here");
 }
 
 TEST(Guarantees, SayWhyAndWhatItMeansWhereTheyDoNotHold) {
@@ -35,6 +35,15 @@ TEST(Guarantees, SayWhyAndWhatItMeansWhereTheyDoNotHold) {
             "a process of the job whose parent has ended is not found, and so not ended: "
             "PR_SET_CHILD_SUBREAPER: Invalid argument");
   EXPECT_EQ(lost.remedy, "Linux 3.4 or later has it; gVisor may in a later version");
+}
+
+TEST(Guarantees, AreLostWithWhatALoopLivesOn) {
+  SystemAnswers answers;
+  answers.no_loop = "signalfd: Operation not permitted";
+
+  EXPECT_EQ(by("an event loop", answers).hold, Hold::Not);
+  EXPECT_EQ(by("an event loop", answers).warning(),
+            "no job starts: signalfd: Operation not permitted");
 }
 
 TEST(Guarantees, HoldInPartWhereThereIsAnotherWay) {
@@ -88,7 +97,7 @@ TEST(Guarantees, AreDescribedInOneLine) {
   answers.death_signal = EPERM;
 
   EXPECT_EQ(describe(guarantees(answers)),
-            "11 of 13 guarantees hold here; in part: nothing forks faster than it is killed "
+            "12 of 14 guarantees hold here; in part: nothing forks faster than it is killed "
             "(cgroup.kill: Read-only file system); not: workers end with muster, however it ends "
             "(PR_SET_PDEATHSIG: Operation not permitted)");
 }
