@@ -94,3 +94,26 @@ def test_every_node_says_which_one_was_asked_to_stop(gang, asked):
     for agent in job.jobs.values():
         assert agent.said_about(f"stopped by SIGTERM: {request}")
     assert job.jobs[1 - asked].said_about(f"{request}: asking 1 worker to end")
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+def test_a_node_whose_guard_asked_the_workers_was_asked_to_stop(gang, asked):
+    """Its agent stood still, and finds them ended with 0 when it goes on."""
+    script = 'trap "exit 0" TERM; echo ready $$; while :; do sleep 0.05; done'
+    job = gang(2, "--heartbeat-timeout=20", "--grace=30", command=["sh", "-c", script])
+    job.start_all()
+    workers = [pid_of_worker(job.jobs[node]) for node in (0, 1)]
+    agent = job.jobs[asked].agent()
+    os.kill(agent, signal.SIGSTOP)
+
+    job.jobs[asked].signal(signal.SIGTERM)
+    wait_until(
+        lambda: processes.look_at(workers[asked]).state == "Z", "the worker to answer the guard"
+    )
+    os.kill(agent, signal.SIGCONT)
+
+    job.assert_codes(143)
+    request = f"node {asked} was asked to stop (SIGTERM)"
+    assert assert_same_verdict(job)["reason"] == f"stopped by SIGTERM: {request}"
+    for report in job.reports().values():
+        assert {one["outcome"] for one in report["workers"]} == {"stopped"}
