@@ -257,14 +257,14 @@ std::uint64_t Sink::abandon() {
   queue_.clear();
   written_ = 0;
   is_abandoned_ = true;
-  was_stalled_ = state_ == State::Stalled;
+  was_stalled_ = was_stalled_ || state_ == State::Stalled;
   if (device_) {
     device_->stop_waiting();
   }
   settled_ = {};
   on_relief = {};
   stall_timer_.cancel();
-  return dropped_lines_ - said_dropped_;
+  return dropped_lines_ - std::exchange(said_dropped_, dropped_lines_);
 }
 
 std::uint64_t Sink::give_up() {

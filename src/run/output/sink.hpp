@@ -91,7 +91,7 @@ class Sink {
 
   /// Gives up at the end of the job: drops what is still queued and waits for nothing any more.
   /// What is written later is written if it is taken at once.
-  /// Returns how many lines were dropped and not yet said.
+  /// Returns how many lines were dropped and not yet said: they are the caller's to say.
   std::uint64_t abandon();
   /// The same, and nothing is written any more: the file system is not waited for.
   std::uint64_t give_up();

@@ -4,6 +4,8 @@
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace muster {
 namespace {
 
@@ -23,6 +25,27 @@ class ArrivesWhenAsked final : public Device {
   boost::asio::io_context& io_;
   mutable bool has_arrived_ = false;
 };
+
+/// A pipe that nobody reads, and that is full.
+class TakesNothing final : public Device {
+ public:
+  ssize_t write_some(std::string_view /*bytes*/) override {
+    errno = EAGAIN;
+    return -1;
+  }
+  void when_ready(std::function<void()> /*then*/) override {}
+  void stop_waiting() override {}
+};
+
+TEST(Sink, TellsOnceOfLinesThatWereDroppedWhenItWasAbandoned) {
+  boost::asio::io_context io;
+  Sink sink(io, std::make_unique<TakesNothing>(), {"standard output", "console line"}, 5s);
+  EXPECT_TRUE(sink.write("one\ntwo\n"));
+
+  EXPECT_EQ(sink.abandon(), 2U);
+  EXPECT_EQ(sink.abandon(), 0U);
+  EXPECT_EQ(sink.give_up(), 0U);
+}
 
 TEST(Sink, CallsWhoAskedThoughItWasSettledRightAfterwards) {
   boost::asio::io_context io;
