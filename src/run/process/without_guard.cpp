@@ -21,12 +21,18 @@ struct End {
 };
 End end_of_agent;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
 
+bool end_is_set() {
+  itimerspec left{};
+  (void)::timer_gettime(end_of_agent.timer, &left);
+  return left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
+}
+
 /// Comes from the kernel when the guard dies; from a pipe that nobody reads any more, too. A copy of the agent
 /// has no timer.
 extern "C" void on_pipe_signal(int /*signal*/) {
   const int error_number = errno;
-  if (::getpid() == end_of_agent.agent && ::getppid() != end_of_agent.guard) {
-    put_off_end();
+  if (::getpid() == end_of_agent.agent && ::getppid() != end_of_agent.guard && !end_is_set()) {
+    put_off_end();  // later ones are of pipes: who turns without end and writes to one puts nothing off
   }
   errno = error_number;
 }

@@ -48,6 +48,13 @@ TEST(WithoutGuard, EndsAnAgentThatTurnsWithoutEnd) {
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
 
+TEST(WithoutGuard, EndsOneThatTurnsWithoutEndAndWritesToAClosedPipe) {
+  const int status = end_of_agent_that([] { (void)::kill(::getpid(), SIGPIPE); });
+
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
 TEST(WithoutGuard, LeavesOneAloneThatPutsItOff) {
   int turns = 0;
   const int status = end_of_agent_that([&turns] {
