@@ -4,6 +4,7 @@ import ctypes
 import os
 import pathlib
 import signal
+import time
 
 import pytest
 
@@ -17,7 +18,9 @@ GRACE = 0.3
 LIMIT = GRACE + 2  # seconds after which a job that was asked to stop is over, whatever hangs
 REPETITIONS = default_or_soak(1, 20)
 STUCK = "has not moved for"
+PTRACE_DETACH = 17
 PTRACE_SEIZE = 0x4206
+PTRACE_INTERRUPT = 0x4207
 
 
 def start_stubborn(muster, worker, *options, workers=2):
@@ -321,9 +324,32 @@ def test_a_worker_that_fails_while_a_tracer_holds_it_has_failed(muster, restarts
     assert not job.words().count("could not kill")
 
 
+@pytest.mark.plain_build
+def test_a_guard_that_a_debugger_holds_keeps_nobody_awake(muster, worker):
+    job = start_stubborn(muster, worker)
+    agent = job.agent()
+    trace(job.pid)
+    ask_kernel(PTRACE_INTERRUPT, job.pid)
+    os.waitpid(job.pid, 0)  # until it is held
+    job.signal(signal.SIGTERM)
+
+    time.sleep(0.3)  # the agent has heard the bell by then; the rest is the measurement
+    before = processes.context_switches_of(agent)
+    time.sleep(1)
+    after = processes.context_switches_of(agent)
+
+    assert after == before
+    ask_kernel(PTRACE_DETACH, job.pid)
+    assert job.end() == 143
+
+
 def trace(pid):
+    ask_kernel(PTRACE_SEIZE, pid)
+
+
+def ask_kernel(request, pid):
     tracer = ctypes.CDLL(None, use_errno=True)
-    assert tracer.ptrace(PTRACE_SEIZE, pid, None, None) == 0, os.strerror(ctypes.get_errno())
+    assert tracer.ptrace(request, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
 def test_what_was_read_is_written_although_the_agent_is_killed(muster, tmp_path):

@@ -245,9 +245,11 @@ void wake_guard(pid_t guard) {
 bool continue_guard_that_was_asked(const GuardLink& link) {
   std::ifstream status("/proc/" + std::to_string(link.guard) + "/status");
   bool is_stopped = false;
+  bool is_held = false;  // by a debugger, as long as that wants
   unsigned long long pending = 0;
   for (std::string line; std::getline(status, line);) {
     is_stopped = is_stopped || line.starts_with("State:\tT");
+    is_held = is_held || line.starts_with("State:\tt");
     if (line.starts_with("SigPnd:") || line.starts_with("ShdPnd:")) {
       constexpr int kHexadecimal = 16;
       pending |= std::strtoull(line.c_str() + line.find('\t'), nullptr, kHexadecimal);
@@ -260,7 +262,7 @@ bool continue_guard_that_was_asked(const GuardLink& link) {
   if (is_stopped && is_asked && ::getppid() == link.guard) {
     (void)::kill(link.guard, SIGCONT);
   }
-  return is_asked && !is_stopped;
+  return is_asked && !is_stopped && !is_held;
 }
 
 Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work) {

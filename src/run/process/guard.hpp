@@ -39,7 +39,7 @@ struct GuardSetup {
 void wake_guard(pid_t guard);
 
 /// A guard that is stopped passes on no signal. Where one that asks for the end waits for it, it is sent CONT. Reads /proc.
-/// Returns true where such a signal waits for a guard that is not stopped, or not yet.
+/// Returns true where such a signal waits for a guard that is neither stopped, or not yet, nor held by a debugger.
 [[nodiscard]] bool continue_guard_that_was_asked(const GuardLink& link);
 
 /// Splits the process in two. The *guard* keeps the pid that users see, passes signals on and
