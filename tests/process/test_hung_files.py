@@ -8,7 +8,7 @@ import pytest
 
 from support.deadlines import wait_until
 from support.frozen import unanswered
-from support.processes import children_of, is_alive
+from support.processes import children_of, is_alive, program_of
 from support.repetitions import default_or_soak
 
 GRACE = 0.5
@@ -193,6 +193,27 @@ def test_a_report_that_cannot_be_tried_does_not_hold_up_the_start(muster, disk):
     assert job.end() == 0
     assert job.said_about("cannot try whether the report", "its file system does not answer")
     assert job.said_about("the report is not written")
+
+
+def test_a_report_that_cannot_be_tried_makes_no_stranger_of_the_jobs_processes(muster, disk):
+    """The process that hangs is a child that the guard had before, as `exec muster` keeps those of a shell."""
+    disk.freeze()
+    job = muster.start(
+        "--console-stall=0.5",
+        "--",
+        "sh",
+        "-c",
+        "env -i sleep 100 & echo $! $PPID; wait",
+        report=disk.folder / "report.json",
+    )
+    job.out.wait_for("\n")
+    unmarked, agent = map(int, job.out.lines[0].split())
+    wait_until(lambda: (program_of(unmarked) or "").endswith("sleep"), "the environment to be gone")
+
+    os.kill(agent, signal.SIGKILL)
+
+    assert job.end() == 137
+    assert not is_alive(unmarked)
 
 
 def test_a_report_that_was_not_tried_in_time_is_there_all_the_same(muster, disk):

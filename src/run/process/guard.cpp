@@ -94,14 +94,14 @@ std::string describe_sweep(const std::vector<Process>& left, const std::string& 
 /// The half that waits.
 class Guard {
  public:
-  Guard(pid_t agent, const GuardSetup& setup, SharedPage& page, std::set<pid_t> had_before)
+  Guard(pid_t agent, const GuardSetup& setup, SharedPage& page, EarlierChildren earlier)
       : agent_(agent),
         setup_(setup),
         signals_(handled_signals(setup.stop_signals)),
         page_(page),
         watch_(setup.grace),
         sweep_(agent, setup.marker, page) {
-    sweep_.spare(std::move(had_before));
+    sweep_.spare(std::move(earlier));
   }
 
   /// Returns the exit code.
@@ -280,7 +280,7 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   if (const auto tried = try_loop_calls(); !tried) {
     return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
   }
-  std::set<pid_t> had_before = LastSweep::children_of_others();
+  EarlierChildren earlier = LastSweep::find_earlier_children();
   say_what_is_lost();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
@@ -297,7 +297,7 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   (void)::setpgid(agent, agent);
   read_end.reset();
   send_messages_to({});  // what was said until here the agent says
-  return Guard(agent, setup, **page, std::move(had_before)).run();
+  return Guard(agent, setup, **page, std::move(earlier)).run();
 }
 
 }  // namespace muster

@@ -44,29 +44,31 @@ void rest_a_round() {
 
 }  // namespace
 
-std::set<pid_t> LastSweep::children_of_others() {
+EarlierChildren LastSweep::find_earlier_children() {
   siginfo_t info{};  // also of one that hangs in a file, which ends without a signal (make_aside())
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
     return {};  // no child at all: the usual case, and no look at /proc
   }
-  std::set<pid_t> children;
+  EarlierChildren earlier;
   for (const Process& process : read_processes()) {
     if (process.parent == ::getpid()) {
-      children.insert(process.pid);
+      earlier.pids.insert(process.pid);
     }
   }
-  return children;
+  earlier.are_ours = !Reaper::has_children();  // which sees none that ends without a signal
+  return earlier;
 }
 
 /// The agent is a copy of us and has no marker; what works aside is a copy of the agent.
 std::set<pid_t> LastSweep::spared() const {
   std::set<pid_t> spared = page_.asides();
-  spared.insert(had_before_.begin(), had_before_.end());
-  if (::getpid() != 1 && had_before_.empty()) {
-    return spared;
+  spared.insert(earlier_.pids.begin(), earlier_.pids.end());
+  if (::getpid() != 1 && earlier_.are_ours) {
+    return spared;  // what is adopted is the job's, whatever it has made of its environment
   }
   for (const Process& process : read_processes()) {
-    const bool may_be_strange = process.parent == ::getpid() && process.pid != agent_;
+    const bool may_be_strange =
+        process.parent == ::getpid() && process.pid != agent_ && !spared.contains(process.pid);
     // Nobody else is asked: to read the environment of a process that hangs may hang, too.
     if (may_be_strange && !has_marker(process.pid, marker_)) {
       spared.insert(process.pid);

@@ -14,6 +14,12 @@
 
 namespace muster {
 
+/// Those of this process before it makes any for the job.
+struct EarlierChildren {
+  std::set<pid_t> pids;
+  bool are_ours = true;  ///< they work on files, and hang
+};
+
 /// Ends descendants of the guard, wherever in its tree they are, and none of other jobs. Those that it had before it made
 /// any are not the job's (`exec muster` keeps the shell's), nor is, where it is a container's first process, what does not
 /// carry the marker.
@@ -22,9 +28,9 @@ class LastSweep {
   LastSweep(pid_t agent, const std::string& marker, SharedPage& page)
       : agent_(agent), marker_(marker), page_(page) {}
 
-  /// The children of this process that are not the job's. To be called before the agent is made.
-  [[nodiscard]] static std::set<pid_t> children_of_others();
-  void spare(std::set<pid_t> had_before) { had_before_ = std::move(had_before); }
+  /// To be called before the agent is made.
+  [[nodiscard]] static EarlierChildren find_earlier_children();
+  void spare(EarlierChildren earlier) { earlier_ = std::move(earlier); }
 
   /// Asks the workers and what they have started to end, as the agent would, which finds on the page that they were.
   void ask_to_end(int signal) const;
@@ -41,7 +47,7 @@ class LastSweep {
   pid_t agent_;
   const std::string& marker_;
   SharedPage& page_;
-  std::set<pid_t> had_before_;
+  EarlierChildren earlier_;
 };
 
 }  // namespace muster
