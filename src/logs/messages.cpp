@@ -7,8 +7,10 @@
 #include <spdlog/sinks/base_sink.h>
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <climits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,11 +30,23 @@ std::string_view colour_of(spdlog::level::level_enum level) {
   }
 }
 
+bool is_ready(int milliseconds) {
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  return ::poll(&ready, 1, milliseconds) == 1;
+}
+
+/// A file is always ready, and takes nothing for as long as it wants. Of a pipe that is ready so much is certain.
+bool takes_at_once(const std::string& line) {
+  struct stat status {};
+  const bool is_file =
+      ::fstat(STDERR_FILENO, &status) != 0 || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+  return !is_file && line.size() <= PIPE_BUF && is_ready(0);
+}
+
 /// A standard error that takes nothing must not keep us: the line is for nobody then.
 void write_now(const std::string& lines) {
   constexpr int kPatienceMilliseconds = 500;
-  pollfd ready{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&ready, 1, kPatienceMilliseconds) == 1) {
+  if (is_ready(kPatienceMilliseconds)) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines.data(), lines.size());
   }
 }
@@ -58,7 +72,7 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     line += colour.empty() ? "\n" : "\x1b[0m\n";
     if (target) {
       target(line);
-    } else if (kept) {
+    } else if (kept && (!kept->empty() || !takes_at_once(line))) {
       *kept += line;
     } else {
       write_now(line);

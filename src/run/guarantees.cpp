@@ -153,9 +153,7 @@ Guarantee judge_loop(const std::string& refusal) {
     guarantee.because = refusal;
     guarantee.means = "no job starts";
     guarantee.remedy =
-        "allow the call in the container's system call filter, as the usual filters of all "
-        "runtimes "
-        "do";
+        "allow the call in the container's system call filter; the usual ones of all runtimes do";
   }
   return guarantee;
 }

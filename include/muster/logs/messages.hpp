@@ -27,8 +27,8 @@ void set_up_messages(Level least, bool with_colour);
 /// From here on lines name this host; empty: none.
 void name_speaker(const std::string& host);
 
-/// Keeps every further line until there is somebody to take it: standard error may be a file that takes nothing,
-/// for as long as it wants.
+/// From here on waits for nobody: a line that standard error may not take at once is kept until there is somebody to take it, and so
+/// is every further one. It may be a file that takes nothing, for as long as it wants.
 void keep_messages();
 
 /// What is kept goes to standard error, and so does what follows.

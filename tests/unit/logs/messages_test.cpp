@@ -1,8 +1,14 @@
 // The voice of muster.
+#include <muster/base/unique_fd.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
 #include <vector>
 
 namespace muster {
@@ -31,6 +37,61 @@ TEST_F(Messages, BeginWithTheName) {
   say_error("exit code 3");
 
   EXPECT_EQ(said_, "muster: 4 workers\nmuster: a console stalled\nmuster: exit code 3\n");
+}
+
+/// Has put another descriptor in place of standard error.
+class Redirected {
+ public:
+  explicit Redirected(int other) : before_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) {
+    (void)::dup2(other, STDERR_FILENO);
+  }
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
+  ~Redirected() { (void)::dup2(before_.get(), STDERR_FILENO); }
+
+ private:
+  UniqueFd before_;
+};
+
+std::string read_available(int fd) {
+  std::array<char, 1000> buffer{};
+  const ssize_t size = ::read(fd, buffer.data(), buffer.size());
+  return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : "";
+}
+
+TEST_F(Messages, AreSeenAtOnceWhereNobodyHasToWait) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const UniqueFd read_end(ends[0]);
+  const UniqueFd write_end(ends[1]);
+  const Redirected redirected(write_end.get());
+  send_messages_to({});
+  keep_messages();
+
+  say_info("a notice");
+  EXPECT_EQ(read_available(read_end.get()), "muster: a notice\n");
+
+  while (::write(write_end.get(), "x", 1) == 1) {
+  }
+  say_info("kept");
+  while (!read_available(read_end.get()).empty()) {
+  }
+  say_info("in order");
+  EXPECT_EQ(read_available(read_end.get()), "");
+  release_messages();
+  EXPECT_EQ(read_available(read_end.get()), "muster: kept\nmuster: in order\n");
+}
+
+TEST_F(Messages, AreKeptWhereAFileMayHang) {
+  const UniqueFd file(::memfd_create("standard error", MFD_CLOEXEC));
+  const Redirected redirected(file.get());
+  send_messages_to({});
+  keep_messages();
+
+  say_info("a notice");
+  EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), 0);
+  send_messages_to([this](std::string_view line) { said_ += line; });
+  EXPECT_EQ(said_, "muster: a notice\n");
 }
 
 TEST_F(Messages, BeginWithTheNameOnEachOfTheirLines) {
