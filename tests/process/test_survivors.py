@@ -257,14 +257,17 @@ def test_a_stubborn_child_that_a_worker_leaves_behind_is_killed_after_the_grace(
     muster.assert_no_survivors()
 
 
-def test_a_daemon_is_ended_with_the_job_and_named(muster, worker):
-    job = muster.run("--nproc-per-node=2", "--prefix=never", "--", worker("daemonise"))
+@pytest.mark.parametrize("arguments", [[], ["without its first thread"]], ids=" ".join)
+def test_a_daemon_is_ended_with_the_job_and_named(muster, worker, arguments):
+    options = ["--nproc-per-node=2", "--prefix=never"]
+    job = muster.run(*options, "--", worker("daemonise"), *arguments)
 
     daemons = [line.split()[1] for line in job.out.lines]
     assert job.code == 0
     assert len(daemons) == 2
     for daemon in daemons:
         assert any(f"pid {daemon} " in line for line in job.said)
+        assert not processes.look_at(daemon)
     muster.assert_no_survivors()
 
 

@@ -55,7 +55,9 @@ std::optional<Process> parse_stat(const std::string& stat) {
   unsigned long in_kernel = 0;
   fields >> process.cpu_ticks >> in_kernel;
   process.cpu_ticks += in_kernel;
-  skip(fields, 6);  // fields 16 to 21
+  skip(fields, 4);  // fields 16 to 19
+  fields >> process.threads;
+  skip(fields, 1);  // field 21
   fields >> process.start_time;
   return fields ? std::optional(process) : std::nullopt;
 }
@@ -145,7 +147,7 @@ std::vector<Process> descendants(const std::vector<Process>& all,
   }
   std::vector<Process> living;
   for (const Process* process : family) {
-    if (process->state != 'Z' && process->state != 'X') {
+    if (!is_dead(*process)) {
       living.push_back(*process);
     }
   }
@@ -195,6 +197,12 @@ std::optional<pid_t> tracer_of_the_dead(pid_t pid) {
     }
   }
   return std::nullopt;
+}
+
+bool is_dead(const Process& process) {
+  // Threads that are traced are there until the tracer has looked.
+  return process.state == 'X' ||
+         (process.state == 'Z' && (process.threads <= 1 || tracer_of_the_dead(process.pid)));
 }
 
 std::optional<int> wait_status_of_the_dead(pid_t pid) {

@@ -20,6 +20,7 @@ struct Process {
   unsigned long long start_time =
       0;                        ///< in clock ticks since boot; with the pid it names a process
   unsigned long cpu_ticks = 0;  ///< what it has computed, in clock ticks
+  long threads = 0;             ///< with the first one, which may have ended before others
   std::string name;             ///< up to 15 characters
 };
 
@@ -51,6 +52,9 @@ void signal_exactly(const Process& process, int signal);
 
 /// Who traces a process that has ended, and so keeps it from being buried; empty: it has not ended, or nobody does.
 [[nodiscard]] std::optional<pid_t> tracer_of_the_dead(pid_t pid);
+
+/// True when nothing of it runs. One whose first thread has ended shows the same state, and runs on in others.
+[[nodiscard]] bool is_dead(const Process& process);
 
 /// How a process ended that is not buried, as waitpid(2) would say it; empty: it has not ended, or we may not know.
 [[nodiscard]] std::optional<int> wait_status_of_the_dead(pid_t pid);

@@ -30,7 +30,7 @@ bool will_die(const Process& process) {
 std::set<pid_t> ended_children(pid_t parent) {
   std::set<pid_t> ended;
   for (const Process& process : read_processes()) {
-    if (process.parent == parent && (process.state == 'Z' || is_exiting(process.pid))) {
+    if (process.parent == parent && (is_dead(process) || is_exiting(process.pid))) {
       ended.insert(process.pid);
     }
   }

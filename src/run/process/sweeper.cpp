@@ -13,7 +13,7 @@ std::vector<Process> Sweeper::leftovers(const std::set<pid_t>& living_workers) c
 bool Sweeper::has_only_dead(const std::set<pid_t>& excluded) const {
   const std::vector<Process> all = read_processes();
   const bool has_dead = std::any_of(all.begin(), all.end(), [&](const Process& process) {
-    return process.parent == root_ && process.state == 'Z' && !excluded.contains(process.pid);
+    return process.parent == root_ && !excluded.contains(process.pid) && is_dead(process);
   });
   return has_dead && descendants(all, root_, excluded).empty();
 }
