@@ -27,6 +27,8 @@ namespace {
 /// An end that takes longer than this is worth a word to whoever wants to know.
 constexpr std::chrono::milliseconds kQuickEnd{300};
 constexpr std::chrono::seconds kLookInterval{5};
+/// Workers that start so much later are worth a word, too.
+constexpr std::chrono::seconds kLateFiles{1};
 
 }  // namespace
 
@@ -50,6 +52,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       lifeline_(io_),
       signs_of_life_(io_, link_),
       report_(io_, asides_),
+      late_files_look_(io_, kLateFiles, [this] { say_files_are_late(); }),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
       next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }),
       last_look_(io_, kMoment, [this] { give_up_logs(); }) {}

@@ -98,6 +98,7 @@ class Agent {
   [[nodiscard]] Result<Offer> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
   [[nodiscard]] FileWork file_work();
+  void say_files_are_late() const;
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
   [[nodiscard]] Result<> contribute_table();
@@ -133,6 +134,7 @@ class Agent {
   OwnRoute route_;
   ReasonsToStay reasons_;
   ErrandQueue service_files_;
+  std::string written_;  ///< which of them, in words
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;
@@ -150,6 +152,7 @@ class Agent {
   Errand report_;
   bool has_concluded_ = false;
   bool is_in_a_hurry_ = false;
+  LaterLook late_files_look_;
   LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;
   LaterLook last_look_;  ///< at log files, for who is in a hurry

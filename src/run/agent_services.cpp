@@ -2,6 +2,8 @@
 #include "agent.hpp"
 #include "servers.hpp"
 
+#include <muster/logs/messages.hpp>
+
 #include <boost/asio/post.hpp>
 
 #include <chrono>
@@ -42,20 +44,33 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                    file_work()});
 }
 
+void Agent::say_files_are_late() const {
+  say_info("waiting for " + written_ + " to be written");
+}
+
 FileWork Agent::file_work() {
   const auto add = [this](ErrandQueue::Piece piece) {
     reasons_.add(kFilesOfServices);
     service_files_.add(std::move(piece));
   };
-  return {.write =
-              [this, add](FileWork::Work work, std::function<void(FileWork::Answer)> then) {
-                add({std::move(work), input_.options.console_stall, std::move(then), true});
-              },
-          .remove =
-              [this, add](FileWork::Work work) {
-                service_files_.drop();
-                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}, false});
-              }};
+  return {
+      .write =
+          [this, add](
+              std::string what, FileWork::Work work, std::function<void(FileWork::Answer)> then) {
+            written_ = std::move(what);
+            late_files_look_.ask();
+            const auto end = [this, then = std::move(then)](const FileWork::Answer& answer) {
+              late_files_look_.cancel();
+              then(answer);
+            };
+            add({std::move(work), input_.options.console_stall, end, true});
+          },
+      .remove =
+          [this, add](FileWork::Work work) {
+            late_files_look_.cancel();
+            service_files_.drop();
+            add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}, false});
+          }};
 }
 
 }  // namespace muster

@@ -159,15 +159,14 @@ std::string remove_files(const Writing& writing) {
   return {};
 }
 
-Error takes_too_long(const std::vector<PlannedFile>& files) {
+/// "one of '/shared/a', '/shared/b'".
+std::string describe(const std::vector<PlannedFile>& files) {
   std::vector<std::string> names;
   names.reserve(files.size());
   for (const PlannedFile& planned : files) {
     names.push_back("'" + planned.path + "'");
   }
-  return Error{ErrorKind::System,
-               std::string("cannot write ") + (names.size() > 1 ? "one of " : "") +
-                   join(names, ", ") + ": its file system does not answer"};
+  return (names.size() > 1 ? "one of " : "") + join(names, ", ");
 }
 
 class PlannedFiles final : public Service {
@@ -191,12 +190,14 @@ class PlannedFiles final : public Service {
     writing_ =
         std::make_shared<Writing>(Writing{plan.files, choose_temporary_name(), std::move(*traces)});
     is_awaited_ = true;
-    work_.write([writing = writing_] { return write_files(*writing); },
-                unless_gone([this](const std::optional<std::string>& answer) {
-                  if (std::exchange(is_awaited_, false)) {
-                    take(answer);
-                  }
-                }));
+    work_.write(
+        describe(plan.files),
+        [writing = writing_] { return write_files(*writing); },
+        unless_gone([this](const std::optional<std::string>& answer) {
+          if (std::exchange(is_awaited_, false)) {
+            take(answer);
+          }
+        }));
     return std::optional<Additions>();
   }
 
@@ -211,7 +212,8 @@ class PlannedFiles final : public Service {
   void take(const std::optional<std::string>& answer) {
     const std::vector<PlannedFile>& files = writing_->files;
     if (!answer) {
-      on_failure(takes_too_long(files));
+      on_failure({ErrorKind::System,
+                  "cannot write " + describe(files) + ": its file system does not answer"});
       return;
     }
     const bool is_any_private = std::any_of(

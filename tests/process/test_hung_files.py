@@ -328,7 +328,7 @@ def test_a_planned_file_that_cannot_be_written_in_time_is_a_failure(start_with_f
 def test_a_planned_file_is_waited_for_while_it_may_still_be_written(start_with_file, disk):
     disk.freeze()
     job = start_with_file("--console-stall=60", "--", "cat", f"{disk.folder}/planned")
-    wait_for_file_work(job)
+    job.err.wait_for(f"waiting for '{disk.folder}/planned' to be written")
 
     disk.thaw()
 

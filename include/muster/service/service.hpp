@@ -87,8 +87,9 @@ class Service {
 struct FileWork {
   using Work = std::function<std::string()>;
   using Answer = std::optional<std::string>;  ///< what the work returned; empty: its time was over
-  /// Calls `then` in a later turn of the event loop.
-  std::function<void(Work work, std::function<void(Answer)> then)> write = nullptr;
+  /// Calls `then` in a later turn of the event loop. `what` is said where it takes long.
+  std::function<void(std::string what, Work work, std::function<void(Answer)> then)> write =
+      nullptr;
   /// Ends the `write` that goes on, and those that have not begun. The end of the job waits for it, for a moment.
   std::function<void(Work work)> remove = nullptr;
 };

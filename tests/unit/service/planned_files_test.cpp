@@ -62,16 +62,17 @@ class PlannedFiles : public ::testing::Test {
   std::unique_ptr<Service> service_ = make_planned_files(
       {.worker_port = {},
        .run_folder = {},
-       .file_work = {
-           .write =
-               [this](const FileWork::Work& work, std::function<void(FileWork::Answer)> then) {
-                 auto answer = hangs_ ? FileWork::Answer() : work();
-                 if (is_killed_at_the_end_) {
-                   answer.reset();
-                 }
-                 answer_ = [then = std::move(then), answer] { then(answer); };
-               },
-           .remove = [](const FileWork::Work& work) { (void)work(); }}});
+       .file_work = {.write =
+                         [this](const std::string& /*what*/,
+                                const FileWork::Work& work,
+                                std::function<void(FileWork::Answer)> then) {
+                           auto answer = hangs_ ? FileWork::Answer() : work();
+                           if (is_killed_at_the_end_) {
+                             answer.reset();
+                           }
+                           answer_ = [then = std::move(then), answer] { then(answer); };
+                         },
+                     .remove = [](const FileWork::Work& work) { (void)work(); }}});
 };
 
 TEST_F(PlannedFiles, HaveTheirContentAndTheirPermissionsWhateverTheUmaskIs) {
