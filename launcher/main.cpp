@@ -33,6 +33,7 @@ Result<int> fan_out(const CommandLine& line,
     return planned.error();
   }
   if (line.command == Command::Run) {
+    take_over_signals();
     return start_fan_out(*planned, options, inherited, snapshot);
   }
   LaunchPlan plan = make_front_plan(*planned);
@@ -65,6 +66,7 @@ Result<int> run_here(const CommandLine& line,
   if (line.command == Command::Plan) {
     return show_plan(planned->plan, options.is_json);
   }
+  take_over_signals();
   return start_job(std::move(*planned), options, inherited, snapshot);
 }
 
@@ -122,6 +124,8 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   const auto text = asked_for_text(*line);
   if (text || line->command != Command::Run) {
     release_signals(inherited);  // nothing will be started that would have to be ended in order
+  } else {
+    let_requests_end_us(inherited);
   }
   if (text) {
     return print(*text);

@@ -444,3 +444,15 @@ def test_two_signals_while_a_failed_job_is_being_stopped_kill_at_once(muster, wo
     job.signal(signal.SIGTERM)
 
     assert job.end(1) in (7, 143)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=ids)
+def test_a_request_to_end_ends_muster_while_it_reads_a_pipe_that_nobody_writes(
+    muster, tmp_path, number
+):
+    path = tmp_path / "hosts"
+    os.mkfifo(path)
+    job = muster.start(f"--hostfile={path}", "--", "true")
+    with open(path, "w", encoding="ascii"):  # waits for a reader
+        job.signal(number)
+        assert job.end() == -number

@@ -33,13 +33,18 @@ void ignore_as_found(const Inherited& inherited);
 /// Gives the inherited signal mask back, for a command that starts nothing: signals end it.
 void release_signals(const Inherited& inherited);
 
+/// Lets a request to end (TERM, INT, HUP, QUIT) end this process as it ends any program, until `take_over_signals`. For
+/// the reading of what it was given, which may hang, before anything is made or started. Not in the first process
+/// of a container, which they would not end: there they are heard afterwards.
+void let_requests_end_us(const Inherited& inherited);
+
 /// True when descriptor 0, 1 or 2 was closed and is /dev/null now.
 [[nodiscard]] bool was_closed(int standard_fd);
 
 /// The signals that muster acts on or passes on: those that it always handles, and `more`.
 [[nodiscard]] sigset_t handled_signals(const std::set<int>& more = {});
 
-/// Blocks also those signals that an option names. What arrives before is not handled.
-void take_over_signals(const std::set<int>& more);
+/// Blocks the handled signals, those that an option names as well. What arrives before is not handled.
+void take_over_signals(const std::set<int>& more = {});
 
 }  // namespace muster

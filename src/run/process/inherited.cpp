@@ -137,6 +137,20 @@ void release_signals(const Inherited& inherited) {
   ::pthread_sigmask(SIG_SETMASK, &inherited.signal_mask, nullptr);
 }
 
+void let_requests_end_us(const Inherited& inherited) {
+  if (::getpid() == 1) {
+    return;
+  }
+  sigset_t requests;
+  sigemptyset(&requests);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    if (sigismember(&inherited.signal_mask, signal) == 0) {
+      sigaddset(&requests, signal);
+    }
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &requests, nullptr);
+}
+
 bool was_closed(int standard_fd) {
   return closed_at_start()[static_cast<std::size_t>(standard_fd)];
 }
