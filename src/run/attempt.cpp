@@ -360,7 +360,7 @@ void Attempt::carry_out(const std::vector<Action>& actions) {
 
 bool Attempt::is_nothing_left() const {
   return !supervisor_.has_living_workers() && !supervisor_.is_finished() &&
-         (!Reaper::has_children() || sweeper_.has_only_dead(input_.asides.pids()));
+         (!Reaper::has_children() || sweeper_.has_only_held(input_.asides.pids()));
 }
 
 /// Nobody has failed here, and nobody has asked for the end.

@@ -237,6 +237,20 @@ def test_a_signal_ends_the_job_although_the_guard_is_stopped(muster, worker, num
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("is_stopped_first", [True, False])
+def test_a_guard_that_is_stopped_in_the_moment_of_a_request(muster, worker, is_stopped_first):
+    both = (signal.SIGSTOP, signal.SIGTERM)
+    for _ in range(REPETITIONS):
+        job = start_stubborn(muster, worker)
+
+        for number in both if is_stopped_first else reversed(both):
+            job.signal(number)
+
+        assert job.end(LIMIT) == 143
+        muster.assert_no_survivors()
+
+
+@pytest.mark.soak
 def test_a_guard_whose_standard_error_hangs_ends_the_job_all_the_same(muster, worker, tmp_path):
     """And whose run folder does: all that it has to do with files is on a disk that stops answering."""
     for number in range(REPETITIONS):

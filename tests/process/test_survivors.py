@@ -304,6 +304,18 @@ def test_a_process_that_runs_away_from_session_to_session_is_caught(muster, work
         muster.assert_no_survivors()
 
 
+@pytest.mark.soak
+def test_who_hops_faster_than_one_can_look_does_not_survive_the_kill_of_the_guard(muster, worker):
+    for _ in range(REPETITIONS):
+        job = muster.start("--grace=60", "--nproc-per-node=3", "--", worker("keep_hopping"), 1)
+        job.out.wait_for("ready", times=3)
+
+        job.signal(signal.SIGKILL)
+
+        job.end()
+        muster.assert_no_survivors(seconds=6)
+
+
 def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker):
     """It is in the group of the agent, which must not be signalled as a whole either."""
     job = muster.start("--nproc-per-node=2", "--", worker("join_the_parents_group"))

@@ -20,7 +20,9 @@
 #include <boost/system/system_error.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,15 +55,36 @@ std::optional<int> bury_until(pid_t agent) {
   return pid == agent ? std::optional(status) : std::nullopt;
 }
 
-/// The next signal, however long it takes to come; until a moment, if there is one. Not positive: none.
-int wait_for_signal(const sigset_t& signals, std::optional<Clock::time_point> until) {
-  if (!until) {
-    return ::sigwaitinfo(&signals, nullptr);
+/// A signal that has come, and stays pending; waits for one, until a moment if there is one. 0: none. `signal_file` is
+/// readable while there is one.
+int wait_for_signal(int signal_file,
+                    const sigset_t& signals,
+                    std::optional<Clock::time_point> until) {
+  timespec time{};
+  if (until) {
+    const auto left = std::max<Clock::duration>(*until - Clock::now(), Clock::duration::zero());
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
+    time = {whole.count(), std::chrono::nanoseconds(left - whole).count()};
   }
-  const auto left = std::max<Clock::duration>(*until - Clock::now(), Clock::duration::zero());
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
-  const timespec time{whole.count(), std::chrono::nanoseconds(left - whole).count()};
-  return ::sigtimedwait(&signals, nullptr, &time);
+  pollfd ready{signal_file, POLLIN, 0};
+  (void)::ppoll(&ready, 1, until ? &time : nullptr, nullptr);
+  sigset_t pending;
+  ::sigpending(&pending);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    if (sigismember(&signals, signal) == 1 && sigismember(&pending, signal) == 1) {
+      return signal;
+    }
+  }
+  return 0;
+}
+
+/// So that it can come again.
+void remove_pending(int signal) {
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, signal);
+  const timespec at_once{};
+  (void)::sigtimedwait(&one, nullptr, &at_once);
 }
 
 /// How an agent is that is late.
@@ -94,10 +117,15 @@ std::string describe_sweep(const std::vector<Process>& left, const std::string& 
 /// The half that waits.
 class Guard {
  public:
-  Guard(pid_t agent, const GuardSetup& setup, SharedPage& page, EarlierChildren earlier)
+  Guard(pid_t agent,
+        const GuardSetup& setup,
+        UniqueFd signal_file,
+        SharedPage& page,
+        EarlierChildren earlier)
       : agent_(agent),
         setup_(setup),
         signals_(handled_signals(setup.stop_signals)),
+        signal_file_(std::move(signal_file)),
         page_(page),
         watch_(setup.grace),
         sweep_(agent, setup.marker, page) {
@@ -110,12 +138,14 @@ class Guard {
  private:
   [[nodiscard]] std::optional<int> wait_for_agent();
   void take(int signal);
+  void pass_on(int signal);
   [[nodiscard]] int take_over();
   [[nodiscard]] int end_after(const ExitStatus& status);
 
   pid_t agent_;
   const GuardSetup& setup_;
   sigset_t signals_;
+  UniqueFd signal_file_;
   SharedPage& page_;
   AgentWatch watch_;
   LastSweep sweep_;
@@ -141,25 +171,31 @@ std::optional<int> Guard::wait_for_agent() {
     if (act == AgentWatch::Act::AskWorkers) {
       sweep_.ask_to_end(asked_by_);
     }
-    if (const int signal = wait_for_signal(signals_, watch_.next_look()); signal > 0) {
+    if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_look());
+        signal > 0) {
       take(signal);
     }
   }
 }
 
+/// Who is stopped in between has passed it on, or it is still pending: then the agent hears of it.
 void Guard::take(int signal) {
-  if (signal == SIGCHLD) {
-    return;  // a child has ended, or the agent wants to be looked at
+  if (signal != SIGCHLD) {  // a child has ended, or the agent wants to be looked at
+    pass_on(signal);
   }
+  remove_pending(signal);
+  if (signal == SIGTSTP) {
+    (void)::raise(SIGSTOP);  // the shell gets its terminal back; CONT is passed on as well
+  }
+}
+
+void Guard::pass_on(int signal) {
   (void)::kill(agent_, signal);
   const bool asks =
       setup_.stop_signals.contains(signal) && !setup_.ignored_signals.contains(signal);
   if (asks && stop_requests_.is_new()) {
     asked_by_ = signal;
     watch_.on_stop_asked(Clock::now());
-  }
-  if (signal == SIGTSTP) {
-    (void)::raise(SIGSTOP);  // the shell gets its terminal back; CONT is passed on as well
   }
 }
 
@@ -284,6 +320,11 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   say_what_is_lost();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
+  const sigset_t signals = handled_signals(setup.stop_signals);
+  UniqueFd signal_file(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!signal_file) {
+    return system_error("cannot make a descriptor for signals", errno);
+  }
   SignalBell bell = SignalBell::of_this_process(setup.stop_signals);
   const pid_t guard = ::getpid();
   const pid_t agent = ::fork();
@@ -291,13 +332,14 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
     return system_error("cannot start the agent: making a process", errno);
   }
   if (agent == 0) {
+    signal_file.reset();
     write_end.reset();  // only the guard holds it: its end is the guard's end
     be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(bell.bell)}, work);
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
   send_messages_to({});  // what was said until here the agent says
-  return Guard(agent, setup, **page, std::move(earlier)).run();
+  return Guard(agent, setup, std::move(signal_file), **page, std::move(earlier)).run();
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ranges>
 
 namespace muster {
 
@@ -10,12 +11,17 @@ std::vector<Process> Sweeper::leftovers(const std::set<pid_t>& living_workers) c
   return descendants(read_processes(), root_, living_workers);
 }
 
-bool Sweeper::has_only_dead(const std::set<pid_t>& excluded) const {
+bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   const std::vector<Process> all = read_processes();
-  const bool has_dead = std::any_of(all.begin(), all.end(), [&](const Process& process) {
-    return process.parent == root_ && !excluded.contains(process.pid) && is_dead(process);
-  });
-  return has_dead && descendants(all, root_, excluded).empty();
+  const auto is_child = [&](const Process& process) {
+    return process.parent == root_ && !excluded.contains(process.pid);
+  };
+  const auto is_held = [](const Process& process) {
+    return tracer_of_the_dead(process.pid).has_value();
+  };
+  auto children = all | std::views::filter(is_child);
+  return !std::ranges::empty(children) && std::ranges::all_of(children, is_held) &&
+         descendants(all, root_, excluded).empty();
 }
 
 void Sweeper::ask_to_end(const std::vector<Process>& processes, int signal) {

@@ -26,8 +26,9 @@ class Sweeper {
   /// What ended workers left behind: our descendants, without the living workers and theirs.
   [[nodiscard]] std::vector<Process> leftovers(const std::set<pid_t>& living_workers) const;
 
-  /// True when children are left, and all of them are dead: whoever traces them keeps them from being buried.
-  [[nodiscard]] bool has_only_dead(const std::set<pid_t>& excluded) const;
+  /// True when children are left, and all of them are dead and kept from being buried by who traces them. A look at
+  /// processes that fork faster than one can look sees other dead.
+  [[nodiscard]] bool has_only_held(const std::set<pid_t>& excluded) const;
 
   /// Sends `signal` to each of them that has not been asked before, and CONT so that a stopped one
   /// can act on it.
