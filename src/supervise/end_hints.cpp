@@ -52,7 +52,8 @@ std::string hint_of_kill(const EndFacts& facts) {
            "the kernel's log or the pod's events)";
   }
   return "muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill in '" +
-         kills->file + "' is " + std::to_string(kills->after) + " as before";
+         kills->file + "' is " + std::to_string(kills->after) + " as before" +
+         (kills->file.ends_with("memory.oom_control") ? ", which counts no groups below it" : "");
 }
 
 std::string hint_of_signal(const EndFacts& facts) {

@@ -65,7 +65,7 @@ def test_a_worker_that_somebody_killed_is_not_called_out_of_memory(muster):
     assert job.code == 137
     (hint,) = hints_of(job)
     assert hint.startswith("muster did not send this SIGKILL, nor did the kernel"), hint
-    assert hint.endswith("is 0 as before"), hint
+    assert "is 0 as before" in hint
 
 
 @pytest.mark.parametrize("limit, name", [("-St", "SIGXCPU"), ("-t", "SIGKILL")])

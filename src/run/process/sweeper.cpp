@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <ranges>
 
 namespace muster {
 
@@ -13,15 +12,15 @@ std::vector<Process> Sweeper::leftovers(const std::set<pid_t>& living_workers) c
 
 bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   const std::vector<Process> all = read_processes();
-  const auto is_child = [&](const Process& process) {
-    return process.parent == root_ && !excluded.contains(process.pid);
-  };
-  const auto is_held = [](const Process& process) {
-    return tracer_of_the_dead(process.pid).has_value();
-  };
-  auto children = all | std::views::filter(is_child);
-  return !std::ranges::empty(children) && std::ranges::all_of(children, is_held) &&
-         descendants(all, root_, excluded).empty();
+  bool has_held = false;
+  for (const Process& process : all) {
+    const bool is_child = process.parent == root_ && !excluded.contains(process.pid);
+    if (is_child && !tracer_of_the_dead(process.pid)) {
+      return false;
+    }
+    has_held = has_held || is_child;
+  }
+  return has_held && descendants(all, root_, excluded).empty();
 }
 
 void Sweeper::ask_to_end(const std::vector<Process>& processes, int signal) {

@@ -33,6 +33,8 @@ TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
       end_hints(facts),
       Hints{"muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill "
             "in '/sys/fs/cgroup/job/memory.events' is 2 as before"});
+  facts.oom_kills->file = "/sys/fs/cgroup/memory/job/memory.oom_control";
+  EXPECT_TRUE(end_hints(facts)[0].ends_with("is 2 as before, which counts no groups below it"));
 }
 
 TEST(EndHints, DoesNotGuessWhereTheCounterCannotBeRead) {
