@@ -265,10 +265,10 @@ void Gang::Driver::act(const Dissolve& /*wanted*/) {
 
 // --- What the participant wants -----------------------------------------------------------------
 
-void Gang::Driver::act(const Dial& /*wanted*/) {
+void Gang::Driver::act(const Dial& wanted) {
   if (setup_.lead == Lead::Always) {
     lead_always();
-  } else if (setup_.lead == Lead::IfItsOurs) {
+  } else if (setup_.lead == Lead::IfItsOurs && wanted.may_lead) {
     lead_or_connect();
   } else {
     to_leader_.connect();

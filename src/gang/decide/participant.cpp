@@ -164,7 +164,7 @@ void Participant::seek(const std::string& why, Instant now) {
 
 void Participant::dial() {
   seeking_.on_dial();
-  actions_.emplace_back(Dial{});
+  actions_.emplace_back(Dial{.may_lead = lost_as_spare_.empty()});
 }
 
 void Participant::lose_leader(const std::string& why, Instant now) {

@@ -46,7 +46,9 @@ using ParticipantEvent = std::variant<LinkUp, DialFailed, LinkDown, FromLeader, 
 // What to do about it.
 
 /// Resolve the leader's name anew and connect, or become the leader; answered by LinkUp or DialFailed.
-struct Dial {};
+struct Dial {
+  bool may_lead = true;  ///< not in the place of the leader of a job that runs
+};
 struct Tell {
   Message message;
 };

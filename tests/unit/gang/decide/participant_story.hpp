@@ -77,6 +77,7 @@ class ParticipantStory {
   Exchanged merged;            ///< with which they were too
   std::vector<Instant> beats;
   std::vector<Instant> dials;
+  bool may_lead = true;  ///< at the last of them
   bool leader_answers = true;
   int wakes = 0;
 
@@ -97,8 +98,9 @@ class ParticipantStory {
       } else if (const auto* const started = std::get_if<StartAttempt>(&action)) {
         start = started->start;
         merged = started->merged;
-      } else if (std::holds_alternative<Dial>(action)) {
+      } else if (const auto* const dial = std::get_if<Dial>(&action)) {
         dials.push_back(now_);
+        may_lead = dial->may_lead;
       } else if (const auto* const tell = std::get_if<Tell>(&action)) {
         new_beats += std::holds_alternative<Beat>(tell->message) ? 1 : 0;
         if (const auto* const told = std::get_if<Join>(&tell->message)) {

@@ -246,6 +246,7 @@ TEST(Participant, LeavesSoonWithItsLeaderAsASpareOfAJobThatRuns) {
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.said.front(), "this node is a spare: it waits until the job needs it");
   EXPECT_EQ(story.wait(seconds(7)).find("leave"), std::string::npos);
+  EXPECT_FALSE(story.may_lead) << "a job of its own would succeed in place of the lost one";
   EXPECT_NE(story.wait(seconds(2)).find("leave: lost 69"), std::string::npos);
   EXPECT_EQ(story.end->reason, "the leader at llm-0:29500 was lost: it closed the connection");
 }
@@ -257,6 +258,7 @@ TEST(Participant, LooksOnForItsLeaderAsASpareOfAJobThatHasNotStarted) {
 
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.wait(seconds(60)).find("leave"), std::string::npos);
+  EXPECT_TRUE(story.may_lead);
 
   (void)story.happen(LinkUp{});
   (void)story.hear(Admitted{NodeRank{1}, 8});
