@@ -1,0 +1,67 @@
+#pragma once
+
+// What clients are to be sent, until they have been. Pure.
+
+#include "key_space.hpp"
+
+#include <muster/base/result.hpp>
+#include <muster/store/client.hpp>
+#include <muster/store/store.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <variant>
+
+namespace muster::store {
+
+/// Answers of a client are sent in their order, a piece at a time; clients take turns. Large values are not copied
+/// before it is their turn.
+class Answers {
+ public:
+  /// `most_unread`: the bytes that one client may leave unread.
+  explicit Answers(std::size_t most_unread) : most_unread_(most_unread) {}
+
+  /// Fails when the client leaves too many unread with so many more. It is asked when something is requested; what
+  /// comes later of it, one byte, may be over the limit.
+  [[nodiscard]] Result<> may_add(ClientId client, std::size_t bytes) const;
+  void add(ClientId client, std::string_view bytes);
+  /// The bytes of the number, in the order of this machine.
+  template <typename Number>
+  void add_number(ClientId client, Number number) {
+    static_assert(std::is_integral_v<Number>);
+    char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    add(client, {bytes, sizeof bytes});
+  }
+  /// The bytes of the value, without their length.
+  void add_value(ClientId client, SharedValue value);
+
+  [[nodiscard]] std::optional<Answer> next();
+  void on_written(ClientId client);
+  void forget(ClientId client) { unsent_.erase(client); }
+
+ private:
+  using Part = std::variant<std::string, SharedValue>;
+  struct Unsent {
+    std::deque<Part> parts;
+    std::size_t begin = 0;  ///< of the first part: so much is sent
+    std::size_t bytes = 0;
+    std::size_t writing = 0;  ///< bytes of the piece that was handed out
+  };
+
+  [[nodiscard]] Unsent& open(ClientId client, std::size_t bytes);
+  [[nodiscard]] static std::string take_piece(Unsent& unsent);
+
+  std::size_t most_unread_;
+  std::unordered_map<ClientId, Unsent> unsent_;  ///< clients of whom nothing is unread have none
+  /// Of whom a piece can be handed out. Who is gone may stand here and is passed over.
+  std::deque<ClientId> turns_;
+};
+
+}  // namespace muster::store
