@@ -169,21 +169,27 @@ def test_a_verbose_start_has_all_of_it_in_one_line(muster, worker):
     assert "(inotify_init1: Operation not permitted)" in job.said_about("guarantees hold here")
 
 
+# What refuses a call that every event loop needs, and the call.
+CALLS_OF_A_LOOP = [
+    ("epoll", "epoll_create1"),
+    ("epoll-changes", "epoll_ctl"),
+    ("epoll-waits", "epoll_wait"),
+    ("timer-settings", "timerfd_settime"),
+    ("signal-files", "signalfd"),
+    ("signal-masks", "sigprocmask"),
+    ("descriptor-settings", "fcntl"),
+    ("device-settings", "ioctl"),
+    ("file-status", "fstat"),
+]
+
+
 @pytest.mark.parametrize(
     ("filter_name", "call"),
     [
         ("pipes", "cannot make a pipe"),
         ("processes", "making a process"),
         ("groups", "making a process group"),
-        ("epoll", "epoll_create1"),
-        ("epoll-changes", "epoll_ctl"),
-        ("epoll-waits", "epoll_wait"),
-        ("timer-settings", "timerfd_settime"),
-        ("signal-files", "signalfd"),
-        ("signal-masks", "sigprocmask"),
-        ("descriptor-settings", "fcntl"),
-        ("device-settings", "ioctl"),
-        ("file-status", "fstat"),
+        *CALLS_OF_A_LOOP,
     ],
 )
 def test_a_call_that_has_no_other_way_is_named(muster, worker, filter_name, call):
@@ -194,20 +200,7 @@ def test_a_call_that_has_no_other_way_is_named(muster, worker, filter_name, call
     assert "[system" not in line and "/boost/" not in line
 
 
-@pytest.mark.parametrize(
-    ("filter_name", "call"),
-    [
-        ("epoll", "epoll_create1"),
-        ("epoll-changes", "epoll_ctl"),
-        ("epoll-waits", "epoll_wait"),
-        ("timer-settings", "timerfd_settime"),
-        ("signal-files", "signalfd"),
-        ("signal-masks", "sigprocmask"),
-        ("descriptor-settings", "fcntl"),
-        ("device-settings", "ioctl"),
-        ("file-status", "fstat"),
-    ],
-)
+@pytest.mark.parametrize(("filter_name", "call"), CALLS_OF_A_LOOP)
 def test_what_no_job_starts_without_is_lost(muster, worker, filter_name, call):
     job = ask(muster, through=[worker("refuse"), filter_name])
 
