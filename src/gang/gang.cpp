@@ -311,7 +311,10 @@ void Gang::Driver::finish() {
 
 void Gang::Driver::lead_always() {
   if (const auto failure = lead()) {
-    add(ParticipantEvent(DialFailed{failure->error.message, !failure->is_in_use}));
+    std::string why = failure->error.message;
+    const std::string holder = failure->is_in_use ? describe_port_holder(setup_.policy.port) : "";
+    why += holder.empty() ? "" : ", held by " + holder;
+    add(ParticipantEvent(DialFailed{std::move(why), !failure->is_in_use}));
   } else if (setup_.policy.job.most_nodes > 1) {
     to_leader_.ask_whether_elsewhere([](const std::string& text) { say(Level::Info, text); });
   }

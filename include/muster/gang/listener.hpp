@@ -58,7 +58,7 @@ class Listener {
 };
 
 /// "pid 123 (python3)" where /proc tells who has the port; else empty: another user's process, or
-/// one in another container.
+/// one in another container. Reads what /proc says of all processes, which takes tens of milliseconds on a busy machine.
 [[nodiscard]] std::string describe_port_holder(std::uint16_t port);
 
 }  // namespace muster::gang

@@ -50,14 +50,8 @@ Opened open_socket(int family, std::uint16_t port) {
 }
 
 ListenFailure describe(int error_number, std::uint16_t port) {
-  ListenFailure failure{
-      .error = system_error("cannot listen on port " + std::to_string(port), error_number),
-      .is_in_use = error_number == EADDRINUSE};
-  const std::string holder = failure.is_in_use ? describe_port_holder(port) : std::string();
-  if (!holder.empty()) {
-    failure.error.message += ", held by " + holder;
-  }
-  return failure;
+  return {.error = system_error("cannot listen on port " + std::to_string(port), error_number),
+          .is_in_use = error_number == EADDRINUSE};
 }
 
 /// Failures of one connection and not of the listener: accept(2) passes network errors on.

@@ -3,13 +3,13 @@
 #include <muster/gang/listener.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <vector>
 
 namespace muster::gang {
 namespace {
@@ -49,27 +49,35 @@ std::optional<Line> parse(const std::string& text) {
   return line;
 }
 
-void append_lines(const char* table, std::uint16_t port, std::vector<Line>& lines) {
+/// Of the socket that has the port and listens, or does not; empty: none. Those that listen stand first in a table,
+/// before the connections, of which a busy machine has more than can be read in a moment.
+std::string find_inode(const char* table, std::uint16_t port, bool listens) {
   std::ifstream file(table);
   for (std::string text; std::getline(file, text);) {
     const std::optional<Line> line = parse(text);
-    if (line && line->port == port && line->inode != "0") {  // 0: no process has it any more
-      lines.push_back(*line);
+    if (!line) {
+      continue;  // the heading
+    }
+    if (listens && !line->is_listening) {
+      break;
+    }
+    if (line->port == port && line->is_listening == listens && line->inode != "0") {
+      return line->inode;  // 0: no process has it any more
     }
   }
+  return {};
 }
 
 /// The number of the socket that has the port, one that listens before any other; empty: none.
 std::string find_inode(std::uint16_t port) {
-  std::vector<Line> lines;
-  append_lines("/proc/net/tcp", port, lines);
-  append_lines("/proc/net/tcp6", port, lines);
-  const auto listening =
-      std::find_if(lines.begin(), lines.end(), [](const Line& line) { return line.is_listening; });
-  if (listening != lines.end()) {
-    return listening->inode;
+  constexpr std::array kTables{"/proc/net/tcp", "/proc/net/tcp6"};
+  std::string inode;
+  for (const bool listens : {true, false}) {
+    for (auto table = kTables.begin(); inode.empty() && table != kTables.end(); ++table) {
+      inode = find_inode(*table, port, listens);
+    }
   }
-  return lines.empty() ? std::string() : lines.front().inode;
+  return inode;
 }
 
 bool has_socket(const fs::path& process, const std::string& target) {
