@@ -42,29 +42,49 @@ void LinkBudget::update(const std::string& name, const Change& change) {
   }
 }
 
+LinkBudget::Rank LinkBudget::rank_of(LinkId link, const Entry& entry) {
+  return {entry.is_new ? std::max(entry.voice, Voice::Speaks) : entry.voice, link};
+}
+
+template <typename Change>
+void LinkBudget::change(LinkId link, Entry& entry, const Change& change) {
+  update(entry.neighbourhood, [&](Neighbourhood& its) {
+    its.links.erase(rank_of(link, entry));
+    change(entry);
+    its.links.insert(rank_of(link, entry));
+  });
+}
+
+void LinkBudget::age() {
+  if (newest_.size() <= most_ / 2) {
+    return;
+  }
+  const auto oldest = links_.find(newest_.front());
+  if (oldest != links_.end()) {
+    change(oldest->first, oldest->second, [](Entry& entry) { entry.is_new = false; });
+  }
+  newest_.pop_front();
+}
+
 void LinkBudget::add(LinkId link, const std::string& neighbourhood, Voice voice) {
-  links_.emplace(link, std::pair(neighbourhood, voice));
-  update(neighbourhood, [&](Neighbourhood& its) { its.links.emplace(voice, link); });
+  const Entry& entry = links_.emplace(link, Entry{neighbourhood, voice}).first->second;
+  update(neighbourhood, [&](Neighbourhood& its) { its.links.insert(rank_of(link, entry)); });
+  newest_.push_back(link);
+  age();
 }
 
 void LinkBudget::raise(LinkId link, Voice voice) {
   const auto at = links_.find(link);
-  if (at == links_.end() || at->second.second >= voice) {
-    return;
+  if (at != links_.end() && at->second.voice < voice) {
+    change(link, at->second, [&](Entry& entry) { entry.voice = voice; });
   }
-  const Rank before{std::exchange(at->second.second, voice), link};
-  update(at->second.first, [&](Neighbourhood& its) {
-    its.links.erase(before);
-    its.links.emplace(voice, link);
-  });
 }
 
 void LinkBudget::remove(LinkId link) {
   const auto taken = links_.extract(link);
   if (!taken.empty()) {
-    const auto& [neighbourhood, voice] = taken.mapped();
-    const Rank rank{voice, link};
-    update(neighbourhood, [&](Neighbourhood& its) { its.links.erase(rank); });
+    update(taken.mapped().neighbourhood,
+           [&](Neighbourhood& its) { its.links.erase(rank_of(link, taken.mapped())); });
   }
 }
 

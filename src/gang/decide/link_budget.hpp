@@ -5,6 +5,7 @@
 #include "roster.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@ namespace muster::gang {
 
 /// Out of one budget come links that have not joined, that wait for a seat which is taken, and that linger after
 /// the last word. Each comes from a *neighbourhood*: an address, or the half of one of version 6 that its owner may fill.
+/// Those that have come last have not had the time to speak yet: they are kept as if they had.
 class LinkBudget {
  public:
   /// What a link has shown. Who has shown less goes sooner.
@@ -45,6 +47,11 @@ class LinkBudget {
   [[nodiscard]] std::optional<LinkId> excess() const;
 
  private:
+  struct Entry {
+    std::string neighbourhood;
+    Voice voice;
+    bool is_new = true;  ///< it is one of those that have come last
+  };
   using Rank = std::pair<Voice, LinkId>;
   struct Neighbourhood {
     std::set<Rank> links;     ///< the first one goes first
@@ -54,15 +61,23 @@ class LinkBudget {
   using Turn = std::tuple<bool, std::ptrdiff_t, bool, Rank, std::string>;
 
   [[nodiscard]] Turn turn_of(const std::string& name, const Neighbourhood& neighbourhood) const;
+  [[nodiscard]] static Rank rank_of(LinkId link, const Entry& entry);
+  /// Where another link has come, one that came before the last ones is no longer new.
+  void age();
+  /// Changes a link, and with it its rank.
+  template <typename Change>
+  void change(LinkId link, Entry& entry, const Change& change);
   /// Changes a neighbourhood and its turn.
   template <typename Change>
   void update(const std::string& name, const Change& change);
 
   std::size_t most_;
   std::size_t share_;  ///< of one neighbourhood
+  std::deque<LinkId>
+      newest_;  ///< at most half of `most_`, the oldest first; some may have been removed
   std::map<std::string, Neighbourhood> neighbourhoods_;
   std::set<Turn> turns_;
-  std::unordered_map<LinkId, std::pair<std::string, Voice>> links_;
+  std::unordered_map<LinkId, Entry> links_;
 };
 
 }  // namespace muster::gang

@@ -85,6 +85,36 @@ TEST(LinkBudget, ManyNeighboursWithOneLinkEachDoNotDriveOutWhoHasSpoken) {
   EXPECT_EQ(budget.size(), 64U);
 }
 
+TEST(LinkBudget, WhoHasJustComeIsGivenTimeToSpeakAmongThoseWhoDo) {
+  LinkBudget budget(64);
+  for (LinkId link = 1; link <= 64; ++link) {
+    budget.add(link, "flood " + std::to_string(link), Voice::Speaks);
+  }
+  budget.add(65, "agent", Voice::Silent);
+  for (LinkId link = 66; link <= 96; ++link) {
+    budget.add(link, "flood " + std::to_string(link), Voice::Speaks);
+  }
+  std::vector<LinkId> gone = give_up(budget);
+  EXPECT_EQ(gone.size(), 32U);
+  EXPECT_EQ(gone.back(), 32U);
+  EXPECT_TRUE(budget.contains(65));
+
+  budget.add(97, "flood 97", Voice::Speaks);  // half of the budget has come since
+  EXPECT_EQ(give_up(budget), std::vector<LinkId>{65});
+}
+
+TEST(LinkBudget, WhoHasJustComeAndSpeaksStays) {
+  LinkBudget budget(64);
+  budget.add(1, "agent", Voice::Silent);
+  budget.raise(1, Voice::Speaks);
+  for (LinkId link = 2; link <= 96; ++link) {
+    budget.add(link, "flood " + std::to_string(link), Voice::Silent);
+  }
+  const std::vector<LinkId> gone = give_up(budget);
+  EXPECT_EQ(gone.front(), 2U);
+  EXPECT_TRUE(budget.contains(1));
+}
+
 TEST(LinkBudget, WhoHasTheKeyGoesLast) {
   LinkBudget budget(64);
   add(budget, 1, 60, "agents", Voice::Silent);
