@@ -60,7 +60,8 @@ def started(attempt, rank):
 
 
 def report(code, rank, outcome, first=None):
-    worker = {"global_rank": rank, "pid": 100 + rank, "outcome": outcome}
+    ended = {"exit_code": code, "signal": None}
+    worker = {"global_rank": rank, "pid": 100 + rank, "outcome": outcome, **ended}
     return {
         "verdict": "failed" if first else "succeeded",
         "exit_code": code,
@@ -124,6 +125,44 @@ def test_a_first_failure_with_another_code_is_wrong(schedule):
     wrong = complaints(schedule, seen_of(3, [0, 3], failure(1, 4)))
 
     assert "agent 0 says of rank 1 (pid 101) 4, and it was 3" in wrong
+
+
+def passed_on(agent, name):
+    return Strike(Fault("pass on", agent, 0.5, how=name), 0.5)
+
+
+def by_signal(rank, name):
+    return failure(rank, None) | {"signal": f"SIG{name}"}
+
+
+def test_of_several_signals_that_were_passed_on_each_may_have_ended_a_worker(schedule):
+    """Of those that wait for a stopped process the kernel delivers the lowest first."""
+    seen = seen_of(138, [0, 0], by_signal(1, "USR1"))
+    seen.events = [one for one in seen.events if one.what != "told" or one.rank == 0]
+    seen.reports[1]["workers"][0]["outcome"] = "failed"
+    seen.strikes = [passed_on(1, "USR2"), passed_on(1, "USR1")]
+    seen.events[1] = replace(
+        seen.events[1], details=(*seen.events[1].details[:7], "1"), at=seen.strikes[0].at
+    )
+
+    assert complaints(schedule, seen) == []
+    seen.strikes.pop()
+    assert "agent 0 says of rank 1 (pid 101) -10, and it was -12" in complaints(schedule, seen)
+
+
+def test_a_signal_may_end_a_worker_before_it_says_anything(schedule):
+    seen = seen_of(140, [0, 0], by_signal(1, "USR2"))
+    seen.events = [one for one in seen.events if one.rank == 0]
+    seen.reports[1]["workers"] = [
+        by_signal(1, "USR2") | {"outcome": "failed"},
+    ]
+    seen.strikes = [passed_on(1, "USR2")]
+
+    assert complaints(schedule, seen) == []
+    seen.strikes = []
+    assert "agent 1 names rank 1 (pid 101) first, which did not fail by itself" in complaints(
+        schedule, seen
+    )
 
 
 def test_a_worker_that_failed_by_itself_and_is_called_stopped_is_wrong(schedule):

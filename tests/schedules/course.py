@@ -182,7 +182,6 @@ class Course:
     def _look(self):
         """Everything else that is to be seen."""
         seen = self.seen
-        seen.events = self._job.witnesses.all()
         for agent, job in self._job.agents.items():
             if self._job.is_alive(agent):
                 continue
@@ -193,6 +192,7 @@ class Course:
             wait_until(lambda: not self._left(), "nothing to be left", self._scaled(1))
         except Missed:
             seen.survivors = [str(one) for one in self._left()]
+        seen.events = self._job.witnesses.all()  # of workers that outlived their agent, too
         seen.lag = self._lag.seconds
 
     def _left(self):

@@ -16,7 +16,7 @@ All agents that nothing has cut off from the job, and their reports, say the sam
 """
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .bounds import after_being_asked
 from .schedule import TAKES_THE_NODE_AWAY
@@ -60,12 +60,20 @@ def exit_code_of(code):
 
 @dataclass(frozen=True)
 class Failure:
-    """Of a worker that nobody had asked to end. `code` is a signal if it is below 0."""
+    """Of a worker that nobody had asked to end. It ended with one of `codes`, which are signals if they are below 0."""
 
     attempt: int
-    code: int
+    codes: frozenset
     at: float
     is_certain: bool = True  # else it may also have lived on
+
+    def or_by(self, code):
+        """Several signals that wait for a worker that is stopped are delivered in an order of the kernel's own."""
+        return replace(self, codes=self.codes | {code})
+
+
+def _signal_of(strike):
+    return -getattr(signal, f"SIG{strike.fault.how}").value
 
 
 class Judge:
@@ -82,16 +90,16 @@ class Judge:
         for one in self.seen.told("told"):
             code = int(one.details[0])
             if code != 0:
-                found[one.rank, one.pid] = Failure(one.attempt, code, one.at)
+                found[one.rank, one.pid] = Failure(one.attempt, frozenset({code}), one.at)
         for strike in self.seen.struck("kill worker"):
             started = self.seen.started(strike.pid)
-            code = -getattr(signal, f"SIG{strike.fault.how}").value
-            found.setdefault((started.rank, started.pid), Failure(started.attempt, code, strike.at))
+            failure = Failure(started.attempt, frozenset({_signal_of(strike)}), strike.at)
+            found.setdefault((started.rank, started.pid), failure)
         for strike in self.seen.struck("pass on"):
-            code = -getattr(signal, f"SIG{strike.fault.how}").value
             for one in self._alive_at(strike.at, strike.fault.agent):
-                failure = Failure(one.attempt, code, strike.at, is_certain=False)
-                found.setdefault((one.rank, one.pid), failure)
+                who = (one.rank, one.pid)
+                failure = Failure(one.attempt, frozenset(), strike.at, is_certain=False)
+                found[who] = found.get(who, failure).or_by(_signal_of(strike))
         return found
 
     def _alive_at(self, moment, agent):
@@ -153,7 +161,9 @@ class Judge:
             return self._was_killed(agent, -code)
         if code - 128 in self._asked():
             return True
-        if code in {exit_code_of(one.code) for one in self.failures.values()}:
+        if code in {exit_code_of(one) for failure in self.failures.values() for one in failure.codes}:
+            return True
+        if any(self._names_one_that_had_not_begun(report) for report in self.seen.reports.values()):
             return True
         causes = {
             137: lambda: self.seen.struck("kill agent", agent=agent),
@@ -174,9 +184,16 @@ class Judge:
         had_begun = "muster: " in self.seen.consoles[agent]
         return number in self._asked(agent) | self._passed_on(agent) and not had_begun
 
-    def _passed_on(self, agent):
-        struck = self.seen.struck("pass on", agent=agent)
-        return {getattr(signal, f"SIG{one.fault.how}") for one in struck}
+    def _passed_on(self, agent=None):
+        return {-_signal_of(one) for one in self.seen.struck("pass on", agent=agent)}
+
+    def _ended_before_it_began(self, pid, code):
+        """A signal that was passed on met it before its program had taken that over, or said anything."""
+        return self.seen.started(pid) is None and -code in self._passed_on()
+
+    def _names_one_that_had_not_begun(self, report):
+        first = report and report["first_failure"]
+        return bool(first) and self._ended_before_it_began(first["pid"], code_of(first))
 
     def _may_lack_a_seat(self, agent):
         schedule = self.schedule
@@ -228,11 +245,14 @@ class Judge:
             return []
         who = (first["global_rank"], first["pid"])
         name = f"rank {first['global_rank']} (pid {first['pid']})"
+        if self._ended_before_it_began(first["pid"], code_of(first)):
+            return []
         if who not in self.failures:
             return [f"agent {agent} names {name} first, which did not fail by itself"]
         failure = self.failures[who]
-        if failure.code != code_of(first):
-            return [f"agent {agent} says of {name} {code_of(first)}, and it was {failure.code}"]
+        if code_of(first) not in failure.codes:
+            codes = " or ".join(map(str, sorted(failure.codes)))
+            return [f"agent {agent} says of {name} {code_of(first)}, and it was {codes}"]
         earliest = min(
             one.at
             for one in self.failures.values()
@@ -242,7 +262,7 @@ class Judge:
         if late > 0.1 + 10 * self.seen.lag and not self.seen.struck(*_CUTS_OFF, *_HOLDS_UP):
             return [f"agent {agent} names {name} first, {late:.3f} s after another one had failed"]
         if report["verdict"] == "failed" and report["exit_code"] not in (
-            exit_code_of(failure.code),
+            exit_code_of(code_of(first)),
             _NO_PROGRESS,
         ):
             return [f"agent {agent} says that {name} failed first and ends with another code"]
@@ -254,7 +274,9 @@ class Judge:
         if worker["outcome"] == "succeeded":
             return told.get(who) == ("0",)
         if worker["outcome"] == "failed":
-            return who in self.failures
+            return who in self.failures or self._ended_before_it_began(
+                worker["pid"], code_of(worker)
+            )
         if worker["outcome"] == "stopped":
             return not self._failed_before_it_was_asked(*who)
         return True
