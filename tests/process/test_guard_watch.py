@@ -177,7 +177,7 @@ def test_an_end_that_was_decided_stays_although_the_agent_stops_in_it(muster):
 
     job.signal(signal.SIGTERM)
 
-    assert processes.wait_for_end(job.process, LIMIT, job) == 3
+    assert job.end(LIMIT) == 3
     os.close(reading)
     assert job.said_about(STUCK, "killed every process of the job")
 
