@@ -15,8 +15,8 @@
 
 namespace muster::gang {
 
-std::string random_digits() {
-  return std::string(32, '1');
+std::string random_digits(std::size_t count) {
+  return std::string(2 * count, '1');
 }
 
 std::string prove(std::string_view /*secret*/, std::string_view /*text*/) {
