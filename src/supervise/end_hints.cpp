@@ -28,9 +28,9 @@ std::string used_up(double used) {
 }
 
 /// The kernel compares with what it has counted at its ticks. That is a sample, and differs from what it tells as
-/// samples do, by the root: 0.2 s of 1 s, 12 s of an hour.
+/// samples do, by the root: at a limit of 1 s it told of 0.85 to 1.07 s in 50 runs on a busy machine, and once of less than 0.8.
 bool is_used_up(double used, std::uint64_t limit) {
-  constexpr double kSlack = 0.2;
+  constexpr double kSlack = 0.4;
   const auto most = static_cast<double>(limit);
   return used >= most - kSlack * std::sqrt(most);
 }

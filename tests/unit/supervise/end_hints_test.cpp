@@ -60,7 +60,7 @@ TEST(EndHints, AKillLongBeforeTheLimitOfCpuTimeHasAnotherReason) {
   EndFacts facts = ended_by(SIGKILL);
   facts.oom_kills = OomKills{"memory.events", 0, 0};
   facts.use.limits.hard_cpu_seconds = 3'600;
-  facts.use.cpu_seconds = 3'580;
+  facts.use.cpu_seconds = 3'570;
   EXPECT_NE(end_hints(facts)[0].find("is 0 as before"), std::string::npos);
 }
 
