@@ -304,16 +304,16 @@ def test_a_process_that_runs_away_from_session_to_session_is_caught(muster, work
         muster.assert_no_survivors()
 
 
-@pytest.mark.soak
-def test_who_hops_faster_than_one_can_look_does_not_survive_the_kill_of_the_guard(muster, worker):
+@pytest.mark.parametrize("victim", ["guard", "agent"])
+def test_who_hops_faster_than_one_can_look_does_not_survive_a_kill(muster, worker, victim):
     for _ in range(REPETITIONS):
         job = muster.start("--grace=60", "--nproc-per-node=3", "--", worker("keep_hopping"), 1)
         job.out.wait_for("ready", times=3)
 
-        job.signal(signal.SIGKILL)
+        os.kill(getattr(job, victim)(), signal.SIGKILL)
 
-        job.end()
-        muster.assert_no_survivors(seconds=6)
+        job.end(2)
+        muster.assert_no_survivors(seconds=2)
 
 
 def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker):

@@ -131,6 +131,18 @@ std::vector<Process> read_processes() {
   return processes;
 }
 
+std::vector<pid_t> own_children() {
+  std::vector<pid_t> children;
+  if (!is_proc_ours()) {
+    return children;
+  }
+  std::ifstream file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  for (pid_t pid = 0; file >> pid;) {
+    children.push_back(pid);
+  }
+  return children;
+}
+
 std::vector<Process> descendants(const std::vector<Process>& all,
                                  pid_t root,
                                  const std::set<pid_t>& excluded) {

@@ -33,6 +33,11 @@ struct Process {
 /// All processes that /proc shows; none where it is not mounted or not that of our pid namespace.
 [[nodiscard]] std::vector<Process> read_processes();
 
+/// The children of this process's first thread, dead ones that are not buried with them: until then their numbers are nobody
+/// else's. A look of microseconds, whatever else runs on the machine; it may miss one while another is buried. None where the
+/// kernel does not tell (CONFIG_PROC_CHILDREN; proc_pid_children(5)).
+[[nodiscard]] std::vector<pid_t> own_children();
+
 /// The living descendants of `root`, parents before children. Whatever descends from a process in
 /// `excluded`, and that process itself, is left out.
 [[nodiscard]] std::vector<Process> descendants(const std::vector<Process>& all,

@@ -59,12 +59,17 @@ EarlierChildren LastSweep::find_earlier_children() {
   return earlier;
 }
 
+/// Whatever it has made of its environment.
+bool LastSweep::is_adopted_ours() const {
+  return ::getpid() != 1 && earlier_.are_ours;
+}
+
 /// The agent is a copy of us and has no marker; what works aside is a copy of the agent.
 std::set<pid_t> LastSweep::spared() const {
   std::set<pid_t> spared = page_.asides();
   spared.insert(earlier_.pids.begin(), earlier_.pids.end());
-  if (::getpid() != 1 && earlier_.are_ours) {
-    return spared;  // what is adopted is the job's, whatever it has made of its environment
+  if (is_adopted_ours()) {
+    return spared;
   }
   for (const Process& process : read_processes()) {
     const bool may_be_strange =
@@ -116,6 +121,9 @@ void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {
 
 std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_time) const {
   Sweeper sweeper(::getpid());
+  if (!is_adopted_ours()) {
+    sweeper.may_be_strange = [this](pid_t child) { return !has_marker(child, marker_); };
+  }
   std::vector<Process> found;
   const auto end = std::chrono::steady_clock::now() + most_time;
   const auto end_of_starved = end + kMostStarved;

@@ -42,6 +42,7 @@ class LastSweep {
   [[nodiscard]] std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;
 
  private:
+  [[nodiscard]] bool is_adopted_ours() const;
   [[nodiscard]] std::set<pid_t> spared() const;
 
   pid_t agent_;

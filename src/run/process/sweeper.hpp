@@ -6,6 +6,7 @@
 #include "descendants.hpp"
 
 #include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,13 +35,18 @@ class Sweeper {
   /// can act on it.
   void ask_to_end(const std::vector<Process>& processes, int signal);
 
-  /// KILLs every descendant that exists now. To be called again until none is left: some may have
-  /// forked meanwhile. From the third round on a control group helps, where one can be made.
+  /// Whether a child that `kill_round` is not told to spare may be somebody else's. Empty: none is.
+  std::function<bool(pid_t)> may_be_strange;
+
+  /// KILLs every descendant that exists now, and who comes to us meanwhile. To be called again until none is left: some may
+  /// have forked meanwhile. From the third round on a control group helps, where one can be made.
   /// `excluded` and what descends from them is spared. Returns what was still there.
   std::vector<Process> kill_round(const std::set<pid_t>& excluded);
 
  private:
   static constexpr int kRoundsWithoutNet = 2;
+
+  void kill_children(const std::set<pid_t>& excluded) const;
 
   pid_t root_;
   int rounds_ = 0;
