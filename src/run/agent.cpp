@@ -15,7 +15,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -123,9 +122,8 @@ void Agent::on_signals(const ErrorCode& error) {
   if (attempt_) {
     attempt_->look_for_deaths();  // a worker that ended before the signal arrived ended by itself
   }
-  signalfd_siginfo info{};
-  while (::read(signals_.native_handle(), &info, sizeof info) == sizeof info) {
-    take_signal(static_cast<int>(info.ssi_signo));
+  for (const int signal : read_signals(signals_.native_handle())) {
+    take_signal(signal);
   }
   wait_for(signals_, &Agent::on_signals);
 }

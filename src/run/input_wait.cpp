@@ -157,10 +157,9 @@ void InputWait::on_events(const ErrorCode& error) {
   if (error || is_over_) {
     return;
   }
-  // Which file it was does not matter: a link to it may have changed.
+  // Which file it was does not matter: a link to it may have changed. What comes meanwhile is for the next turn.
   std::array<char, 4'096> events{};
-  while (::read(events_.native_handle(), events.data(), events.size()) > 0) {
-  }
+  (void)!::read(events_.native_handle(), events.data(), events.size());
   wait_for_events();
   look();
 }

@@ -1,7 +1,10 @@
 """Nothing of a job outlives it, however muster ends."""
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -313,6 +316,37 @@ def test_who_hops_faster_than_one_can_look_does_not_survive_a_kill(muster, worke
         os.kill(getattr(job, victim)(), signal.SIGKILL)
 
         job.end(2)
+        muster.assert_no_survivors(seconds=2)
+
+
+@contextlib.contextmanager
+def many_processes(muster, count):
+    """That are nobody's business, and make a look at all processes last."""
+    fork = f"for _ in range({count}): os.fork() or signal.pause()"
+    crowd = subprocess.Popen(
+        [sys.executable, "-c", f"import os, signal\n{fork}\nprint(flush=True)\nsignal.pause()"],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    muster.tolerate(crowd.pid)
+    try:
+        crowd.stdout.readline()
+        yield
+    finally:
+        os.killpg(crowd.pid, signal.SIGKILL)
+        crowd.wait()
+        crowd.stdout.close()
+
+
+def test_children_that_die_faster_than_one_can_look_hold_up_nothing_else(muster, worker):
+    script = f"trap '' TERM; (sleep 0.5; echo late) & exec {worker('keep_hopping')} 1"
+    with many_processes(muster, 1000):
+        job = muster.start("--grace=60", "--nproc-per-node=3", "--", "sh", "-c", script)
+
+        job.out.wait_for("late", times=3)
+
+        job.signal(signal.SIGKILL)
+        job.end()
         muster.assert_no_survivors(seconds=2)
 
 

@@ -11,7 +11,6 @@
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -166,9 +165,8 @@ void FrontAgent::on_signals(const ErrorCode& error) {
   if (error) {
     return;
   }
-  signalfd_siginfo info{};
-  while (::read(signals_.native_handle(), &info, sizeof info) == sizeof info) {
-    take_signal(static_cast<int>(info.ssi_signo));
+  for (const int signal : read_signals(signals_.native_handle())) {
+    take_signal(signal);
   }
   wait_for(signals_, &FrontAgent::on_signals);
 }
