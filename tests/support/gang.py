@@ -1,30 +1,53 @@
 """Starts the agents of one job, on loopback or on test hosts, and looks at them together."""
 
-import os
+import fcntl
+import itertools
 import socket
+import tempfile
+import threading
 
 from .deadlines import LONG, Missed
 
 LOOPBACK = "127.0.0.1"
 
 
+def _ports_of_this_run():
+    """A thousand that no other run of the suite takes while this one lasts, and nothing takes by itself: they are below
+    the ephemeral range. An agent that comes late must not meet another run's leader."""
+    for first in range(21000, 32000, 1000):
+        lock = open(f"{tempfile.gettempdir()}/muster-test-ports-{first}", "a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            continue
+        return lock, itertools.cycle(range(first, first + 1000))
+    raise AssertionError("eleven runs of the suite go on already")
+
+
 def free_port(address=LOOPBACK):
-    """A port that is free, and that nothing takes by itself: it is below the ephemeral range."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    for candidate in range(free_port.next, 32000):
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((address, candidate))
-            except OSError:
-                continue
-        free_port.next = candidate + 1
-        return candidate
+    """A port that is free, and that was not given for a long time. May be asked for by several threads."""
+    with free_port.turn:
+        if free_port.candidates is None:
+            free_port.lock, free_port.candidates = _ports_of_this_run()
+        for candidate in itertools.islice(free_port.candidates, 1000):
+            if _is_free(address, candidate):
+                return candidate
     raise AssertionError("no free port")
 
 
-# Runs of the suite that go on at the same time begin at different ports.
-free_port.next = 21000 + os.getpid() % 100 * 100
+free_port.turn = threading.Lock()
+free_port.candidates = None
+
+
+def _is_free(address, port):
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+    return True
 
 
 class Gang:
