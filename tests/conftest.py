@@ -36,14 +36,7 @@ _MISSING = {
 
 
 def pytest_configure():
-    """A shell makes its background jobs ignore these, nohup HUP, and muster respects what it inherits."""
-    for number, action in (
-        (signal.SIGHUP, signal.SIG_DFL),
-        (signal.SIGINT, signal.default_int_handler),
-        (signal.SIGQUIT, signal.SIG_DFL),
-    ):
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, action)
+    processes.heed_signals()
 
 
 def pytest_collection_modifyitems(config, items):

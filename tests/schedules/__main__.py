@@ -11,10 +11,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from support import processes
+
 from .lanes import Lanes
 
 
 def main():
+    processes.heed_signals()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was made is taken down again
     options = _options()
     seeds = range(options.seed, options.seed + options.schedules)

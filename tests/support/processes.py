@@ -20,6 +20,17 @@ _PR_SET_CHILD_SUBREAPER = 36
 _own_children = {}
 
 
+def heed_signals():
+    """A shell makes its background jobs ignore these, nohup HUP, and muster respects what it inherits."""
+    for number, action in (
+        (signal.SIGHUP, signal.SIG_DFL),
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, action)
+
+
 def become_subreaper():
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
