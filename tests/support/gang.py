@@ -1,9 +1,7 @@
 """Starts the agents of one job, on loopback or on test hosts, and looks at them together."""
 
-import fcntl
 import itertools
 import socket
-import tempfile
 import threading
 
 from .deadlines import LONG, Missed
@@ -15,13 +13,13 @@ def _ports_of_this_run():
     """A thousand that no other run of the suite takes while this one lasts, and nothing takes by itself: they are below
     the ephemeral range. An agent that comes late must not meet another run's leader."""
     for first in range(21000, 32000, 1000):
-        lock = open(f"{tempfile.gettempdir()}/muster-test-ports-{first}", "a")
+        taken = socket.socket(socket.AF_UNIX)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken.bind(f"\0muster-test-ports-{first}")  # a name without a file, gone with this process
         except OSError:
-            lock.close()
+            taken.close()
             continue
-        return lock, itertools.cycle(range(first, first + 1000))
+        return taken, itertools.cycle(range(first, first + 1000))
     raise AssertionError("eleven runs of the suite go on already")
 
 
@@ -29,7 +27,7 @@ def free_port(address=LOOPBACK):
     """A port that is free, and that was not given for a long time. May be asked for by several threads."""
     with free_port.turn:
         if free_port.candidates is None:
-            free_port.lock, free_port.candidates = _ports_of_this_run()
+            free_port.taken, free_port.candidates = _ports_of_this_run()
         for candidate in itertools.islice(free_port.candidates, 1000):
             if _is_free(address, candidate):
                 return candidate
