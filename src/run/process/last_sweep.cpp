@@ -122,7 +122,10 @@ void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {
 std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_time) const {
   Sweeper sweeper(::getpid());
   if (!is_adopted_ours()) {
-    sweeper.may_be_strange = [this](pid_t child) { return !has_marker(child, marker_); };
+    // The agent has no marker, and its memory is not looked into: it may be what hangs.
+    sweeper.may_be_strange = [this](pid_t child) {
+      return child != agent_ && !has_marker(child, marker_);
+    };
   }
   std::vector<Process> found;
   const auto end = std::chrono::steady_clock::now() + most_time;
