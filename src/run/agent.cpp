@@ -15,8 +15,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 

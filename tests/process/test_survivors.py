@@ -320,15 +320,14 @@ def test_who_hops_faster_than_one_can_look_does_not_survive_a_kill(muster, worke
 
 
 @contextlib.contextmanager
-def many_processes(muster, count):
+def many_processes(count):
     """That are nobody's business, and make a look at all processes last."""
     fork = f"for _ in range({count}): os.fork() or signal.pause()"
-    crowd = subprocess.Popen(
+    crowd = processes.start(
         [sys.executable, "-c", f"import os, signal\n{fork}\nprint(flush=True)\nsignal.pause()"],
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
-    muster.tolerate(crowd.pid)
     try:
         crowd.stdout.readline()
         yield
@@ -340,7 +339,7 @@ def many_processes(muster, count):
 
 def test_children_that_die_faster_than_one_can_look_hold_up_nothing_else(muster, worker):
     script = f"trap '' TERM; (sleep 0.5; echo late) & exec {worker('keep_hopping')} 1"
-    with many_processes(muster, 1000):
+    with many_processes(1000):
         job = muster.start("--grace=60", "--nproc-per-node=3", "--", "sh", "-c", script)
 
         job.out.wait_for("late", times=3)

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 
 namespace muster {
 namespace {
@@ -64,7 +65,13 @@ bool LastSweep::is_adopted_ours() const {
   return ::getpid() != 1 && earlier_.are_ours;
 }
 
-/// The agent is a copy of us and has no marker; what works aside is a copy of the agent.
+/// Of a child that is not spared. The agent is a copy of us and has no marker, and its memory is not looked into: it may be
+/// what hangs.
+bool LastSweep::is_strange(pid_t child) const {
+  return !is_adopted_ours() && child != agent_ && !has_marker(child, marker_);
+}
+
+/// What works aside is a copy of the agent, and has no marker either.
 std::set<pid_t> LastSweep::spared() const {
   std::set<pid_t> spared = page_.asides();
   spared.insert(earlier_.pids.begin(), earlier_.pids.end());
@@ -72,10 +79,9 @@ std::set<pid_t> LastSweep::spared() const {
     return spared;
   }
   for (const Process& process : read_processes()) {
-    const bool may_be_strange =
-        process.parent == ::getpid() && process.pid != agent_ && !spared.contains(process.pid);
+    const bool is_known = process.parent != ::getpid() || spared.contains(process.pid);
     // Nobody else is asked: to read the environment of a process that hangs may hang, too.
-    if (may_be_strange && !has_marker(process.pid, marker_)) {
+    if (!is_known && is_strange(process.pid)) {
       spared.insert(process.pid);
     }
   }
@@ -121,12 +127,7 @@ void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {
 
 std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_time) const {
   Sweeper sweeper(::getpid());
-  if (!is_adopted_ours()) {
-    // The agent has no marker, and its memory is not looked into: it may be what hangs.
-    sweeper.may_be_strange = [this](pid_t child) {
-      return child != agent_ && !has_marker(child, marker_);
-    };
-  }
+  sweeper.is_strange = std::bind_front(&LastSweep::is_strange, this);
   std::vector<Process> found;
   const auto end = std::chrono::steady_clock::now() + most_time;
   const auto end_of_starved = end + kMostStarved;

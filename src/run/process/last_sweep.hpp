@@ -43,6 +43,7 @@ class LastSweep {
 
  private:
   [[nodiscard]] bool is_adopted_ours() const;
+  [[nodiscard]] bool is_strange(pid_t child) const;
   [[nodiscard]] std::set<pid_t> spared() const;
 
   pid_t agent_;

@@ -43,7 +43,7 @@ void Sweeper::ask_to_end(const std::vector<Process>& processes, int signal) {
 void Sweeper::kill_children(const std::set<pid_t>& excluded) const {
   std::set<pid_t> known = excluded;
   const auto kill_if_new = [&](pid_t child) {
-    const bool is_new = known.insert(child).second && !(may_be_strange && may_be_strange(child));
+    const bool is_new = known.insert(child).second && !(is_strange && is_strange(child));
     return is_new && ::kill(child, SIGKILL) == 0;
   };
   constexpr int kLooks = 64;

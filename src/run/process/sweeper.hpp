@@ -35,8 +35,8 @@ class Sweeper {
   /// can act on it.
   void ask_to_end(const std::vector<Process>& processes, int signal);
 
-  /// Whether a child that `kill_round` is not told to spare may be somebody else's. Empty: none is.
-  std::function<bool(pid_t)> may_be_strange;
+  /// Whether a child that `kill_round` is not told to spare is somebody else's. Empty: none is.
+  std::function<bool(pid_t)> is_strange;
 
   /// KILLs every descendant that exists now, and who comes to us meanwhile. To be called again until none is left: some may
   /// have forked meanwhile. From the third round on a control group helps, where one can be made.
