@@ -21,20 +21,20 @@ void SharedPage::beat(Instant now) {
   beat_.store(now.time_since_epoch().count(), std::memory_order_release);
 }
 
-/// The beat comes last: who sees it sees what it goes with, or something newer.
+/// The beat comes before the limit that is counted from it: who sees the limit sees the beat, or a later one.
 void SharedPage::renew(const gang::Lease& lease, Instant now) {
   const auto gone_by = lease.gone_by.value_or(Instant());
   const auto limit = lease.limit.value_or(std::chrono::milliseconds(0));
-  gone_by_.store(gone_by.time_since_epoch().count(), std::memory_order_relaxed);
-  limit_.store(Instant::duration(limit).count(), std::memory_order_relaxed);
   beat(now);
+  gone_by_.store(gone_by.time_since_epoch().count(), std::memory_order_relaxed);
+  limit_.store(Instant::duration(limit).count(), std::memory_order_release);
 }
 
 Vitals SharedPage::vitals() const {
   Vitals vitals;
-  vitals.beat = Instant(Instant::duration(beat_.load(std::memory_order_acquire)));
-  const auto limit = Instant::duration(limit_.load(std::memory_order_relaxed));
+  const auto limit = Instant::duration(limit_.load(std::memory_order_acquire));
   const auto gone_by = Instant::duration(gone_by_.load(std::memory_order_relaxed));
+  vitals.beat = Instant(Instant::duration(beat_.load(std::memory_order_acquire)));
   if (limit.count() != 0) {
     vitals.lease.limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
   }

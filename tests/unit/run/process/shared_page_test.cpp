@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <set>
+#include <thread>
 
 namespace muster {
 namespace {
@@ -36,6 +37,24 @@ TEST(SharedPage, HoldsWhatIsCountedOnUntilItIsTakenBack) {
   page.renew({}, kNow + milliseconds(2));
   EXPECT_EQ(page.vitals().beat, kNow + milliseconds(2));
   EXPECT_EQ(page.vitals().lease, gang::Lease{});
+}
+
+/// The guard may look while the agent writes: an old beat with a new limit is an agent that stands still.
+TEST(SharedPage, ShowsNoLimitWithABeatFromBeforeIt) {
+  SharedPage& page = fresh_page();
+  constexpr int kTimes = 20'000;
+  Vitals::Instant now = kNow;
+  for (int i = 0; i < kTimes; ++i) {
+    page.renew({}, now);
+    now += milliseconds(9'000);
+    std::thread agent([&page, now] { page.renew({milliseconds(8'000), std::nullopt}, now); });
+    Vitals vitals = page.vitals();
+    while (!vitals.lease.limit) {
+      vitals = page.vitals();
+    }
+    agent.join();
+    ASSERT_EQ(vitals.beat, now) << i;
+  }
 }
 
 TEST(SharedPage, KnowsWhoIsAside) {
