@@ -284,7 +284,8 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            link_.guard,
                            companions_,
                            asides_,
-                           link_.page};
+                           link_.page,
+                           oom_counter_};
   bury_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);

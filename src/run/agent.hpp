@@ -22,6 +22,7 @@
 #include "stop_requests.hpp"
 #include "timers.hpp"
 
+#include <muster/environment/oom_counter.hpp>
 #include <muster/gang/gang.hpp>
 #include <muster/run/run.hpp>
 #include <muster/service/service.hpp>
@@ -146,6 +147,8 @@ class Agent {
   int asked_early_by_ =
       0;  ///< the signal that the guard has asked the workers by; it still waits to be read
   SignsOfLife signs_of_life_;
+  /// Found once, before anybody counts on us: which groups we are in, the kernel tells when nobody moves a process between groups.
+  std::string oom_counter_ = find_oom_counter();
   std::unique_ptr<FrontLink> front_;  ///< empty: nobody's
   bool does_front_say_why_ = false;
   std::optional<Outcome> outcome_;  ///< since everything else has been said

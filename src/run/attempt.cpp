@@ -35,11 +35,8 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
 }
 
 /// As they are before the first worker.
-OomKills count_oom_kills() {
-  OomKills kills;
-  kills.file = find_oom_counter();
-  kills.before = read_oom_counter(kills.file).value_or(0);
-  return kills;
+OomKills count_oom_kills(const std::string& file) {
+  return {.file = file, .before = read_oom_counter(file).value_or(0)};
 }
 
 std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
@@ -58,11 +55,12 @@ Attempt::Attempt(boost::asio::io_context& io,
       reader_(reader_of_input(plan_, input.options)),
       streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
       supervisor_(deciding_workers(plan_)),
+      programs_(io, input.asides, plan_, input.variables),
       workers_(
           plan_, input.inherited, WorkerSurroundings{input.variables, worker_marker(input, plan_)}),
       sweeper_(::getpid()),
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
-      starter_(io, StarterParts{plan_, workers_, streams_, terminal_, reader_}),
+      starter_(io, StarterParts{plan_, programs_, workers_, streams_, terminal_, reader_}),
       successes_(plan_, workers_),
       words_(plan_, workers_, supervisor_),
       services_(std::move(services)),
@@ -75,7 +73,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
       leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
       failure_look_(io, kTooClose, [this] { act_on_failures(); }),
-      oom_kills_(count_oom_kills()),
+      oom_kills_(count_oom_kills(input.oom_counter)),
       early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }) {
   connect_parts();
 }

@@ -49,6 +49,7 @@ struct AttemptInput {
   Companions& companions;
   Asides& asides;
   const SharedPage& page;
+  const std::string& oom_counter;  ///< a file; empty: there is none
 };
 
 /// Whatever wakes the loop adds events; `process` gives them to the supervisor one by one and carries
@@ -177,6 +178,7 @@ class Attempt {
   std::optional<std::size_t> reader_;  ///< of standard input
   WorkerStreams streams_;
   Supervisor supervisor_;
+  Programs programs_;
   Workers workers_;
   Sweeper sweeper_;
   Terminal terminal_;

@@ -88,6 +88,7 @@ void Attempt::act(const Finish& /*action*/) {
 
 /// Nothing is alive, so nothing of it is waited for.
 void Attempt::rest() {
+  programs_.cancel();
   grace_.cancel();
   kill_rounds_.cancel();
   ready_look_.cancel();
@@ -125,7 +126,9 @@ int Attempt::prepare() {
     ready_look_.ask();
   }
   const bool has_files = streams_.open_files(go_on);
-  return (has_services ? 0 : 1) + (has_files ? 0 : 1) + (has_error_files ? 0 : 1);
+  const bool has_programs = programs_.find(go_on);
+  return (has_services ? 0 : 1) + (has_files ? 0 : 1) + (has_error_files ? 0 : 1) +
+         (has_programs ? 0 : 1);
 }
 
 }  // namespace muster

@@ -59,11 +59,16 @@ void WorkerStarter::turn() {
 }
 
 Result<> WorkerStarter::start_one(std::size_t worker) {
+  const Result<std::string>& program = parts_.programs.of(worker);
+  if (!program) {
+    return program.error();
+  }
   const bool reads_input = parts_.reader == worker;
   const auto connect = [this, worker](UniqueFd out, UniqueFd err) {
     return parts_.streams.connect(worker, std::move(out), std::move(err));
   };
   auto started = parts_.workers.start(worker,
+                                      *program,
                                       reads_input ? STDIN_FILENO : null_input_.get(),
                                       reads_input ? parts_.terminal.fd() : -1,
                                       connect);

@@ -5,6 +5,7 @@
 #include "output/worker_streams.hpp"
 #include "process/terminal.hpp"
 #include "process/workers.hpp"
+#include "programs.hpp"
 
 #include <muster/base/unique_fd.hpp>
 #include <muster/plan/launch_plan.hpp>
@@ -30,6 +31,7 @@ struct StartFailure {
 /// What the starter joins; everything outlives it.
 struct StarterParts {
   const LaunchPlan& plan;
+  const Programs& programs;
   Workers& workers;
   WorkerStreams& streams;
   const Terminal& terminal;

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import time
 
@@ -10,6 +11,7 @@ import pytest
 from support import processes
 from support.deadlines import wait_until
 from support.freezer import Freezer
+from support.frozen import unanswered
 from support.repetitions import default_or_soak
 from support.streams import Stream
 
@@ -110,6 +112,49 @@ def test_a_signal_ends_the_job_although_a_guard_is_stopped(gang, asked):
 
         job.assert_codes(143, seconds=GRACE + 2)
         job.witnesses.forget()
+
+
+# A program that does not answer yet: the first start of an environment that a thousand nodes read at once takes a minute.
+
+
+@pytest.fixture
+def slow(gang, tmp_path):
+    """Runs a block while two agents wait for the program of their workers, which answers afterwards."""
+    program, interpreter = tmp_path / "program", tmp_path / "interpreter"
+    shutil.copy("/bin/sh", interpreter)
+    program.write_text(f"#!{interpreter}\necho ran\n")
+    program.chmod(0o755)
+
+    @contextlib.contextmanager
+    def start():
+        job = gang(2, *QUICK)
+        with unanswered(interpreter):
+            job.start_all(command=[program])
+            for one in job.jobs.values():
+                one.err.wait_for("attempt 0:")
+            yield job
+
+    return start
+
+
+def test_a_slow_program_loses_no_node_and_is_told_of(slow):
+    with slow() as job:
+        for one in job.jobs.values():
+            one.err.wait_for("nothing is started yet: a file system has not answered for 10 s", seconds=15)
+            assert one.out.text == ""
+
+    job.assert_codes(0)
+    assert [one.out.text.splitlines()[-1][-3:] for one in job.jobs.values()] == ["ran", "ran"]
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+def test_a_signal_ends_the_job_although_its_program_does_not_answer(slow, asked):
+    with slow() as job:
+        job.jobs[asked].signal(signal.SIGTERM)
+
+        job.assert_codes(143, seconds=GRACE + 2)
+
+    assert job.jobs[asked].said_about("never started:")
 
 
 def test_an_agent_that_has_lines_left_to_show_is_let_be(gang):

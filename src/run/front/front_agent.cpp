@@ -36,6 +36,7 @@ FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
       last_call_(io_, consoles_, nullptr),
       output_(io_, input.job.hosts.size(), nullptr),
       front_(input.job.hosts),
+      programs_(io_, asides_, input.job.plan, input.variables),
       shells_(input.job.plan, input.inherited, WorkerSurroundings{input.variables, input.marker}),
       sweeper_(::getpid()),
       writing_(io_, asides_),
@@ -73,7 +74,10 @@ int FrontAgent::run() {
   wait_for(signals_, &FrontAgent::on_signals);
   signs_of_life_.listen();
   wait_for(deaths_, &FrontAgent::on_deaths);
-  boost::asio::post(io_, std::bind_front(&FrontAgent::start_next, this));
+  const auto start = std::bind_front(&FrontAgent::start_next, this);
+  if (programs_.find(start)) {
+    boost::asio::post(io_, start);
+  }
   say_alive();
   while (!is_over_ && io_.run_one() > 0) {
   }
@@ -97,16 +101,21 @@ void FrontAgent::start_next() {
 }
 
 Result<> FrontAgent::start(std::size_t node) {
+  const Result<std::string>& program = programs_.of(node);
+  if (!program) {
+    return program.error();
+  }
   inputs_.push_back(std::make_unique<NodeInput>(io_));
   NodeInput& input = *inputs_.back();
   auto read_end = input.open();
   if (!read_end) {
     return read_end.error();
   }
-  auto started = shells_.start(node, read_end->get(), -1, [&](UniqueFd out, UniqueFd err) {
+  const auto connect = [&](UniqueFd out, UniqueFd err) {
     add_streams(node, std::move(out), std::move(err));
     return Result<>();
-  });
+  };
+  auto started = shells_.start(node, *program, read_end->get(), -1, connect);
   if (started) {
     input.write(input_.job.orders[node]);
   }
@@ -190,6 +199,10 @@ void FrontAgent::take_signal(int signal) {
   if (!std::exchange(is_ending_, true)) {
     say_info(signal_name(signal) + " received: passing it on to " +
              count_of(input_.job.hosts.size(), "node"));
+  }
+  if (next_ == 0) {  // nobody is started for an end; each is told of as not started
+    programs_.cancel();
+    boost::asio::post(io_, std::bind_front(&FrontAgent::start_next, this));
   }
   carry_out(front_.on_stop(signal));
 }

@@ -10,6 +10,7 @@
 #include "../process/guard.hpp"
 #include "../process/sweeper.hpp"
 #include "../process/workers.hpp"
+#include "../programs.hpp"
 #include "../signs_of_life.hpp"
 #include "../stop_requests.hpp"
 #include "../timers.hpp"
@@ -95,6 +96,7 @@ class FrontAgent {
   LastCall last_call_;
   Output output_;
   Front front_;
+  Programs programs_;
   Workers shells_;
   Sweeper sweeper_;
   std::vector<std::unique_ptr<NodeInput>> inputs_;

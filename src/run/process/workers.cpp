@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
 
 namespace muster {
 namespace {
@@ -39,32 +38,14 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-Result<> make_folder(const std::string& path) {
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  return failed ? Result<>(system_error("cannot make the folder '" + path + "'", failed.value()))
-                : Result<>();
-}
-
-std::string whole_path(const std::string& path) {
-  std::error_code failed;  // without a working directory it stays what it is
-  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-  return failed ? path : whole.string();
-}
-
-/// What the plan says of the process; its folder is made if it has one of its own.
-Result<SpawnRequest> request_of(const WorkerPlan& planned) {
+/// What the plan says of the process.
+SpawnRequest request_of(const WorkerPlan& planned) {
   SpawnRequest request;
   request.argv = planned.argv;
   if (planned.binding) {
     request.cpus = planned.binding->cpus;
     request.memory_nodes = planned.binding->memory_nodes;
     request.is_memory_strict = planned.binding->is_memory_strict;
-  }
-  if (planned.makes_directory) {
-    if (auto made = make_folder(planned.working_directory); !made) {
-      return made.error();
-    }
   }
   request.working_directory = planned.changes_directory ? planned.working_directory : "";
   return request;
@@ -81,14 +62,11 @@ Workers::Workers(const LaunchPlan& plan,
       states_(plan.workers.size()) {}
 
 Result<> Workers::start(std::size_t worker,
+                        const std::string& executable,
                         int standard_input,
                         int terminal,
                         const std::function<Result<>(UniqueFd, UniqueFd)>& connect) {
   const WorkerPlan& planned = plan_.workers[worker];
-  auto executable = executable_of(planned);
-  if (!executable) {
-    return executable.error();
-  }
   auto out = make_pipe();
   if (!out) {
     return out.error();
@@ -97,21 +75,18 @@ Result<> Workers::start(std::size_t worker,
   if (!err) {
     return err.error();
   }
-  auto request = request_of(planned);
-  if (!request) {
-    return request.error();
-  }
-  request->executable = *executable;
-  request->environment = environment_of(planned);
-  request->standard_input = standard_input;
-  request->standard_output = out->write_end.get();
-  request->standard_error = err->write_end.get();
-  request->terminal = terminal;
+  SpawnRequest request = request_of(planned);
+  request.executable = executable;
+  request.environment = environment_of(planned);
+  request.standard_input = standard_input;
+  request.standard_output = out->write_end.get();
+  request.standard_error = err->write_end.get();
+  request.terminal = terminal;
   // Connected first: when a log file cannot be made there is no process to take back.
   if (auto connected = connect(std::move(out->read_end), std::move(err->read_end)); !connected) {
     return connected;
   }
-  auto spawned = spawner_.spawn(*request);
+  auto spawned = spawner_.spawn(request);
   if (!spawned) {
     return spawned.error();
   }
@@ -197,26 +172,6 @@ std::set<pid_t> Workers::living_pids() const {
     }
   }
   return pids;
-}
-
-Result<std::string> Workers::executable_of(const WorkerPlan& worker) {
-  const std::string& name = worker.argv.front();
-  if (const auto known = executables_.find(name); known != executables_.end()) {
-    return known->second;
-  }
-  if (!worker.script.empty()) {
-    if (auto checked = check_script(worker.script); !checked) {
-      return checked.error();
-    }
-  }
-  const auto path = surroundings_.variables.find("PATH");
-  auto found = find_executable(
-      name, path == surroundings_.variables.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second);
-  if (found) {  // a relative path of PATH begins here, wherever the worker is started
-    *found = name.find('/') == std::string::npos ? whole_path(*found) : *found;
-    executables_.emplace(name, *found);
-  }
-  return found;
 }
 
 std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const {

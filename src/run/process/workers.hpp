@@ -31,6 +31,7 @@ class Workers {
 
   /// Starts one worker and gives the ends of its pipes that we read to `connect`. Fails as `Spawner::spawn` does.
   [[nodiscard]] Result<> start(std::size_t worker,
+                               const std::string& executable,
                                int standard_input,
                                int terminal,
                                const std::function<Result<>(UniqueFd, UniqueFd)>& connect);
@@ -81,7 +82,6 @@ class Workers {
     ProcessUse use{};
   };
 
-  [[nodiscard]] Result<std::string> executable_of(const WorkerPlan& worker);
   [[nodiscard]] std::vector<std::string> environment_of(const WorkerPlan& worker) const;
 
   const LaunchPlan& plan_;
@@ -91,7 +91,6 @@ class Workers {
   std::vector<State> states_;
   int memory_refusal_ = 0;
   std::set<int> passed_on_;
-  std::map<std::string, std::string> executables_;  ///< by name: looked up once
 };
 
 }  // namespace muster

@@ -99,7 +99,8 @@ class AttemptTest : public testing::Test {
                                   -1,
                                   companions_,
                                   asides_,
-                                  page_},
+                                  page_,
+                                  no_folder_},
                      plan(script),
                      std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) {
