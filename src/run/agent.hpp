@@ -155,6 +155,7 @@ class Agent {
   Errand report_;
   bool has_concluded_ = false;
   bool is_in_a_hurry_ = false;
+  LaterLook hold_look_;
   LaterLook late_files_look_;
   LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;

@@ -8,7 +8,12 @@ import pytest
 from support import processes
 from support.repetitions import default_or_soak
 
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 SECONDS = default_or_soak(2, 60)
+
+
+def locked_memory_of(pid):
+    return processes.status_of(pid, "VmLck")
 
 
 @pytest.mark.soak
@@ -28,11 +33,37 @@ def test_an_idle_job_wakes_nobody_up(muster, options):
             (processes.look_at(pid).cpu_ticks, processes.context_switches_of(pid)) for pid in both
         ]
 
+    processes.wait_for_program_in_memory(*both)
     time.sleep(0.3)  # what the start left to do is done by then; the rest is the measurement
     before = figures()
     time.sleep(SECONDS)
     after = figures()
 
     assert after == before
+    job.signal(signal.SIGTERM)
+    assert job.end(2) == 143
+
+
+def test_guard_and_agent_need_no_file_of_their_program_any_more(muster):
+    """Else they would wait for it in the moment in which it hangs, and they are to act."""
+    job = muster.start("--", "sleep", "100")
+    both = [job.guard(), job.agent()]
+
+    processes.wait_for_program_in_memory(*both)
+
+    assert all(locked_memory_of(pid) > 0 for pid in both), "memory that is short takes it away"
+    job.signal(signal.SIGTERM)
+    assert job.end(2) == 143
+
+
+def test_who_may_lock_no_memory_reads_the_program_all_the_same(muster):
+    job = muster.start(
+        "--", "sleep", "100", through=["prlimit", "--memlock=0", *NOBODY], cwd="/"
+    )
+    both = [job.guard(), job.agent()]
+
+    processes.wait_for_program_in_memory(*both)
+
+    assert [locked_memory_of(pid) for pid in both] == [0, 0]
     job.signal(signal.SIGTERM)
     assert job.end(2) == 143

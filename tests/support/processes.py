@@ -14,7 +14,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .deadlines import Missed
+from .deadlines import Missed, wait_until
 
 _PR_SET_CHILD_SUBREAPER = 36
 _own_children = {}
@@ -113,7 +113,7 @@ def environment_of(pid):
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
-def _status_of(pid, field):
+def status_of(pid, field):
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1])
@@ -122,12 +122,25 @@ def _status_of(pid, field):
 
 def context_switches_of(pid):
     """How often the process went to sleep by itself: what an idle process does not do."""
-    return _status_of(pid, "voluntary_ctxt_switches")
+    return status_of(pid, "voluntary_ctxt_switches")
 
 
 def peak_memory_of(pid):
     """The most bytes of memory that the process ever had at once."""
-    return _status_of(pid, "VmHWM") * 1024
+    return status_of(pid, "VmHWM") * 1024
+
+
+def has_program_in_memory(pid):
+    """Whether every page of code of the file that the process runs is there, so that none of them has to be read any more."""
+    lines = Path(f"/proc/{pid}/smaps").read_text().splitlines()
+    code = next(i for i, line in enumerate(lines) if " r-xp " in line and program_of(pid) in line)
+    sizes = [int(line.split()[1]) for line in lines[code + 1 :] if line.startswith(("Size:", "Rss:"))]
+    return sizes[0] == sizes[1]
+
+
+def wait_for_program_in_memory(*pids):
+    """Which is the last thing that guard and agent do at a start, a second later."""
+    wait_until(lambda: all(map(has_program_in_memory, pids)), f"the whole program of {pids} in memory")
 
 
 def start(arguments, **options):

@@ -5,6 +5,7 @@
 #include "agent_watch.hpp"
 #include "last_sweep.hpp"
 #include "loop_calls.hpp"
+#include "own_memory.hpp"
 #include "signal_bell.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
@@ -102,6 +103,18 @@ Sighting see(pid_t agent) {
           .cpu = std::chrono::milliseconds(cpu)};
 }
 
+/// " (state D in folio_wait_bit_common)", for who asks why it stood still. Which function of the kernel it is in only root is told.
+std::string describe_stand(pid_t agent) {
+  const auto process = find_process(agent);
+  if (!process) {
+    return {};
+  }
+  std::string place;
+  std::ifstream("/proc/" + std::to_string(agent) + "/wchan") >> place;
+  const bool is_known = !place.empty() && place != "0";
+  return std::string(" (state ") + process->state + (is_known ? " in " + place : "") + ")";
+}
+
 /// The terminal must not stay with a group that is gone.
 void take_terminal_back() {
   if (::isatty(STDIN_FILENO) != 0) {
@@ -137,6 +150,7 @@ class Guard {
 
  private:
   [[nodiscard]] std::optional<int> wait_for_agent();
+  [[nodiscard]] std::optional<Clock::time_point> next_look() const;
   void take(int signal);
   void pass_on(int signal);
   [[nodiscard]] int take_over();
@@ -151,6 +165,8 @@ class Guard {
   LastSweep sweep_;
   StopRequests stop_requests_;
   int asked_by_ = SIGTERM;
+  std::optional<Clock::time_point> hold_at_ =
+      Clock::now() + kWorthHolding;  ///< our program; empty: it is held
 };
 
 int Guard::run() {
@@ -171,11 +187,19 @@ std::optional<int> Guard::wait_for_agent() {
     if (act == AgentWatch::Act::AskWorkers) {
       sweep_.ask_to_end(asked_by_);
     }
-    if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_look());
-        signal > 0) {
+    if (hold_at_ && Clock::now() >= *hold_at_) {
+      hold_program_in_memory();
+      hold_at_.reset();
+    }
+    if (const int signal = wait_for_signal(signal_file_.get(), signals_, next_look()); signal > 0) {
       take(signal);
     }
   }
+}
+
+std::optional<Clock::time_point> Guard::next_look() const {
+  const auto look = watch_.next_look();
+  return look && hold_at_ ? std::min(look, hold_at_) : std::max(look, hold_at_);
 }
 
 /// Who is stopped in between has passed it on, or it is still pending: then the agent hears of it.
@@ -215,11 +239,12 @@ int Guard::end_after(const ExitStatus& status) {
 
 /// The agent may be in a state in which nothing ends it: what is killed is not waited for. An end that was decided stays.
 int Guard::take_over() {
+  const std::string stand = describe_stand(agent_);
   (void)::kill(agent_, SIGKILL);
   const std::vector<Process> left = sweep_.kill(kKillLimit);
   sweep_.end_asides(kMomentForFiles);
   take_terminal_back();
-  say_last("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() +
+  say_last("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() + stand +
            describe_sweep(left, ": killed every process of the job"));
   return page_.decided().value_or(exit_code_of(EndKind::Lost));
 }
