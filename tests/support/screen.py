@@ -4,6 +4,16 @@ import subprocess
 
 from .deadlines import LONG, wait_until
 
+# A terminal whose command has ended reads what is there, and may be a moment too early for what is still on its way in the kernel.
+# So the command ends when the terminal has answered a question that was asked behind everything else; a terminal that was brought to
+# take it for something else has a second.
+_AND_ALL_OF_IT_SHOWN = r"""
+"$@"
+stty raw -echo min 0 time 10
+printf '\033[5n'
+head --bytes=4 >/dev/null
+"""
+
 
 class Screen:
     """Runs a command in a terminal of its own, without anybody's configuration. Its end removes all of it."""
@@ -13,7 +23,7 @@ class Screen:
         self._tmux("-f", "/dev/null", "start-server", ";", "set", "-g", "remain-on-exit", "on", ";",
                    "new-session", "-d", "-x", str(columns), "-y", str(rows), "--",
                    "env", *(f"{name}={value}" for name, value in environment.items()),
-                   *map(str, command))  # fmt: skip
+                   "sh", "-c", _AND_ALL_OF_IT_SHOWN, "sh", *map(str, command))  # fmt: skip
 
     def __enter__(self):
         return self
