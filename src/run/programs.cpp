@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace muster {
@@ -59,14 +60,6 @@ std::string interpreter_of(const std::string& beginning) {
                                     : line.substr(first, line.find_first_of(" \t", first) - first);
 }
 
-/// As deep as Linux goes.
-void look_into(std::string path) {
-  constexpr int kMostInterpreters = 5;
-  for (int depth = 0; depth < kMostInterpreters && !path.empty(); ++depth) {
-    path = interpreter_of(read_beginning(path));
-  }
-}
-
 /// A search of its own for each name; for a worker its script and its folder.
 class Search {
  public:
@@ -99,7 +92,6 @@ class Search {
     Found found = find_executable(name, search_path_);
     if (found) {  // a relative path of PATH begins here, wherever the worker is started
       *found = name.find('/') == std::string::npos ? whole_path(*found) : *found;
-      look_into(*found);
     }
     return found;
   }
@@ -127,6 +119,22 @@ std::string write_all(const std::vector<Found>& all) {
     answer += (found ? *found : found.error().message) + '\0';
   }
   return answer;
+}
+
+/// Has the beginnings of all files in the kernel's memory, and of their interpreters, as deep as Linux goes.
+void look_into(const std::vector<Found>& all) {
+  constexpr int kMostInterpreters = 5;
+  std::set<std::string> files;
+  for (const Found& found : all) {
+    if (found) {
+      files.insert(*found);
+    }
+  }
+  for (std::string file : files) {
+    for (int depth = 0; depth < kMostInterpreters && !file.empty(); ++depth) {
+      file = interpreter_of(read_beginning(file));
+    }
+  }
 }
 
 std::vector<Found> read_all(const std::string& answer) {
@@ -160,7 +168,11 @@ bool Programs::find(std::function<void()> then) {
   }
   began_ = std::chrono::steady_clock::now();
   slow_look_.ask();
-  const auto work = [this] { return write_all(find_all(plan_, search_path_)); };
+  const auto work = [this] {
+    const auto all = find_all(plan_, search_path_);
+    look_into(all);
+    return write_all(all);
+  };
   errand_.start({work, {}}, kNoLimit, [this, then = std::move(then)](const Errand::Answer& answer) {
     slow_look_.cancel();
     // Somebody has killed it: then we have to ask ourselves.

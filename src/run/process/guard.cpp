@@ -150,7 +150,6 @@ class Guard {
 
  private:
   [[nodiscard]] std::optional<int> wait_for_agent();
-  [[nodiscard]] std::optional<Clock::time_point> next_look() const;
   void take(int signal);
   void pass_on(int signal);
   [[nodiscard]] int take_over();
@@ -191,15 +190,11 @@ std::optional<int> Guard::wait_for_agent() {
       hold_program_in_memory();
       hold_at_.reset();
     }
-    if (const int signal = wait_for_signal(signal_file_.get(), signals_, next_look()); signal > 0) {
+    const auto next_look = earlier(watch_.next_look(), hold_at_);
+    if (const int signal = wait_for_signal(signal_file_.get(), signals_, next_look); signal > 0) {
       take(signal);
     }
   }
-}
-
-std::optional<Clock::time_point> Guard::next_look() const {
-  const auto look = watch_.next_look();
-  return look && hold_at_ ? std::min(look, hold_at_) : std::max(look, hold_at_);
 }
 
 /// Who is stopped in between has passed it on, or it is still pending: then the agent hears of it.
