@@ -2,7 +2,6 @@
 // is the supervisor's, the participant's and the leader's to decide.
 #include "agent.hpp"
 
-#include "process/own_memory.hpp"
 #include "process/signal_file.hpp"
 
 #include <muster/base/rank_words.hpp>
@@ -50,7 +49,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       lifeline_(io_),
       signs_of_life_(io_, link_),
       report_(io_, asides_),
-      hold_look_(io_, kWorthHolding, hold_program_in_memory),
+      program_(io_, asides_, link_),
       late_files_look_(io_, kLateFiles, [this] { say_files_are_late(); }),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
       next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }),
@@ -96,7 +95,7 @@ int Agent::run() {
   reasons_.add(kEndOfJob);
   service_files_.on_empty = [this] { reasons_.remove(kFilesOfServices); };
   progress_.start();
-  hold_look_.ask();
+  program_.start();
   if (const auto contributed = contribute(); contributed) {
     wait_for_inputs();  // first: the gang hears at once whether this node is ready
     gang_.start();

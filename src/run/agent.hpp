@@ -16,6 +16,7 @@
 #include "own_ways.hpp"
 #include "process/asides.hpp"
 #include "process/guard.hpp"
+#include "program_in_memory.hpp"
 #include "progress_file.hpp"
 #include "reasons_to_stay.hpp"
 #include "signs_of_life.hpp"
@@ -155,7 +156,7 @@ class Agent {
   Errand report_;
   bool has_concluded_ = false;
   bool is_in_a_hurry_ = false;
-  LaterLook hold_look_;
+  ProgramInMemory program_;
   LaterLook late_files_look_;
   LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;

@@ -29,6 +29,8 @@ class Errand {
  public:
   /// What the work returned; empty: its time was over, or its process was killed.
   using Answer = std::optional<std::string>;
+  /// For what may take long, and is no failure then.
+  static constexpr std::chrono::hours kNoLimit{24 * 365};
   struct Work {
     std::function<std::string()> work;  ///< nothing that it changes in memory is seen afterwards
     std::vector<int> kept;              ///< the descriptors of ours that it needs

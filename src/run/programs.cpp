@@ -21,8 +21,6 @@
 namespace muster {
 namespace {
 
-/// It may take long, and is no failure.
-constexpr std::chrono::hours kNoLimit{24 * 365};
 constexpr std::chrono::seconds kSlow{10};
 constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 
@@ -173,12 +171,13 @@ bool Programs::find(std::function<void()> then) {
     look_into(all);
     return write_all(all);
   };
-  errand_.start({work, {}}, kNoLimit, [this, then = std::move(then)](const Errand::Answer& answer) {
-    slow_look_.cancel();
-    // Somebody has killed it: then we have to ask ourselves.
-    found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
-    then();
-  });
+  errand_.start(
+      {work, {}}, Errand::kNoLimit, [this, then = std::move(then)](const Errand::Answer& answer) {
+        slow_look_.cancel();
+        // Somebody has killed it: then we have to ask ourselves.
+        found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
+        then();
+      });
   return false;
 }
 

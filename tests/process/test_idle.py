@@ -1,11 +1,16 @@
 """While the workers work, muster sleeps: no polling, no ticking."""
 
+import contextlib
+import shutil
 import signal
 import time
 
 import pytest
 
 from support import processes
+from support.deadlines import wait_until
+from support.frozen import unanswered
+from support.muster import binary
 from support.repetitions import default_or_soak
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -67,3 +72,41 @@ def test_who_may_lock_no_memory_reads_the_program_all_the_same(muster):
     assert [locked_memory_of(pid) for pid in both] == [0, 0]
     job.signal(signal.SIGTERM)
     assert job.end(2) == 143
+
+
+@pytest.fixture
+def read(muster, tmp_path, monkeypatch):
+    """A job and, for a block, the process beside it that reads the file of its program and gets no answer."""
+    copy = tmp_path / "muster"
+    shutil.copy(binary(), copy)
+    monkeypatch.setenv("MUSTER", str(copy))
+    job = muster.start("--", "sleep", "100")
+    agent = job.agent()
+
+    @contextlib.contextmanager
+    def meanwhile():
+        with unanswered(copy):
+            wait_until(
+                lambda: "muster-files" in [child.name for child in processes.children_of(agent)],
+                "a process that reads the program",
+            )
+            yield job
+
+    return meanwhile
+
+
+def test_the_program_is_held_when_it_was_read(read):
+    with read() as job:
+        both = [job.guard(), job.agent()]
+        before = [locked_memory_of(pid) for pid in both]
+    processes.wait_for_program_in_memory(*both)
+
+    assert before == [0, 0]
+    job.signal(signal.SIGTERM)
+    assert job.end(2) == 143
+
+
+def test_a_job_ends_although_its_program_cannot_be_read(read):
+    with read() as job:
+        job.signal(signal.SIGTERM)
+        assert job.end(2) == 143

@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import subprocess
+import tempfile
 
 _SIZE = 16 << 20
 # From linux/fanotify.h and linux/fcntl.h.
@@ -16,19 +17,22 @@ _FAN_OPEN_PERM, _FAN_EVENT_ON_CHILD = 0x10000, 0x8000000
 
 
 class Disk:
-    """Mounted at `folder`, which it makes. Use it with `with`: afterwards it answers again, and is gone."""
+    """Mounted at `folder`, which it makes. Use it with `with`: afterwards it answers again, and is gone.
+
+    It lies in memory: the machine's own disk, which builds and other tests write to, may stand still for a second.
+    """
 
     def __init__(self, folder):
         self.folder = folder
-        self._image = folder.with_name(f"{folder.name}.img")
         self.is_frozen = False
 
     def __enter__(self):
         self.folder.mkdir()
-        self._image.touch()
-        os.truncate(self._image, _SIZE)
-        _run("mkfs.ext4", "-q", "-m", "0", self._image)
-        _run("mount", "-o", "loop", self._image, self.folder)
+        # The loop device keeps the file when its name is gone.
+        with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="muster-test-disk-") as image:
+            image.truncate(_SIZE)
+            _run("mkfs.ext4", "-q", "-m", "0", image.name)
+            _run("mount", "-o", "loop", image.name, self.folder)
         return self
 
     def __exit__(self, *_):
@@ -36,7 +40,6 @@ class Disk:
         _run(
             "umount", "--lazy", self.folder
         )  # also where a test left somebody who holds a file open
-        self._image.unlink()
 
     def freeze(self):
         _run("fsfreeze", "--freeze", self.folder)

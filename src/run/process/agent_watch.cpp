@@ -11,12 +11,13 @@ std::string whole_seconds(std::chrono::nanoseconds duration) {
   return std::to_string(std::chrono::round<std::chrono::seconds>(duration).count()) + " s";
 }
 
-}  // namespace
-
+/// Where there are both; else the one that there is.
 std::optional<Vitals::Instant> earlier(std::optional<Vitals::Instant> one,
                                        std::optional<Vitals::Instant> other) {
   return one && other ? std::min(one, other) : std::max(one, other);
 }
+
+}  // namespace
 
 void AgentWatch::on_stop_asked(Instant now) {
   kill_from_ = asked_ ? std::min(*kill_from_, now) : now + grace_;

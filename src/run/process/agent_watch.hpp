@@ -18,10 +18,6 @@ struct Sighting {
   std::chrono::milliseconds cpu{};  ///< what it has computed since it began
 };
 
-/// Where there are both; else the one that there is.
-[[nodiscard]] std::optional<Vitals::Instant> earlier(std::optional<Vitals::Instant> one,
-                                                     std::optional<Vitals::Instant> other);
-
 /// Is told when the agent is asked to stop, looks at its vitals when it wants to, and says what the guard is to do.
 ///
 ///   Resting ── other nodes count on it ──▶ waits for beats ── its limit is over ──▶ TakeOver

@@ -164,8 +164,7 @@ class Guard {
   LastSweep sweep_;
   StopRequests stop_requests_;
   int asked_by_ = SIGTERM;
-  std::optional<Clock::time_point> hold_at_ =
-      Clock::now() + kWorthHolding;  ///< our program; empty: it is held
+  bool holds_program_ = false;
 };
 
 int Guard::run() {
@@ -186,12 +185,12 @@ std::optional<int> Guard::wait_for_agent() {
     if (act == AgentWatch::Act::AskWorkers) {
       sweep_.ask_to_end(asked_by_);
     }
-    if (hold_at_ && Clock::now() >= *hold_at_) {
+    if (!holds_program_ && page_.is_program_read()) {
       hold_program_in_memory();
-      hold_at_.reset();
+      holds_program_ = true;
     }
-    const auto next_look = earlier(watch_.next_look(), hold_at_);
-    if (const int signal = wait_for_signal(signal_file_.get(), signals_, next_look); signal > 0) {
+    if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_look());
+        signal > 0) {
       take(signal);
     }
   }

@@ -2,16 +2,15 @@
 
 // Our own program in memory. Private to run/.
 
-#include <chrono>
-
 namespace muster {
 
-/// Reads all of our program that has not been read yet, and has it stay in memory as far as we may (RLIMIT_MEMLOCK). The kernel
-/// reads a page of it when it is needed first, and takes it away when memory is short: who comes upon such a page waits for
-/// the file system that muster lies on, also where that hangs and he is to end the job for it. Takes 2 ms.
-void hold_program_in_memory();
+/// Has the kernel read all of our program that it has not read yet, which may take as long as a file system wants.
+void read_program();
 
-/// A job that has lasted so long is worth it.
-inline constexpr std::chrono::seconds kWorthHolding{1};
+/// Has our program stay in memory as far as we may (RLIMIT_MEMLOCK). The kernel
+/// reads a page of it when it is needed first, and takes it away when memory is short: who comes upon such a page waits for
+/// the file system that muster lies on, also where that hangs and he is to end the job for it. Takes 2 ms when it was read
+/// just now.
+void hold_program_in_memory();
 
 }  // namespace muster
