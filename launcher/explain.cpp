@@ -13,6 +13,7 @@
 #include <muster/front_end/front_end.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/options/typed_settings.hpp>
+#include <muster/run/inherited.hpp>
 
 #include <unistd.h>
 
@@ -122,6 +123,9 @@ std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
 Result<int> print(const Result<std::string>& text) {
   if (!text) {
     return text.error();
+  }
+  if (was_closed(STDOUT_FILENO)) {  // what is there now would take everything
+    return system_error("cannot write to standard output", EBADF);
   }
   std::string_view rest(*text);
   while (!rest.empty()) {

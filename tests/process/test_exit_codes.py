@@ -101,3 +101,20 @@ def test_no_core_file_is_not_mentioned(muster, worker):
     job = muster.run("--", worker("raise_signal"), int(signal.SIGSEGV))
 
     assert "core dumped" not in job.said_about("failed first")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["token"], ["doctor"], ["plan", "--", "true"], ["explain", "--", "true"], ["--help"], ["--version"]],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
+    ids=["full", "closed"],
+)
+def test_what_could_not_be_printed_is_no_success(muster, command, where, why):
+    job = muster.run(*command, through=["sh", "-c", f'exec "$@" {where}', "sh"])
+
+    assert job.code == 71
+    assert job.err.text.endswith(f"muster: cannot write to standard output: {why}\n")
