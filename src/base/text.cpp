@@ -48,7 +48,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 
 /// True when `part` occurs in the name as a word: "TOKENIZER" and "MAX_TOKENS" are about language, not
 /// about access.
-bool names_a_secret(std::string_view upper, std::string_view part) {
+bool names_part(std::string_view upper, std::string_view part) {
   std::size_t at = upper.find(part);
   const auto goes_on = [&] {
     const std::size_t end = at + part.size();
@@ -58,6 +58,22 @@ bool names_a_secret(std::string_view upper, std::string_view part) {
     at = upper.find(part, at + 1);
   }
   return at != std::string_view::npos;
+}
+
+/// Words beside TOKEN that tell of a piece of text which a model reads: --moe-token-dispatcher-type, PAD_TOKEN.
+bool is_about_language(const std::string& upper) {
+  static constexpr auto kWords = std::to_array<std::string_view>(
+      {"AUDIO",   "BOS",   "CLS",  "DISPATCHER", "DROP", "DROPPING", "EMBEDDING", "EOS",   "IMAGE",
+       "LENGTH",  "LEVEL", "LOSS", "MASK",       "MAX",  "MIN",      "MOE",       "NUM",   "PAD",
+       "PADDING", "PER",   "SEP",  "SPECIAL",    "TYPE", "UNK",      "VIDEO",     "VISION"});
+  const std::vector<std::string> words = split(upper, '_');
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  });
+}
+
+bool names_a_secret(const std::string& upper, std::string_view part) {
+  return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
 }
 
 /// Words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_..., CRED_...

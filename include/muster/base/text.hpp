@@ -74,7 +74,7 @@ namespace muster {
 [[nodiscard]] bool matches_pattern(std::string_view name, std::string_view pattern);
 
 /// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in
-/// capitals or not. "TOKENIZER" and "MAX_TOKENS" are none.
+/// capitals or not. "TOKENIZER", "MAX_TOKENS" and "PAD_TOKEN" are none.
 [[nodiscard]] bool is_secret_name(std::string_view name);
 
 /// The value, or "***" where the name is a secret's; in "name:password@host" and "://name@host" what stands
