@@ -2,6 +2,7 @@
 #include "requests.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/environment/own_program.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/options/typed_settings.hpp>
 
@@ -75,9 +76,22 @@ std::optional<Source> source_of(const Settings& settings, std::string_view name)
   return setting ? std::optional(setting->source) : std::nullopt;
 }
 
+/// Under another launcher's name it is the Python of that launcher's folder, as in a virtual environment that is not active.
+std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
+  if (const auto given = snapshot.variable("PYTHON_EXEC")) {
+    return *given;
+  }
+  const std::string& argv0 = line.words.empty() ? "" : line.words.front();
+  const auto called = front_end_of(argv0);
+  const std::string beside = called && *called != nullptr
+                                 ? find_own_python(argv0, snapshot.variable("PATH").value_or(""))
+                                 : "";
+  return beside.empty() ? "python3" : beside;
+}
+
 /// What to execute. A template of the user's own may need nothing: that is seen when it has been read.
 Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& snapshot) {
-  const std::string python = snapshot.variable("PYTHON_EXEC").value_or("python3");
+  const std::string python = find_python(line, snapshot);
   if (const auto module = line.settings.find("module")) {
     job.program = {python, "-m", module->value};
   } else if (line.command == Command::Explain && line.program.empty()) {
@@ -91,8 +105,9 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
     job.program = {python};
     job.script = line.program.front();
   }
+  const bool is_python_added = !job.program.empty();
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
-  job.files = find_program_files(job.program, !job.script.empty());
+  job.files = find_program_files(job.program, is_python_added);
   // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
   job.fills_local_rank =
       line.front_end != nullptr && std::string_view(line.front_end->name).starts_with("torch");

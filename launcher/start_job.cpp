@@ -19,6 +19,9 @@ namespace {
 
 constexpr int kMostDescriptors = 1'048'576;
 
+/// By which a launcher that has started us, such as torchrun or TorchX, hears why we failed.
+constexpr const char* kErrorFile = "TORCHELASTIC_ERROR_FILE";
+
 /// What the front of the job is told at the end; empty: there is none.
 std::string words_for_front(const Outcome& outcome, const std::optional<FrontSeat>& front) {
   if (!front) {
@@ -42,6 +45,34 @@ void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task
   for (const ReportLine& line : describe_outcome(outcome)) {
     say(line.level, line.text);
   }
+}
+
+/// Both of them, if the first one fails, too.
+Result<> write_files(const Outcome& outcome,
+                     const Options& options,
+                     const std::string& error_file) {
+  const auto report = options.report ? write_report(outcome, options.report->value) : Result<>();
+  const auto error = error_file.empty() ? Result<>() : write_error_file(outcome, error_file);
+  return report ? error : report;
+}
+
+/// What is written at the end. Fails where the report cannot be.
+Result<LastWords> make_last_words(const Options& options, const Snapshot& snapshot) {
+  LastWords words;
+  if (options.report) {
+    const auto stream = try_report(*options.report);
+    if (!stream) {
+      return stream.error();
+    }
+    words.stream = *stream;
+  }
+  const std::string error_file = snapshot.variable(kErrorFile).value_or("");
+  if (options.report || !error_file.empty()) {
+    words.write_report = [&options, error_file](const Outcome& outcome) {
+      return write_files(outcome, options, error_file);
+    };
+  }
+  return words;
 }
 
 /// The socket by which an MPI process talks to what has started it: Hydra, srun --mpi=pmi2, Flux. It is for
@@ -138,22 +169,15 @@ Result<int> start_job(Planned planned,
   if (!job) {
     return job.error();
   }
-  LastWords last_words;
-  if (options.report) {
-    const auto stream = try_report(*options.report);
-    if (!stream) {
-      return stream.error();
-    }
-    last_words.stream = *stream;
-    last_words.write_report = [&](const Outcome& outcome) {
-      return write_report(outcome, options.report->value);
-    };
+  auto last_words = make_last_words(options, snapshot);
+  if (!last_words) {
+    return last_words.error();
   }
-  last_words.say = [&](const Outcome& outcome, const Result<>& report) {
+  last_words->say = [&](const Outcome& outcome, const Result<>& report) {
     conclude(outcome, report, is_later_task);
     return words_for_front(outcome, options.run.front);
   };
-  return run(*job, run_options, inherited, without_token(snapshot.variables), last_words);
+  return run(*job, run_options, inherited, without_token(snapshot.variables), *last_words);
 }
 
 }  // namespace muster

@@ -55,6 +55,10 @@ std::string only_on_one_machine(const Findings& findings) {
 
 }  // namespace
 
+bool is_only_own_machine(const std::string& address) {
+  return is_local_name(address) || is_loopback(address);
+}
+
 Result<std::string> check_leader_address(const Findings& findings) {
   const Sourced<std::string>& leader = *findings.master_address;
   const std::string& address = leader.value;
@@ -65,7 +69,7 @@ Result<std::string> check_leader_address(const Findings& findings) {
     return std::string();
   }
   if (is_given(leader.source)) {  // a user may try several agents on one machine
-    const bool leads_here = is_local_name(address) || is_loopback(address);
+    const bool leads_here = is_only_own_machine(address);
     return leads_here && findings.node_rank ? only_on_one_machine(findings) : std::string();
   }
   if (is_any_address(address)) {

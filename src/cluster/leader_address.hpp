@@ -13,4 +13,7 @@ namespace muster {
 /// the user gives is taken as it is: tests run several agents on one machine.
 [[nodiscard]] Result<std::string> check_leader_address(const Findings& findings);
 
+/// True for an address or a name of loopback.
+[[nodiscard]] bool is_only_own_machine(const std::string& address);
+
 }  // namespace muster

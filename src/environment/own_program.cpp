@@ -1,4 +1,5 @@
 // The kernel's word on which file this program is.
+#include <muster/base/text.hpp>
 #include <muster/environment/own_program.hpp>
 
 #include <unistd.h>
@@ -6,12 +7,43 @@
 #include <filesystem>
 
 namespace muster {
+namespace {
+
+bool is_program(const std::filesystem::path& file) {
+  return ::access(file.c_str(), X_OK) == 0;
+}
+
+/// As a shell finds it. Empty: it is not there.
+std::filesystem::path folder_of(std::string_view argv0, std::string_view search_path) {
+  if (argv0.find('/') != std::string_view::npos) {
+    return std::filesystem::path(argv0).parent_path();
+  }
+  for (const std::string& folder : split(search_path, ':')) {
+    if (is_program(std::filesystem::path(folder) / argv0)) {
+      return folder;
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string own_program() {
   std::error_code failed;
   const std::string path = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   const bool is_word = !failed && path.find_first_of(" \t\n:") == std::string::npos;
   return is_word ? path : "/proc/" + std::to_string(::getpid()) + "/exe";
+}
+
+std::string find_own_python(std::string_view argv0, std::string_view search_path) {
+  const std::filesystem::path bin = folder_of(argv0, search_path);
+  const std::filesystem::path environment = bin / "..";
+  std::error_code failed;
+  const bool is_environment =
+      !bin.empty() && (std::filesystem::exists(environment / "pyvenv.cfg", failed) ||
+                       std::filesystem::exists(environment / "conda-meta", failed));
+  const std::filesystem::path python = bin / "python3";
+  return is_environment && is_program(python) ? python.string() : std::string();
 }
 
 }  // namespace muster

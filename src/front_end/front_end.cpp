@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 
 namespace muster {
@@ -20,24 +21,48 @@ bool is_choice(const FrontOption& option, const std::string& value) {
   return std::find(choices.begin(), choices.end(), value) != choices.end();
 }
 
-/// What the table says of each option that is given, and then what only the front end knows.
+/// What is ignored is not done, and what makes no sense is an error all the same.
+Result<> check_ignored(const FrontOption& option, const Sourced<std::string>& value) {
+  const bool is_number =
+      option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
+  double seconds = 0;
+  const std::string_view text = trim(value.value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_right = error == std::errc() && end == text.data() + text.size();
+  const bool is_given = !text.empty() || value.source.kind == SourceKind::Flag;
+  return is_number && is_given && !is_right ? wrong_value(value, "a number of seconds")
+                                            : Result<>();
+}
+
+/// What the table says of an option that is given.
+Result<> translate_one(const FrontOption& option,
+                       const Sourced<std::string>& value,
+                       Translation& translation) {
+  if (option.is_strict && !is_choice(option, value.value)) {
+    return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
+  }
+  if (option.fate == Fate::Refused && !value.value.empty()) {
+    return Error{blame(value.source), value.source.name + " is refused: " + option.note};
+  }
+  if (option.fate == Fate::Ignored) {
+    translation.line.notices.push_back("ignoring " + value.source.name + ": " + option.note);
+    return check_ignored(option, value);
+  }
+  if (option.setting != nullptr) {
+    translation.set(option.setting, value);
+  }
+  return {};
+}
+
+/// All of them, and then what only the front end knows.
 Result<> translate(const FrontEnd& front_end, Translation& translation) {
   for (const FrontOption& option : front_end.options()) {
-    const std::string name = dashed(option.name);
-    if (!translation.has(name)) {
-      continue;
-    }
-    const Sourced<std::string>& value = translation.given.at(name);
-    if (option.is_strict && !is_choice(option, value.value)) {
-      return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
-    }
-    if (option.fate == Fate::Refused && !value.value.empty()) {
-      return Error{blame(value.source), value.source.name + " is refused: " + option.note};
-    }
-    if (option.fate == Fate::Ignored) {
-      translation.line.notices.push_back("ignoring " + value.source.name + ": " + option.note);
-    } else if (option.setting != nullptr) {
-      translation.set(option.setting, value);
+    const auto given = translation.given.find(dashed(option.name));
+    auto translated = given == translation.given.end()
+                          ? Result<>()
+                          : translate_one(option, given->second, translation);
+    if (!translated) {
+      return translated;
     }
   }
   return front_end.translate(translation);
@@ -208,6 +233,7 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {
   for (RoleTemplate& role : mode.roles) {
     role.arguments.insert(
         role.arguments.end(), line.worker_arguments.begin(), line.worker_arguments.end());
+    role.arguments_first = role.arguments_first || !line.worker_arguments.empty();
   }
 }
 

@@ -1,6 +1,8 @@
 // Reads the words of another launcher's command line, and its variables.
 #include "tokens.hpp"
 
+#include "python_integer.hpp"
+
 #include <muster/base/text.hpp>
 #include <muster/options/syntax.hpp>
 
@@ -31,6 +33,29 @@ std::size_t count_arguments(const char* argument) {
   return argument == nullptr ? 0 : split(argument, ' ').size();
 }
 
+/// Python's argparse reads the command lines of most originals.
+bool is_argparse(const FrontEnd& front_end) {
+  return !front_end.takes_single_dashes;
+}
+
+/// The options that begin with what was typed: argparse takes that for the option if it is only one.
+std::vector<const FrontOption*> find_abbreviated(const FrontEnd& front_end,
+                                                 const std::string& beginning) {
+  std::vector<const FrontOption*> found;
+  for (const FrontOption& option : front_end.options()) {
+    if (is_argparse(front_end) && dashed(option.name).starts_with(beginning)) {
+      found.push_back(&option);
+    }
+  }
+  return found;
+}
+
+/// As it was typed, without the dashes in front and what stands behind "=".
+std::string name_in(const std::string& token) {
+  const std::size_t start = token.find_first_not_of('-');
+  return start == std::string::npos ? "" : dashed(token.substr(start, token.find('=') - start));
+}
+
 std::optional<Typed> find_long(const FrontEnd& front_end,
                                const OptionTable* own_options,
                                const std::string& token) {
@@ -51,11 +76,17 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
       return typed;
     }
   }
-  const Option* const own = find_own(own_options, typed.name);
-  if (own == nullptr) {
+  if (const Option* const own = find_own(own_options, typed.name)) {
+    typed.arguments = own->argument == nullptr ? 0 : 1;
+    return typed;
+  }
+  const auto abbreviated = find_abbreviated(front_end, typed.name);
+  if (abbreviated.size() != 1) {
     return std::nullopt;
   }
-  typed.arguments = own->argument == nullptr ? 0 : 1;
+  typed.option = abbreviated.front();
+  typed.name = dashed(typed.option->name);
+  typed.arguments = count_arguments(typed.option->argument);
   return typed;
 }
 
@@ -91,9 +122,7 @@ std::optional<Typed> find_short(const FrontEnd& front_end,
 std::optional<std::string> nearest_of(const FrontEnd& front_end,
                                       const std::string& typed,
                                       const OptionTable* own) {
-  const std::size_t start = typed.find_first_not_of('-');
-  const std::string bare =
-      start == std::string::npos ? "" : dashed(typed.substr(start, typed.find('=') - start));
+  const std::string bare = name_in(typed);
   std::vector<std::string> names;
   for (const FrontOption& option : front_end.options()) {
     names.push_back(dashed(option.name));
@@ -107,7 +136,26 @@ std::optional<std::string> nearest_of(const FrontEnd& front_end,
   return front_end.options()[static_cast<std::size_t>(at)].name;
 }
 
+/// "--log" may be two of them, and which one is meant nobody knows.
+std::optional<Error> find_ambiguity(const FrontEnd& front_end, const std::string& token) {
+  const std::string beginning = name_in(token);
+  const bool is_long = token.starts_with("--") && !beginning.empty();
+  std::vector<std::string> names;
+  for (const FrontOption* const option :
+       is_long ? find_abbreviated(front_end, beginning) : std::vector<const FrontOption*>()) {
+    names.push_back(std::string("--") + option->name);
+  }
+  if (names.size() < 2) {
+    return std::nullopt;
+  }
+  return Error{ErrorKind::BadUsage,
+               token.substr(0, token.find('=')) + " may be any of " + join(names, ", ")};
+}
+
 Error unknown_token(const FrontEnd& front_end, const std::string& token, const OptionTable* own) {
+  if (auto ambiguity = find_ambiguity(front_end, token)) {
+    return std::move(*ambiguity);
+  }
   return unknown_option(token,
                         nearest_of(front_end, token, own),
                         std::string("'muster ") + front_end.name +
@@ -115,8 +163,17 @@ Error unknown_token(const FrontEnd& front_end, const std::string& token, const O
                             "behind '--'");
 }
 
+/// What argparse takes for a value: nothing that looks like an option.
+bool is_value(const FrontEnd& front_end, const Typed& typed, const std::string& token) {
+  const bool is_negative =
+      token.find_first_not_of("0123456789.", 1) == std::string::npos && token.size() > 1;
+  return !is_argparse(front_end) || typed.option == nullptr || !token.starts_with('-') ||
+         token.size() == 1 || is_negative || token.find(' ') != std::string::npos;
+}
+
 /// The values of an option, of which the last token is tokens[i] afterwards.
-Result<std::vector<std::string>> values_of(const Typed& typed,
+Result<std::vector<std::string>> values_of(const FrontEnd& front_end,
+                                           const Typed& typed,
                                            std::span<const std::string> tokens,
                                            std::size_t& i) {
   std::vector<std::string> values;
@@ -126,7 +183,8 @@ Result<std::vector<std::string>> values_of(const Typed& typed,
   if (values.size() > typed.arguments) {
     return Error{ErrorKind::BadUsage, typed.source + " is a switch and takes no value"};
   }
-  while (values.size() < typed.arguments && i + 1 < tokens.size()) {
+  while (values.size() < typed.arguments && i + 1 < tokens.size() &&
+         is_value(front_end, typed, tokens[i + 1])) {
     values.push_back(tokens[++i]);
   }
   if (values.size() < typed.arguments) {
@@ -156,12 +214,48 @@ std::optional<Typed> find_option(const FrontEnd& front_end,
   return typed;
 }
 
-Result<> keep(Tokens& result, const Typed& typed, std::vector<std::string> values) {
+/// Numbers as Python reads them, in all that is counted; "1:04" has two.
+std::string as_counted(const std::string& text) {
+  std::vector<std::string> pieces = split(text, ':');
+  for (std::string& piece : pieces) {
+    piece = find_python_integer(piece).value_or(piece);
+  }
+  return join(pieces, ":");
+}
+
+/// Whether the value is a number, or may be one.
+bool is_counted(const FrontOption& option) {
+  static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
+  return option.argument != nullptr &&
+         std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
+}
+
+/// A number as muster reads it. Fails where there is none: a variable may be empty, and says nothing then.
+Result<std::string> read_value(const FrontEnd& front_end,
+                               const FrontOption& option,
+                               const Sourced<std::string>& value) {
+  if (!is_counted(option) || !is_argparse(front_end)) {
+    return value.value;
+  }
+  if (value.value.empty() && value.source.kind == SourceKind::Flag) {
+    return wrong_value(value, "a value");
+  }
+  return as_counted(value.value);
+}
+
+Result<> keep(Tokens& result,
+              const FrontEnd& front_end,
+              const Typed& typed,
+              std::vector<std::string> values) {
   const std::string last = values.empty() ? "1" : values.back();
   if (typed.option == nullptr) {
     return set_option(result.own, typed.name, {last, from_flag(typed.source)});
   }
-  result.given[typed.name] = {last, from_flag(typed.source)};
+  auto value = read_value(front_end, *typed.option, {last, from_flag(typed.source)});
+  if (!value) {
+    return value.error();
+  }
+  result.given[typed.name] = {std::move(*value), from_flag(typed.source)};
   result.typed.push_back({typed.option, typed.name, typed.source, std::move(values)});
   return {};
 }
@@ -185,8 +279,8 @@ Result<bool> read_switch(const Sourced<std::string>& variable) {
   if (variable.value == "false" || variable.value == "False") {
     return false;
   }
-  const auto number = parse_integer(variable.value, 0, 1);
-  return number ? Result<bool>(*number == 1) : wrong_value(variable, "0, 1, true or false");
+  const auto number = find_python_integer(variable.value);
+  return number ? Result<bool>(*number != "0") : wrong_value(variable, "0, 1, true or false");
 }
 
 /// "nproc-per-node" is NPROC_PER_NODE in a variable's name.
@@ -226,11 +320,11 @@ Result<Tokens> read_tokens(const FrontEnd& front_end,
     if (!typed) {
       return unknown_token(front_end, token, own);
     }
-    auto values = values_of(*typed, tokens, i);
+    auto values = values_of(front_end, *typed, tokens, i);
     if (!values) {
       return values.error();
     }
-    if (auto kept = keep(result, *typed, std::move(*values)); !kept) {
+    if (auto kept = keep(result, front_end, *typed, std::move(*values)); !kept) {
       return kept.error();
     }
   }
@@ -251,7 +345,8 @@ Result<> read_variables(const FrontEnd& front_end, const Snapshot& snapshot, Giv
       continue;
     }
     if (option.argument != nullptr) {
-      given[name] = {*value, from_variable(variable)};
+      given[name] = {*read_value(front_end, option, {*value, from_variable(variable)}),
+                     from_variable(variable)};
       continue;
     }
     const auto is_on = read_switch({*value, from_variable(variable)});

@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// What is given, by name of the option, with dashes.
+/// What is given, by name of the option, with dashes. Numbers are written as muster reads them.
 using Given = std::map<std::string, Sourced<std::string>>;
 
 /// The options in front of the script, and what begins with the script.

@@ -72,6 +72,23 @@ bool changes_directory(const RolePlan& shared, const Values& values) {
   return !folder.empty() && is_given(folder, shared.chosen, values);
 }
 
+/// Those that the template adds, unless the program is to get none of them.
+std::vector<std::string> template_arguments(const RolePlan& shared, const Values& values) {
+  std::vector<std::string> words;
+  if (!shared.gives_arguments) {
+    return words;
+  }
+  for (const std::string& argument : shared.role.arguments) {
+    words.push_back(fill_placeholders(argument, values));
+  }
+  if (shared.has_several_nodes) {
+    for (const std::string& argument : shared.role.arguments_of_several_nodes) {
+      words.push_back(fill_placeholders(argument, values));
+    }
+  }
+  return words;
+}
+
 /// The program of the command line with its arguments. What it names by a relative path is still that file for
 /// a process that is started in another folder.
 std::vector<std::string> users_program(const RolePlan& shared, const Values& values) {
@@ -83,6 +100,11 @@ std::vector<std::string> users_program(const RolePlan& shared, const Values& val
     for (const std::size_t at : shared.job.files.words) {
       words[at] = absolute_path(words[at], shared.snapshot.working_directory);
     }
+  }
+  if (shared.role.arguments_first) {
+    const std::size_t first = shared.job.files.arguments.value_or(words.size());
+    const std::vector<std::string> added = template_arguments(shared, values);
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), added.begin(), added.end());
   }
   return words;
 }
@@ -146,19 +168,12 @@ std::vector<std::string> plan_program(const RolePlan& shared, const Values& valu
   return argv;
 }
 
-/// The program with its own arguments, and behind them those of the template.
+/// The program with its own arguments, and behind them those of the template, unless they stand before them.
 std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& values) {
   std::vector<std::string> argv = plan_program(shared, values);
-  if (!shared.gives_arguments) {
-    return argv;
-  }
-  for (const std::string& argument : shared.role.arguments) {
-    argv.push_back(fill_placeholders(argument, values));
-  }
-  if (shared.has_several_nodes) {
-    for (const std::string& argument : shared.role.arguments_of_several_nodes) {
-      argv.push_back(fill_placeholders(argument, values));
-    }
+  if (!shared.role.arguments_first) {
+    const std::vector<std::string> added = template_arguments(shared, values);
+    argv.insert(argv.end(), added.begin(), added.end());
   }
   return argv;
 }

@@ -1,4 +1,4 @@
-// Which words of a command line are files where it is started. Pure.
+// Which words of a command line are files where it is started, and where its arguments begin. Pure.
 #include "interpreters.hpp"
 #include "known_launchers.hpp"
 #include "wrappers.hpp"
@@ -16,16 +16,20 @@ ProgramFiles find_program_files(const std::vector<std::string>& program, bool is
   const std::size_t first = program.size() - words.size();
   if (!is_for_python && words.front().find('/') != std::string::npos) {
     files.words.push_back(first);
+    files.arguments = first + 1;
   }
   if (is_python_added || is_for_python || is_python(words.front())) {
     const PythonRun run = read_python_words(words);
     if (!run.script.empty()) {
       files.words.push_back(program.size() - run.arguments.size() - 1);
     }
+    files.arguments = program.size() - run.arguments.size();
     files.imports_from_here = !run.module.empty() || !run.code.empty();
   } else if (is_shell(base_name(words.front()))) {
+    files.arguments.reset();
     if (const ShellWords shell = read_shell_words(words); shell.script > 0) {
       files.words.push_back(first + shell.script);
+      files.arguments = first + shell.script + 1;
     }
   }
   return files;

@@ -201,6 +201,21 @@ int write_to(const Target& target, std::string_view text) {
   return target.error_number;
 }
 
+Result<> write_document(const std::string& what,
+                        const std::string& path,
+                        const json::value& document) {
+  const int error_number = write_to(find_target(path), pretty_json(document));
+  return error_number == 0
+             ? Result<>()
+             : system_error("cannot write the " + what + " '" + path + "'", error_number);
+}
+
+/// What went wrong, with the error's own words if there are any.
+std::string message_of(const Failure& failure) {
+  const std::string what = describe_failure(failure);
+  return failure.error_message.empty() ? what : what + ": " + failure.error_message;
+}
+
 }  // namespace
 
 /// /dev/stdout, /dev/fd/3 and /proc/self/fd/3 lead to what is open there, which must not be taken for a file of that
@@ -231,13 +246,23 @@ Result<> prepare_report(const Sourced<std::string>& file) {
 }
 
 Result<> write_report(const Outcome& outcome, const std::string& path) {
-  return write_report(json::serialize(to_document(outcome)), path);
+  return write_document("report", path, to_document(outcome));
 }
 
 Result<> write_report(const std::string& document, const std::string& path) {
-  const int error_number = write_to(find_target(path), pretty_json(json::parse(document)));
-  return error_number == 0 ? Result<>()
-                           : system_error("cannot write the report '" + path + "'", error_number);
+  return write_document("report", path, json::parse(document));
+}
+
+Result<> write_error_file(const Outcome& outcome, const std::string& path) {
+  const auto& failure = outcome.end.first_failure;
+  if (!failure) {
+    return {};
+  }
+  const json::object more{{"py_callstack", join(failure->last_lines, "\n")},
+                          {"timestamp", std::to_string(std::time(nullptr))}};
+  const json::object message{
+      {"message", message_of(*failure)}, {"errorCode", failure->exit_code}, {"extraInfo", more}};
+  return write_document("error file", path, json::object{{"message", message}});
 }
 
 }  // namespace muster

@@ -1,6 +1,8 @@
 """The command lines of other launchers, as a command of muster and under a name of their own."""
 
+import json
 import subprocess
+import time
 
 import pytest
 
@@ -104,10 +106,10 @@ def test_a_modules_own_arguments_reach_it_untouched(muster, tmp_path):
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_known_one(muster, script):
-    job = muster.run("torchrun", "--nnode", "1", script)
+    job = muster.run("torchrun", "--nodes", "1", script)
 
     assert job.code == 64
-    assert job.said == ["unknown option '--nnode'; did you mean '--nnodes'?"]
+    assert job.said == ["unknown option '--nodes'; did you mean '--nnodes'?"]
 
 
 # --- What it does --------------------------------------------------------------------------------
@@ -124,8 +126,8 @@ def test_the_local_rank_is_an_argument_of_the_script(muster, script):
     launch = ["torch.distributed.launch", "--nproc_per_node=2"]
 
     assert shown(muster.run(*launch, script, "--eval")) == [
-        "0 2 ['--eval', '--local-rank=0']",
-        "1 2 ['--eval', '--local-rank=1']",
+        "0 2 ['--local-rank=0', '--eval']",
+        "1 2 ['--local-rank=1', '--eval']",
     ]
     assert shown(muster.run(*launch, "--use_env", script)) == ["0 2 []", "1 2 []"]
 
@@ -285,3 +287,66 @@ def test_a_shell_completes_the_options(muster, tmp_path, name):
 
 def test_the_program_itself_is_no_symlink():
     assert binary().name == "muster", "names that begin otherwise would be refused"
+
+
+def test_lines_that_other_variables_surround_mean_what_they_say(muster, script):
+    """They stand so in many repositories: what is left over from another start is no part of this one."""
+    for variables in (
+        {"WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "0,1"},
+        {"RANK": "0", "WORLD_SIZE": "4", "MASTER_ADDR": "localhost"},
+        {"TF_CONFIG": "{"},
+    ):
+        job = muster.run("torchrun", "--nproc_per_node=2", script, env=variables)
+
+        assert shown(job) == ["0 2 []", "1 2 []"]
+        assert job.words().count("ignoring ") == 1, job.words()
+
+
+def test_the_local_rank_stands_before_what_the_script_takes_for_its_own(muster, tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import argparse\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local-rank', '--local_rank', type=int, default=-1)\n"
+        "parser.add_argument('rest', nargs=argparse.REMAINDER)\n"
+        "print(parser.parse_args().local_rank)\n"
+    )
+    for line in (["torch.distributed.launch", "--nproc-per-node=2"], ["deepspeed", "--num_gpus=2"]):
+        assert shown(muster.run(*line, "train.py", "config", "--opts", "x")) == ["0", "1"]
+
+
+def test_the_python_of_a_virtual_environment_runs_the_script(muster, tmp_path):
+    subprocess.run(["python3", "-m", "venv", "--without-pip", "env"], cwd=tmp_path, check=True)
+    (tmp_path / "env/bin/torchrun").symlink_to(binary())
+    (tmp_path / "train.py").write_text("import sys; print(sys.prefix)\n")
+    beside = muster.run("train.py", program=tmp_path / "env/bin/torchrun")
+    by_path = muster.run(
+        "-c", "exec torchrun train.py", program="sh", env={"PATH": f"{tmp_path}/env/bin:/usr/bin:/bin"}
+    )
+
+    assert shown(beside) == shown(by_path) == [str(tmp_path / "env")]
+
+
+def test_the_launcher_that_started_us_is_told_of_the_failure(muster, tmp_path):
+    """In the form in which torch.distributed.elastic reads it, also from a launcher within a launcher."""
+    file = tmp_path / "error.json"
+    script = "import sys; print('no such data', file=sys.stderr); sys.exit(7)"
+    (tmp_path / "train.py").write_text(script)
+    job = muster.run("torchrun", "train.py", env={"TORCHELASTIC_ERROR_FILE": file})
+
+    assert job.code == 7
+    message = json.loads(file.read_text())["message"]
+    assert message["message"].startswith("rank 0 on node 0") and "exit code 7" in message["message"]
+    assert message["errorCode"] == 7
+    assert message["extraInfo"]["py_callstack"] == "no such data"
+    assert abs(int(message["extraInfo"]["timestamp"]) - time.time()) < 60
+
+    outer = muster.run("torchrun", "--no-python", binary(), "torchrun", "train.py", report=True)
+    assert outer.code == 7
+    assert "rank 0 on node 0" in outer.report["first_failure"]["error_file"]
+
+
+def test_a_success_leaves_no_error_file(muster, tmp_path):
+    job = muster.run("torchrun", "--no-python", "true", env={"TORCHELASTIC_ERROR_FILE": tmp_path / "e"})
+
+    assert job.code == 0
+    assert not (tmp_path / "e").exists()

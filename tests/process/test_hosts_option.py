@@ -230,7 +230,7 @@ def test_a_hostfile_of_deepspeed_starts_its_hosts(muster, front, tmp_path, port)
     told = [told_by(tmp_path, rank) for rank in range(6)]
     assert [one["environment"]["WORLD_SIZE"] for one in told] == ["6"] * 6
     assert [one["environment"]["CROSS_RANK"] for one in told] == ["0", "0", "1", "1", "1", "1"]
-    assert told[3]["argv"] == [*TORTURE, "--local_rank=1"]
+    assert told[3]["argv"] == ["--local_rank=1", *TORTURE]
 
 
 def test_a_host_that_has_not_answered_does_not_keep_a_stop(front):

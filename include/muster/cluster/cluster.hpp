@@ -84,6 +84,16 @@ struct ModeFacts {
 /// All that speaks of nodes in these surroundings, where nothing could be decided.
 [[nodiscard]] std::vector<Lost> seen_of_nodes(const Snapshot& snapshot, const std::string& why);
 
+/// A variable that describes nodes and names no platform: RANK, WORLD_SIZE, TF_CONFIG and the like.
+struct BareSign {
+  Source source;
+  bool is_whole = false;  ///< with what stands beside it a node is described that others can meet
+};
+
+/// One by which the nodes would be known here, where no platform's own variables do that.
+[[nodiscard]] std::optional<BareSign> find_bare_sign(const Snapshot& snapshot,
+                                                     const Settings& settings);
+
 /// True when these variables were made by another launcher for one of its workers: LOCAL_RANK and
 /// LOCAL_WORLD_SIZE are plain integers. (The Ascend operator's LOCAL_RANK is a list: no worker.)
 [[nodiscard]] bool is_already_worker(const Snapshot& snapshot);

@@ -40,6 +40,7 @@ struct RoleTemplate {
   std::vector<std::string> program;    ///< instead of the command line's; empty: that one
   std::vector<std::string> unset;      ///< inherited variables that must not reach the process
   std::vector<std::string> arguments;  ///< appended to the program's own
+  bool arguments_first = false;        ///< they stand before the program's own, all of them
   std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
   /// Inherited variables that say the same: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;

@@ -37,6 +37,11 @@ struct ReportLine {
 /// The same for a document that another node has sent.
 [[nodiscard]] Result<> write_report(const std::string& document, const std::string& path);
 
+/// Writes the first failure as torch.distributed.elastic writes one, for the launcher that has started us and looks for it in the
+/// file that TORCHELASTIC_ERROR_FILE names. Does nothing where none is known. Fails with `System`.
+/// Source: ErrorHandler in torch/distributed/elastic/multiprocessing/errors/error_handler.py.
+[[nodiscard]] Result<> write_error_file(const Outcome& outcome, const std::string& path);
+
 /// Short advice drawn from how the first worker failed; empty when there is none.
 [[nodiscard]] std::vector<std::string> hints(const Outcome& outcome);
 

@@ -56,7 +56,7 @@ constexpr auto kTable = std::to_array<FrontOption>({
      '\0',
      nullptr,
      Fate::Same,
-     "No --local_rank is given to the script. Without it, it stands behind the script's own "
+     "No --local_rank is given to the script. Without it, it stands before the script's own "
      "arguments."},
     {"no_ssh", '\0', nullptr, Fate::Same, "Each node is started by itself."},
     {"no_ssh_check", '\0', nullptr, Fate::Ignored, "who cannot be reached is named at once"},

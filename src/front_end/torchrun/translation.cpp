@@ -1,6 +1,9 @@
 // What torchrun's options mean together: who the nodes are and where they meet, and what the script
 // is. Facts: torch/distributed/run.py of torch 2.13.
+#include "leftovers.hpp"
+
 #include <muster/base/endpoint.hpp>
+#include <muster/base/text.hpp>
 #include <muster/front_end/front_end.hpp>
 
 namespace muster {
@@ -92,6 +95,10 @@ std::string nodes_of(const Translation& t) {
 
 /// Is the job of one node? Where no option counts them the platform says so, or is missing.
 bool is_one_node(const Translation& t) {
+  const auto platform = t.settings.find("platform");
+  if (platform != t.settings.end() && platform->second.value == "single") {
+    return true;
+  }
   const std::string nodes = nodes_of(t);
   if (!nodes.empty()) {
     return is_one(nodes);
@@ -109,6 +116,15 @@ void set_port(Translation& t, const Sourced<std::string>& port) {
   }
 }
 
+/// Scripts name the port themselves, as in --dist-url tcp://ADDRESS:PORT: the workers get it, and the agents meet beside it.
+void give_port_to_workers(Translation& t) {
+  const auto port = t.settings.find("master-port");
+  const bool is_named = t.is_whole && port != t.settings.end() && port->second.value != "0";
+  if (is_named && !is_one(nodes_of(t)) && !t.line.settings.has("worker-port")) {
+    t.set("worker-port", port->second);
+  }
+}
+
 void translate_master(Translation& t) {
   if (const auto address = t.find("master-addr")) {
     t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
@@ -118,8 +134,26 @@ void translate_master(Translation& t) {
   }
 }
 
+/// The last colon ends the host, also of an address of version 6 without brackets; blanks around either do not count.
+/// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
+Endpoint read_endpoint(const std::string& text) {
+  const std::string_view whole = trim(text);
+  const std::size_t colon = whole.rfind(':');
+  const std::string_view host = trim(whole.substr(0, colon));
+  const bool is_bare_address = colon != std::string_view::npos && is_numeric_address(host) &&
+                               host.find(':') != std::string_view::npos;
+  Endpoint endpoint = is_bare_address
+                          ? Endpoint{std::string(host), std::string(whole.substr(colon + 1))}
+                          : split_endpoint(whole);
+  endpoint.host = trim(endpoint.host);
+  if (endpoint.port) {
+    endpoint.port = trim(*endpoint.port);
+  }
+  return endpoint;
+}
+
 void set_endpoint(Translation& t, const Sourced<std::string>& text, const char* default_port) {
-  const Endpoint endpoint = split_endpoint(text.value);
+  const Endpoint endpoint = read_endpoint(text.value);
   t.set("master-addr", {endpoint.host, text.source});
   if (endpoint.port || default_port != nullptr) {
     set_port(t, {endpoint.port.value_or(default_port == nullptr ? "" : default_port), text.source});
@@ -134,6 +168,7 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
     t.ignore(name, name, kWhy);
   }
   if (is_one(nodes_of(t))) {
+    leave_out_leftovers(t);
     return;
   }
   set_endpoint(t, endpoint, kDynamicPort);
@@ -155,6 +190,7 @@ Result<> translate_rendezvous(Translation& t) {
     translate_dynamic(t, *endpoint);
     return {};
   }
+  leave_out_leftovers(t);
   translate_master(t);
   if (endpoint && is_etcd) {
     t.line.notices.push_back("ignoring " + endpoint->source.name +
@@ -162,6 +198,7 @@ Result<> translate_rendezvous(Translation& t) {
   } else if (endpoint) {
     set_endpoint(t, *endpoint, nullptr);
   }
+  give_port_to_workers(t);
   return {};
 }
 
@@ -171,6 +208,13 @@ void translate_grace(Translation& t) {
   const auto seconds = t.snapshot.variable(kShutdown);
   if (seconds && !t.settings.contains("grace")) {
     t.set("grace", {*seconds, from_variable(kShutdown)});
+  }
+}
+
+/// As many restarts as are asked for, whether or not an attempt made progress.
+void translate_restarts(Translation& t) {
+  if (!t.line.settings.has("no-progress-limit")) {
+    t.set("no-progress-limit", {"0", default_of("torchrun")});
   }
 }
 
@@ -225,6 +269,7 @@ Result<> translate_torchrun(Translation& t) {
   translate_texts(t);
   if (t.is_whole) {
     translate_grace(t);
+    translate_restarts(t);
   }
   return translate_script(t);
 }

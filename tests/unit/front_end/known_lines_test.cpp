@@ -212,7 +212,7 @@ const std::vector<Planned>& launch_lines() {
        0,
        "",
        8,
-       "python3 main_finetune.py --accum_iter 4 --dist_eval --local-rank=0"},
+       "python3 main_finetune.py --local-rank=0 --accum_iter 4 --dist_eval"},
       {"facebookresearch/deit README_deit.md",
        "muster torch.distributed.launch --nproc_per_node=4 --use_env main.py --batch-size 256",
        1,
@@ -227,8 +227,8 @@ const std::vector<Planned>& launch_lines() {
        0,
        "127.0.0.1:12345",
        8,
-       "python3 main.py --cfg configs/swin/swin_tiny_patch4_window7_224.yaml --batch-size 128 "
-       "--local-rank=0"},
+       "python3 main.py --local-rank=0 --cfg configs/swin/swin_tiny_patch4_window7_224.yaml "
+       "--batch-size 128"},
       {"open-mmlab/mmsegmentation tools/dist_train.sh",
        "muster torch.distributed.launch --nproc_per_node=8 --master_port=29500 tools/train.py "
        "config.py "
@@ -237,7 +237,7 @@ const std::vector<Planned>& launch_lines() {
        0,
        "127.0.0.1:29500",
        8,
-       "python3 tools/train.py config.py --launcher pytorch --work_dir work --local-rank=0"},
+       "python3 tools/train.py --local-rank=0 config.py --launcher pytorch --work_dir work"},
   };
   return kLines;
 }

@@ -49,7 +49,8 @@ inline std::string error_of(const std::string& text, Variables variables = {}) {
   return line ? "no error" : std::to_string(line.error().exit_code()) + ": " + line.error().message;
 }
 
-/// "name=value (source)" for each setting, in the order of their names, joined by "; ".
+/// "name=value (source)" for each setting, in the order of their names, joined by "; ". Without what each line of torchrun's says:
+/// that all of its restarts are wanted.
 inline std::string settings_of(const std::string& text, Variables variables = {}) {
   const auto line = read_line(text, std::move(variables));
   if (!line) {
@@ -57,7 +58,9 @@ inline std::string settings_of(const std::string& text, Variables variables = {}
   }
   std::vector<std::string> found;
   line->settings.for_each([&](const std::string& name, const Sourced<std::string>& value) {
-    found.push_back(name + "=" + value.value + " (" + value.source.name + ")");
+    if (name != "no-progress-limit" || value.source.kind != SourceKind::Default) {
+      found.push_back(name + "=" + value.value + " (" + value.source.name + ")");
+    }
   });
   return join(found, "; ");
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <utility>
+
 namespace muster {
 namespace {
 
@@ -76,9 +79,132 @@ TEST(Torchrun, ReadsEachFormOfAnOption) {
   }
 }
 
+TEST(Torchrun, ReadsBeginningsOfOptionsAsArgparseDoes) {
+  EXPECT_EQ(setting_of("torchrun --nnode=1 a.py", "nnodes"), "1 (--nnode)");
+  EXPECT_EQ(setting_of("torchrun --nproc_per 2 a.py", "nproc-per-node"), "2 (--nproc_per)");
+  EXPECT_EQ(setting_of("torchrun --stand a.py", "platform"), "single (--stand)");
+  EXPECT_EQ(error_of("torchrun --log x a.py"),
+            "64: --log may be any of --log-dir, --logs-specs, --log-line-prefix-template");
+  EXPECT_EQ(program_of("torchrun a.py --nnode 2"), "a.py --nnode 2");
+  EXPECT_EQ(setting_of("torchrun --report=r a.py", "report"), "r (--report)");
+}
+
+TEST(Torchrun, TakesNoOptionForAValue) {
+  EXPECT_EQ(error_of("torchrun --log-dir --nnodes 2 a.py"), "64: --log-dir needs a value");
+  EXPECT_EQ(error_of("torchrun --log-dir -- a.py"), "64: --log-dir needs a value");
+  EXPECT_EQ(setting_of("torchrun --log-dir=--odd a.py", "log-dir"), "--odd (--log-dir)");
+  EXPECT_EQ(error_of("torchrun --node-rank -1 --nnodes 2 a.py"), "no error");
+  EXPECT_EQ(setting_of("torchrun --role - a.py", "set:role_name"), "- (--role)");
+}
+
+TEST(Torchrun, ReadsNumbersAsPythonDoes) {
+  for (const auto& [written, meant] : {std::pair("02", "2"),
+                                       std::pair("+2", "2"),
+                                       std::pair("1_000", "1000"),
+                                       std::pair("1:04", "1:4"),
+                                       std::pair("0", "0"),
+                                       std::pair("00", "0"),
+                                       std::pair("-01", "-1"),
+                                       std::pair("1__0", "1__0"),
+                                       std::pair("_1", "_1"),
+                                       std::pair("1_", "1_"),
+                                       std::pair("two", "two")}) {
+    EXPECT_EQ(setting_of("torchrun --nnodes=" + std::string(written) + " a.py", "nnodes"),
+              std::string(meant) + " (--nnodes)");
+  }
+  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", " 4 "}}),
+            "4 (PET_NPROC_PER_NODE)");
+  EXPECT_EQ(error_of("torchrun --nproc-per-node= a.py"),
+            "64: --nproc-per-node is '', expected a value");
+  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", ""}}),
+            "1 (default of torchrun)");
+  EXPECT_EQ(error_of("torchrun --monitor-interval abc a.py"),
+            "64: --monitor-interval is 'abc', expected a number of seconds");
+  EXPECT_EQ(error_of("torchrun --monitor-interval 0.5 a.py"), "no error");
+}
+
+TEST(Torchrun, MakesAsManyRestartsAsAreAskedFor) {
+  EXPECT_EQ(setting_of("torchrun --max-restarts 10 a.py", "no-progress-limit"),
+            "0 (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun --no-progress-limit 2 a.py", "no-progress-limit"),
+            "2 (--no-progress-limit)");
+  EXPECT_EQ(setting_of("torchrun a.py", "no-progress-limit", {{"MUSTER_NO_PROGRESS_LIMIT", "2"}}),
+            "2 (MUSTER_NO_PROGRESS_LIMIT)");
+}
+
+TEST(Torchrun, SplitsEndpointsAtTheLastColon) {
+  const std::string line = "torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint ";
+  for (const auto& [written, host, port] : {std::tuple("h:7", "h", "7"),
+                                            std::tuple("[fd00::1]:7", "fd00::1", "7"),
+                                            std::tuple("fd00::1:6000", "fd00::1", "6000"),
+                                            std::tuple("fd00::1", "fd00::1", "29400"),
+                                            std::tuple("h", "h", "29400")}) {
+    EXPECT_EQ(setting_of(line + written + " a.py", "master-addr"),
+              std::string(host) + " (--rdzv-endpoint)");
+    EXPECT_EQ(setting_of(line + written + " a.py", "master-port"),
+              std::string(port) + " (--rdzv-endpoint)");
+  }
+  const std::string blanks = " h : 7 ";
+  EXPECT_EQ(setting_of(
+                "torchrun a.py",
+                "master-addr",
+                {{"PET_RDZV_ENDPOINT", blanks}, {"PET_RDZV_BACKEND", "c10d"}, {"PET_NNODES", "2"}}),
+            "h (PET_RDZV_ENDPOINT)");
+}
+
+TEST(Torchrun, GivesWorkersThePortThatIsNamed) {
+  EXPECT_EQ(
+      setting_of("torchrun --nnodes 2 --master-addr h --master-port 6000 a.py", "worker-port"),
+      "6000 (--master-port)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-endpoint h:6000 a.py", "worker-port"),
+            "6000 (--rdzv-endpoint)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --master-addr h a.py", "worker-port"), "");
+  EXPECT_EQ(setting_of("torchrun --nnodes 1 --master-port 6000 a.py", "worker-port"), "");
+  EXPECT_EQ(
+      setting_of("torchrun --worker-port 7 --nnodes 2 --master-addr h --master-port 6000 a.py",
+                 "worker-port"),
+      "7 (--worker-port)");
+}
+
+// What another start has left behind
+
+TEST(Torchrun, IgnoresWhatDescribesNoNode) {
+  const std::string single = "single (torchrun, which does not read ";
+  for (const Variables& variables :
+       {Variables{{"WORLD_SIZE", "2"}},
+        Variables{{"RANK", "0"}, {"WORLD_SIZE", "4"}},
+        Variables{{"RANK", "x"}},
+        Variables{{"TF_CONFIG", "garbage"}},
+        Variables{{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "localhost"}}}) {
+    const std::string line = "torchrun --nproc_per_node=2 --master_port=1234 a.py";
+    EXPECT_TRUE(setting_of(line, "platform", variables).starts_with(single))
+        << variables.begin()->first << setting_of(line, "platform", variables);
+    EXPECT_NE(notices_of(line, variables), "");
+  }
+  EXPECT_EQ(
+      notices_of("torchrun a.py", {{"WORLD_SIZE", "2"}}),
+      "ignoring WORLD_SIZE: torchrun does not read it, and what is there does not describe one "
+      "of several nodes");
+}
+
+TEST(Torchrun, BelievesVariablesThatDescribeANodeWhereTheLineDoesNot) {
+  const Variables whole = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}};
+  EXPECT_EQ(setting_of("torchrun --nproc_per_node=2 a.py", "platform", whole), "");
+  EXPECT_EQ(notices_of("torchrun --nproc_per_node=2 a.py", whole), "");
+
+  const std::string line = "torchrun --nnodes 2 --node-rank 1 --master-addr 10.0.0.1 a.py";
+  EXPECT_EQ(setting_of(line, "platform", whole), "flags (torchrun, which does not read RANK)");
+  EXPECT_EQ(notices_of(line, whole), "");
+  EXPECT_EQ(notices_of("torchrun --nnodes 1 a.py", whole),
+            "ignoring RANK, WORLD_SIZE, MASTER_ADDR: torchrun does not read them, and the command "
+            "line says which nodes there are");
+  EXPECT_EQ(setting_of("torchrun --nnodes 1 a.py", "platform", whole),
+            "single (torchrun, which does not read RANK)");
+}
+
 TEST(Torchrun, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(error_of("torchrun --nnode 1 a.py"),
-            "64: unknown option '--nnode'; did you mean '--nnodes'?");
+  EXPECT_EQ(error_of("torchrun --nodes 1 a.py"),
+            "64: unknown option '--nodes'; did you mean '--nnodes'?");
   EXPECT_EQ(error_of("torchrun --rdvz_backend=c10d a.py"),
             "64: unknown option '--rdvz_backend'; did you mean '--rdzv-backend'?");
   EXPECT_EQ(error_of("torchrun --reprot r a.py"),

@@ -51,6 +51,31 @@ TEST(ProgramFiles, StandBehindWrappers) {
   EXPECT_EQ(found_in("env A=1"), "");
 }
 
+/// From where on the words are arguments of what is run in the end.
+std::string arguments_in(const std::string& line, bool is_python_added = false) {
+  const std::vector<std::string> program = split(line, ' ');
+  const auto first = find_program_files(program, is_python_added).arguments;
+  return first ? join(std::span(program).subspan(*first), " ") : "unknown";
+}
+
+TEST(ProgramFiles, AreFollowedByArguments) {
+  for (const std::string line : {"python3 train.py",
+                                 "python3 -u -m package",
+                                 "python3 -m pdb train.py",
+                                 "/opt/venv/bin/python train.py",
+                                 "bash -e run.sh",
+                                 "/bin/bash run.sh",
+                                 "./run",
+                                 "timeout 5 ./run",
+                                 "numactl -N 0 python3 train.py"}) {
+    EXPECT_EQ(arguments_in(line + " --lr 1"), "--lr 1") << line;
+    EXPECT_EQ(arguments_in(line), "") << line;
+  }
+  EXPECT_EQ(arguments_in("my-python -m package a", /*is_python_added=*/true), "a");
+  EXPECT_EQ(arguments_in("my-wrapper python3 train.py a"), "unknown");
+  EXPECT_EQ(arguments_in("/bin/sh -c run a"), "unknown");
+}
+
 TEST(ProgramFiles, AreModulesThatPythonFindsThere) {
   EXPECT_EQ(found_in("python3 -um jobs.train --x"), "imports");
   EXPECT_EQ(found_in("python3 -c print()"), "imports");

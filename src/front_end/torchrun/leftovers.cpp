@@ -1,0 +1,81 @@
+// Which variables are meant, and which are merely there.
+#include "leftovers.hpp"
+
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// What says who the nodes are, and the option that says the same.
+constexpr auto kVariables = std::to_array<std::pair<const char*, const char*>>({
+    {"RANK", "node-rank"},
+    {"NODE_RANK", "node-rank"},
+    {"WORLD_SIZE", "nnodes"},
+    {"NNODES", "nnodes"},
+    {"NUM_NODES", "nnodes"},
+    {"NODE_COUNT", "nnodes"},
+    {"MASTER_ADDR", "master-addr"},
+    {"MASTER_PORT", "master-port"},
+    {"TF_CONFIG", ""},
+    {"TF_PS_HOSTS", ""},
+    {"TF_WORKER_HOSTS", ""},
+});
+
+bool is_about_nodes(const Translation& t) {
+  const std::array<const char*, 5> options = {
+      "nnodes", "rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr"};
+  return t.line.settings.has("nnodes") ||
+         std::any_of(options.begin(), options.end(), [&](const char* name) {
+           return t.find(name).has_value();
+         });
+}
+
+/// Those that say something else than the command line: many lines pass on what is set.
+std::vector<std::string> names_of_ignored(const Translation& t) {
+  std::vector<std::string> names;
+  for (const auto& [variable, option] : kVariables) {
+    const auto value = t.snapshot.variable(variable);
+    const auto given = t.find(option);
+    if (value && !value->empty() && (!given || given->value != *value)) {
+      names.emplace_back(variable);
+    }
+  }
+  return names;
+}
+
+std::string count_of_nodes(const Translation& t) {
+  const auto translated = t.settings.find("nnodes");
+  if (translated != t.settings.end()) {
+    return translated->second.value;
+  }
+  const auto own = t.line.settings.find("nnodes");
+  return own ? own->value : "1";
+}
+
+}  // namespace
+
+void leave_out_leftovers(Translation& t) {
+  const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
+  const auto sign =
+      t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
+  const bool is_about = is_about_nodes(t);
+  if (!sign || (!is_about && sign->is_whole)) {
+    return;
+  }
+  if (const auto names = names_of_ignored(t); !names.empty()) {
+    t.line.notices.push_back("ignoring " + join(names, ", ") + ": torchrun does not read " +
+                             (names.size() == 1 ? "it" : "them") + ", and " +
+                             (is_about ? "the command line says which nodes there are"
+                                       : "what is there does not describe one of several nodes"));
+  }
+  const std::string nodes = count_of_nodes(t);
+  t.set("platform",
+        {nodes == "1" || nodes == "1:1" ? "single" : "flags",
+         {SourceKind::Default, "torchrun, which does not read " + sign->source.name}});
+}
+
+}  // namespace muster

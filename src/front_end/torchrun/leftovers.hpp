@@ -1,0 +1,13 @@
+#pragma once
+
+// Variables that another start has left behind. Private to front_end/.
+
+#include <muster/front_end/front_end.hpp>
+
+namespace muster {
+
+/// torchrun reads no RANK, WORLD_SIZE, MASTER_ADDR or TF_CONFIG. muster does, since some platforms set nothing else: where the command line
+/// says nothing about nodes, and what they say is whole and possible. Else they are left out, and a notice says so.
+void leave_out_leftovers(Translation& translation);
+
+}  // namespace muster
