@@ -189,7 +189,8 @@ class Judge:
 
     def _ended_before_it_began(self, pid, code):
         """A signal that was passed on met it before its program had taken that over, or said anything."""
-        return self.seen.started(pid) is None and -code in self._passed_on()
+        is_known = pid is not None and code is not None  # else it could not even be started
+        return is_known and self.seen.started(pid) is None and -code in self._passed_on()
 
     def _names_one_that_had_not_begun(self, report):
         first = report and report["first_failure"]
