@@ -32,8 +32,25 @@ Result<> read_filter(LineFilter& target, const Settings& settings, std::string_v
   return {};
 }
 
+Result<> read_prefix_when(PrefixWhen& target, const Settings& settings) {
+  const auto setting = settings.find("prefix");
+  if (!setting) {
+    return {};
+  }
+  for (const auto& [word, when] : {std::pair("auto", PrefixWhen::Auto),
+                                   std::pair("terminal", PrefixWhen::OnTerminal),
+                                   std::pair("always", PrefixWhen::Always),
+                                   std::pair("never", PrefixWhen::Never)}) {
+    if (setting->value == word) {
+      target = when;
+      return {};
+    }
+  }
+  return wrong_value(*setting, "auto, terminal, always or never");
+}
+
 Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  if (auto read = read_when(options.prefix, settings, "prefix"); !read) {
+  if (auto read = read_prefix_when(options.prefix, settings); !read) {
     return read;
   }
   auto text = settings.find("prefix-template");

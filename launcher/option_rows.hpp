@@ -329,8 +329,8 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "WHEN",
      "Input and output",
      "Begin console lines with [rank], or [node:rank]: auto (unless the job has exactly one "
-     "worker), always, never.",
-     "auto always never"},
+     "worker), terminal (the same, and only on a terminal), always, never.",
+     "auto terminal always never"},
     {"prefix-template",
      '\0',
      "TEXT",

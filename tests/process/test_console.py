@@ -105,7 +105,7 @@ def test_torchruns_variable_gives_the_prefix_unless_the_option_does(muster):
     assert muster.run("--prefix=never", "--", "echo", "hi", env=env).out.lines == ["hi"]
 
 
-@pytest.mark.parametrize("front_end", [(), ("torchrun", "--no-python")])
+@pytest.mark.parametrize("front_end", [(), ("torchrun", "--prefix=auto", "--no-python")])
 def test_what_torchruns_variable_names_and_nobody_knows_stays_text(muster, front_end):
     env = {TEMPLATE_OF_TORCHRUN: "${job}/$rank> "}
 

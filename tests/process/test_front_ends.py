@@ -169,7 +169,7 @@ def test_streams_of_single_ranks_go_to_files(muster, tmp_path):
 
     job = muster.run(*line, "sh", "-c", "echo hi $RANK")
 
-    assert job.out.lines == ["[0] hi 0"]
+    assert job.out.lines == ["[default0]:hi 0"]
     written = sorted(path.name for path in (tmp_path / "logs").rglob("*.out") if path.stat().st_size)
     assert written == ["worker_0.out", "worker_1.out"]
 
@@ -350,3 +350,50 @@ def test_a_success_leaves_no_error_file(muster, tmp_path):
 
     assert job.code == 0
     assert not (tmp_path / "e").exists()
+
+
+# --- torchrun: what lines begin with -------------------------------------------------------------
+
+JSON_LINE = """echo "{\\"rank\\": $RANK}"; echo problem >&2"""
+
+
+def test_who_reads_torchruns_lines_through_a_pipe_gets_what_the_workers_wrote(muster):
+    job = muster.run("torchrun", "--nproc-per-node=2", "--no-python", "sh", "-c", JSON_LINE)
+
+    assert job.code == 0, job.words()
+    assert sorted(json.loads(line)["rank"] for line in job.out.lines) == [0, 1]
+    assert job.err.lines.count("problem") == 2
+
+
+def test_a_tee_of_torchruns_has_its_prefix(muster, tmp_path):
+    options = ["-t", "3", "--log-dir", tmp_path / "logs", "--role=trainer", "--no-python"]
+    job = muster.run("torchrun", *options, "sh", "-c", JSON_LINE)
+
+    assert job.code == 0, job.words()
+    assert job.out.lines == ['[trainer0]:{"rank": 0}']
+    assert "[trainer0]:problem" in job.err.lines
+
+
+def test_what_the_line_or_a_variable_says_of_prefixes_holds(muster, tmp_path):
+    def first_of(*options, **env):
+        line = ["torchrun", *options, "--nproc-per-node=2", "--no-python", "echo", "here"]
+        job = muster.run(*line, env=env)
+        assert job.code == 0, job.words()
+        return sorted(job.out.lines)[0]
+
+    tee = ["-t", "3", "--log-dir", tmp_path / "logs"]
+    assert first_of("--prefix=auto") == "[0] here"
+    assert first_of(MUSTER_PREFIX="always") == "[0] here"
+    assert first_of(*tee, TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="<${rank}> ") == "<0> here"
+    assert first_of(*tee, "--log-line-prefix-template=<${rank}>") == "<0>here"
+    assert first_of(*tee, "--prefix=never") == "here"
+    assert first_of("-t", "0") == "here"
+
+
+def test_on_a_terminal_torchruns_lines_say_whose_they_are(terminal):
+    line = ["torchrun", "--nproc-per-node=2", "--no-python", "echo", "here"]
+    one = terminal(binary(), "--color=never", *line)
+
+    assert one.end() == 0, one.screen.text
+    assert "[0] here" in one.screen.text
+    assert "[1] here" in one.screen.text

@@ -26,6 +26,14 @@ enum class When {
   Never
 };
 
+/// Whether lines of workers on a console begin with a prefix.
+enum class PrefixWhen {
+  Auto,        ///< unless the job has exactly one worker
+  OnTerminal,  ///< likewise, and only where the stream is a terminal
+  Always,
+  Never
+};
+
 /// The front that has started this agent on its host.
 struct FrontSeat {
   int fd = -1;            ///< where it speaks to us
@@ -44,7 +52,7 @@ struct RunOptions {
   std::string log_dir;                             ///< empty, and files are wanted: a temporary one
   LineFilter duplicate_out;  ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;
-  When prefix = When::Auto;             ///< Auto: unless the job has exactly one worker
+  PrefixWhen prefix = PrefixWhen::Auto;
   PrefixTemplate prefix_template;       ///< empty: the rank
   When colour = When::Auto;             ///< Auto: on a terminal, unless NO_COLOR is set
   std::optional<LocalRank> stdin_rank;  ///< who inherits standard input; by default a single worker

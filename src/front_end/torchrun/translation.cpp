@@ -218,6 +218,21 @@ void translate_restarts(Translation& t) {
   }
 }
 
+/// Somebody's script may read what comes through a pipe: there lines are the workers' own, unless -t asks for more.
+/// Source: torch/distributed/elastic/multiprocessing/tail_log.py.
+void translate_prefix(Translation& t) {
+  const auto tee = t.find("tee");
+  const bool is_asked_for = tee && !tee->value.empty() && tee->value != "0";
+  if (!t.line.settings.has("prefix")) {
+    t.set("prefix", {is_asked_for ? "always" : "terminal", default_of("torchrun")});
+  }
+  if (is_asked_for && !t.line.settings.has("prefix-template") &&
+      !t.settings.contains("prefix-template") &&
+      !t.snapshot.has("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE")) {
+    t.set("prefix-template", {"[${role_name}${local_rank}]:", default_of("torchrun")});
+  }
+}
+
 /// Options whose empty value means that nothing is given.
 void translate_texts(Translation& t) {
   for (const auto& [name, setting] :
@@ -270,6 +285,7 @@ Result<> translate_torchrun(Translation& t) {
   if (t.is_whole) {
     translate_grace(t);
     translate_restarts(t);
+    translate_prefix(t);
   }
   return translate_script(t);
 }

@@ -153,7 +153,9 @@ void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
 
 void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const {
   const std::string text = prefix_text(route.worker, pid);
-  route.framer.set_prefix(coloured(text, route));
+  const bool is_shown = options_.prefix != PrefixWhen::OnTerminal ||
+                        (route.console != nullptr && route.console->is_terminal());
+  route.framer.set_prefix(is_shown ? coloured(text, route) : "");
   for (LineRoute& shared : route.shared_files) {
     shared.framer.set_prefix(shared.has_prefix ? text : "");
   }
@@ -164,8 +166,8 @@ bool WorkerStreams::has_prefix(const WorkerPlan& planned) const {
   const bool brings_others = planned.is_unranked && planned.decides_success;
   const bool has_others =
       (plan_.world_size > 1 && !brings_others) || !options_.prefix_template.is_empty();
-  return options_.prefix == When::Always ||
-         (options_.prefix == When::Auto && has_others && !plan_.is_transparent);
+  return options_.prefix == PrefixWhen::Always ||
+         (options_.prefix != PrefixWhen::Never && has_others && !plan_.is_transparent);
 }
 
 /// What the lines of a worker begin with; empty when they begin with nothing.

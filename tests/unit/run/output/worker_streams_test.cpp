@@ -343,7 +343,7 @@ TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
 
 TEST_F(WorkerStreamsTest, AFileOfChosenLinesHasNoPrefixWhereTheConsoleHasNone) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
-  options_.prefix = When::Never;
+  options_.prefix = PrefixWhen::Never;
   options_.prefix_template = *PrefixTemplate::read({"${pid}: ", from_flag("--prefix-template")});
   add_worker("worker_0");
   add_worker("worker_1");
