@@ -117,6 +117,15 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "Job",
      "Roles that must end with 0 for the job to succeed, such as chief,evaluator. Default: what "
      "the mode says."},
+    {"store",
+     '\0',
+     "WHO",
+     "Job",
+     "Who serves the store by which ranks of PyTorch meet: agent (the leader, so rank 0 may end "
+     "first) or "
+     "worker (rank 0). Default: agent under torchrun's command line and MA_RUN_METHOD=torchrun, "
+     "else worker.",
+     "agent worker"},
     {"virtual-local-rank",
      '\0',
      nullptr,

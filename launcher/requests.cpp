@@ -2,6 +2,7 @@
 #include "requests.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/run_method.hpp>
 #include <muster/environment/own_program.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/options/typed_settings.hpp>
@@ -19,6 +20,26 @@ Result<> read_stdin_rank(RunOptions& options, const Settings& settings) {
     return wrong_value(*setting, "a local rank such as 0");
   }
   options.stdin_rank = LocalRank{*rank};
+  return {};
+}
+
+/// Up to torch 2.13 the ranks of an agent's store are clients of every store that a script makes: so it is for those who
+/// expect torchrun. A word of MA_RUN_METHOD that is none is refused where the mode is chosen.
+Result<> read_store(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {
+  const auto given = settings.find("store");
+  if (!given) {
+    const RunMethod* const method = find_run_method(snapshot);
+    if (method != nullptr && std::string_view(method->mode) == "torchrun") {
+      job.hosts_store = default_of("torchrun");
+    }
+    return {};
+  }
+  if (given->value != "agent" && given->value != "worker") {
+    return wrong_value(*given, "agent or worker");
+  }
+  if (given->value == "agent") {
+    job.hosts_store = given->source;
+  }
   return {};
 }
 
@@ -158,6 +179,9 @@ Error no_program(const FrontEnd* front_end) {
 Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   JobRequest job;
   if (auto read = read_program(job, line, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_store(job, line.settings, snapshot); !read) {
     return read.error();
   }
   if (auto read = read_contract(job, line.settings); !read) {

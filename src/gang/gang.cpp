@@ -59,6 +59,7 @@ class Gang::Driver {
   [[nodiscard]] const Contributions& contributions() const { return participant_.contributions(); }
 
   [[nodiscard]] std::vector<std::string> awaited() const;
+  [[nodiscard]] std::vector<NodePlace> nodes() const;
 
  private:
   using Happening = std::variant<LeaderEvent, ParticipantEvent>;
@@ -223,6 +224,16 @@ void Gang::Driver::arm(boost::asio::steady_timer& timer,
 
 // --- What the leader wants ----------------------------------------------------------------------
 
+std::vector<NodePlace> Gang::Driver::nodes() const {
+  std::vector<NodePlace> places;
+  if (leader_) {
+    for (const ExchangeNode& node : leader_->exchange_nodes()) {
+      places.push_back({node.address, leader_->roster().find(node.link)->join.node.slots});
+    }
+  }
+  return places;
+}
+
 void Gang::Driver::act(const SendTo& wanted) {
   for (const LinkId link : wanted.links) {
     if (link == kOwnLink) {
@@ -370,6 +381,10 @@ Result<> Gang::contribute(Contributed value) {
   }
   driver_->notify(std::move(value));
   return {};
+}
+
+std::vector<NodePlace> Gang::nodes() const {
+  return driver_->nodes();
 }
 
 }  // namespace muster::gang

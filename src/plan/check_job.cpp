@@ -173,6 +173,16 @@ Result<> check_gpu_parts(const PlanInput& input) {
                      "shows each worker its own");
 }
 
+/// What is a default holds where it can.
+Result<> check_store(const JobRequest& job, const ModeTemplate& mode) {
+  const bool has_store = use_placeholder(texts_of(mode), "agent_store");
+  if (!job.hosts_store || job.hosts_store->kind == SourceKind::Default || has_store) {
+    return {};
+  }
+  return wrong_value({"agent", *job.hosts_store},
+                     "worker, as the mode '" + mode.name + "' has no store of PyTorch");
+}
+
 Error too_long(const std::string& what, std::size_t bytes) {
   return Error{ErrorKind::BadEnvironment,
                what + " would have " + std::to_string(bytes) +
@@ -204,6 +214,9 @@ Result<> check_job(const PlanInput& input) {
     return checked;
   }
   if (auto checked = check_processes(job, input.cluster, mode); !checked) {
+    return checked;
+  }
+  if (auto checked = check_store(job, mode); !checked) {
     return checked;
   }
   if (job.fills_arguments) {

@@ -44,6 +44,7 @@ Values common_values(const PlanInput& input, const Placement& placement) {
                    {"leader_address", placement.master_address},
                    {"job_id", cluster.job.job_id},
                    {"job_name", cluster.job.job_id == kNoJobId ? "job" : cluster.job.job_id},
+                   {"agent_store", input.job.hosts_store ? "True" : "False"},
                    {"attempt", std::to_string(placement.attempt)},
                    {"max_restarts", std::to_string(placement.max_restarts)}};
   if (placement.worker_port) {
@@ -118,6 +119,7 @@ std::vector<std::string> all_texts(const ModeTemplate& mode, const JobRequest& j
 /// What the template names, and what the user's arguments and the files need beside it.
 std::vector<std::string> find_services(const ModeTemplate& mode,
                                        const std::vector<std::string>& texts,
+                                       const JobRequest& job,
                                        bool takes_table) {
   std::vector<std::string> services = mode.services;
   const auto add = [&](const char* name, bool is_needed) {
@@ -126,6 +128,7 @@ std::vector<std::string> find_services(const ModeTemplate& mode,
     }
   };
   add(kWorkerPortService, use_worker_port(texts));
+  add(kTorchStoreService, job.hosts_store.has_value() && use_placeholder(texts, "agent_store"));
   add(kHorovodStoreService, use_placeholder(texts, "store_port"));
   add(kPlannedFilesService, !mode.files.empty() || takes_table);
   return services;
@@ -313,7 +316,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   add_endpoints(values, chosen.mode, endpoints, placement.is_decided);
   const std::vector<std::string> texts = all_texts(chosen.mode, job);
   const bool has_table = ranked || takes_table(input, texts);
-  plan.services = find_services(chosen.mode, texts, has_table);
+  plan.services = find_services(chosen.mode, texts, job, has_table);
   plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
   plan.needs_shared_memory = use_placeholder(texts, "shm_dir");
   add_nodes(plan, placement, texts);

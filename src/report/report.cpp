@@ -311,22 +311,24 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
 }
 
 json::value to_document(const Outcome& outcome) {
-  json::value document =
-      json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
-                   {"exit_code", outcome.end.exit_code},
-                   {"advice", json::string(advice_for(outcome.end))},
-                   {"attempt", outcome.end.attempt},
-                   {"reason", outcome.end.reason},
-                   {"node", outcome.node_rank.value},
-                   {"host", outcome.host_name},
-                   {"run_time_s", rounded(outcome.run_time_seconds)},
-                   {"first_failure", first_failure_document(outcome)},
-                   {"also_failed", also_failed_document(outcome.end.also_failed)},
-                   {"also_failed_count", outcome.end.also_failed.count},
-                   {"gang", gang_document(outcome)},
-                   {"past_attempts", past_attempts_document(outcome)},
-                   {"workers", workers_document(outcome)},
-                   {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
+  json::value document = json::object{
+      {"verdict", json::string(verdict_name(outcome.end.verdict))},
+      {"exit_code", outcome.end.exit_code},
+      {"advice", json::string(advice_for(outcome.end))},
+      {"attempt", outcome.end.attempt},
+      {"reason", outcome.end.reason},
+      {"node", outcome.node_rank.value},
+      {"host", outcome.host_name},
+      {"run_time_s", rounded(outcome.run_time_seconds)},
+      {"init_s",
+       outcome.init_seconds ? json::value(rounded(*outcome.init_seconds)) : json::value()},
+      {"first_failure", first_failure_document(outcome)},
+      {"also_failed", also_failed_document(outcome.end.also_failed)},
+      {"also_failed_count", outcome.end.also_failed.count},
+      {"gang", gang_document(outcome)},
+      {"past_attempts", past_attempts_document(outcome)},
+      {"workers", workers_document(outcome)},
+      {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
   make_valid_utf8(document);
   return document;
 }
@@ -337,10 +339,11 @@ std::vector<std::string> hints(const Outcome& outcome) {
     return advice;
   }
   advice = outcome.end.first_failure->hints;
-  if (outcome.end.rank_zero_had_ended && outcome.tells_master_port) {
+  if (outcome.end.rank_zero_had_ended && outcome.rank_zero_hosts_store) {
     advice.emplace_back(
         "rank 0 had ended with 0 before: with PyTorch it hosts the store at MASTER_PORT, which the "
-        "others lose with it; let rank 0 wait for them, such as in a barrier");
+        "others lose with it; let rank 0 wait for them, such as in a barrier, or let the leader "
+        "serve it: --store agent");
   }
   return advice;
 }

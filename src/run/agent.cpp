@@ -37,6 +37,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       logs_(io_, asides_, input.options.console_stall),
       last_call_(io_, consoles_, &logs_),
       progress_(io_, asides_, input.job.gang.policy.options.restarts.progress_file),
+      store_(io_, asides_),
       companions_(io_, input.inherited, input.variables, input.marker),
       ports_(input.job),
       gang_(io_, setup_with_keys(), callbacks()),
@@ -276,6 +277,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
 void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   inputs_.cancel();
   route_.cancel();
+  init_time_.reset();
   LaunchPlan plan = plan_of_attempt(start, merged);
   const AttemptInput input{input_.options,
                            input_.inherited,

@@ -21,6 +21,7 @@
 #include "reasons_to_stay.hpp"
 #include "signs_of_life.hpp"
 #include "stop_requests.hpp"
+#include "store/store_port.hpp"
 #include "timers.hpp"
 
 #include <muster/environment/oom_counter.hpp>
@@ -127,6 +128,7 @@ class Agent {
   LogFiles logs_;
   LastCall last_call_;
   ProgressWatch progress_;
+  StorePort store_;
   Companions companions_;
   OwnPorts ports_;
   gang::Gang gang_;
@@ -154,6 +156,7 @@ class Agent {
   bool does_front_say_why_ = false;
   std::optional<Outcome> outcome_;  ///< since everything else has been said
   Errand report_;
+  std::optional<std::chrono::nanoseconds> init_time_;  ///< see `Outcome`
   bool has_concluded_ = false;
   bool is_in_a_hurry_ = false;
   ProgramInMemory program_;

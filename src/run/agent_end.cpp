@@ -19,8 +19,8 @@ constexpr const char* kLastLines = "the last lines";
 constexpr const char* kReport = "the report";
 
 /// Ranks of MPI are told it, too, and meet elsewhere.
-bool tells_master_port(const LaunchPlan& plan) {
-  return plan.mode != kMpiMode &&
+bool rank_zero_hosts_store(const LaunchPlan& plan) {
+  return plan.mode != kMpiMode && !plan.needs_service(kTorchStoreService) &&
          std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
            return worker.environment.contains("MASTER_PORT");
          });
@@ -170,8 +170,12 @@ Outcome Agent::make_outcome() {
   } else {
     outcome.workers = results_without_start(input_.job.plan);
   }
-  outcome.tells_master_port = tells_master_port(attempt_ ? attempt_->plan() : input_.job.plan);
+  outcome.rank_zero_hosts_store =
+      rank_zero_hosts_store(attempt_ ? attempt_->plan() : input_.job.plan);
   outcome.told_attempts = told_attempts_;
+  if (init_time_) {
+    outcome.init_seconds = std::chrono::duration<double>(*init_time_).count();
+  }
   outcome.is_told_elsewhere = front_ && (does_front_say_why_ || !input_.options.front->is_first);
   for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
     std::move(losses.begin(), losses.end(), std::back_inserter(outcome.remarks));

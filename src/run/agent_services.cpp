@@ -1,13 +1,17 @@
 // The services of an attempt, and what the agent does for them.
 #include "agent.hpp"
+#include "process/descendants.hpp"
 #include "servers.hpp"
 
+#include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <boost/asio/post.hpp>
 
 #include <chrono>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace muster {
@@ -15,6 +19,11 @@ namespace {
 
 /// For the removal of a few files.
 constexpr std::chrono::milliseconds kFilePatience{1'000};
+
+std::optional<int> rank_of_process(std::uint32_t pid) {
+  const auto rank = variable_of(static_cast<pid_t>(pid), "RANK");
+  return rank ? parse_integer(*rank, 0, std::numeric_limits<int>::max()) : std::nullopt;
+}
 
 }  // namespace
 
@@ -41,7 +50,11 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                      }
                    },
                    [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
-                   file_work()});
+                   file_work(),
+                   &store_,
+                   [this] { return gang_.nodes(); },
+                   rank_of_process,
+                   [this](std::chrono::nanoseconds time) { init_time_ = time; }});
 }
 
 void Agent::say_files_are_late() const {

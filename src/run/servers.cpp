@@ -1,19 +1,18 @@
 // A port, and its clients, of which a few are read at a time.
 #include "servers.hpp"
 
+#include "admission.hpp"
+
 #include <muster/gang/listener.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -21,7 +20,6 @@ namespace muster {
 namespace {
 
 using boost::asio::ip::tcp;
-using Address = boost::asio::ip::address;
 using Clock = std::chrono::steady_clock;
 using ErrorCode = boost::system::error_code;
 
@@ -93,14 +91,6 @@ struct Client {
   std::size_t sent = 0;    ///< of them
 };
 
-/// An address of version 4 may come in the clothes of version 6.
-Address plain(const Address& address) {
-  const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
-  return is_mapped ? Address(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped,
-                                                              address.to_v6()))
-                   : address;
-}
-
 class Port {
  public:
   Port(boost::asio::io_context& io, std::unique_ptr<gang::Listener> listener, ServerEvents events)
@@ -112,21 +102,13 @@ class Port {
     lives_.on_due = [this](ClientId client) { close(client); };
     listener_->on_accept = [this](tcp::socket socket) { accept(std::move(socket)); };
     listener_->on_remark = [](const std::string& remark) { say_warning(remark); };
+    admission_.on_remark = [](const std::string& remark) { say_warning(remark); };
     listener_->start();
   }
 
   [[nodiscard]] std::uint16_t port() const { return listener_->port(); }
 
-  void admit_only(const std::vector<std::string>& addresses) {
-    admitted_.emplace();
-    for (const std::string& address : addresses) {
-      ErrorCode error;
-      const Address numeric = boost::asio::ip::make_address(address, error);
-      if (!error) {
-        admitted_->push_back(plain(numeric));
-      }
-    }
-  }
+  void admit_only(const std::vector<std::string>& addresses) { admission_.admit_only(addresses); }
 
   void answer(ClientId id, std::string bytes) {
     if (const auto at = clients_.find(id); at != clients_.end()) {
@@ -153,7 +135,7 @@ class Port {
 
  private:
   void accept(tcp::socket socket) {
-    if (is_stopped_ || clients_.size() >= kMostClients || !is_admitted(socket)) {
+    if (is_stopped_ || clients_.size() >= kMostClients || !admission_.admits(socket)) {
       return;  // the socket closes itself
     }
     ErrorCode ignored;  // a small answer is slower without it
@@ -163,24 +145,6 @@ class Port {
     lives_.add(id);
     queue_.push_back(id);
     take_turns();
-  }
-
-  [[nodiscard]] bool is_admitted(const tcp::socket& socket) {
-    ErrorCode error;
-    const auto remote = socket.remote_endpoint(error);
-    if (error) {
-      return false;
-    }
-    const Address peer = plain(remote.address());
-    const auto own = socket.local_endpoint(error);
-    const bool is_here = peer.is_loopback() || (!error && plain(own.address()) == peer);
-    const bool is_known =
-        !admitted_ || std::find(admitted_->begin(), admitted_->end(), peer) != admitted_->end();
-    if (!is_here && !is_known && !std::exchange(has_refused_, true)) {
-      say_warning("a connection from " + peer.to_string() +
-                  " was refused: no node of the job has this address");
-    }
-    return is_here || is_known;
   }
 
   void take_turns() {
@@ -272,13 +236,12 @@ class Port {
   ServerEvents events_;
   Deadlines patience_;
   Deadlines lives_;
-  std::optional<std::vector<Address>> admitted_;
+  Admission admission_;
   std::unordered_map<ClientId, Client> clients_;
   std::deque<ClientId> queue_;
   std::array<char, std::size_t{64} << 10U> buffer_{};
   ClientId last_ = 0;
   std::size_t active_ = 0;
-  bool has_refused_ = false;
   bool is_stopped_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include "planned_files.hpp"
 #include "pmix_service.hpp"
 #include "ssh_service.hpp"
+#include "torch_store_service.hpp"
 #include "worker_port_service.hpp"
 
 #include <muster/base/text.hpp>
@@ -22,6 +23,7 @@ struct KnownService {
 /// In the order in which they start: files are written last, with what the others have added.
 constexpr auto kServices = std::to_array<KnownService>({
     {kWorkerPortService, make_worker_port_service},
+    {kTorchStoreService, make_torch_store},
     {kPmixService, make_pmix_service},
     {kSshService, make_ssh_service},
     {kHorovodStoreService, make_horovod_store},

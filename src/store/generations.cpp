@@ -86,6 +86,11 @@ Arrivals Generations::arrivals() const {
   return all;
 }
 
+Meeting Generations::meeting() const {
+  return generations_.empty() ? Meeting()
+                              : Meeting{generations_.back().number, generations_.back().ranks};
+}
+
 bool Generations::is_complete(const Generation& generation) const {
   return generation.ranks >= workers_;
 }

@@ -59,6 +59,7 @@ class Generations {
   void leave(Generation& generation, const Process& process);
 
   [[nodiscard]] Arrivals arrivals() const;
+  [[nodiscard]] Meeting meeting() const;
 
  private:
   [[nodiscard]] Generation& choose(const Process& process, bool is_arrival);

@@ -251,6 +251,10 @@ Arrivals Store::arrivals() const {
   return parts_->generations().arrivals();
 }
 
+Meeting Store::meeting() const {
+  return parts_->generations().meeting();
+}
+
 std::vector<WaitingClient> Store::waiting(std::size_t most_keys) const {
   return parts_->waiting(most_keys);
 }

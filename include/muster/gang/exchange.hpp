@@ -22,6 +22,13 @@ struct NodePart {
   std::string_view bytes;    ///< empty also where it has contributed nothing
 };
 
+/// Where a node of an attempt is.
+struct NodePlace {
+  std::string
+      address;  ///< numeric; of one on the leader's machine that at which the others reach it
+  int slots = 0;
+};
+
 /// Makes one value of the parts, which are in the order of node ranks. Runs on the leader and is
 /// pure. An error ends the job. `BadData`: what the nodes were given does not fit together, in a whole
 /// sentence, and the job ends with 65. All others read behind the key's name: "are torn on node 3".

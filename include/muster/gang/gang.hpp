@@ -75,6 +75,9 @@ class Gang {
   /// with `BadData` when there is no such key or the value is too large.
   [[nodiscard]] Result<> contribute(Contributed value);
 
+  /// On the leader, once an attempt has been started: its nodes, by node rank. Empty on other nodes.
+  [[nodiscard]] std::vector<NodePlace> nodes() const;
+
  private:
   class Driver;
   std::unique_ptr<Driver> driver_;

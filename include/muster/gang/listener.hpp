@@ -1,8 +1,9 @@
 #pragma once
 
-// The leader's port.
+// Ports that are listened at: the leader's, and those of services.
 
 #include <muster/base/result.hpp>
+#include <muster/base/unique_fd.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -19,6 +20,14 @@ struct ListenFailure {
   Error error;             ///< of kind System
   bool is_in_use = false;  ///< somebody has the port: a later attempt may find it free
 };
+
+struct ListeningSocket {
+  UniqueFd fd;               ///< does not wait, and is closed in workers
+  bool is_version_6 = true;  ///< false: the host has no version 6
+};
+/// Listens at every address of the machine. Port 0 is one that the kernel chooses.
+[[nodiscard]] boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(
+    std::uint16_t port);
 
 /// Accepts connections on every address of the machine. Must not be destroyed in its own callbacks.
 class Listener {

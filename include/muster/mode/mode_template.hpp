@@ -102,6 +102,8 @@ inline constexpr const char* kWorkerPortService = "worker_port";
 inline constexpr const char* kPlannedFilesService = "planned_files";
 /// Has the store at {store_port}.
 inline constexpr const char* kHorovodStoreService = "horovod_store";
+/// Has the store at {worker_port}, where {agent_store} is True.
+inline constexpr const char* kTorchStoreService = "torch_store";
 /// By this one a process of each device is a rank of MPI.
 inline constexpr const char* kPmixService = "pmix";
 /// By this one mpirun reaches the other nodes.

@@ -41,8 +41,10 @@ struct JobRequest {
   std::string folder;   ///< where the program is started; empty: where muster is
   std::string log_dir;  ///< empty: no log files
   GiveArguments template_arguments = GiveArguments::Auto;
-  bool fills_arguments = false;         ///< {placeholders} in the program's own arguments, too
-  bool fills_local_rank = false;        ///< "${local_rank}" there, as torchrun does
+  bool fills_arguments = false;   ///< {placeholders} in the program's own arguments, too
+  bool fills_local_rank = false;  ///< "${local_rank}" there, as torchrun does
+  /// Who wants the leader to serve the store of torch, where the mode knows {agent_store}; empty: rank 0 does.
+  std::optional<Source> hosts_store;
   bool masks_devices = false;           ///< each worker sees its own device alone, as number 0
   std::optional<DeviceChoice> devices;  ///< what the workers see; empty: what is visible already
   std::map<std::string, std::string> exported;  ///< variables for the user's program: mpirun's -x

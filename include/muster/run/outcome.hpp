@@ -35,7 +35,11 @@ struct Outcome {
   std::string host_name;
   std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
   double run_time_seconds = 0;
-  bool tells_master_port = false;    ///< workers are told MASTER_PORT, as PyTorch's are
+  /// On the leader whose store the ranks meet by: from the start of the last attempt until all had called
+  /// init_process_group.
+  std::optional<double> init_seconds{};
+  bool rank_zero_hosts_store =
+      false;  ///< workers are told MASTER_PORT, as PyTorch's are, and nobody else serves them there
   std::vector<std::string> remarks;  ///< sentences such as what a log file lacks
   std::set<int> told_attempts;       ///< why they ended was said here when they did
   bool is_told_elsewhere = false;    ///< by the front of the job, or its first node

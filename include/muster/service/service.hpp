@@ -9,7 +9,9 @@
 #include <muster/plan/launch_plan.hpp>
 #include <muster/service/companion.hpp>
 #include <muster/service/server.hpp>
+#include <muster/service/store_server.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -110,6 +112,13 @@ struct ServiceInput {
   /// Calls back in a later turn of the event loop.
   std::function<void(std::function<void()>)> later = nullptr;
   FileWork file_work = {};
+  StoreServer* store = nullptr;  ///< outlives the service
+  /// By their rank, on the leader, once an attempt starts.
+  std::function<std::vector<gang::NodePlace>()> nodes = nullptr;
+  /// The RANK that a process of this machine was started with.
+  std::function<std::optional<int>(std::uint32_t pid)> rank_of = nullptr;
+  /// All ranks have called init_process_group, so long after the start.
+  std::function<void(std::chrono::nanoseconds)> note_init = nullptr;
 };
 
 /// A service by its name, as templates call it.

@@ -29,6 +29,12 @@ struct Arrivals {
   std::vector<Process> ranks;
 };
 
+/// How many of them there are.
+struct Meeting {
+  std::size_t generation = 0;
+  std::size_t ranks = 0;
+};
+
 /// A client that waits for keys.
 struct WaitingClient {
   ClientId client = 0;
@@ -75,6 +81,8 @@ class Store {
 
   /// Of the latest generation.
   [[nodiscard]] Arrivals arrivals() const;
+  /// Likewise, at no cost.
+  [[nodiscard]] Meeting meeting() const;
   /// All clients that wait, in the order of their numbers, with at most so many keys of each.
   [[nodiscard]] std::vector<WaitingClient> waiting(std::size_t most_keys) const;
   /// How many connections there are.

@@ -218,6 +218,13 @@ void translate_restarts(Translation& t) {
   }
 }
 
+/// The agents serve the store, as torchrun's do.
+void translate_store(Translation& t) {
+  if (!t.line.settings.has("store")) {
+    t.set("store", {"agent", default_of("torchrun")});
+  }
+}
+
 /// Somebody's script may read what comes through a pipe: there lines are the workers' own, unless -t asks for more.
 /// Source: torch/distributed/elastic/multiprocessing/tail_log.py.
 void translate_prefix(Translation& t) {
@@ -285,6 +292,7 @@ Result<> translate_torchrun(Translation& t) {
   if (t.is_whole) {
     translate_grace(t);
     translate_restarts(t);
+    translate_store(t);
     translate_prefix(t);
   }
   return translate_script(t);

@@ -130,6 +130,9 @@ class Leader {
   [[nodiscard]] const Roster& roster() const { return roster_; }
   /// Who takes part in the attempt, by node rank.
   [[nodiscard]] const std::vector<LinkId>& nodes() const { return attempt_.nodes(); }
+  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes() const {
+    return exchange_nodes(attempt_.nodes());
+  }
 
  private:
   void handle(const Arrived& arrived, Instant now);
@@ -182,7 +185,7 @@ class Leader {
   void look_at_deadlines(Instant now);
   void give_up_gathering(Instant now);
   void record_arrivals();
-  [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes);
+  [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes) const;
   [[nodiscard]] std::string describe_nodes() const;
   [[nodiscard]] std::string describe_size() const;
   [[nodiscard]] std::string describe_waiting(const std::string& how) const;
@@ -198,7 +201,7 @@ class Leader {
   void carry_out(const Breach& breach, Instant now);
   void carry_out(const NoResult& none, Instant now);
   void give_up_exchange(const Error& why, Instant now);
-  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes);
+  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
 
   // The end of an attempt.
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});

@@ -148,7 +148,7 @@ void Leader::record_arrivals() {
 
 /// Where the others reached us: an address of our own, whatever name or service led them to it. A job
 /// of one node goes by what it was told.
-std::string Leader::workers_address(const std::vector<LinkId>& nodes) {
+std::string Leader::workers_address(const std::vector<LinkId>& nodes) const {
   if (nodes.size() == 1 && policy_.job.most_nodes > 1) {
     return "127.0.0.1";  // the others never came: whatever led them here need not lead anywhere
   }
@@ -165,7 +165,7 @@ std::string Leader::workers_address(const std::vector<LinkId>& nodes) {
 
 /// The nodes with their addresses. Who came over loopback is on this machine, which the others reach as
 /// they reach us.
-std::vector<ExchangeNode> Leader::exchange_nodes(const std::vector<LinkId>& nodes) {
+std::vector<ExchangeNode> Leader::exchange_nodes(const std::vector<LinkId>& nodes) const {
   const std::string here = workers_address(nodes);
   std::vector<ExchangeNode> known;
   for (const LinkId link : nodes) {

@@ -47,6 +47,11 @@ Member* Roster::find(LinkId link) {
   return at == members_.end() ? nullptr : &at->second;
 }
 
+const Member* Roster::find(LinkId link) const {
+  const auto at = members_.find(link);
+  return at == members_.end() ? nullptr : &at->second;
+}
+
 std::vector<LinkId> Roster::links() const {
   std::vector<LinkId> links;
   links.reserve(members_.size());

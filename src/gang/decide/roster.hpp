@@ -50,6 +50,7 @@ class Roster {
   Member& add(LinkId link, Member member);
   void remove(LinkId link);
   [[nodiscard]] Member* find(LinkId link);
+  [[nodiscard]] const Member* find(LinkId link) const;
   [[nodiscard]] std::map<LinkId, Member>& members() { return members_; }
   [[nodiscard]] const std::map<LinkId, Member>& members() const { return members_; }
   [[nodiscard]] std::vector<LinkId> links() const;

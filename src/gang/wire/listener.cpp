@@ -76,24 +76,33 @@ bool concerns_one_connection(int error_number) {
 
 }  // namespace
 
-boost::system::result<std::unique_ptr<Listener>, ListenFailure> Listener::open(
-    boost::asio::io_context& io, std::uint16_t port) {
+boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uint16_t port) {
   Opened opened = open_socket(AF_INET6, port);
-  tcp protocol = tcp::v6();
-  if (!opened.fd && opened.error_number != EADDRINUSE && opened.error_number != EACCES) {
-    opened = open_socket(AF_INET, port);  // a host without version 6
-    protocol = tcp::v4();
+  const bool is_version_6 =
+      opened.fd || opened.error_number == EADDRINUSE || opened.error_number == EACCES;
+  if (!is_version_6) {
+    opened = open_socket(AF_INET, port);
   }
   if (!opened.fd) {
     return describe(opened.error_number, port);
   }
+  return ListeningSocket{std::move(opened.fd), is_version_6};
+}
+
+boost::system::result<std::unique_ptr<Listener>, ListenFailure> Listener::open(
+    boost::asio::io_context& io, std::uint16_t port) {
+  auto opened = listen_everywhere(port);
+  if (!opened) {
+    return opened.error();
+  }
+  const tcp protocol = opened->is_version_6 ? tcp::v6() : tcp::v4();
   tcp::acceptor acceptor(io);
   error_code error;
-  acceptor.assign(protocol, opened.fd.get(), error);
+  acceptor.assign(protocol, opened->fd.get(), error);
   if (error) {
     return describe(error.value(), port);
   }
-  (void)opened.fd.release();  // the acceptor has it
+  (void)opened->fd.release();  // the acceptor has it
   auto listener = std::unique_ptr<Listener>(new Listener(io, std::move(acceptor)));
   listener->protocol_ = protocol;
   return listener;

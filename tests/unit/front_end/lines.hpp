@@ -58,7 +58,7 @@ inline std::string settings_of(const std::string& text, Variables variables = {}
   }
   std::vector<std::string> found;
   line->settings.for_each([&](const std::string& name, const Sourced<std::string>& value) {
-    const bool is_always_there = name == "no-progress-limit" || name == "prefix";
+    const bool is_always_there = name == "no-progress-limit" || name == "store" || name == "prefix";
     if (!is_always_there || value.source.kind != SourceKind::Default) {
       found.push_back(name + "=" + value.value + " (" + value.source.name + ")");
     }

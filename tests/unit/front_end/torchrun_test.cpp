@@ -126,6 +126,8 @@ TEST(Torchrun, ReadsNumbersAsPythonDoes) {
 TEST(Torchrun, MakesAsManyRestartsAsAreAskedFor) {
   EXPECT_EQ(setting_of("torchrun --max-restarts 10 a.py", "no-progress-limit"),
             "0 (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun a.py", "store"), "agent (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun --store worker a.py", "store"), "worker (--store)");
   EXPECT_EQ(setting_of("torchrun --no-progress-limit 2 a.py", "no-progress-limit"),
             "2 (--no-progress-limit)");
   EXPECT_EQ(setting_of("torchrun a.py", "no-progress-limit", {{"MUSTER_NO_PROGRESS_LIMIT", "2"}}),

@@ -339,7 +339,7 @@ TEST(Hints, SayWhenTheStoreWentWithRankZero) {
   outcome.end.rank_zero_had_ended = true;
   EXPECT_EQ(hints(outcome), Lines{}) << "of a mode without a store";
 
-  outcome.tells_master_port = true;
+  outcome.rank_zero_hosts_store = true;
   ASSERT_EQ(hints(outcome).size(), 1U);
   EXPECT_NE(hints(outcome)[0].find("rank 0 had ended"), std::string::npos);
 }

@@ -116,6 +116,7 @@ TEST(CheckServices, RefusesUnknownNames) {
   EXPECT_EQ(checked.error().kind, ErrorKind::BadData);
   EXPECT_EQ(checked.error().message,
             "own.yaml:4: /services/0 names the unknown service 'store'; there are worker_port, "
+            "torch_store, "
             "pmix, ssh, horovod_store, planned_files");
 }
 

@@ -1,0 +1,63 @@
+// Addresses are compared as numbers: names are never looked up.
+#include "admission.hpp"
+
+namespace muster {
+namespace {
+
+using Address = boost::asio::ip::address;
+using ErrorCode = boost::system::error_code;
+
+constexpr std::size_t kMostRemarks = 16;
+
+/// An address of version 4 may come in the clothes of version 6.
+Address plain(const Address& address) {
+  const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
+  return is_mapped ? Address(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped,
+                                                              address.to_v6()))
+                   : address;
+}
+
+}  // namespace
+
+void Admission::admit_only(const std::vector<std::string>& addresses) {
+  is_open_ = false;
+  admitted_.clear();
+  for (const std::string& address : addresses) {
+    ErrorCode error;
+    const Address numeric = boost::asio::ip::make_address(address, error);
+    if (!error) {
+      admitted_.insert(plain(numeric));
+    }
+  }
+}
+
+bool Admission::admits(const boost::asio::ip::tcp::socket& socket) {
+  ErrorCode error;
+  const auto remote = socket.remote_endpoint(error);
+  if (error) {
+    return false;
+  }
+  const Address peer = plain(remote.address());
+  const auto own = socket.local_endpoint(error);
+  const bool is_here = peer.is_loopback() || (!error && plain(own.address()) == peer);
+  const bool is_admitted = is_here || is_open_ || admitted_.contains(peer);
+  if (!is_admitted) {
+    remark(peer);
+  }
+  return is_admitted;
+}
+
+void Admission::remark(const Address& peer) {
+  if (refused_.size() < kMostRemarks && refused_.insert(peer).second && on_remark) {
+    on_remark("a connection from " + peer.to_string() +
+              " was refused: no node of the job has this address");
+  }
+}
+
+std::string peer_of(const boost::asio::ip::tcp::socket& socket) {
+  ErrorCode error;
+  const auto remote = socket.remote_endpoint(error);
+  return error ? std::string() : plain(remote.address()).to_string();
+}
+
+}  // namespace muster

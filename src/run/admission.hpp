@@ -1,0 +1,35 @@
+#pragma once
+
+// Who may connect to a port of a service: this machine, and the nodes of the job. Private to run/.
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+class Admission {
+ public:
+  /// A sentence for the user: one for each address, and only for the first ones.
+  std::function<void(const std::string&)> on_remark;
+
+  /// From here on those with these numeric addresses, and this machine. Before, everybody may.
+  void admit_only(const std::vector<std::string>& addresses);
+  [[nodiscard]] bool admits(const boost::asio::ip::tcp::socket& socket);
+
+ private:
+  void remark(const boost::asio::ip::address& peer);
+
+  bool is_open_ = true;
+  std::set<boost::asio::ip::address> admitted_;
+  std::set<boost::asio::ip::address> refused_;
+};
+
+/// Of the other end, as a number; empty: it is gone. One of version 4 is shown as such, whatever it came by.
+[[nodiscard]] std::string peer_of(const boost::asio::ip::tcp::socket& socket);
+
+}  // namespace muster

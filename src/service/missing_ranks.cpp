@@ -1,0 +1,70 @@
+// Nodes with the same address, such as those of a test on one machine, are looked at as one.
+#include "missing_ranks.hpp"
+
+#include <muster/base/rank_words.hpp>
+#include <muster/base/text.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace muster {
+namespace {
+
+/// What is at one address.
+struct Place {
+  std::set<int> missing;    ///< ranks; all of them at first
+  std::size_t unknown = 0;  ///< have come, and nobody knows which they are
+};
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+std::map<std::string, Place> find_places(const std::vector<gang::NodePlace>& nodes) {
+  std::map<std::string, Place> places;
+  int next = 0;
+  for (const gang::NodePlace& node : nodes) {
+    for (int i = 0; i < node.slots; ++i) {
+      places[node.address].missing.insert(next++);
+    }
+  }
+  return places;
+}
+
+std::string describe_ranks_of(const std::set<int>& ranks) {
+  return describe_ranks(std::vector<int>(ranks.begin(), ranks.end()));
+}
+
+}  // namespace
+
+std::string describe_missing(const std::vector<store::Process>& arrived,
+                             const std::vector<gang::NodePlace>& nodes,
+                             const std::function<std::optional<int>(std::uint32_t pid)>& rank_of) {
+  const std::string here = nodes.empty() ? std::string() : nodes.front().address;
+  std::map<std::string, Place> places = find_places(nodes);
+  for (const store::Process& process : arrived) {
+    const bool is_here = process.address == here || is_loopback(process.address);
+    Place& place = places[is_here ? here : process.address];
+    const auto rank = is_here && process.pid ? rank_of(*process.pid) : std::nullopt;
+    if (!rank || place.missing.erase(*rank) == 0) {
+      ++place.unknown;
+    }
+  }
+  std::set<int> missing;
+  std::vector<std::string> words;
+  for (auto& [address, place] : places) {
+    if (place.unknown == 0) {
+      missing.merge(place.missing);
+    } else if (place.unknown < place.missing.size()) {
+      words.push_back(std::to_string(place.missing.size() - place.unknown) + " of " +
+                      describe_ranks_of(place.missing) + " (" + address + ")");
+    }
+  }
+  if (!missing.empty()) {
+    words.insert(words.begin(), describe_ranks_of(missing));
+  }
+  return join(words, " and ");
+}
+
+}  // namespace muster

@@ -1,0 +1,23 @@
+#pragma once
+
+// Which ranks have not come yet, by what is known of those that have: an address and a pid. Pure. Private to service/.
+
+#include <muster/gang/exchange.hpp>
+#include <muster/store/client.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// "ranks 3, 8-15" and, where only their number is known, "2 of ranks 16-23 (10.0.0.3)". `nodes` by their rank; the first one is
+/// this machine. `rank_of`: of a process of this machine; empty: it does not know.
+[[nodiscard]] std::string describe_missing(
+    const std::vector<store::Process>& arrived,
+    const std::vector<gang::NodePlace>& nodes,
+    const std::function<std::optional<int>(std::uint32_t pid)>& rank_of);
+
+}  // namespace muster

@@ -1,0 +1,106 @@
+// The leader listens at the workers' port before the start is told to anybody, so no worker comes too early and nobody
+// else can take the port.
+#include "torch_store_service.hpp"
+
+#include "missing_ranks.hpp"
+
+#include <muster/logs/messages.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// After the first rank; then twice as late each time.
+constexpr std::chrono::seconds kFirstLook{60};
+
+std::string text_of(std::chrono::nanoseconds time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
+
+class TorchStoreService final : public Service {
+ public:
+  explicit TorchStoreService(ServiceInput input) : input_(std::move(input)) {}
+
+  Result<> prepare(Offer& offer) override {
+    is_leader_ = true;
+    return input_.store->listen(offer.worker_port);
+  }
+
+  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+    if (is_leader_) {
+      nodes_ = input_.nodes();
+      StoreJob job{static_cast<std::size_t>(plan.world_size), {}};
+      for (const gang::NodePlace& node : nodes_) {
+        job.addresses.push_back(node.address);
+      }
+      started_ = Clock::now();
+      input_.store->serve(std::move(job),
+                          {unless_gone([this](const StoreNews& news) { follow(news); }),
+                           unless_gone([this](const Error& error) { on_failure(error); })});
+    }
+    return std::optional<Additions>(std::in_place);
+  }
+
+  /// The workers of other nodes may go on: the store ends with the job, or when the next attempt listens.
+  void stop() override {
+    if (is_leader_) {
+      input_.store->forget_events();
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void follow(const StoreNews& news) {
+    const auto now = Clock::now();
+    if (news.is_complete) {
+      on_complete(news, now - started_);
+    } else if (news.arrived.empty()) {
+      meeting_began_ = now;
+      next_look_ = kFirstLook;
+      input_.store->ask_later(next_look_);
+    } else {
+      say_who_is_missing(news, now - meeting_began_);
+      next_look_ *= 2;
+      input_.store->ask_later(next_look_);
+    }
+  }
+
+  void on_complete(const StoreNews& news, std::chrono::nanoseconds time) {
+    if (news.meeting == 0) {
+      input_.note_init(time);
+      say_debug("all ranks have called init_process_group, " + text_of(time) + " after the start");
+    }
+    if (std::exchange(is_anybody_missed_, false)) {
+      say_info("all " + std::to_string(news.expected) + " ranks are in init_process_group now");
+    }
+  }
+
+  void say_who_is_missing(const StoreNews& news, std::chrono::nanoseconds time) {
+    const std::string missing = describe_missing(news.arrived, nodes_, input_.rank_of);
+    if (!missing.empty()) {
+      is_anybody_missed_ = true;
+      say_warning("init_process_group waits for " + missing + ": " +
+                  std::to_string(news.arrived.size()) + " of " + std::to_string(news.expected) +
+                  " ranks are there, the first for " + text_of(time));
+    }
+  }
+
+  ServiceInput input_;
+  bool is_leader_ = false;
+  std::vector<gang::NodePlace> nodes_;
+  Clock::time_point started_;
+  Clock::time_point meeting_began_;
+  std::chrono::seconds next_look_ = kFirstLook;
+  bool is_anybody_missed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_torch_store(const ServiceInput& input) {
+  return std::make_unique<TorchStoreService>(input);
+}
+
+}  // namespace muster

@@ -1,0 +1,178 @@
+"""The store by which ranks of PyTorch meet, served by the agent on one node."""
+
+import os
+import signal
+import socket
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from support import processes
+from support.deadlines import wait_until
+from support.torch_store import Client
+
+RANK = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
+
+
+def start(muster, *todo, workers=2, options=(), **more):
+    options = ["torchrun", f"--nproc-per-node={workers}", *options, "--no-python"]
+    return muster.start(*options, sys.executable, RANK, *todo, **more)
+
+
+def start_and_find_port(muster, *todo, **more):
+    job = start(muster, *todo, "stay", **more)
+    job.out.wait_for("stays at port")
+    return job, int(job.out.text.split("stays at port")[1].split()[0])
+
+
+def store_processes(muster):
+    return [one for one in muster.survivors() if one.name == "muster-store"]
+
+
+def stop(job):
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143, job.words()
+
+
+def test_ranks_meet_and_the_first_one_may_end_before_the_others(muster):
+    job = start(muster, "meet", "end-0", "count", workers=3)
+
+    assert job.end() == 0, job.words()
+    for rank in range(3):
+        assert f"rank {rank} of 3 has met the others" in job.out.text
+    assert "count 2" in job.out.text
+
+
+def test_who_serves_the_store(muster):
+    def says(*arguments, **env):
+        job = muster.run(*arguments, "sh", "-c", "echo $TORCHELASTIC_USE_AGENT_STORE", env=env)
+        assert job.code == 0, job.words()
+        return job.out.text.split()[-1]
+
+    assert says("torchrun", "--no-python") == "True"
+    assert says("torchrun", "--no-python", MUSTER_STORE="worker") == "False"
+    assert says("--store=worker", "torchrun", "--no-python") == "False"
+    assert says("--") == "False"
+    assert says("--store=agent", "--") == "True"
+    assert says("--platform=single", "--", MA_RUN_METHOD="torchrun") == "True"
+
+
+def test_a_mode_without_a_store_says_so_only_where_one_is_asked_for(muster):
+    job = muster.run("--mode=once", "--store=agent", "--", "true")
+    assert job.code == 64
+    assert job.said == [
+        "--store is 'agent', expected worker, as the mode 'once' has no store of PyTorch"
+    ]
+    assert muster.run("--mode=once", "--store=worker", "--", "true").code == 0
+    job = muster.run("--store=leader", "--", "true")
+    assert job.code == 64
+    assert job.said == ["--store is 'leader', expected agent or worker"]
+
+
+def test_without_a_client_there_is_no_process_and_with_one_it_ends_with_the_job(muster):
+    quiet = muster.start("torchrun", "--no-python", "sh", "-c", "echo here; exec sleep 1000")
+    quiet.out.wait_for("here")
+    assert store_processes(muster) == []
+    stop(quiet)
+
+    job, port = start_and_find_port(muster, "meet")
+    assert len(store_processes(muster)) == 1
+    stop(job)
+    muster.assert_no_survivors(1)
+    with socket.socket() as after:
+        assert after.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_nothing_of_it_is_left_whoever_is_killed(muster):
+    for victim in ("guard", "agent"):
+        job, _ = start_and_find_port(muster, "meet")
+        os.kill(getattr(job, victim)(), signal.SIGKILL)
+        job.end()
+        muster.assert_no_survivors(5)
+
+
+def test_each_attempt_has_an_empty_store_also_at_a_fixed_port(muster, port):
+    for options in ([], [f"--master-port={port}"]):
+        options = ["--max-restarts=2", *options]
+        job = start(muster, "meet", "fail-1-0", "fail-0-1", "count", workers=3, options=options)
+
+        assert job.end() == 0, job.words()
+        assert job.out.text.count("arrived 1") == 3, job.out.text
+        assert job.out.text.count("count 3") >= 1, job.out.text
+
+
+def test_its_death_is_the_nodes_failure_by_its_name(muster):
+    job, _ = start_and_find_port(muster, "meet", report=True)
+    os.kill(store_processes(muster)[0].pid, signal.SIGKILL)
+
+    assert job.end() == 71, job.words()
+    assert job.said_about("torch_store", "its process has ended")
+    assert job.report["first_failure"]["service"] == "torch_store"
+
+
+def test_a_port_that_somebody_has_is_named_before_anything_starts(muster, port):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", port))
+        holder.listen()
+        job = start(muster, "meet", options=[f"--master-port={port}"])
+
+        assert job.end() == 71, job.words()
+    assert job.said_about("torch_store", f"cannot listen on port {port}", "Address already in use")
+    assert job.out.text == ""
+
+
+def test_who_talks_nonsense_is_closed_and_named_and_the_ranks_go_on(muster):
+    job, port = start_and_find_port(muster, "meet")
+    with socket.create_connection(("127.0.0.1", port)) as web:
+        web.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        web.settimeout(10)
+        assert web.recv(1) == b""
+    with Client("127.0.0.1", port, pid=4711) as client:
+        client.say(b"\xff")
+        assert client.is_closed()
+    job.err.wait_for("pid 4711")
+    assert job.said_about("closed the store's connection to 127.0.0.1, pid 4711: ")
+    with Client("127.0.0.1", port) as client:
+        assert client.get(b"/rank_0") == b"here"
+        client.set(b"/never", b"")
+    assert job.end() == 0, job.words()
+
+
+def test_a_client_that_does_not_read_holds_up_nobody(muster):
+    job, port = start_and_find_port(muster, "meet")
+    with Client("127.0.0.1", port) as greedy, Client("127.0.0.1", port) as other:
+        other.set(b"/big", bytes(4 << 20))
+        for _ in range(14):
+            greedy.say(b"\x03" + (4).to_bytes(8, "little") + b"/big")
+        assert other.add(b"/n", 1) == 1
+        assert len(other.get(b"/big")) == 4 << 20
+    stop(job)
+
+
+def test_many_that_wait_for_one_key_are_told_at_once_and_too_many_are_refused(muster):
+    job, port = start_and_find_port(muster, "meet")  # two workers: 192 connections, of which they have two
+    with ExitStack() as all_clients:
+        clients = [all_clients.enter_context(Client("127.0.0.1", port)) for _ in range(189)]
+        for client in clients:
+            client.ask_to_wait(b"/gate")
+        with Client("127.0.0.1", port) as opener:
+            with socket.create_connection(("127.0.0.1", port)) as one_more:
+                one_more.settimeout(10)
+                assert one_more.recv(1) == b""
+            opener.set(b"/gate", b"")
+            for client in clients:
+                client.has_come()
+    job.err.wait_for("expected at most 192")
+    stop(job)
+
+
+def test_the_agents_memory_does_not_grow_with_the_store(muster):
+    job, port = start_and_find_port(muster, "meet")
+    agent = job.agent()
+    before = processes.peak_memory_of(agent)
+    with Client("127.0.0.1", port) as client:
+        for number in range(8):
+            client.set(b"/big_%d" % number, bytes(8 << 20))
+        assert client.has(b"/big_7")
+    wait_until(lambda: processes.peak_memory_of(agent) <= before + (1 << 20), "the agent to stay small")
+    stop(job)

@@ -1,0 +1,62 @@
+// What the store's process tells the agent comes back as it was, however it is cut.
+#include "run/store/store_lines.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+std::string words(const StoreLine& line) {
+  if (const auto* const remark = std::get_if<StoreRemark>(&line)) {
+    return "remark " + remark->text;
+  }
+  if (const auto* const end = std::get_if<StoreEnd>(&line)) {
+    return "end " + end->why;
+  }
+  const auto& news = std::get<StoreNews>(line);
+  std::string text = "news " + std::to_string(news.meeting) + " " + std::to_string(news.expected) +
+                     (news.is_complete ? " complete" : "");
+  for (const store::Process& process : news.arrived) {
+    text += "; " + describe(process);
+  }
+  return text;
+}
+
+TEST(StoreLines, ComeBackAsTheyWere) {
+  const std::vector<StoreLine> lines = {
+      StoreRemark{"a \"line\"\nand \xff"},
+      StoreNews{0, 4, false, {{"10.0.0.1", 4'294'967'295U}, {"::1", std::nullopt}}},
+      StoreNews{3, 4, true, {}},
+      StoreEnd{"no memory"}};
+  std::string bytes;
+  for (const StoreLine& line : lines) {
+    bytes += write_line(line);
+  }
+  StoreLineReader reader;
+  std::vector<std::string> read;
+  for (const char byte : bytes) {
+    for (const StoreLine& line : reader.feed({&byte, 1}).value()) {
+      read.push_back(words(line));
+    }
+  }
+  EXPECT_EQ(read,
+            (std::vector<std::string>{"remark a \"line\"\nand \xEF\xBF\xBD",
+                                      "news 0 4; 10.0.0.1, pid 4294967295; ::1",
+                                      "news 3 4 complete",
+                                      "end no memory"}));
+}
+
+TEST(StoreLines, NothingElseIsTaken) {
+  for (const char* const wrong :
+       {"\n",
+        "[]\n",
+        "{}\n",
+        "{\"end\": 3}\n",
+        "{\"meeting\":0,\"expected\":1,\"is_complete\":0,\"arrived\":[]}\n",
+        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}\n"}) {
+    EXPECT_FALSE(StoreLineReader().feed(wrong)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,138 @@
+// The store of PyTorch's ranks as a service: when it listens, whom it serves, what is told of ranks that are late.
+#include "service/torch_store_service.hpp"
+
+#include <muster/logs/messages.hpp>
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+class Recorder final : public StoreServer {
+ public:
+  std::vector<std::string> said;
+  StoreJob job;
+  StoreEvents events;
+  std::optional<Error> obstacle;
+
+  Result<> listen(std::uint16_t port) override {
+    said.push_back("listen at " + std::to_string(port));
+    return obstacle ? Result<>(*obstacle) : Result<>();
+  }
+  void serve(StoreJob its_job, StoreEvents its_events) override {
+    said.emplace_back("serve");
+    job = std::move(its_job);
+    events = std::move(its_events);
+  }
+  void ask_later(std::chrono::seconds delay) override {
+    said.push_back("ask after " + std::to_string(delay.count()));
+  }
+  void forget_events() override { said.emplace_back("forget"); }
+};
+
+struct Bench {
+  Recorder store;
+  std::vector<gang::NodePlace> nodes = {{"10.0.0.1", 2}, {"10.0.0.2", 2}};
+  int inits = 0;
+  std::string messages;
+  std::vector<std::string> failures;
+  LaunchPlan plan;
+  std::unique_ptr<Service> service;
+
+  Bench() {
+    set_up_messages(Level::Debug, false);
+    send_messages_to([this](std::string_view line) { messages += line; });
+    plan.world_size = 4;
+    ServiceInput input;
+    input.store = &store;
+    input.nodes = [this] { return nodes; };
+    input.rank_of = [](std::uint32_t pid) { return std::optional(static_cast<int>(pid)); };
+    input.note_init = [this](std::chrono::nanoseconds) { ++inits; };
+    service = make_torch_store(input);
+    service->on_failure = [this](const Error& error) { failures.push_back(error.message); };
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() { send_messages_to({}); }
+
+  void lead() {
+    Offer offer;
+    offer.worker_port = 4'711;
+    ASSERT_TRUE(service->prepare(offer));
+    const auto started = service->start(plan);
+    ASSERT_TRUE(started);
+    EXPECT_TRUE(started->has_value());
+  }
+};
+
+TEST(TorchStoreService, ListensBeforeTheStartAndServesThoseOfTheJob) {
+  Bench bench;
+  bench.lead();
+
+  EXPECT_EQ(bench.store.said, (std::vector<std::string>{"listen at 4711", "serve"}));
+  EXPECT_EQ(bench.store.job.workers, 4U);
+  EXPECT_EQ(bench.store.job.addresses, (std::vector<std::string>{"10.0.0.1", "10.0.0.2"}));
+
+  bench.service->stop();  // the ranks of other nodes may still need it
+  EXPECT_EQ(bench.store.said.back(), "forget");
+}
+
+TEST(TorchStoreService, IsTheLeadersAlone) {
+  Bench bench;
+  ASSERT_TRUE(bench.service->start(bench.plan));
+  bench.service->stop();
+
+  EXPECT_TRUE(bench.store.said.empty());
+}
+
+TEST(TorchStoreService, CannotBeWhereSomebodyElseListens) {
+  Bench bench;
+  bench.store.obstacle = Error{ErrorKind::System, "cannot listen on port 4711"};
+  Offer offer;
+  EXPECT_FALSE(bench.service->prepare(offer));
+}
+
+TEST(TorchStoreService, SaysWhoIsMissedLessAndLessOften) {
+  Bench bench;
+  bench.lead();
+  bench.store.events.on_news({0, 4, false});
+  EXPECT_EQ(bench.store.said.back(), "ask after 60");
+  EXPECT_EQ(bench.messages, "");
+
+  bench.store.events.on_news({0, 4, false, {{"127.0.0.1", 0}, {"10.0.0.2", 9}, {"10.0.0.2", 8}}});
+  EXPECT_EQ(bench.messages,
+            "muster: init_process_group waits for rank 1: 3 of 4 ranks are there, the "
+            "first for 0 s\n");
+  EXPECT_EQ(bench.store.said.back(), "ask after 120");
+
+  bench.messages.clear();
+  bench.store.events.on_news({0, 4, true});
+  EXPECT_EQ(bench.inits, 1);
+  EXPECT_NE(bench.messages.find("all 4 ranks are in init_process_group now"), std::string::npos);
+}
+
+TEST(TorchStoreService, ALaterMeetingIsNoStartOfTheJob) {
+  Bench bench;
+  bench.lead();
+  bench.store.events.on_news({0, 4, true});
+  bench.store.events.on_news({1, 4, false});
+  bench.store.events.on_news({1, 4, true});
+
+  EXPECT_EQ(bench.inits, 1);
+  EXPECT_EQ(bench.messages.find("now"), std::string::npos) << bench.messages;
+}
+
+TEST(TorchStoreService, FailsWithItsProcess) {
+  Bench bench;
+  bench.lead();
+  const StoreEvents events = bench.store.events;
+  events.on_failure({ErrorKind::System, "its process has ended"});
+  EXPECT_EQ(bench.failures, std::vector<std::string>{"its process has ended"});
+
+  bench.service.reset();
+  events.on_failure({ErrorKind::System, "again"});  // what was under way reaches nobody
+  EXPECT_EQ(bench.failures.size(), 1U);
+}
+
+}  // namespace
+}  // namespace muster
