@@ -47,6 +47,7 @@ constexpr auto kPlaceholders = std::to_array<const char*>({
     "role_rank",
     "role_world_size",
     "run_dir",
+    "run_id",
     "shm_dir",
     "slots",
     "store_port",

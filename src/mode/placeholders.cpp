@@ -9,11 +9,12 @@ namespace muster {
 namespace {
 
 /// What only the system knows, and only at start.
-constexpr std::array<std::string_view, 8> kLateNames = {"job_secret",
+constexpr std::array<std::string_view, 9> kLateNames = {"job_secret",
                                                         "muster",
                                                         "own_address",
                                                         "own_interface",
                                                         "run_dir",
+                                                        "run_id",
                                                         "shm_dir",
                                                         "store_port",
                                                         "worker_port"};

@@ -47,6 +47,9 @@ Values common_values(const PlanInput& input, const Placement& placement) {
                    {"agent_store", input.job.hosts_store ? "True" : "False"},
                    {"attempt", std::to_string(placement.attempt)},
                    {"max_restarts", std::to_string(placement.max_restarts)}};
+  if (cluster.job.job_id != kNoJobId || placement.nodes > 1) {
+    values["run_id"] = cluster.job.job_id;  // else one that no other job has, at start
+  }
   if (placement.worker_port) {
     values["worker_port"] = std::to_string(*placement.worker_port);
   }

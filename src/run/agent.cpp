@@ -14,6 +14,8 @@
 #include <muster/service/exchanged_secret.hpp>
 
 #include <boost/asio/post.hpp>
+#include <boost/uuid/random_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -26,6 +28,11 @@ constexpr std::chrono::milliseconds kQuickEnd{300};
 constexpr std::chrono::seconds kLookInterval{5};
 /// Workers that start so much later are worth a word, too.
 constexpr std::chrono::seconds kLateFiles{1};
+
+/// Such as torchrun gives a job of one node: a random UUID.
+std::string make_run_id() {
+  return boost::uuids::to_string(boost::uuids::random_generator()());
+}
 
 }  // namespace
 
@@ -48,6 +55,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       service_files_(io_, asides_),
       signals_(io_),
       lifeline_(io_),
+      run_id_(make_run_id()),
       signs_of_life_(io_, link_),
       report_(io_, asides_),
       program_(io_, asides_, link_),
@@ -267,6 +275,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
                     {"shm_dir", input_.shared_folder},
                     {"muster", own_program()},
                     {"job_secret", read_job_secret(merged)},
+                    {"run_id", run_id_},
                     {"own_address", own.address},
                     {"own_interface", own.interface}});
   ways_.say(way, placement);

@@ -144,6 +144,7 @@ class Agent {
   Descriptor signals_;
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
+  const std::string run_id_;     ///< of a job of one node that has no id
   std::set<int> told_attempts_;  ///< see `Outcome`
   Clock::time_point started_ = Clock::now();
   StopRequests stop_requests_;

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import uuid
 
 import pytest
 
@@ -134,13 +135,31 @@ def test_the_variables_of_a_single_worker(muster, worker):
         "MASTER_ADDR": "127.0.0.1",
         "TORCHELASTIC_RESTART_COUNT": "0",
         "TORCHELASTIC_MAX_RESTARTS": "0",
-        "TORCHELASTIC_RUN_ID": "none",
         "TORCHELASTIC_USE_AGENT_STORE": "False",
         "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
         "PYTHONUNBUFFERED": "1",
     }
     assert {name: environment.get(name) for name in expected} == expected
     assert 1024 <= int(environment["MASTER_PORT"]) <= 65535
+
+
+def test_a_job_of_one_node_has_an_id_that_no_other_has(muster):
+    def ids_of(*options, **more):
+        line = ["--nproc-per-node=2", "--prefix=never", *options]
+        job = muster.run(*line, "--", "sh", "-c", "echo $TORCHELASTIC_RUN_ID", **more)
+        assert job.code == 0, job.words()
+        return set(job.out.lines)
+
+    first, second = ids_of(), ids_of()
+    assert len(first) == len(second) == 1
+    assert first != second
+    assert uuid.UUID(first.pop()).version == 4
+    assert ids_of("--job-id=mine") == {"mine"}
+
+    again = ["--max-restarts=1", "--", "sh", "-c", "echo $TORCHELASTIC_RUN_ID; exit 3"]
+    job = muster.run("--prefix=never", *again)
+    assert len(job.out.lines) == 2
+    assert len(set(job.out.lines)) == 1
 
 
 def test_each_worker_has_its_own_ranks_and_all_share_the_master(muster, worker):
