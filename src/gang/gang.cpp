@@ -228,7 +228,8 @@ std::vector<NodePlace> Gang::Driver::nodes() const {
   std::vector<NodePlace> places;
   if (leader_) {
     for (const ExchangeNode& node : leader_->exchange_nodes()) {
-      places.push_back({node.address, leader_->roster().find(node.link)->join.node.slots});
+      const Member* const member = leader_->roster().find(node.link);
+      places.push_back({node.address, member == nullptr ? 0 : member->join.node.slots});
     }
   }
   return places;

@@ -8,6 +8,7 @@ using Address = boost::asio::ip::address;
 using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kMostRemarks = 16;
+constexpr const char* kThisMachine = "127.0.0.1";
 
 /// An address of version 4 may come in the clothes of version 6.
 Address plain(const Address& address) {
@@ -19,45 +20,43 @@ Address plain(const Address& address) {
 
 }  // namespace
 
+std::string peer_of(const boost::asio::ip::tcp::socket& socket) {
+  ErrorCode error;
+  const auto remote = socket.remote_endpoint(error);
+  if (error) {
+    return {};
+  }
+  const Address peer = plain(remote.address());
+  const auto own = socket.local_endpoint(error);
+  const bool is_here = peer.is_loopback() || (!error && plain(own.address()) == peer);
+  return is_here ? kThisMachine : peer.to_string();
+}
+
 void Admission::admit_only(const std::vector<std::string>& addresses) {
   is_open_ = false;
-  admitted_.clear();
+  admitted_ = {kThisMachine};
   for (const std::string& address : addresses) {
     ErrorCode error;
     const Address numeric = boost::asio::ip::make_address(address, error);
     if (!error) {
-      admitted_.insert(plain(numeric));
+      admitted_.insert(plain(numeric).to_string());
     }
   }
 }
 
 bool Admission::admits(const boost::asio::ip::tcp::socket& socket) {
-  ErrorCode error;
-  const auto remote = socket.remote_endpoint(error);
-  if (error) {
-    return false;
-  }
-  const Address peer = plain(remote.address());
-  const auto own = socket.local_endpoint(error);
-  const bool is_here = peer.is_loopback() || (!error && plain(own.address()) == peer);
-  const bool is_admitted = is_here || is_open_ || admitted_.contains(peer);
-  if (!is_admitted) {
+  const std::string peer = peer_of(socket);
+  const bool is_admitted = !peer.empty() && (is_open_ || admitted_.contains(peer));
+  if (!is_admitted && !peer.empty()) {
     remark(peer);
   }
   return is_admitted;
 }
 
-void Admission::remark(const Address& peer) {
+void Admission::remark(const std::string& peer) {
   if (refused_.size() < kMostRemarks && refused_.insert(peer).second && on_remark) {
-    on_remark("a connection from " + peer.to_string() +
-              " was refused: no node of the job has this address");
+    on_remark("a connection from " + peer + " was refused: no node of the job has this address");
   }
-}
-
-std::string peer_of(const boost::asio::ip::tcp::socket& socket) {
-  ErrorCode error;
-  const auto remote = socket.remote_endpoint(error);
-  return error ? std::string() : plain(remote.address()).to_string();
 }
 
 }  // namespace muster

@@ -2,7 +2,6 @@
 
 // Who may connect to a port of a service: this machine, and the nodes of the job. Private to run/.
 
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include <functional>
@@ -22,14 +21,15 @@ class Admission {
   [[nodiscard]] bool admits(const boost::asio::ip::tcp::socket& socket);
 
  private:
-  void remark(const boost::asio::ip::address& peer);
+  void remark(const std::string& peer);
 
   bool is_open_ = true;
-  std::set<boost::asio::ip::address> admitted_;
-  std::set<boost::asio::ip::address> refused_;
+  std::set<std::string> admitted_;
+  std::set<std::string> refused_;
 };
 
-/// Of the other end, as a number; empty: it is gone. One of version 4 is shown as such, whatever it came by.
+/// The address of the other end as a number, "127.0.0.1" for all of this machine; empty: it is gone. One of version 4 is
+/// shown as such, whatever it came by.
 [[nodiscard]] std::string peer_of(const boost::asio::ip::tcp::socket& socket);
 
 }  // namespace muster

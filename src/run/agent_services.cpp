@@ -1,16 +1,13 @@
 // The services of an attempt, and what the agent does for them.
 #include "agent.hpp"
-#include "process/descendants.hpp"
 #include "servers.hpp"
 
-#include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <boost/asio/post.hpp>
 
 #include <chrono>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -20,15 +17,11 @@ namespace {
 /// For the removal of a few files.
 constexpr std::chrono::milliseconds kFilePatience{1'000};
 
-std::optional<int> rank_of_process(std::uint32_t pid) {
-  const auto rank = variable_of(static_cast<pid_t>(pid), "RANK");
-  return rank ? parse_integer(*rank, 0, std::numeric_limits<int>::max()) : std::nullopt;
-}
-
 }  // namespace
 
 /// The services of the next attempt begin here on the leader, and at its start on other nodes.
 Result<Offer> Agent::reserve_port() {
+  store_.end();  // it would be found at the port that the next one is to have
   services_ = make_services(input_.job.plan.services);
   return services_->prepare();
 }
@@ -53,7 +46,9 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                    file_work(),
                    &store_,
                    [this] { return gang_.nodes(); },
-                   rank_of_process,
+                   [this](std::uint32_t pid) {
+                     return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
+                   },
                    [this](std::chrono::nanoseconds time) { init_time_ = time; }});
 }
 

@@ -366,6 +366,18 @@ bool Attempt::is_succeeding() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
 }
 
+std::optional<int> Attempt::rank_of(pid_t pid) const {
+  constexpr int kMostParents = 32;
+  for (int i = 0; i < kMostParents && pid > 1; ++i) {
+    if (const auto worker = workers_.find(pid)) {
+      return plan_.workers[*worker].global_rank.value;
+    }
+    const auto process = find_process(pid);
+    pid = process ? process->parent : -1;
+  }
+  return std::nullopt;
+}
+
 AttemptView Attempt::view() const {
   return {plan_,
           workers_,

@@ -105,6 +105,8 @@ class Attempt {
 
   /// True when something could not be killed: it may still be alive.
   [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
+  /// The rank of the living worker that this process is, or descends from; empty: of none.
+  [[nodiscard]] std::optional<int> rank_of(pid_t pid) const;
   /// "ranks 0-3"; empty: nobody is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const {
     return words_.describe_living();

@@ -17,10 +17,6 @@ struct Place {
   std::size_t unknown = 0;  ///< have come, and nobody knows which they are
 };
 
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
-}
-
 std::map<std::string, Place> find_places(const std::vector<gang::NodePlace>& nodes) {
   std::map<std::string, Place> places;
   int next = 0;
@@ -36,21 +32,27 @@ std::string describe_ranks_of(const std::set<int>& ranks) {
   return describe_ranks(std::vector<int>(ranks.begin(), ranks.end()));
 }
 
-}  // namespace
-
-std::string describe_missing(const std::vector<store::Process>& arrived,
-                             const std::vector<gang::NodePlace>& nodes,
-                             const std::function<std::optional<int>(std::uint32_t pid)>& rank_of) {
-  const std::string here = nodes.empty() ? std::string() : nodes.front().address;
-  std::map<std::string, Place> places = find_places(nodes);
+void note_arrivals(std::map<std::string, Place>& places,
+                   const std::string& here,
+                   const std::vector<store::Process>& arrived,
+                   const RankOf& rank_of) {
   for (const store::Process& process : arrived) {
-    const bool is_here = process.address == here || is_loopback(process.address);
+    const bool is_here = process.address == here || process.address == "127.0.0.1";
     Place& place = places[is_here ? here : process.address];
     const auto rank = is_here && process.pid ? rank_of(*process.pid) : std::nullopt;
     if (!rank || place.missing.erase(*rank) == 0) {
       ++place.unknown;
     }
   }
+}
+
+}  // namespace
+
+std::string describe_missing(const std::vector<store::Process>& arrived,
+                             const std::vector<gang::NodePlace>& nodes,
+                             const RankOf& rank_of) {
+  std::map<std::string, Place> places = find_places(nodes);
+  note_arrivals(places, nodes.empty() ? std::string() : nodes.front().address, arrived, rank_of);
   std::set<int> missing;
   std::vector<std::string> words;
   for (auto& [address, place] : places) {

@@ -13,11 +13,12 @@
 
 namespace muster {
 
-/// "ranks 3, 8-15" and, where only their number is known, "2 of ranks 16-23 (10.0.0.3)". `nodes` by their rank; the first one is
-/// this machine. `rank_of`: of a process of this machine; empty: it does not know.
-[[nodiscard]] std::string describe_missing(
-    const std::vector<store::Process>& arrived,
-    const std::vector<gang::NodePlace>& nodes,
-    const std::function<std::optional<int>(std::uint32_t pid)>& rank_of);
+using RankOf = std::function<std::optional<int>(std::uint32_t pid)>;
+
+/// "ranks 3, 8-15" and, where only their number is known, "2 of ranks 16-23 (10.0.0.3)". `nodes` by their rank, and so are the ranks
+/// on them; the first one is this machine, whose processes have 127.0.0.1. `rank_of`: of one of those; empty: it does not know.
+[[nodiscard]] std::string describe_missing(const std::vector<store::Process>& arrived,
+                                           const std::vector<gang::NodePlace>& nodes,
+                                           const RankOf& rank_of);
 
 }  // namespace muster

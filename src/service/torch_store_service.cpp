@@ -4,6 +4,7 @@
 
 #include "missing_ranks.hpp"
 
+#include <muster/base/text.hpp>
 #include <muster/logs/messages.hpp>
 
 #include <chrono>
@@ -34,6 +35,9 @@ class TorchStoreService final : public Service {
       StoreJob job{static_cast<std::size_t>(plan.world_size), {}};
       for (const gang::NodePlace& node : nodes_) {
         job.addresses.push_back(node.address);
+      }
+      for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+        go_by_nodes_ = go_by_nodes_ && plan.workers[i].global_rank.value == static_cast<int>(i);
       }
       started_ = Clock::now();
       input_.store->serve(std::move(job),
@@ -79,7 +83,9 @@ class TorchStoreService final : public Service {
   }
 
   void say_who_is_missing(const StoreNews& news, std::chrono::nanoseconds time) {
-    const std::string missing = describe_missing(news.arrived, nodes_, input_.rank_of);
+    const std::string missing = go_by_nodes_
+                                    ? describe_missing(news.arrived, nodes_, input_.rank_of)
+                                    : count_of(news.expected - news.arrived.size(), "rank");
     if (!missing.empty()) {
       is_anybody_missed_ = true;
       say_warning("init_process_group waits for " + missing + ": " +
@@ -91,6 +97,7 @@ class TorchStoreService final : public Service {
   ServiceInput input_;
   bool is_leader_ = false;
   std::vector<gang::NodePlace> nodes_;
+  bool go_by_nodes_ = true;  ///< the ranks; else a rank table has given them
   Clock::time_point started_;
   Clock::time_point meeting_began_;
   std::chrono::seconds next_look_ = kFirstLook;

@@ -3,7 +3,9 @@
 import contextlib
 import shutil
 import signal
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from support.repetitions import default_or_soak
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 SECONDS = default_or_soak(2, 60)
+RANK = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
 
 
 def locked_memory_of(pid):
@@ -45,6 +48,24 @@ def test_an_idle_job_wakes_nobody_up(muster, options):
     after = figures()
 
     assert after == before
+    job.signal(signal.SIGTERM)
+    assert job.end(2) == 143
+
+
+@pytest.mark.soak
+def test_a_store_that_all_ranks_have_met_by_wakes_nobody_up(muster):
+    job = muster.start("--store=agent", "--nproc-per-node=2", "--", sys.executable, RANK, "meet", "stay")
+    job.out.wait_for("stays at port", times=2)
+    store = [one.pid for one in muster.survivors() if one.name == "muster-store"]
+    all_three = [job.guard(), job.agent(), *store]
+    assert len(all_three) == 3
+
+    processes.wait_for_program_in_memory(*all_three[:2])
+    time.sleep(0.3)
+    before = [processes.context_switches_of(pid) for pid in all_three]
+    time.sleep(SECONDS if SECONDS < 60 else 75)  # longer than ranks that are late are waited for
+    assert [processes.context_switches_of(pid) for pid in all_three] == before
+
     job.signal(signal.SIGTERM)
     assert job.end(2) == 143
 

@@ -1,10 +1,11 @@
 """The store by which ranks of PyTorch meet, served by the agent on one node."""
 
 import os
+import resource
 import signal
 import socket
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from support import processes
@@ -99,6 +100,7 @@ def test_each_attempt_has_an_empty_store_also_at_a_fixed_port(muster, port):
         assert job.end() == 0, job.words()
         assert job.out.text.count("arrived 1") == 3, job.out.text
         assert job.out.text.count("count 3") >= 1, job.out.text
+        assert not any("may not be able to meet" in line for line in job.said), job.words()
 
 
 def test_its_death_is_the_nodes_failure_by_its_name(muster):
@@ -108,6 +110,19 @@ def test_its_death_is_the_nodes_failure_by_its_name(muster):
     assert job.end() == 71, job.words()
     assert job.said_about("torch_store", "its process has ended")
     assert job.report["first_failure"]["service"] == "torch_store"
+
+
+def test_when_it_has_no_memory_left_it_says_so(muster):
+    job, port = start_and_find_port(muster, "meet", report=True)
+    store = store_processes(muster)[0].pid
+    with Client("127.0.0.1", port) as client:
+        resource.prlimit(store, resource.RLIMIT_AS, (64 << 20, 64 << 20))
+        with suppress(ConnectionError):  # somewhere in between it ends
+            for number in range(16):
+                client.set(b"/big_%d" % number, bytes(8 << 20))
+
+        assert job.end() == 71, job.words()
+    assert job.said_about("torch_store", "it has no memory left for what the ranks keep in it")
 
 
 def test_a_port_that_somebody_has_is_named_before_anything_starts(muster, port):
@@ -142,6 +157,7 @@ def test_a_client_that_does_not_read_holds_up_nobody(muster):
     job, port = start_and_find_port(muster, "meet")
     with Client("127.0.0.1", port) as greedy, Client("127.0.0.1", port) as other:
         other.set(b"/big", bytes(4 << 20))
+        assert other.has(b"/big")
         for _ in range(14):
             greedy.say(b"\x03" + (4).to_bytes(8, "little") + b"/big")
         assert other.add(b"/n", 1) == 1

@@ -115,7 +115,7 @@ struct ServiceInput {
   StoreServer* store = nullptr;  ///< outlives the service
   /// By their rank, on the leader, once an attempt starts.
   std::function<std::vector<gang::NodePlace>()> nodes = nullptr;
-  /// The RANK that a process of this machine was started with.
+  /// Of the worker of this node that the process is, or descends from.
   std::function<std::optional<int>(std::uint32_t pid)> rank_of = nullptr;
   /// All ranks have called init_process_group, so long after the start.
   std::function<void(std::chrono::nanoseconds)> note_init = nullptr;

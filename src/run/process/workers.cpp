@@ -164,6 +164,14 @@ double Workers::run_time_seconds(std::size_t worker) const {
   return std::chrono::duration<double>(end - state.started).count();
 }
 
+std::optional<std::size_t> Workers::find(pid_t pid) const {
+  const auto at = std::find_if(states_.begin(), states_.end(), [pid](const State& state) {
+    return state.is_alive && state.pid == pid;
+  });
+  return at == states_.end() ? std::nullopt
+                             : std::optional(static_cast<std::size_t>(at - states_.begin()));
+}
+
 std::set<pid_t> Workers::living_pids() const {
   std::set<pid_t> pids;
   for (const State& state : states_) {

@@ -57,6 +57,8 @@ class Workers {
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
+  /// The living worker with that pid.
+  [[nodiscard]] std::optional<std::size_t> find(pid_t pid) const;
   [[nodiscard]] std::chrono::steady_clock::time_point started(std::size_t worker) const {
     return states_[worker].started;
   }

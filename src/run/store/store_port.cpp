@@ -23,8 +23,10 @@ constexpr rlim_t kMostMemory = rlim_t{2} << 30U;
 
 /// It ends alone where it would take the memory of the ranks.
 void limit_memory() {
+#ifndef __SANITIZE_ADDRESS__  // which has terabytes of its own
   const rlimit limit{kMostMemory, kMostMemory};
   (void)::setrlimit(RLIMIT_AS, &limit);
+#endif
 }
 
 }  // namespace
@@ -77,6 +79,7 @@ Result<> StorePort::start_process() {
     return pid.error();
   }
   pid_ = *pid;
+  served_ = UniqueFd(listener_.release());
   say_debug("the store's process is pid " + std::to_string(*pid));
   stream_.assign(ours.release());
   lines_ = {};
@@ -116,8 +119,14 @@ void StorePort::take(const StoreLine& line) {
     say_warning(remark->text);
   } else if (const auto* const end = std::get_if<StoreEnd>(&line)) {
     fail({ErrorKind::System, end->why});
-  } else if (events_.on_news) {
-    events_.on_news(std::get<StoreNews>(line));
+  } else {
+    const auto& news = std::get<StoreNews>(line);
+    if (news.is_complete) {
+      later_.cancel();  // an idle job sleeps
+    }
+    if (events_.on_news) {
+      events_.on_news(news);
+    }
   }
 }
 
@@ -142,6 +151,8 @@ void StorePort::fail(const Error& why) {
   end();
   if (events.on_failure) {
     events.on_failure(why);
+  } else {  // the workers of this node have ended, and their node with them
+    say_error("the store of the ranks, which others may still need, has ended: " + why.message);
   }
 }
 
@@ -152,9 +163,12 @@ void StorePort::end() {
   ErrorCode ignored;  // they are gone in any case
   stream_.close(ignored);
   if (listener_.is_open()) {
-    // The process has it as well, and may live a moment longer.
-    (void)::shutdown(listener_.native_handle(), SHUT_RDWR);
-    listener_.close(ignored);
+    served_ = UniqueFd(listener_.release());
+  }
+  if (served_) {
+    (void)::shutdown(served_.get(),
+                     SHUT_RDWR);  // the process has it as well, and may live on for a moment
+    served_.reset();
   }
   if (pid_) {
     asides_.end(*std::exchange(pid_, std::nullopt));

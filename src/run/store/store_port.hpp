@@ -27,6 +27,7 @@ class StorePort final : public StoreServer {
       : asides_(asides), listener_(io), stream_(io), later_(io) {}
   StorePort(const StorePort&) = delete;
   StorePort& operator=(const StorePort&) = delete;
+  // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
   ~StorePort() override { end(); }
 
   [[nodiscard]] Result<> listen(std::uint16_t port) override;
@@ -49,8 +50,9 @@ class StorePort final : public StoreServer {
   void fail(const Error& why);
 
   Asides& asides_;
-  boost::asio::posix::stream_descriptor listener_;
-  boost::asio::posix::stream_descriptor stream_;  ///< to the process
+  boost::asio::posix::stream_descriptor listener_;  ///< until the first client comes
+  UniqueFd served_;                                 ///< then: no further client wakes us
+  boost::asio::posix::stream_descriptor stream_;    ///< to the process
   boost::asio::steady_timer later_;
   bool is_version_6_ = true;
   StoreJob job_;

@@ -14,13 +14,19 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace muster {
@@ -75,7 +81,23 @@ class StoreLoop {
  private:
   [[nodiscard]] tcp protocol() const { return is_version_6_ ? tcp::v6() : tcp::v4(); }
 
-  void tell(const StoreLine& line) { (void)write_all(agent_.native_handle(), write_line(line)); }
+  /// The ranks do not wait for an agent that reads nothing.
+  void tell(const StoreLine& line) {
+    outbox_.push_back(write_line(line));
+    if (outbox_.size() == 1) {
+      write_to_agent();
+    }
+  }
+  void write_to_agent() {
+    boost::asio::async_write(
+        agent_, boost::asio::buffer(outbox_.front()), std::bind_front(&StoreLoop::on_told, this));
+  }
+  void on_told(const ErrorCode& error, std::size_t /*size*/) {
+    outbox_.pop_front();
+    if (!error && !outbox_.empty()) {
+      write_to_agent();
+    }  // else reading finds out as well
+  }
   void remark(const std::string& text) {
     if (++remarks_ <= kMostRemarks) {
       tell(StoreRemark{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
@@ -164,7 +186,9 @@ class StoreLoop {
   }
 
   void rest() {
-    remark("no descriptor is left for another connection to the store: it waits");
+    if (!std::exchange(has_rested_, true)) {
+      tell(StoreRemark{"no descriptor is left for another connection to the store: it waits"});
+    }
     rest_.expires_after(kRest);
     rest_.async_wait([this](const ErrorCode& /*error*/) { wait_for_clients(); });
   }
@@ -175,6 +199,7 @@ class StoreLoop {
     }
     ErrorCode ignored;  // small answers are slower without it
     socket.set_option(tcp::no_delay(true), ignored);
+    socket.non_blocking(true, ignored);  // else Asio waits where a piece ends with a full buffer
     const ClientId id = ++last_;
     if (const auto opened = store_.on_opened(id, peer_of(socket)); !opened) {
       remark(opened.error().message);
@@ -257,11 +282,13 @@ class StoreLoop {
     } else if (error && error != boost::asio::error::would_block) {
       close(id);
     } else {
-      client.socket.async_wait(tcp::socket::wait_write, [this, id](const ErrorCode& failed) {
-        if (const auto at = clients_.find(id); !failed && at != clients_.end()) {
-          write(id, at->second);
-        }
-      });
+      client.socket.async_wait(tcp::socket::wait_write,
+                               std::bind_front(&StoreLoop::on_writable, this, id));
+    }
+  }
+  void on_writable(ClientId id, const ErrorCode& error) {
+    if (const auto at = clients_.find(id); !error && at != clients_.end()) {
+      write(id, at->second);
     }
   }
 
@@ -299,25 +326,39 @@ class StoreLoop {
   std::map<ClientId, Client> clients_;
   std::vector<ClientId> readable_;
   ClientId last_ = 0;
+  std::deque<std::string> outbox_;  ///< for the agent
   int remarks_ = 0;
+  bool has_rested_ = false;
   bool is_anybody_there_ = false;
   bool is_over_ = false;
   std::array<char, 1> asked_{};
   std::array<char, std::size_t{64} << 10U> buffer_{};
 };
 
+/// The agent takes it, and ends us: else a rank that loses its connection would be the first failure.
+void say_last(int agent, const std::string& line) {
+  (void)write_all(agent, line, std::chrono::seconds(1));
+  pollfd readable{agent, POLLIN, 0};
+  char byte = 0;
+  while (::poll(&readable, 1, -1) > 0 && ::recv(agent, &byte, 1, MSG_DONTWAIT) > 0) {
+  }
+}
+
 }  // namespace
 
 void serve_store(const StoreEnds& ends, const StoreJob& job) {
-  // Made now: then there is no memory for it.
+  // Made now: when they are needed there is no memory for them.
   const std::string end =
       write_line(StoreEnd{"it has no memory left for what the ranks keep in it"});
+  const UniqueFd agent(::fcntl(ends.agent, F_DUPFD_CLOEXEC, 0));
+  std::optional<StoreLoop> loop;  // the clients of which stay connected until the agent knows
   try {
-    StoreLoop(ends, job).run();
+    loop.emplace(ends, job);
+    loop->run();
   } catch (const std::bad_alloc&) {
-    (void)write_all(ends.agent, end);
+    say_last(agent.get(), end);
   } catch (const std::exception& error) {
-    (void)write_all(ends.agent, write_line(StoreEnd{error.what()}));
+    say_last(agent.get(), write_line(StoreEnd{error.what()}));
   }
 }
 

@@ -43,6 +43,8 @@ struct Bench {
     set_up_messages(Level::Debug, false);
     send_messages_to([this](std::string_view line) { messages += line; });
     plan.world_size = 4;
+    plan.workers.resize(2);
+    plan.workers[1].global_rank = GlobalRank{1};
     ServiceInput input;
     input.store = &store;
     input.nodes = [this] { return nodes; };
@@ -109,6 +111,16 @@ TEST(TorchStoreService, SaysWhoIsMissedLessAndLessOften) {
   bench.store.events.on_news({0, 4, true});
   EXPECT_EQ(bench.inits, 1);
   EXPECT_NE(bench.messages.find("all 4 ranks are in init_process_group now"), std::string::npos);
+}
+
+TEST(TorchStoreService, OnlyCountsRanksThatARankTableHasGiven) {
+  Bench bench;
+  bench.plan.workers[1].global_rank = GlobalRank{3};
+  bench.lead();
+  bench.store.events.on_news({0, 4, false, {{"127.0.0.1", 0}}});
+  EXPECT_NE(bench.messages.find("init_process_group waits for 3 ranks: 1 of 4 ranks are there"),
+            std::string::npos)
+      << bench.messages;
 }
 
 TEST(TorchStoreService, ALaterMeetingIsNoStartOfTheJob) {
