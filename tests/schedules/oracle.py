@@ -230,9 +230,12 @@ class Judge:
         return wrong
 
     def _missing_report(self, agent):
-        """One that succeeded has written it, unless its disk was in the way."""
+        """One that succeeded has written it, unless its disk was in the way, or its guard ended it for standing still."""
         on_disk = "report" in self.schedule.on_disk and agent in self.schedule.disk_agents
-        if self.seen.codes[agent] != 0 or (on_disk and self.seen.struck("hang disk", "fill disk")):
+        stood_still = self.seen.struck("stop agent", "freeze agent", agent=agent)
+        if self.seen.codes[agent] != 0 or stood_still:
+            return []
+        if on_disk and self.seen.struck("hang disk", "fill disk"):
             return []
         return [f"agent {agent} succeeded without a report"]
 

@@ -32,6 +32,8 @@ class Striker:
         with contextlib.suppress(ProcessLookupError):
             strike.struck = False
             strike.struck = self._carry_out(number, fault, strike)
+        # A freeze takes a moment, in which the last worker may end: then nobody counts on the agent any more.
+        strike.was_running = strike.was_running and bool(self._job.living_workers(fault.agent))
         return strike
 
     def heal(self, number, strike):
