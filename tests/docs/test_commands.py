@@ -127,7 +127,7 @@ OTHERS = {
     "--admindir", "--all-filters", "--api-token", "--check", "--env", "--exclusive", "--frameworks", "--gloo", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
     "--mount-proc", "--mpi-rank", "--name", "--no-tests", "--num-machines", "--pid", "--reproduce", "--sanitize", "--schedules", "--search", "--seed", "--shm-size",
     "--signal", "--target", "--ulimit",
-    "--werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
+    "--no-werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
     "--task-index", "--worker-hosts", "--world-size",
 }  # fmt: skip
 

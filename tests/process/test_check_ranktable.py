@@ -158,12 +158,7 @@ def test_other_words_are_bad_usage(muster, words):
 
 
 def measure(*command, env=None):
-    """Standard output, and what it took to make it: the least of three, since other work costs caches."""
-    runs = [measure_once(*command, env=env) for _ in range(3)]
-    return min(runs, key=lambda run: run[1].ru_utime + run[1].ru_stime)
-
-
-def measure_once(*command, env=None):
+    """Standard output, and what it took to make it. scripts/bench rank-tables has the time."""
     child = subprocess.Popen(
         [binary(), *command], stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"], **(env or {})}
     )
@@ -184,14 +179,13 @@ class TestOf131072Devices:
         rank_tables.write(request.param, path)
         return path
 
-    def test_a_check_is_a_matter_of_a_second(self, table):
+    def test_a_check_fits_in_300_megabytes(self, table):
         output, usage = measure("check", "ranktable", table)
 
         assert b"devices    131072" in output
-        assert usage.ru_utime + usage.ru_stime < 1
         assert usage.ru_maxrss < 300 * 1024
 
-    def test_a_plan_is_a_matter_of_a_second(self, table):
+    def test_a_plan_fits_in_300_megabytes(self, table):
         output, usage = measure(
             "plan", "--json", *rank_tables.PLAN, "true", env={"RANK_TABLE_FILE": table}
         )
@@ -199,5 +193,4 @@ class TestOf131072Devices:
         document = json.loads(output)
         assert document["world_size"] == 131072
         assert [process["global_rank"] for process in document["processes"]] == list(range(24, 32))
-        assert usage.ru_utime + usage.ru_stime < 1
         assert usage.ru_maxrss < 300 * 1024

@@ -115,8 +115,10 @@ class Relay:
                     return
                 continue
             captured += piece
-            with contextlib.suppress(OSError):
-                if not piece:
+            with contextlib.suppress(OSError):  # the other end may be gone
+                if piece:
+                    sink.sendall(piece)
+                else:
                     sink.shutdown(socket.SHUT_WR)
-                    return
-                sink.sendall(piece)
+            if not piece:
+                return

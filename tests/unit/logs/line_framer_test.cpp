@@ -133,9 +133,7 @@ TEST(LineFramer, GivesTheSameLinesByteByByte) {
 }
 
 TEST(LineFramer, GivesTheSameLinesInRandomPieces) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(1);
   std::string text;
   for (int i = 0; i < 200; ++i) {
     text += a_bit_of_everything();

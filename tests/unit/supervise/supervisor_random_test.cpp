@@ -1,9 +1,9 @@
 // A day of crashes in a moment: random but possible histories, and what must hold in all of them.
 // SUPERVISOR_SEED=<number> repeats one; a failure prints it.
+#include "seeds.hpp"
 #include "supervise/actions.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 namespace muster {
@@ -201,19 +201,10 @@ class History {
   int finishes_ = 0;
 };
 
-/// The seed to repeat, if somebody asks for one.
-std::optional<unsigned> wanted_seed() {
-  const char* const text = std::getenv("SUPERVISOR_SEED");  // NOLINT(concurrency-mt-unsafe)
-  return text == nullptr ? std::nullopt
-                         : std::optional(static_cast<unsigned>(std::strtoul(text, nullptr, 10)));
-}
-
 TEST(Supervisor, KeepsItsPromisesInEveryRandomHistory) {
-  const auto wanted = wanted_seed();
-  const unsigned first = wanted ? *wanted : std::random_device{}();
-  for (unsigned i = 0; i < (wanted ? 1 : kHistories); ++i) {
-    SCOPED_TRACE("SUPERVISOR_SEED=" + std::to_string(first + i));
-    History(first + i).play();
+  for (const std::uint64_t seed : seeds_to_play("SUPERVISOR_SEED", kHistories)) {
+    SCOPED_TRACE("SUPERVISOR_SEED=" + std::to_string(seed));
+    History(static_cast<unsigned>(seed)).play();
     if (testing::Test::HasFailure()) {
       return;
     }

@@ -4,11 +4,9 @@
 #include "gang/decide/simulation/simulation.hpp"
 
 #include "gang/decide/words.hpp"
+#include "seeds.hpp"
 
 #include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <random>
 
 namespace muster::gang::simulation {
 namespace {
@@ -16,12 +14,6 @@ namespace {
 constexpr std::uint64_t kScenarios = 1'000;
 constexpr std::uint64_t kLargeScenarios = 4;
 constexpr int kManyAgents = 2'000;
-
-/// The seed to repeat, if somebody asks for one.
-std::optional<std::uint64_t> wanted_seed() {
-  const char* const text = std::getenv("SIMULATION_SEED");  // NOLINT(concurrency-mt-unsafe)
-  return text == nullptr ? std::nullopt : std::optional(std::strtoull(text, nullptr, 10));
-}
 
 /// Plays it, and again with a log when something is wrong.
 Finding check(const Scenario& scenario) {
@@ -41,13 +33,14 @@ Finding check(const Scenario& scenario) {
   return finding;
 }
 
-/// Scenarios of seeds that differ from run to run, until one shows something wrong.
+/// Plays one scenario for each seed, until one shows something wrong.
 template <typename Look>
 void for_many_seeds(std::uint64_t count, const Look& look) {
-  const auto wanted = wanted_seed();
-  const std::uint64_t first = wanted.value_or(std::random_device{}());
-  for (std::uint64_t i = 0; i < (wanted ? 1 : count) && !testing::Test::HasFailure(); ++i) {
-    look(first + i);
+  for (const std::uint64_t seed : seeds_to_play("SIMULATION_SEED", count)) {
+    if (testing::Test::HasFailure()) {
+      return;
+    }
+    look(seed);
   }
 }
 
