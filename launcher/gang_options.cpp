@@ -37,6 +37,17 @@ Result<> read_restarts(gang::RestartPolicy& restarts,
   return read_file_name(restarts.progress_file, settings, "progress-file");
 }
 
+Result<> read_scale_up(gang::GangOptions& options, const Settings& settings) {
+  const auto when = settings.find("scale-up");
+  if (when && when->value != "restart" && when->value != "now") {
+    return wrong_value(*when, "restart or now");
+  }
+  if (when && when->value == "now") {
+    options.scale_up = gang::ScaleUp::Now;
+  }
+  return {};
+}
+
 Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
   if (auto read =
           read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false});
@@ -107,6 +118,9 @@ Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snap
     return read.error();
   }
   if (auto read = read_restarts(options.restarts, settings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_scale_up(options, settings); !read) {
     return read.error();
   }
   if (auto read = read_early_exit(options, settings); !read) {

@@ -9,15 +9,20 @@
 
 namespace muster {
 
-Result<std::string> read_given_file(const Sourced<std::string>& setting, const char* expected) {
+std::optional<std::string> read_regular_file(const std::string& path) {
   std::error_code ignored;  // what cannot be looked at cannot be read either
-  if (!std::filesystem::is_regular_file(setting.value, ignored)) {  // a pipe could keep us for ever
-    return wrong_value(setting, expected);
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe could keep us for ever
+    return std::nullopt;
   }
-  std::ifstream file(setting.value);
+  std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  return file ? Result<std::string>(text.str()) : wrong_value(setting, expected);
+  return file ? std::optional(text.str()) : std::nullopt;
+}
+
+Result<std::string> read_given_file(const Sourced<std::string>& setting, const char* expected) {
+  auto text = read_regular_file(setting.value);
+  return text ? Result<std::string>(std::move(*text)) : wrong_value(setting, expected);
 }
 
 Result<> read_network(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {

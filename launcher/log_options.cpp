@@ -1,6 +1,8 @@
 // Reads the options of consoles and log files.
 #include "requests.hpp"
 
+#include <muster/front_end/front_end.hpp>
+
 namespace muster {
 namespace {
 
@@ -73,10 +75,12 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
 }  // namespace
 
 Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  auto selection = Selection::read({.redirects = settings.find("redirects"),
-                                    .tee = settings.find("tee"),
-                                    .local_ranks = settings.find("local-ranks-filter"),
-                                    .has_folder = settings.has("log-dir")});
+  auto selection =
+      Selection::read({.redirects = settings.find("redirects"),
+                       .tee = settings.find("tee"),
+                       .local_ranks = settings.find("local-ranks-filter"),
+                       // In the layout of another launcher, files are those that are asked for.
+                       .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)});
   if (!selection) {
     return selection.error();
   }
@@ -91,8 +95,11 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
       return read;
     }
   }
-  if (auto read = read_when(options.colour, settings, "color"); !read) {
-    return read;
+  for (const auto& [name, target] :
+       {std::pair("color", &options.colour), std::pair("tty", &options.terminals)}) {
+    if (auto read = read_when(*target, settings, name); !read) {
+      return read;
+    }
   }
   return read_prefix(options, settings, snapshot);
 }

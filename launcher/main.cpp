@@ -117,7 +117,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   const Snapshot snapshot = take_snapshot();
   wipe_token();
-  const auto line = read_command_line(argv, snapshot);
+  const auto line = read_command_line(argv, snapshot, read_regular_file);
   if (!line) {
     return line.error();
   }

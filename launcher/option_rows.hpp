@@ -76,8 +76,9 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "NAME",
      "Job",
      "How workers are started: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, "
-     "deepspeed, accelerate, paddle, oneflow, horovod or mpirun.",
-     "auto torchrun msrun msrun-simulation ranktable ps once jax deepspeed accelerate paddle "
+     "deepspeed, accelerate, accelerate-single, paddle, oneflow, horovod or mpirun.",
+     "auto torchrun msrun msrun-simulation ranktable ps once jax deepspeed accelerate "
+     "accelerate-single paddle "
      "oneflow horovod mpirun"},
     {"mpi-start",
      '\0',
@@ -234,6 +235,13 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "SECONDS",
      "Several nodes",
      "With --nnodes MIN:MAX, how long to wait for more nodes once MIN are here. Default: 30."},
+    {"scale-up",
+     '\0',
+     "WHEN",
+     "Several nodes",
+     "With --nnodes MIN:MAX, when a node takes part that comes while the job runs: at the next "
+     "restart (the "
+     "default), or now, by starting all workers again, which counts as no restart."},
     {"heartbeat-timeout",
      '\0',
      "SECONDS",
@@ -300,7 +308,9 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      '\0',
      "RANK",
      "Input and output",
-     "Local rank that gets standard input. Default: the worker if there is only one."},
+     "Local rank that gets standard input, all, which share it, or none. Default: the worker if "
+     "there is only one.",
+     "all none"},
     {"log-dir",
      '\0',
      "DIR",
@@ -351,6 +361,13 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "WHEN",
      "Input and output",
      "Colour on the console: auto (on a terminal, unless NO_COLOR is set), always, never.",
+     "auto always never"},
+    {"tty",
+     '\0',
+     "WHEN",
+     "Input and output",
+     "Workers write into pseudo-terminals: auto (what is shown on a terminal and kept in no file), "
+     "always, never.",
      "auto always never"},
     {"console-stall",
      '\0',

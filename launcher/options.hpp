@@ -2,6 +2,7 @@
 
 // muster's own options and its command line.
 
+#include <muster/base/read_text.hpp>
 #include <muster/base/result.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/front_end/command_line.hpp>
@@ -15,9 +16,11 @@ namespace muster {
 [[nodiscard]] OptionTable own_options();
 
 /// Reads argv and the MUSTER_* variables of the snapshot. Nothing after the program is read as an
-/// option. Fails with `BadUsage`, or `BadEnvironment` for a variable.
+/// option. Fails with `BadUsage`, or `BadEnvironment` for a variable. `read_text` reads the files that another launcher's
+/// command line names.
 [[nodiscard]] Result<CommandLine> read_command_line(std::span<char* const> argv,
-                                                    const Snapshot& snapshot);
+                                                    const Snapshot& snapshot,
+                                                    const ReadText& read_text);
 
 /// What muster's own flags say in front of the program among these tokens.
 [[nodiscard]] Result<Settings> read_settings_of(std::span<const std::string> tokens);

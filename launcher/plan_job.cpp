@@ -128,8 +128,10 @@ Result<ChosenMode> find_mode(const CommandLine& line,
 }
 
 Result<Cluster> find_cluster(const Options& options,
-                             const ModeTemplate& mode,
+                             const ChosenMode& chosen,
                              const Snapshot& snapshot) {
+  const ModeTemplate& mode = chosen.mode;
+  const auto role_name = chosen.parameters.find("role_name");
   return describe_cluster(snapshot,
                           options.cluster,
                           {mode.name,
@@ -137,7 +139,8 @@ Result<Cluster> find_cluster(const Options& options,
                            roles_to_be_given(mode),
                            options.job.success_roles,
                            options.mode.template_file.has_value(),
-                           mode.takes_given_port});
+                           mode.takes_given_port,
+                           role_name == chosen.parameters.end() ? "" : role_name->second.value});
 }
 
 /// A mode that goes by a rank table needs one to be named or found, or the nodes make one.
@@ -282,7 +285,7 @@ Result<Planned> plan_visible(const CommandLine& line,
   if (auto checked = check_table(*mode, options.job.generates); !checked) {
     return checked.error();
   }
-  auto cluster = find_cluster(options, mode->mode, snapshot);
+  auto cluster = find_cluster(options, *mode, snapshot);
   if (!cluster) {
     return cluster.error();
   }

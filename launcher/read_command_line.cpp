@@ -3,6 +3,7 @@
 #include "doctor.hpp"
 #include "options.hpp"
 #include "render.hpp"
+#include "requests.hpp"
 #include "token.hpp"
 
 #include <muster/front_end/front_end.hpp>
@@ -118,7 +119,8 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
 /// name with its command line.
 Result<> read_own_command_line(CommandLine& line,
                                const std::vector<std::string>& tokens,
-                               const Snapshot& snapshot) {
+                               const Snapshot& snapshot,
+                               const ReadText& read_text) {
   if (auto checked = check_first_word(tokens); !checked) {
     return checked;
   }
@@ -143,9 +145,9 @@ Result<> read_own_command_line(CommandLine& line,
   }
   const FrontEnd* const front_end = front_end_behind(parts);
   if (front_end != nullptr) {
-    const std::string called = std::string("muster ") + front_end->name;
+    const std::string called = "muster " + command_of(*front_end);
     const FrontEndWords words{*front_end, called, std::span(parts.program).subspan(1)};
-    return read_front_end(line, words, own_options(), snapshot);
+    return read_front_end(line, words, own_options(), snapshot, read_text);
   }
   line.program = std::move(parts.program);
   if (!parts.is_set_apart) {
@@ -171,11 +173,15 @@ Result<Settings> read_all_settings_of(std::span<const std::string> tokens) {
   }
   CommandLine line;
   line.settings = *settings;
-  const FrontEndWords words{*front_end, front_end->name, std::span(parts.program).subspan(1)};
-  return read_front_end(line, words, own_options(), Snapshot()) ? line.settings : settings;
+  const FrontEndWords words{
+      *front_end, command_of(*front_end), std::span(parts.program).subspan(1)};
+  return read_front_end(line, words, own_options(), Snapshot(), read_regular_file) ? line.settings
+                                                                                   : settings;
 }
 
-Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot) {
+Result<CommandLine> read_command_line(std::span<char* const> argv,
+                                      const Snapshot& snapshot,
+                                      const ReadText& read_text) {
   CommandLine line;
   line.words.assign(argv.begin(), argv.end());
   const std::vector<std::string> tokens(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
@@ -184,10 +190,13 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   if (!front_end) {
     return front_end.error();
   }
-  const auto read =
-      *front_end != nullptr
-          ? read_front_end(line, {**front_end, (*front_end)->name, tokens}, own_options(), snapshot)
-          : read_own_command_line(line, tokens, snapshot);
+  const auto read = *front_end != nullptr
+                        ? read_front_end(line,
+                                         {**front_end, command_of(**front_end), tokens},
+                                         own_options(),
+                                         snapshot,
+                                         read_text)
+                        : read_own_command_line(line, tokens, snapshot, read_text);
   if (!read) {
     return read.error();
   }

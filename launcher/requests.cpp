@@ -10,16 +10,21 @@
 namespace muster {
 namespace {
 
-Result<> read_stdin_rank(RunOptions& options, const Settings& settings) {
+Result<> read_stdin(RunOptions& options, const Settings& settings) {
   const auto setting = settings.find("stdin");
   if (!setting) {
     return {};
   }
+  if (setting->value == "all" || setting->value == "none") {
+    options.input_for = setting->value == "all" ? InputFor::All : InputFor::Nobody;
+    return {};
+  }
   const auto rank = parse_integer(setting->value, 0, 1'000'000);
   if (!rank) {
-    return wrong_value(*setting, "a local rank such as 0");
+    return wrong_value(*setting, "a local rank such as 0, all or none");
   }
-  options.stdin_rank = LocalRank{*rank};
+  options.input_for = InputFor::ChosenWorker;
+  options.input_rank = LocalRank{*rank};
   return {};
 }
 
@@ -110,6 +115,12 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   return beside.empty() ? "python3" : beside;
 }
 
+/// Those that end in torch's own launcher.
+bool is_torchs(const FrontEnd& front_end) {
+  const std::string_view mode = front_end.mode;
+  return mode == "torchrun" || mode == "accelerate";
+}
+
 /// What to execute. A template of the user's own may need nothing: that is seen when it has been read.
 Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& snapshot) {
   const std::string python = find_python(line, snapshot);
@@ -130,8 +141,7 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
   job.files = find_program_files(job.program, is_python_added);
   // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
-  job.fills_local_rank =
-      line.front_end != nullptr && std::string_view(line.front_end->name).starts_with("torch");
+  job.fills_local_rank = line.front_end != nullptr && is_torchs(*line.front_end);
   return {};
 }
 
@@ -170,9 +180,8 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
 }  // namespace
 
 Error no_program(const FrontEnd* front_end) {
-  const std::string help = front_end == nullptr
-                               ? "'muster train.py' or 'muster --help'"
-                               : std::string("'muster ") + front_end->name + " --help'";
+  const std::string help = front_end == nullptr ? "'muster train.py' or 'muster --help'"
+                                                : "'muster " + command_of(*front_end) + " --help'";
   return Error{ErrorKind::BadUsage, "no program to run; try " + help};
 }
 
@@ -197,6 +206,9 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
     }
     job.log_dir = folder->value;
   }
+  if (const auto layout = line.settings.find(kLogLayout)) {
+    job.log_layout = layout->value == kNoLogs ? LogLayout::Nothing : LogLayout::Torchrun;
+  }
   return job;
 }
 
@@ -217,7 +229,7 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
     return stop_signals.error();
   }
   options.stop_signals = *stop_signals;
-  if (auto read = read_stdin_rank(options, settings); !read) {
+  if (auto read = read_stdin(options, settings); !read) {
     return read.error();
   }
   if (auto read = read_log_options(options, settings, snapshot); !read) {
@@ -258,12 +270,12 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
 
 Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan) {
   const auto workers = static_cast<int>(plan.workers.size());
-  const auto& rank = options.run.stdin_rank;
-  if (!rank || rank->value < workers) {
+  const LocalRank rank = options.run.input_rank;
+  if (options.run.input_for != InputFor::ChosenWorker || rank.value < workers) {
     return {};
   }
   return wrong_value(
-      {std::to_string(rank->value), options.stdin_rank.value_or(Source{})},
+      {std::to_string(rank.value), options.stdin_rank.value_or(Source{})},
       "a local rank below " + std::to_string(workers) + ", the workers of this node");
 }
 

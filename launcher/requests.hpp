@@ -79,7 +79,10 @@ void wipe_token();
                                        const Settings& settings,
                                        const Snapshot& snapshot);
 
-/// The text of a file that an option names; `expected` reads behind "expected". A pipe is not waited for.
+/// The text of a file; empty: it cannot be read, or is none, as a pipe, which is not waited for.
+[[nodiscard]] std::optional<std::string> read_regular_file(const std::string& path);
+
+/// That of a file that an option names; `expected` reads behind "expected".
 [[nodiscard]] Result<std::string> read_given_file(const Sourced<std::string>& setting,
                                                   const char* expected);
 

@@ -29,9 +29,9 @@ _numbers = itertools.count()
 # What a test marked with `needs` cannot have there.
 _MISSING = {
     "": set(),
-    "linux-4.18": {"pidfds"},
-    "old-docker": {"pidfds", "threads", "posix_spawn", "memory policies", "namespaces"},
-    "gvisor": {"pidfds"},
+    "linux-4.18": {"pidfds", "measures"},
+    "old-docker": {"pidfds", "measures", "threads", "posix_spawn", "memory policies", "namespaces"},
+    "gvisor": {"pidfds", "measures"},
 }
 
 
@@ -133,6 +133,14 @@ def terminal(muster):
     yield open_terminal
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def shell(terminal):
+    """An interactive bash, with job control, that has said its first prompt."""
+    one = terminal("bash", "--norc", "--noprofile", "-i", env={"PS1": "prompt> "})
+    one.screen.wait_for("prompt> ")
+    return one
 
 
 @pytest.fixture

@@ -151,6 +151,16 @@ int columns_of(std::string_view character) {
   return is_among(kWide, number) ? 2 : 1;
 }
 
+std::size_t columns_of_text(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_sequence(text));
+    columns += static_cast<std::size_t>(columns_of(text.substr(0, length)));
+    text.remove_prefix(length);
+  }
+  return columns;
+}
+
 bool is_blank(std::string_view character) {
   return utf8_sequence(character) == character.size() &&
          is_among(kBlank, utf8_character(character));

@@ -76,11 +76,22 @@ bool names_a_secret(const std::string& upper, std::string_view part) {
   return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
 }
 
+/// Words before KEY that tell of a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
+bool is_key_of_data(const std::vector<std::string>& words) {
+  static constexpr auto kWords = std::to_array<std::string_view>(
+      {"AUDIO",   "CAPTION",  "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",
+       "FEATURE", "IMAGE",    "INDEX",      "INPUT", "LABEL",    "MODEL",  "NEGATIVE",
+       "OUTPUT",  "POSITIVE", "PROMPT",     "QUERY", "RESPONSE", "SAMPLE", "SORT",
+       "STATE",   "TARGET",   "TEXT",       "VIDEO"});
+  return words.size() > 1 &&
+         std::find(kWords.begin(), kWords.end(), words[words.size() - 2]) != kWords.end();
+}
+
 /// Words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_..., CRED_...
 /// (those of ModelArts).
 bool has_secret_word(const std::string& upper) {
   const std::vector<std::string> words = split(upper, '_');
-  return (words.size() > 1 && words.back() == "KEY") ||
+  return (words.size() > 1 && words.back() == "KEY" && !is_key_of_data(words)) ||
          std::any_of(words.begin(), words.end(), [](const std::string& word) {
            return word == "S3" || word == "SCC" || word == "CRED" || word == "CREDS";
          });

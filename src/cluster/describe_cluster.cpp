@@ -247,6 +247,7 @@ Result<Cluster> join(const Choice& choice,
   cluster->job.template_digest = asked.mode.digest;
   cluster->job.success_roles = as_set(asked.mode.success_roles);
   cluster->node.host = asked.snapshot.host_name;
+  cluster->node.role_name = asked.mode.role_name;
   add_grace(*cluster, findings, asked.request);
   return cluster;
 }

@@ -1,10 +1,10 @@
 // Lists of hosts as users write them. What stands behind "user@" is read as in the lists of platforms.
 #include "choose_platform.hpp"
-#include "host_choice.hpp"
 #include "host_filling.hpp"
 #include "host_lists.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/cluster.hpp>
 #include <muster/cluster/given_hosts.hpp>
 
 #include <arpa/inet.h>
@@ -185,7 +185,8 @@ Result<GivenHosts> read_given_hosts(const Settings& settings) {
   return listed && !listed->value.empty() ? fill_hosts(std::move(*listed), settings) : listed;
 }
 
-/// A scheduler that starts one process, from which the other hosts have to be reached, gives that no rank.
+/// A scheduler that starts one process, from which the other hosts have to be reached, gives that no rank. Variables that are
+/// left behind, or whose leader no other node could reach, start nothing.
 std::optional<Starter> find_starter(const Snapshot& snapshot) {
   const auto choice = choose_platform(snapshot, {}, {});
   if (!choice || choice->platform == nullptr) {
@@ -195,7 +196,11 @@ std::optional<Starter> find_starter(const Snapshot& snapshot) {
   const auto findings = platform.read(snapshot);
   const bool has_others = findings && findings->nodes && findings->nodes->value > 1;
   const bool is_one_of_them = has_others && (findings->node_rank || platform.may_lack_rank);
-  return is_one_of_them ? std::optional(Starter{platform.name, choice->source.name}) : std::nullopt;
+  const auto bare = find_bare_sign(snapshot, {});
+  const bool is_left_behind = bare && !bare->is_whole;
+  return is_one_of_them && !is_left_behind
+             ? std::optional(Starter{platform.name, choice->source.name})
+             : std::nullopt;
 }
 
 }  // namespace muster

@@ -1,9 +1,8 @@
 // DeepSpeed's --include and --exclude. Source: deepspeed/launcher/runner.py, parse_resource_filter.
-#include "host_choice.hpp"
-
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/given_hosts.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -15,85 +14,88 @@ using Text = Sourced<std::string>;
 
 constexpr std::string_view kForm = "hosts and their devices such as a@b:0,2";
 
-/// One of the named hosts, and the devices behind its colon; empty: all.
-struct Named {
-  std::string host;
-  std::vector<int> devices;
-};
-
-Result<Named> read_named(const std::string& word, const Text& text) {
+Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
   const std::size_t colon = word.find(':');
-  Named named{word.substr(0, colon), {}};
-  if (named.host.empty()) {
+  ChosenHost chosen{word.substr(0, colon), {}};
+  if (chosen.host.empty()) {
     return wrong_value(text, kForm);
   }
   if (colon == std::string::npos) {
-    return named;
+    return chosen;
   }
   for (const std::string& piece : split(word.substr(colon + 1), ',')) {
-    const auto device = parse_integer(piece, 0, kMostWorkers);
+    const auto device = parse_integer(trim(piece), 0, kMostWorkers);
     if (!device) {
       return wrong_value(text, kForm);
     }
-    named.devices.push_back(*device);
+    chosen.devices.push_back(*device);
   }
-  return named.devices.empty() ? Result<Named>(wrong_value(text, kForm)) : named;
+  return chosen.devices.empty() ? Result<ChosenHost>(wrong_value(text, kForm)) : chosen;
+}
+
+/// A host that is named again has more devices.
+void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
+  auto at = std::find_if(
+      all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == chosen.host; });
+  if (at == all.end()) {
+    at = all.insert(all.end(), {chosen.host, {}});
+  }
+  std::vector<int>& devices = at->devices;
+  devices.insert(devices.end(), chosen.devices.begin(), chosen.devices.end());
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
 }
 
 /// With slots as with devices: numbers from 0.
-Result<> check_devices(const Named& named, const GivenHost& host, const Text& text) {
-  const auto most = std::max_element(named.devices.begin(), named.devices.end());
-  const bool is_known = most == named.devices.end() || !host.slots || *most < *host.slots;
+Result<> check_devices(const ChosenHost& chosen, const GivenHost& host, const Text& text) {
+  const bool is_known =
+      chosen.devices.empty() || !host.slots || chosen.devices.back() < *host.slots;
   return is_known ? Result<>()
                   : wrong_value(text,
                                 "devices below " + std::to_string(*host.slots) +
                                     ", the slots of '" + host.host + "'");
 }
 
-Result<std::vector<Named>> read_all(const Text& text, const std::vector<GivenHost>& hosts) {
-  std::vector<Named> all;
-  for (const std::string& word : split(text.value, '@')) {
-    auto named = read_named(word, text);
-    if (!named) {
-      return named.error();
-    }
+Result<> check_listed(const std::vector<ChosenHost>& all,
+                      const std::vector<GivenHost>& hosts,
+                      const Text& text) {
+  for (const ChosenHost& chosen : all) {
     const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const GivenHost& listed) {
-      return listed.host == named->host;
+      return listed.host == chosen.host;
     });
     if (host == hosts.end()) {
-      return wrong_value(text, "hosts of the list, and '" + named->host + "' is none");
+      return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
     }
-    if (auto checked = check_devices(*named, *host, text); !checked) {
-      return checked.error();
+    if (auto checked = check_devices(chosen, *host, text); !checked) {
+      return checked;
     }
-    all.push_back(std::move(*named));
   }
-  return all.empty() ? Result<std::vector<Named>>(wrong_value(text, kForm)) : all;
+  return {};
 }
 
 void use(GivenHost& host, std::vector<int> devices) {
-  std::sort(devices.begin(), devices.end());
   host.slots = static_cast<int>(devices.size());
   host.devices = std::move(devices);
 }
 
 /// False: nothing of the host is left.
-bool include(GivenHost& host, const Named* named) {
-  if (named != nullptr && !named->devices.empty()) {
-    use(host, named->devices);
+bool include(GivenHost& host, const ChosenHost* chosen) {
+  if (chosen != nullptr && !chosen->devices.empty()) {
+    use(host, chosen->devices);
   }
-  return named != nullptr;
+  return chosen != nullptr;
 }
 
-bool exclude(GivenHost& host, const Named* named) {
-  if (named == nullptr) {
+bool exclude(GivenHost& host, const ChosenHost* chosen) {
+  if (chosen == nullptr) {
     return true;
   }
   std::vector<int> left(
-      static_cast<std::size_t>(named->devices.empty() ? 0 : host.slots.value_or(0)));
+      static_cast<std::size_t>(chosen->devices.empty() ? 0 : host.slots.value_or(0)));
   std::iota(left.begin(), left.end(), 0);
   std::erase_if(left, [&](int device) {
-    return std::find(named->devices.begin(), named->devices.end(), device) != named->devices.end();
+    return std::find(chosen->devices.begin(), chosen->devices.end(), device) !=
+           chosen->devices.end();
   });
   if (!left.empty()) {
     use(host, left);
@@ -102,6 +104,18 @@ bool exclude(GivenHost& host, const Named* named) {
 }
 
 }  // namespace
+
+Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& text) {
+  std::vector<ChosenHost> all;
+  for (const std::string& word : split(text.value, '@')) {
+    const auto chosen = read_chosen(word, text);
+    if (!chosen) {
+      return chosen.error();
+    }
+    add(all, *chosen);
+  }
+  return all.empty() ? Result<std::vector<ChosenHost>>(wrong_value(text, kForm)) : all;
+}
 
 Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed,
                                                      const Settings& settings) {
@@ -114,15 +128,18 @@ Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHo
     return listed;
   }
   const Text& text = included ? *included : *excluded;
-  const auto all = read_all(text, listed.value);
+  const auto all = read_host_choice(text);
   if (!all) {
     return all.error();
   }
+  if (auto checked = check_listed(*all, listed.value, text); !checked) {
+    return checked.error();
+  }
   std::erase_if(listed.value, [&](GivenHost& host) {
     const auto at = std::find_if(
-        all->begin(), all->end(), [&](const Named& named) { return named.host == host.host; });
-    const Named* const named = at == all->end() ? nullptr : &*at;
-    return included ? !include(host, named) : !exclude(host, named);
+        all->begin(), all->end(), [&](const ChosenHost& one) { return one.host == host.host; });
+    const ChosenHost* const chosen = at == all->end() ? nullptr : &*at;
+    return included ? !include(host, chosen) : !exclude(host, chosen);
   });
   return listed.value.empty() ? Result<Sourced<std::vector<GivenHost>>>(
                                     wrong_value(text, "a choice that leaves a host"))

@@ -47,7 +47,7 @@ int fill(GivenHosts& listed, int processes) {
   return processes;
 }
 
-Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
+Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Settings& settings) {
   const auto number = parse_integer(count.value, 1, kMostWorkers);
   if (!number) {
     return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
@@ -63,10 +63,10 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, bool may_ex
                        "a number of slots at each host of " + listed.source.name + ", or at none");
   }
   const int left = fill(listed, *number);
-  if (left > 0 && !may_exceed) {
+  if (left > 0 && !settings.has(kMayOversubscribe)) {
     return wrong_value(count,
                        "at most " + std::to_string(*number - left) + ", the slots of " +
-                           listed.source.name + ", or --oversubscribe");
+                           listed.source.name + or_oversubscribe(settings));
   }
   for (int i = 0; i < left; ++i) {
     ++*listed.value[static_cast<std::size_t>(i) % listed.value.size()].slots;
@@ -94,6 +94,11 @@ Result<> leave_to_mpirun(GivenHosts& listed, const Sourced<std::string>& count, 
 
 }  // namespace
 
+std::string or_oversubscribe(const Settings& settings) {
+  const auto mode = settings.find("mode");
+  return mode && mode->value == "mpirun" ? ", or --oversubscribe" : "";
+}
+
 Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
   const bool may_exceed = settings.has(kMayOversubscribe);
   if (const auto per_host = settings.find(kProcessesPerHost)) {
@@ -107,7 +112,7 @@ Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
     return left ? Result<GivenHosts>(std::move(listed)) : left.error();
   }
   if (processes) {
-    if (auto dealt = deal(listed, *processes, may_exceed); !dealt) {
+    if (auto dealt = deal(listed, *processes, settings); !dealt) {
       return dealt.error();
     }
     std::erase_if(listed.value, [](const GivenHost& host) { return host.slots == 0; });

@@ -4,6 +4,7 @@
 
 #include <muster/base/text.hpp>
 #include <muster/front_end/front_end.hpp>
+#include <muster/mode/mpi_request.hpp>
 #include <muster/options/syntax.hpp>
 #include <muster/options/typed_settings.hpp>
 
@@ -96,15 +97,60 @@ std::optional<std::string> find_name(const FrontEnd& front_end, std::string_view
 
 /// An option of the original behind the script belongs to that, unless it is set apart by "--".
 void notice_options_behind(CommandLine& line, const FrontEnd& front_end) {
-  auto notice = describe_option_behind(line.program, front_end.name, [&](const std::string& typed) {
-    return find_name(front_end, typed);
-  });
+  auto notice =
+      describe_option_behind(line.program, original_of(front_end), [&](const std::string& typed) {
+        return find_name(front_end, typed);
+      });
   if (notice) {
     line.notices.push_back(std::move(*notice));
   }
 }
 
+/// True where the word is there that the name asks for, or it asks for none.
+bool has_subcommand(const FrontEndWords& words) {
+  const char* const wanted = words.front_end.subcommand;
+  return wanted == nullptr || (!words.tokens.empty() && words.tokens.front() == wanted);
+}
+
+/// What stands behind the name and that word.
+std::span<const std::string> options_of(const FrontEndWords& words) {
+  const bool is_word = words.front_end.subcommand != nullptr && has_subcommand(words);
+  return words.tokens.subspan(is_word ? 1 : 0);
+}
+
+/// The original does more than to launch, and that is its own business.
+Result<> check_subcommand(const FrontEndWords& words) {
+  if (has_subcommand(words)) {
+    return {};
+  }
+  const std::string name = words.front_end.name;
+  const bool is_other = !words.tokens.empty() && !words.tokens.front().starts_with('-');
+  return Error{ErrorKind::BadUsage,
+               "'muster " + name + "' knows '" + words.front_end.subcommand + "' alone: " +
+                   (is_other ? "for '" + words.tokens.front() + "' start " + name + " itself"
+                             : "write 'muster " + command_of(words.front_end) + "'")};
+}
+
 }  // namespace
+
+Result<> translate_as(const FrontEnd& front_end, Translation& translation, Tokens tokens) {
+  Translation other{translation.snapshot,
+                    translation.line,
+                    translation.read_text,
+                    translation.is_whole,
+                    std::move(tokens.given),
+                    std::move(tokens.typed),
+                    std::move(translation.settings)};
+  auto translated = translate(front_end, other);
+  translation.settings = std::move(other.settings);
+  return translated;
+}
+
+Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other) {
+  return Error{ErrorKind::BadUsage,
+               one.source.name + " and " + other.source.name +
+                   " contradict each other: leave one of them out"};
+}
 
 bool asks_for_text(const Settings& settings) {
   return is_on(settings, "help") || is_on(settings, "version") || is_on(settings, "print-man") ||
@@ -122,6 +168,10 @@ bool Translation::is_on(const std::string& name) const {
 
 void Translation::set(const std::string& setting, Sourced<std::string> value) {
   settings.insert_or_assign(setting, std::move(value));
+}
+
+void Translation::export_variable(const std::string& name, Sourced<std::string> value) {
+  set(kExportPrefix + name, std::move(value));
 }
 
 void Translation::ignore(const std::string& name,
@@ -157,9 +207,10 @@ Result<const FrontEnd*> front_end_of(std::string_view argv0) {
 Result<> read_front_end(CommandLine& line,
                         const FrontEndWords& words,
                         const OptionTable& own_options,
-                        const Snapshot& snapshot) {
-  const auto& [front_end, called, tokens] = words;
-  auto read = read_tokens(front_end, tokens, &own_options);
+                        const Snapshot& snapshot,
+                        const ReadText& read_text) {
+  const FrontEnd& front_end = words.front_end;
+  auto read = read_tokens(front_end, options_of(words), &own_options);
   if (!read) {
     return read.error();
   }
@@ -171,18 +222,22 @@ Result<> read_front_end(CommandLine& line,
       !own || asks_for_text(line.settings)) {
     return own;
   }
+  if (auto checked = check_subcommand(words); !checked) {
+    return checked;
+  }
   if (auto checked = check_mode(line.settings, words); !checked) {
     return checked;
   }
-  line.settings.set("mode", {front_end.mode, from_flag(called)});
-  if (auto variables = read_variables(front_end, snapshot, read->given); !variables) {
+  line.settings.set("mode", {front_end.mode, from_flag(words.called)});
+  if (auto variables = read_variables(front_end, snapshot, read->given, line.notices); !variables) {
     return variables;
   }
   line.program = std::move(read->program);
   if (!read->is_set_apart) {
     notice_options_behind(line, front_end);
   }
-  Translation translation{snapshot, line, true, std::move(read->given), std::move(read->typed), {}};
+  Translation translation{
+      snapshot, line, read_text, true, std::move(read->given), std::move(read->typed), {}};
   if (auto translated = translate(front_end, translation); !translated) {
     return translated;
   }
@@ -208,13 +263,14 @@ Result<> read_extra_options(CommandLine& line,
     return Error{ErrorKind::BadEnvironment, words.source.name + ": " + read.error().message};
   }
   if (!read->program.empty()) {
-    return wrong_value(words, std::string("options of ") + front_end.name + " and no program");
+    return wrong_value(words, "options of " + original_of(front_end) + " and no program");
   }
   for (auto& [name, value] : read->given) {
     value.source = part_of(words.source, " " + value.source.name);
   }
+  const ReadText no_files = [](const std::string& /*path*/) { return std::nullopt; };
   Translation translation{
-      snapshot, line, false, std::move(read->given), std::move(read->typed), {}};
+      snapshot, line, no_files, false, std::move(read->given), std::move(read->typed), {}};
   if (auto translated = translate(front_end, translation); !translated) {
     return translated;
   }
@@ -245,9 +301,8 @@ std::vector<std::string> front_end_remarks(const CommandLine& line, const Cluste
   }
   for (const Decision& decision : cluster.decisions) {
     if (decision.field == "nodes.count") {
-      remarks.push_back(std::string(line.front_end->name) +
-                        " alone would run on one node: taking " + decision.value + " from " +
-                        decision.source);
+      remarks.push_back(original_of(*line.front_end) + " alone would run on one node: taking " +
+                        decision.value + " from " + decision.source);
     }
   }
   return remarks;

@@ -8,6 +8,10 @@
 namespace muster {
 namespace {
 
+constexpr const char* kAccelerate =
+    "Nodes meet before anything starts, fail and restart together; the first failure is named, and "
+    "its exit code is the job's.";
+
 constexpr auto kFrontEnds = std::to_array<FrontEnd>({
     {"torchrun",
      "torchrun",
@@ -60,9 +64,62 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      nullptr,
      mpirun_options,
      translate_mpirun,
-     true,
+     Syntax::OpenMpi,
      "mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi",
      "mpirun (Open MPI)"},
+    {.name = "accelerate",
+     .mode = "accelerate",
+     .program = "script.py [arguments...]",
+     .summary = kAccelerate,
+     .variables = nullptr,
+     .options = accelerate_options,
+     .translate = translate_accelerate,
+     .aliases = "accelerate.commands.accelerate_cli",
+     .subcommand = "launch",
+     .original = "accelerate launch"},
+    {.name = "accelerate-launch",
+     .mode = "accelerate",
+     .program = "script.py [arguments...]",
+     .summary = kAccelerate,
+     .variables = nullptr,
+     .options = accelerate_options,
+     .translate = translate_accelerate,
+     .aliases = "accelerate.commands.launch",
+     .original = "accelerate launch"},
+    {.name = "paddle.distributed.launch",
+     .mode = "paddle",
+     .program = "script.py [arguments...]",
+     .summary =
+         "Nodes meet before anything starts, and need no etcd for that; the first failure is "
+         "named, its exit code is the job's, and no process outlives the job.",
+     .variables = "PADDLE_",
+     .options = paddle_options,
+     .translate = translate_paddle,
+     .aliases = "fleetrun",
+     .variables_win = true},
+    {.name = "colossalai",
+     .mode = "torchrun",
+     .program = "script.py [arguments...]",
+     .summary =
+         "Hosts are reached by ssh alone, without fabric, and arguments arrive as they are. The "
+         "first failure is named, its exit code is the job's, and nothing is left behind on "
+         "any host.",
+     .variables = nullptr,
+     .options = colossalai_options,
+     .translate = translate_colossalai,
+     .syntax = Syntax::Click,
+     .subcommand = "run",
+     .original = "colossalai run"},
+    {.name = "horovodrun",
+     .mode = "horovod",
+     .program = "program [arguments...]",
+     .summary =
+         "Ranks meet through gloo without ssh, or as ranks of MPI. The first failure is named, its "
+         "exit code is the job's, and nothing is left behind on any host.",
+     .variables = nullptr,
+     .options = horovodrun_options,
+     .translate = translate_horovodrun,
+     .aliases = "horovod.runner horovod.runner.launch"},
 });
 
 bool is_called(const FrontEnd& one, std::string_view name) {
@@ -81,6 +138,15 @@ const FrontEnd* find_front_end(std::string_view name) {
     return is_called(one, name);
   });
   return at == kFrontEnds.end() ? nullptr : &*at;
+}
+
+std::string command_of(const FrontEnd& front_end) {
+  const std::string name = front_end.name;
+  return front_end.subcommand == nullptr ? name : name + " " + front_end.subcommand;
+}
+
+std::string original_of(const FrontEnd& front_end) {
+  return front_end.original == nullptr ? front_end.name : front_end.original;
 }
 
 }  // namespace muster

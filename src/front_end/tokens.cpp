@@ -1,8 +1,6 @@
 // Reads the words of another launcher's command line, and its variables.
 #include "tokens.hpp"
 
-#include "python_integer.hpp"
-
 #include <muster/base/text.hpp>
 #include <muster/options/syntax.hpp>
 
@@ -33,9 +31,8 @@ std::size_t count_arguments(const char* argument) {
   return argument == nullptr ? 0 : split(argument, ' ').size();
 }
 
-/// Python's argparse reads the command lines of most originals.
 bool is_argparse(const FrontEnd& front_end) {
-  return !front_end.takes_single_dashes;
+  return front_end.syntax == Syntax::Argparse;
 }
 
 /// The options that begin with what was typed: argparse takes that for the option if it is only one.
@@ -43,11 +40,30 @@ std::vector<const FrontOption*> find_abbreviated(const FrontEnd& front_end,
                                                  const std::string& beginning) {
   std::vector<const FrontOption*> found;
   for (const FrontOption& option : front_end.options()) {
-    if (is_argparse(front_end) && dashed(option.name).starts_with(beginning)) {
+    const bool is_long = is_argparse(front_end) && !option.has_one_dash;
+    if (is_long && dashed(option.name).starts_with(beginning)) {
       found.push_back(&option);
     }
   }
   return found;
+}
+
+/// The option itself, of which the one that was typed may be another name.
+const FrontOption& resolved(const FrontEnd& front_end, const FrontOption& option) {
+  if (option.same_as == nullptr) {
+    return option;
+  }
+  const auto options = front_end.options();
+  const auto itself = std::find_if(options.begin(), options.end(), [&](const FrontOption& one) {
+    return std::string_view(one.name) == option.same_as;
+  });
+  return itself == options.end() ? option : *itself;
+}
+
+void take(Typed& typed, const FrontEnd& front_end, const FrontOption& option) {
+  typed.option = &resolved(front_end, option);
+  typed.name = dashed(typed.option->name);
+  typed.arguments = count_arguments(option.argument);
 }
 
 /// As it was typed, without the dashes in front and what stands behind "=".
@@ -70,9 +86,9 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
     return typed;
   }
   for (const FrontOption& option : front_end.options()) {
-    if (typed.name == dashed(option.name)) {
-      typed.arguments = count_arguments(option.argument);
-      typed.option = &option;
+    const bool is_spelled_so = !option.has_one_dash || !token.starts_with("--");
+    if (is_spelled_so && typed.name == dashed(option.name)) {
+      take(typed, front_end, option);
       return typed;
     }
   }
@@ -84,9 +100,30 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
   if (abbreviated.size() != 1) {
     return std::nullopt;
   }
-  typed.option = abbreviated.front();
-  typed.name = dashed(typed.option->name);
-  typed.arguments = count_arguments(typed.option->argument);
+  take(typed, front_end, *abbreviated.front());
+  return typed;
+}
+
+/// Of the front end, or muster's own. Empty: no option has that letter.
+std::optional<Typed> find_letter(const FrontEnd& front_end,
+                                 const OptionTable* own_options,
+                                 char letter) {
+  Typed typed;
+  for (const FrontOption& option : front_end.options()) {
+    if (letter == option.letter) {
+      take(typed, front_end, option);
+    }
+  }
+  if (!typed.name.empty()) {
+    return typed;
+  }
+  const Option* const found = own_options == nullptr ? nullptr : own_options->find_letter(letter);
+  const Option* const own = found == nullptr ? nullptr : find_own(own_options, found->name);
+  if (own == nullptr) {
+    return std::nullopt;
+  }
+  typed.name = own->name;
+  typed.arguments = own->argument == nullptr ? 0 : 1;
   return typed;
 }
 
@@ -94,27 +131,14 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
 std::optional<Typed> find_short(const FrontEnd& front_end,
                                 const OptionTable* own_options,
                                 const std::string& token) {
-  Typed typed;
-  for (const FrontOption& option : front_end.options()) {
-    if (token[1] == option.letter) {
-      typed.name = dashed(option.name);
-      typed.arguments = count_arguments(option.argument);
-      typed.option = &option;
-    }
+  auto typed = find_letter(front_end, own_options, token[1]);
+  if (!typed) {
+    return std::nullopt;
   }
-  if (typed.name.empty()) {
-    const Option* const letter =
-        own_options == nullptr ? nullptr : own_options->find_letter(token[1]);
-    const Option* const own = letter == nullptr ? nullptr : find_own(own_options, letter->name);
-    if (own == nullptr) {
-      return std::nullopt;
-    }
-    typed.name = own->name;
-    typed.arguments = own->argument == nullptr ? 0 : 1;
-  }
-  typed.source = "--" + typed.name;
+  const bool has_one_dash = typed->option != nullptr && typed->option->has_one_dash;
+  typed->source = (has_one_dash ? "-" : "--") + typed->name;
   if (token.size() > 2) {
-    typed.inline_value = token.substr(token[2] == '=' ? 3 : 2);
+    typed->inline_value = token.substr(token[2] == '=' ? 3 : 2);
   }
   return typed;
 }
@@ -158,7 +182,7 @@ Error unknown_token(const FrontEnd& front_end, const std::string& token, const O
   }
   return unknown_option(token,
                         nearest_of(front_end, token, own),
-                        std::string("'muster ") + front_end.name +
+                        "'muster " + command_of(front_end) +
                             " --help' lists them, and a script that begins with a dash goes "
                             "behind '--'");
 }
@@ -194,6 +218,15 @@ Result<std::vector<std::string>> values_of(const FrontEnd& front_end,
   return values;
 }
 
+/// True for "-np" where that is no short option with its value.
+bool is_long_behind_one_dash(const FrontEnd& front_end, const std::string& token) {
+  const auto options = front_end.options();
+  return front_end.syntax == Syntax::OpenMpi ||
+         std::any_of(options.begin(), options.end(), [&](const FrontOption& option) {
+           return option.has_one_dash && name_in(token) == dashed(option.name);
+         });
+}
+
 /// "--name", "-n"; "-name" where the original takes it so.
 std::optional<Typed> find_option(const FrontEnd& front_end,
                                  const OptionTable* own,
@@ -201,7 +234,7 @@ std::optional<Typed> find_option(const FrontEnd& front_end,
   if (token.starts_with("--")) {
     return find_long(front_end, own, token);
   }
-  if (!front_end.takes_single_dashes) {
+  if (!is_long_behind_one_dash(front_end, token)) {
     return find_short(front_end, own, token);
   }
   auto typed = find_long(front_end, nullptr, token);
@@ -209,38 +242,17 @@ std::optional<Typed> find_option(const FrontEnd& front_end,
     typed = find_short(front_end, own, token);
   }
   if (typed) {
-    typed->source = token;
+    typed->source = token.substr(0, token.find('='));
   }
   return typed;
 }
 
-/// Numbers as Python reads them, in all that is counted; "1:04" has two.
-std::string as_counted(const std::string& text) {
-  std::vector<std::string> pieces = split(text, ':');
-  for (std::string& piece : pieces) {
-    piece = find_python_integer(piece).value_or(piece);
-  }
-  return join(pieces, ":");
-}
-
-/// Whether the value is a number, or may be one.
-bool is_counted(const FrontOption& option) {
-  static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
-  return option.argument != nullptr &&
-         std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
-}
-
-/// A number as muster reads it. Fails where there is none: a variable may be empty, and says nothing then.
-Result<std::string> read_value(const FrontEnd& front_end,
-                               const FrontOption& option,
-                               const Sourced<std::string>& value) {
-  if (!is_counted(option) || !is_argparse(front_end)) {
-    return value.value;
-  }
-  if (value.value.empty() && value.source.kind == SourceKind::Flag) {
-    return wrong_value(value, "a value");
-  }
-  return as_counted(value.value);
+/// Behind the script an option has its original's spelling: with another one it is the script's.
+std::optional<Typed> find_option_behind(const FrontEnd& front_end, const std::string& token) {
+  auto typed = find_option(front_end, nullptr, token);
+  const bool is_spelled_so = typed && (!token.starts_with("--") ||
+                                       typed->source == std::string("--") + typed->option->name);
+  return is_spelled_so ? typed : std::nullopt;
 }
 
 Result<> keep(Tokens& result,
@@ -260,6 +272,28 @@ Result<> keep(Tokens& result,
   return {};
 }
 
+/// Reads the option at tokens[i], of which the last token is tokens[i] afterwards.
+Result<> read_option(Tokens& result,
+                     const FrontEnd& front_end,
+                     const Typed& typed,
+                     std::span<const std::string> tokens,
+                     std::size_t& i) {
+  auto values = values_of(front_end, typed, tokens, i);
+  return values ? keep(result, front_end, typed, std::move(*values)) : values.error();
+}
+
+bool is_option(const std::string& token) {
+  return token.size() > 1 && token.front() == '-';
+}
+
+/// True when an option that nobody knows is the program's.
+bool is_program_named(const Tokens& result) {
+  return !result.program.empty() ||
+         std::any_of(result.typed.begin(), result.typed.end(), [](const TypedOption& typed) {
+           return typed.option->names_program;
+         });
+}
+
 /// The originals take the first "--" away wherever it is, so that scripts are started with
 /// "torchrun script.py -- --its-own-option".
 /// True when there was one.
@@ -271,25 +305,44 @@ bool drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
   return has_dashes_before || has_dashes_behind;
 }
 
-/// A switch by variable: a number, as torchrun reads it, or a word.
-Result<bool> read_switch(const Sourced<std::string>& variable) {
-  if (variable.value == "true" || variable.value == "True") {
-    return true;
-  }
-  if (variable.value == "false" || variable.value == "False") {
-    return false;
-  }
-  const auto number = find_python_integer(variable.value);
-  return number ? Result<bool>(*number != "0") : wrong_value(variable, "0, 1, true or false");
+/// All that no option is among.
+void take_rest(Tokens& result, std::span<const std::string> rest) {
+  const bool has_dashes = !rest.empty() && rest.front() == "--";
+  result.program.insert(result.program.end(), rest.begin() + (has_dashes ? 1 : 0), rest.end());
+  result.is_set_apart = drop_dashes(result.program, has_dashes);
 }
 
-/// "nproc-per-node" is NPROC_PER_NODE in a variable's name.
-std::string variable_part(std::string_view option) {
-  std::string part;
-  for (const char c : option) {
-    part += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+/// Before the program's name, or behind it. Empty: the token is no option, or not known.
+std::optional<Typed> find_typed(const FrontEnd& front_end,
+                                const OptionTable* own,
+                                const std::string& token,
+                                bool is_behind) {
+  if (!is_option(token)) {
+    return std::nullopt;
   }
-  return part;
+  return is_behind ? find_option_behind(front_end, token) : find_option(front_end, own, token);
+}
+
+/// With the values of an option. False: this one, and all behind it, are the program's.
+Result<bool> take_token(Tokens& result,
+                        const FrontEnd& front_end,
+                        const OptionTable* own,
+                        std::span<const std::string> tokens,
+                        std::size_t& i) {
+  const std::string& token = tokens[i];
+  const bool is_behind = is_program_named(result);
+  if (const auto typed = find_typed(front_end, own, token, is_behind)) {
+    const auto read = read_option(result, front_end, *typed, tokens, i);
+    return read ? Result<bool>(true) : Result<bool>(read.error());
+  }
+  if (is_option(token) && !is_behind) {
+    return unknown_token(front_end, token, own);
+  }
+  if (front_end.syntax != Syntax::Click) {
+    return false;
+  }
+  result.program.push_back(token);
+  return true;
 }
 
 }  // namespace
@@ -305,59 +358,17 @@ Result<Tokens> read_tokens(const FrontEnd& front_end,
                            const OptionTable* own) {
   Tokens result;
   std::size_t i = 0;
-  bool has_dashes = false;
-  for (; i < tokens.size(); ++i) {
-    const std::string& token = tokens[i];
-    if (token == "--") {
-      has_dashes = true;
-      ++i;
+  for (; i < tokens.size() && tokens[i] != "--"; ++i) {
+    const auto taken = take_token(result, front_end, own, tokens, i);
+    if (!taken) {
+      return taken.error();
+    }
+    if (!*taken) {
       break;
-    }
-    if (token.size() < 2 || token.front() != '-') {
-      break;
-    }
-    auto typed = find_option(front_end, own, token);
-    if (!typed) {
-      return unknown_token(front_end, token, own);
-    }
-    auto values = values_of(front_end, *typed, tokens, i);
-    if (!values) {
-      return values.error();
-    }
-    if (auto kept = keep(result, front_end, *typed, std::move(*values)); !kept) {
-      return kept.error();
     }
   }
-  result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
-  result.is_set_apart = drop_dashes(result.program, has_dashes);
+  take_rest(result, tokens.subspan(i));
   return result;
-}
-
-Result<> read_variables(const FrontEnd& front_end, const Snapshot& snapshot, Given& given) {
-  if (front_end.variables == nullptr) {
-    return {};
-  }
-  for (const FrontOption& option : front_end.options()) {
-    const std::string name = dashed(option.name);
-    const std::string variable = front_end.variables + variable_part(name);
-    const auto value = snapshot.variable(variable);
-    if (!value || !option.may_be_variable || given.contains(name)) {
-      continue;
-    }
-    if (option.argument != nullptr) {
-      given[name] = {*read_value(front_end, option, {*value, from_variable(variable)}),
-                     from_variable(variable)};
-      continue;
-    }
-    const auto is_on = read_switch({*value, from_variable(variable)});
-    if (!is_on) {
-      return is_on.error();
-    }
-    if (*is_on) {
-      given[name] = {"1", from_variable(variable)};
-    }
-  }
-  return {};
 }
 
 }  // namespace muster

@@ -11,10 +11,10 @@ using Given = std::map<std::string, Sourced<std::string>>;
 
 /// The options in front of the script, and what begins with the script.
 struct Tokens {
-  Given given;
-  std::vector<TypedOption> typed;
-  Settings own;  ///< options of muster among them
-  std::vector<std::string> program;
+  Given given{};
+  std::vector<TypedOption> typed{};
+  Settings own{};  ///< options of muster among them
+  std::vector<std::string> program{};
   bool is_set_apart = false;  ///< by "--": the script, or its arguments
 };
 
@@ -27,9 +27,24 @@ struct Tokens {
                                          std::span<const std::string> tokens,
                                          const OptionTable* own);
 
-/// PET_NPROC_PER_NODE is --nproc-per-node where the flag is not given.
+/// A number as muster reads it. Fails where there is none: a variable may be empty, and says nothing then.
+[[nodiscard]] Result<std::string> read_value(const FrontEnd& front_end,
+                                             const FrontOption& option,
+                                             const Sourced<std::string>& value);
+
+/// PET_NPROC_PER_NODE is --nproc-per-node where the flag is not given, or the variable wins, which is said in `notices`.
 [[nodiscard]] Result<> read_variables(const FrontEnd& front_end,
                                       const Snapshot& snapshot,
-                                      Given& given);
+                                      Given& given,
+                                      std::vector<std::string>& notices);
+
+/// Adds what options of `front_end` mean, to which the original of the translation gives them.
+[[nodiscard]] Result<> translate_as(const FrontEnd& front_end,
+                                    Translation& translation,
+                                    Tokens tokens);
+
+/// Of two options one can be given.
+[[nodiscard]] Error contradiction(const Sourced<std::string>& one,
+                                  const Sourced<std::string>& other);
 
 }  // namespace muster

@@ -30,6 +30,31 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
+/// It moves the cursor to another row, or changes how the terminal works, as who draws for long hides the cursor.
+bool has_movement(std::string_view bytes) {
+  constexpr std::string_view kBeginning = "\x1b[";
+  constexpr std::string_view kMovements = "ABEF";
+  std::size_t at = bytes.find(kBeginning);
+  while (at != std::string_view::npos) {
+    bytes.remove_prefix(at + kBeginning.size());
+    const std::size_t last = bytes.find_first_not_of("0123456789");
+    const bool moves =
+        last != std::string_view::npos && kMovements.find(bytes[last]) != std::string_view::npos;
+    if (moves || bytes.starts_with('?')) {
+      return true;
+    }
+    at = bytes.find(kBeginning);
+  }
+  return false;
+}
+
+/// It is written over: something comes behind a return, or may still come.
+bool begins_to_draw(std::string_view line) {
+  const bool has_end = line.ends_with('\n');
+  const std::size_t text = has_end ? line.find_last_not_of("\r\n") + 1 : line.size();
+  return has_movement(line) || line.substr(0, text).find('\r') != std::string_view::npos;
+}
+
 }  // namespace
 
 void LineFramer::feed(std::string_view bytes, std::string& out) {
@@ -37,24 +62,12 @@ void LineFramer::feed(std::string_view bytes, std::string& out) {
     out.append(bytes);
     return;
   }
-  std::size_t start = 0;
-  while (start < bytes.size()) {
-    const void* const at = std::memchr(bytes.data() + start, '\n', bytes.size() - start);
-    if (at == nullptr) {
-      break;
-    }
-    const auto end = static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data()) + 1;
-    const std::string_view line = bytes.substr(start, end - start);
-    if (partial_.empty()) {
-      append_line(line, out);
-    } else {
-      partial_.append(line);
-      append_line(partial_, out);
-      forget();
-    }
-    start = end;
+  while (!bytes.empty() && !drawn_) {
+    bytes = feed_line(bytes, out);
   }
-  keep(bytes.substr(start));
+  if (drawn_) {
+    draw(bytes, out);
+  }
   if (partial_.size() > kLongestLine) {
     const std::size_t cut = whole_characters(partial_);
     append_line(std::string_view(partial_).substr(0, cut), out);
@@ -62,7 +75,98 @@ void LineFramer::feed(std::string_view bytes, std::string& out) {
   }
 }
 
+/// Takes the first line, or what has come of it, and returns the rest.
+std::string_view LineFramer::feed_line(std::string_view bytes, std::string& out) {
+  const void* const at = std::memchr(bytes.data(), '\n', bytes.size());
+  const auto end = at == nullptr
+                       ? bytes.size()
+                       : static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data()) + 1;
+  const std::string_view line = bytes.substr(0, end);
+  if (draws_ && begins_to_draw(line)) {
+    start_drawing(out);
+    return bytes;
+  }
+  if (at == nullptr) {
+    keep(line);
+  } else if (partial_.empty()) {
+    append_line(line, out);
+  } else {
+    partial_.append(line);
+    append_line(partial_, out);
+    forget();
+  }
+  return bytes.substr(end);
+}
+
+void LineFramer::start_drawing(std::string& out) {
+  const std::string begun = partial_;
+  forget();
+  drawn_.emplace(prefix_);
+  drawn_->set_size(height_, width_);
+  drawn_->feed(begun, out);
+}
+
+void LineFramer::draw(std::string_view bytes, std::string& out) {
+  drawn_->feed(bytes, out);
+  if (drawn_->is_done()) {
+    drawn_.reset();
+  }
+}
+
+void LineFramer::set_size(std::size_t rows, std::size_t columns) {
+  height_ = rows;
+  width_ = columns;
+  if (drawn_) {
+    drawn_->set_size(rows, columns);
+  }
+}
+
+ShownRows LineFramer::shown(bool has_cursor) const {
+  return drawn_ ? drawn_->shown(has_cursor) : ShownRows();
+}
+
+bool LineFramer::has_unsettled() const {
+  constexpr std::size_t kLongestUnfinished = 4096;  // what is longer is no prompt, and stays whole
+  const bool is_begun = whole_lines_ && !partial_.empty() && partial_.size() <= kLongestUnfinished;
+  return drawn_ || (is_begun && !has_return_);
+}
+
+void LineFramer::begin_row(std::string& out) {
+  if (draws_ && !drawn_ && has_unsettled()) {
+    start_drawing(out);
+  }
+  if (drawn_) {
+    drawn_->settle_before_prompt(out);
+  }
+}
+
+void LineFramer::settle(std::string& out) {
+  if (drawn_) {
+    drawn_->settle(out);
+    draw({}, out);
+  }
+}
+
+bool LineFramer::has_prompt() const {
+  return drawn_ ? drawn_->is_plain() : has_unsettled();
+}
+
+void LineFramer::show_prompt(std::string& out) {
+  if (drawn_) {
+    const auto cursor = drawn_->shown(/*has_cursor=*/true).cursor;
+    out += cursor ? cursor->before : prefix_;
+    drawn_.reset();
+  } else {
+    out += prefix_ + tame(partial_);
+    forget();
+  }
+}
+
 void LineFramer::finish(std::string& out) {
+  if (drawn_) {
+    drawn_->finish(out);
+    drawn_.reset();
+  }
   if (!partial_.empty()) {
     append_line(partial_, out);
   }

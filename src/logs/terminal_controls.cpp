@@ -1,6 +1,6 @@
 // What the controls of a terminal do to the line of the cursor: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html.
-#include <muster/base/text.hpp>
 #include <muster/logs/terminal_controls.hpp>
+#include <muster/logs/terminal_parser.hpp>
 
 #include <algorithm>
 #include <string>
@@ -16,26 +16,6 @@ bool is_screen(int mode) {
   constexpr int kScreen = 47;
   constexpr int kCleanScreen = 1047;
   return mode == kScreen || mode == kCleanScreen || mode == kSavedScreen;
-}
-
-/// "5;12", of which any may be left out.
-std::vector<int> numbers_of(std::string_view text) {
-  constexpr int kMost = 100'000;
-  const std::vector<std::string> pieces = split(text, ';');
-  std::vector<int> numbers;
-  numbers.reserve(pieces.size());
-  for (const std::string& number : pieces) {
-    const bool is_large =
-        number.size() > 1 && number.find_first_not_of("0123456789") == std::string::npos;
-    numbers.push_back(parse_integer(number, 0, kMost).value_or(is_large ? kMost : 0));
-  }
-  return numbers;
-}
-
-/// 0 is the usual number, as where none is said.
-std::size_t count_at(std::size_t index, const std::vector<int>& numbers) {
-  const int number = index < numbers.size() ? numbers[index] : 0;
-  return static_cast<std::size_t>(std::max(number, 1));
 }
 
 /// 3 erases what is no longer seen.

@@ -254,13 +254,13 @@ Result<> check_files(const LaunchPlan& plan, const PlanInput& input) {
 
 Result<> check_logs(const LaunchPlan& plan,
                     const std::function<bool(const WorkerPlan&)>& has_files) {
-  std::map<std::pair<std::filesystem::path, bool>, const WorkerPlan*> logs;
+  std::map<std::filesystem::path, const WorkerPlan*> logs;
   for (const WorkerPlan& worker : plan.workers) {
     if (!has_files(worker)) {
       continue;
     }
-    const std::filesystem::path path = std::filesystem::path(worker.log).lexically_normal();
-    const auto [at, is_new] = logs.insert({{path, worker.joins_streams}, &worker});
+    const std::filesystem::path path = std::filesystem::path(worker.log.out).lexically_normal();
+    const auto [at, is_new] = logs.insert({path, &worker});
     if (!is_new) {
       const WorkerPlan& other = *at->second;
       return Error{ErrorKind::BadData,

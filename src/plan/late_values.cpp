@@ -7,6 +7,8 @@ namespace {
 /// Calls `visit` with each text that the template wrote into a plan.
 template <typename Visit>
 void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
+  visit(plan.chosen_lines.out);
+  visit(plan.chosen_lines.err);
   for (auto& file : plan.files) {
     visit(file.path);
     visit(file.content);
@@ -19,7 +21,8 @@ void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
       visit(argument);
     }
     visit(worker.error_file);
-    visit(worker.log);
+    visit(worker.log.out);
+    visit(worker.log.err);
     visit(worker.working_directory);
     visit(worker.label);
   }

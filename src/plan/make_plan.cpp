@@ -1,4 +1,5 @@
 // Joins the cluster, the job and a template into the plan. Pure.
+#include "log_names.hpp"
 #include "mpirun_values.hpp"
 #include "plan_role.hpp"
 #include "ranked.hpp"
@@ -32,6 +33,16 @@ HostPlace host_place(const Cluster& cluster, const Placement& placement) {
   return is_counted ? placement.host : HostPlace{placement.node_rank.value, placement.nodes, 1};
 }
 
+/// Those that are known before the start.
+void add_ports(Values& values, const Placement& placement) {
+  if (placement.worker_port) {
+    values["worker_port"] = std::to_string(*placement.worker_port);
+  }
+  if (placement.store_port) {
+    values["store_port"] = std::to_string(*placement.store_port);
+  }
+}
+
 /// What is the same for all workers of this node.
 Values common_values(const PlanInput& input, const Placement& placement) {
   const Cluster& cluster = input.cluster;
@@ -46,19 +57,15 @@ Values common_values(const PlanInput& input, const Placement& placement) {
                    {"job_name", cluster.job.job_id == kNoJobId ? "job" : cluster.job.job_id},
                    {"agent_store", input.job.hosts_store ? "True" : "False"},
                    {"attempt", std::to_string(placement.attempt)},
+                   {"restarts", std::to_string(placement.restarts)},
                    {"max_restarts", std::to_string(placement.max_restarts)}};
   if (cluster.job.job_id != kNoJobId || placement.nodes > 1) {
     values["run_id"] = cluster.job.job_id;  // else one that no other job has, at start
   }
-  if (placement.worker_port) {
-    values["worker_port"] = std::to_string(*placement.worker_port);
-  }
+  add_ports(values, placement);
   // Several nodes are told a numeric address by their leader, which is not known before that.
   const bool is_known = placement.nodes > 1 || is_numeric(placement.master_address);
   values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
-  if (placement.store_port) {
-    values["store_port"] = std::to_string(*placement.store_port);
-  }
   if (placement.nodes == 1) {
     values["own_address"] = "";  // nobody else has to reach it
     values["own_interface"] = "";
@@ -256,6 +263,9 @@ void fill_role_plan(RolePlan& shared,
   const RoleTemplate& role = shared.role;
   shared.is_decided = placement.is_decided;
   shared.has_several_nodes = placement.nodes > 1;
+  if (role.count == RoleCount::PerDevice && input.cluster.job.roles.empty()) {
+    shared.named = placement.role;
+  }
   shared.devices = runtime_devices(input);
   if (!shared.part.is_shared) {
     shared.slots = find_slots(input.cluster, placement);
@@ -277,6 +287,17 @@ void add_nodes(LaunchPlan& plan,
                      plan.needs_service(kHorovodStoreService) ||
                      use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
   plan.told_nodes = placement.ports;
+}
+
+void add_remarks(LaunchPlan& plan,
+                 const PlanInput& input,
+                 const std::string& cores_text,
+                 const std::vector<std::string>& texts) {
+  remark_start(plan, input, cores_text);
+  const std::vector<std::string>& remarks = input.cluster.remarks;
+  plan.remarks.insert(plan.remarks.end(), remarks.begin(), remarks.end());
+  remark_binding(plan, input.job);
+  remark_interfaces(plan, texts, input.snapshot);
 }
 
 }  // namespace
@@ -329,21 +350,21 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   values[kOwnRankTable] =
       has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";
 
+  const std::string log_folder =
+      name_log_folder(job, placement.attempt, fill_placeholders("{run_id}", values));
   plan.world_size = 0;  // grows role by role: the first rank of the next role
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
-    RolePlan shared{role, chosen, job, snapshot, endpoints, part, placement.attempt};
+    RolePlan shared{role, chosen, job, snapshot, endpoints, part, log_folder};
     fill_role_plan(shared, input, placement, values);
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
+  plan.chosen_lines = name_chosen_lines(plan, job, log_folder);
   plan.files = plan_files(chosen.mode, values);
   add_table(plan, input, values);
-  remark_start(plan, input, part.cores_text);
-  plan.remarks.insert(plan.remarks.end(), cluster.remarks.begin(), cluster.remarks.end());
-  remark_binding(plan, job);
-  remark_interfaces(plan, texts, snapshot);
+  add_remarks(plan, input, part.cores_text, texts);
   return plan;
 }
 

@@ -52,6 +52,14 @@ json::object binding_document(const CpuBinding& binding) {
           {"how", binding.how}};
 }
 
+json::array log_document(const StreamLogs& log) {
+  json::array files{readable(log.out)};
+  if (!log.are_joined()) {
+    files.emplace_back(readable(log.err));
+  }
+  return files;
+}
+
 json::object process_document(const WorkerPlan& worker) {
   json::object environment;
   for (const auto& [name, value] : worker.environment) {
@@ -64,7 +72,7 @@ json::object process_document(const WorkerPlan& worker) {
                        {"env", std::move(environment)},
                        {"unset", json::array(worker.unset.begin(), worker.unset.end())},
                        {"cwd", worker.working_directory},
-                       {"log", readable(worker.log)}};
+                       {"log", log_document(worker.log)}};
   if (worker.binding) {
     process["binding"] = binding_document(*worker.binding);
   }

@@ -1,6 +1,8 @@
 // What each process of a role is given: arguments, environment, CPUs, a log file.
 #include "plan_role.hpp"
 
+#include "log_names.hpp"
+
 #include <muster/environment/accelerators.hpp>
 #include <muster/mpi/exports.hpp>
 
@@ -9,10 +11,6 @@
 
 namespace muster {
 namespace {
-
-std::string in_log_dir(const JobRequest& job, const std::string& name) {
-  return job.log_dir.empty() ? name : job.log_dir + "/" + name;
-}
 
 /// True when each parameter in the text has a value, and the rank table.
 bool is_given(std::string_view text, const ChosenMode& chosen, const Values& values) {
@@ -282,11 +280,12 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   enter_directory(worker, shared, values);
   worker.label = fill_placeholders(role.label, values);
   worker.is_unranked = role.is_unranked;
-  worker.joins_streams = role.joins_streams;
-  worker.log =
-      role.log.empty()
-          ? log_path(shared.job, shared.attempt, role.name + "_" + values.at("global_rank"))
-          : in_log_dir(shared.job, fill_placeholders(role.log, values));
+  worker.log = name_logs(shared.job,
+                         shared.log_folder,
+                         {.name = role.name + "_" + values.at("global_rank"),
+                          .local_rank = values.at("local_rank"),
+                          .path = fill_placeholders(role.log, values),
+                          .joins_streams = role.joins_streams});
   return worker;
 }
 
@@ -325,7 +324,7 @@ void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
     add_own_endpoint(values, shared, role_rank);
   }
   values.erase("error_file");  // the one before: the file's own name cannot hold it
-  values["error_file"] = fill_placeholders(shared.role.error_file, values);
+  values["error_file"] = name_error_file(shared, values);
 }
 
 /// Sets a variable that hides devices, instead of those that would say the same in another way. What the
@@ -364,13 +363,10 @@ void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place,
 
 }  // namespace
 
-std::string log_path(const JobRequest& job, int attempt, const std::string& name) {
-  return in_log_dir(job, "attempt_" + std::to_string(attempt) + "/" + name);
-}
-
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values) {
   values["role"] = shared.role.name;
-  values["role_world_size"] = std::to_string(place.total);
+  const bool has_others = shared.named.total > 0;  // nodes whose role has another name
+  values["role_world_size"] = std::to_string(has_others ? shared.named.total : place.total);
   for (std::size_t i = 0; i < place.here.size(); ++i) {
     const int role_rank = place.here[i];
     const int global_rank = plan.world_size + role_rank;
@@ -378,7 +374,8 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     const int own_place = shared.part.local_rank(static_cast<int>(i));
     const auto place_on_host = static_cast<std::size_t>(own_place);
     const auto bound_place = static_cast<std::size_t>(listed_device(shared, i).value_or(own_place));
-    values["role_rank"] = std::to_string(role_rank);
+    const int named_rank = has_others ? shared.named.before + static_cast<int>(i) : role_rank;
+    values["role_rank"] = std::to_string(named_rank);
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
     values["visible_local_rank"] =
@@ -392,7 +389,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     show_devices(worker, shared, place_on_host, i);
     worker.global_rank = GlobalRank{global_rank};
     worker.local_rank = LocalRank{local_rank};
-    worker.role_rank = role_rank;
+    worker.role_rank = named_rank;
     plan.workers.push_back(std::move(worker));
   }
 }

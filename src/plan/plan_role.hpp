@@ -22,7 +22,7 @@ struct RolePlan {
   const Snapshot& snapshot;
   const std::vector<RoleEndpoints>& endpoints;
   const HostPart& part;
-  int attempt = 0;
+  std::string log_folder;  ///< of the attempt
   int cores_per_worker = 1;
   bool is_decided = false;         ///< by the gang: endpoints that are not known do not exist
   bool keeps_task_config = false;  ///< TF_CONFIG is the platform's
@@ -30,6 +30,7 @@ struct RolePlan {
   bool reserves_ports = true;
   bool has_several_nodes = false;
   bool decides_success = true;
+  RoleSlots named = {};           ///< among the nodes whose role has the same name
   std::vector<int> devices = {};  ///< as the runtime calls them, by a rank table; empty: in turn
   std::vector<int> slots = {};    ///< of each node; empty: hosts are counted instead
   std::vector<std::string> unset = {};  ///< inherited variables that no worker of the role gets
@@ -37,8 +38,5 @@ struct RolePlan {
 
 /// Adds the processes of the role to the plan, whose world size is the number of those before them.
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values);
-
-/// Where a worker's log is if its role does not say otherwise.
-[[nodiscard]] std::string log_path(const JobRequest& job, int attempt, const std::string& name);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // The plan inside another launcher's worker, and what of muster's own no worker gets.
 #include "worker_plan.hpp"
 
-#include "plan_role.hpp"
+#include "log_names.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/environment/marker.hpp>
@@ -58,8 +58,13 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   worker.script = job.script;
   worker.unset = own_variables(snapshot);
   worker.working_directory = snapshot.working_directory;
-  worker.log = log_path(job, plan.attempt, "worker_" + to_string(worker.global_rank));
+  const std::string log_folder = name_log_folder(job, plan.attempt, mark_late("run_id"));
+  worker.log = name_logs(job,
+                         log_folder,
+                         {.name = "worker_" + to_string(worker.global_rank),
+                          .local_rank = to_string(worker.local_rank)});
   plan.workers.push_back(std::move(worker));
+  plan.chosen_lines = name_chosen_lines(plan, job, log_folder);
   return plan;
 }
 

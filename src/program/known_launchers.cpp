@@ -13,7 +13,6 @@ namespace {
 enum class Instead {
   FrontEnd,  ///< muster reads its command line: `word` is the front end's name
   Mode,      ///< the script behind its options, in the mode `word`; empty: the usual one
-  Once,      ///< itself, once a node
   Inside     ///< the other way round: its processes are musters
 };
 
@@ -39,16 +38,21 @@ constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"mindspore.parallel.cluster.run", "", Instead::FrontEnd, "msrun", "master_addr"},
     {"deepspeed", "", Instead::FrontEnd, "deepspeed", "no_ssh"},
     {"deepspeed.launcher.runner", "", Instead::FrontEnd, "deepspeed", "no_ssh"},
-    {"accelerate", "launch", Instead::Mode, "accelerate", "num_machines"},
-    {"accelerate.commands.accelerate_cli", "launch", Instead::Mode, "accelerate", "num_machines"},
-    {"accelerate.commands.launch", "", Instead::Mode, "accelerate", "num_machines"},
-    {"colossalai", "run", Instead::Mode, ""},
-    {"fleetrun", "", Instead::Mode, "paddle", "nnodes", "PADDLE_NNODES"},
-    {"paddle.distributed.launch", "", Instead::Mode, "paddle", "nnodes", "PADDLE_NNODES"},
+    {"accelerate", "launch", Instead::FrontEnd, "accelerate", "num_machines"},
+    {"accelerate.commands.accelerate_cli",
+     "launch",
+     Instead::FrontEnd,
+     "accelerate",
+     "num_machines"},
+    {"accelerate.commands.launch", "", Instead::FrontEnd, "accelerate", "num_machines"},
+    {"accelerate-launch", "", Instead::FrontEnd, "accelerate", "num_machines"},
+    {"colossalai", "run", Instead::FrontEnd, "colossalai", "extra_launch_args"},
+    {"fleetrun", "", Instead::FrontEnd, "fleetrun", "nnodes", "PADDLE_NNODES"},
+    {"paddle.distributed.launch", "", Instead::FrontEnd, "fleetrun", "nnodes", "PADDLE_NNODES"},
     {"oneflow.distributed.launch", "", Instead::Mode, "oneflow", "nnodes"},
-    {"horovodrun", "", Instead::Once, ""},
-    {"horovod.runner", "", Instead::Once, ""},
-    {"horovod.runner.launch", "", Instead::Once, ""},
+    {"horovodrun", "", Instead::FrontEnd, "horovodrun"},
+    {"horovod.runner", "", Instead::FrontEnd, "horovodrun"},
+    {"horovod.runner.launch", "", Instead::FrontEnd, "horovodrun"},
     {"composer", "", Instead::Mode, ""},
     {"mpirun", "", Instead::Inside, ""},
     {"mpiexec", "", Instead::Inside, ""},
@@ -101,14 +105,11 @@ std::string line_of(const KnownLauncher& launcher, Strings arguments) {
   const FrontEnd* const front_end = find_front_end(launcher.word);
   switch (launcher.instead) {
     case Instead::FrontEnd:
-      return behind("muster " + std::string(front_end != nullptr ? front_end->name : launcher.name),
-                    arguments);
+      return behind(
+          "muster " + (front_end != nullptr ? command_of(*front_end) : std::string(launcher.name)),
+          arguments);
     case Instead::Mode:
       return line_of_mode(launcher.word, arguments);
-    case Instead::Once:
-      return behind(
-          "muster --mode once --template-arguments never -- " + std::string(launcher.name),
-          arguments);
     case Instead::Inside:
       break;
   }
@@ -130,20 +131,6 @@ bool tells_of_nodes(Strings words, std::string_view option) {
     return value != "1" && value != "1:1";
   }
   return false;
-}
-
-/// These reach the other nodes themselves, or are told the number of processes of the whole job.
-std::string_view nodes_of(Instead instead) {
-  switch (instead) {
-    case Instead::Once:
-      return " on one node, with all hosts and without muster";
-    case Instead::Inside:
-      return " on one node, with all hosts";
-    case Instead::FrontEnd:
-    case Instead::Mode:
-      break;
-  }
-  return "";
 }
 
 /// It prints something, and starts nothing.
@@ -183,11 +170,8 @@ std::optional<LineInstead> line_instead_of(std::string_view name, Strings argume
   }
   LineInstead instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
   instead.knows_nodes = tells_of_nodes(own.first(find_script(own)), at->nodes_option);
-  const std::string_view nodes = nodes_of(at->instead);
-  if (!nodes.empty()) {
-    const std::string line =
-        at->instead == Instead::Once ? behind(std::string(name), own) : instead.line;
-    instead.on_nodes = "'" + line + "'" + std::string(nodes);
+  if (at->instead == Instead::Inside) {  // it reaches the other nodes itself
+    instead.on_nodes = "'" + instead.line + "' on one node, with all hosts";
   }
   return instead;
 }

@@ -294,9 +294,8 @@ class Comparison {
 }  // namespace
 
 Summary summarise(std::string_view canonical) {
-  json::monotonic_resource memory;
-  Document document = parse(canonical, memory);
-  auto& root = std::get<json::object>(document);
+  Memory memory;
+  json::object root = parse_again(canonical, memory);
   Breaches ignored(0);
   const Layout layout = lay_out(root, ignored);
   Summary summary;

@@ -21,6 +21,11 @@ bool has_zero(std::string_view text, std::size_t at) {
   return at < text.size() && text[at] == '\0';
 }
 
+std::string_view without_mark(std::string_view text) {
+  const bool is_marked = text.starts_with(kByteOrderMark);  // HCCL takes it, too
+  return text.substr(is_marked ? kByteOrderMark.size() : 0);
+}
+
 /// A hole at its end that is filled later, and not what never was JSON: in UTF-16 a zero follows each letter.
 bool is_being_written(std::string_view text) {
   const std::size_t start = std::min(text.find_first_not_of(kBlanks), text.size());
@@ -84,15 +89,13 @@ std::optional<std::string> path_of_infinite(const json::value& value) {
 
 }  // namespace
 
-Document parse(std::string_view text, json::monotonic_resource& memory) {
-  if (text.starts_with(kByteOrderMark)) {
-    text.remove_prefix(kByteOrderMark.size());  // HCCL takes it, too
-  }
+Document parse(std::string_view text, Memory& memory) {
+  text = without_mark(text);
   if (text.ends_with('\0') && is_being_written(text)) {
     return Unfinished{"it ends in the middle (being written)"};
   }
   json::stream_parser parser;
-  parser.reset(&memory);
+  parser.reset(&memory.values);
   boost::system::error_code error;
   const std::size_t end = parser.write_some(text.data(), text.size(), error);
   const std::string_view rest = text.substr(std::min(end, text.size()));
@@ -116,6 +119,10 @@ Document parse(std::string_view text, json::monotonic_resource& memory) {
     return Breach{path->substr(1), "too large", "a number below 1.8e308", "EI0004"};
   }
   return std::move(root.get_object());
+}
+
+json::object parse_again(std::string_view text, Memory& memory) {
+  return std::move(json::parse(without_mark(text), &memory.values).as_object());
 }
 
 std::optional<int> number_of(const json::value* value) {

@@ -2,6 +2,8 @@
 
 // The text of a rank table as JSON, and numbers in it that may be text.
 
+#include "rank_table/memory.hpp"
+
 #include <muster/base/json.hpp>
 #include <muster/rank_table/rank_table.hpp>
 
@@ -18,7 +20,10 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 
 /// All values live in `memory`, which has to live longer. Text that ends in the middle is unfinished, and so
 /// is a table whose `status` is not "completed".
-[[nodiscard]] Document parse(std::string_view text, json::monotonic_resource& memory);
+[[nodiscard]] Document parse(std::string_view text, Memory& memory);
+
+/// A text once more that `parse` has made an object of.
+[[nodiscard]] json::object parse_again(std::string_view text, Memory& memory);
 
 /// 8 or "8"; empty: neither, below 0, or beyond an int.
 [[nodiscard]] std::optional<int> number_of(const json::value* value);

@@ -35,14 +35,10 @@ std::vector<std::string> names_of(const InstancePlace& place) {
 
 /// Tells the same instances apart as the reading did.
 Table with_network_names(Table table, std::string_view text) {
-  json::monotonic_resource memory;
-  Document document = parse(text, memory);
-  auto* const root = std::get_if<json::object>(&document);
-  if (root == nullptr) {
-    return table;
-  }
+  Memory memory;
+  json::object root = parse_again(text, memory);
   Breaches ignored(0);
-  const Layout layout = lay_out(*root, ignored);
+  const Layout layout = lay_out(root, ignored);
   for (std::size_t i = 0; i < layout.instances.size() && i < table.instances.size(); ++i) {
     table.instances[i].addresses = names_of(layout.instances[i]);
   }

@@ -88,7 +88,7 @@ std::string without_indentation(std::string text) {
 }
 
 Reading read(std::string_view text, const std::string& name) {
-  json::monotonic_resource memory;
+  Memory memory;
   Document document = parse(text, memory);
   if (auto* unfinished = std::get_if<Unfinished>(&document)) {
     return std::move(*unfinished);
@@ -101,7 +101,7 @@ Reading read(std::string_view text, const std::string& name) {
 }
 
 Inspection inspect(std::string_view text, const std::string& name, const Rules& rules) {
-  json::monotonic_resource memory;
+  Memory memory;
   Document document = parse(text, memory);
   if (auto* unfinished = std::get_if<Unfinished>(&document)) {
     return {std::move(*unfinished), {}, {}};

@@ -194,10 +194,9 @@ class Rewriter {
 }  // namespace
 
 std::string rewrite(std::string text, const Table& table, const Changes& changes) {
-  json::monotonic_resource memory;
-  Document document = parse(text, memory);
+  Memory memory;
+  json::object root = parse_again(text, memory);
   const std::size_t size = std::exchange(text, {}).size();
-  auto& root = std::get<json::object>(document);
   Breaches ignored(0);
   return Rewriter(root, lay_out(root, ignored), table, changes).rewrite(size);
 }

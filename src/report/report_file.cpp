@@ -4,7 +4,9 @@
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
+#include <muster/base/untrusted_file.hpp>
 #include <muster/base/write_all.hpp>
+#include <muster/logs/error_file.hpp>
 #include <muster/report/report.hpp>
 #include <muster/run/inherited.hpp>
 
@@ -216,6 +218,12 @@ std::string message_of(const Failure& failure) {
   return failure.error_message.empty() ? what : what + ": " + failure.error_message;
 }
 
+/// As Python's subprocess has it: -N for signal N.
+int python_code(const Failure& failure) {
+  const auto signal = failure.status ? failure.status->signal() : std::nullopt;
+  return signal ? -*signal : failure.exit_code;
+}
+
 }  // namespace
 
 /// /dev/stdout, /dev/fd/3 and /proc/self/fd/3 lead to what is open there, which must not be taken for a file of that
@@ -258,10 +266,18 @@ Result<> write_error_file(const Outcome& outcome, const std::string& path) {
   if (!failure) {
     return {};
   }
+  const int code = python_code(*failure);
+  const std::string own =
+      outcome.error_file.empty()
+          ? ""
+          : pass_on_error_file(read_untrusted_file(outcome.error_file, kMostErrorFileBytes), code);
+  if (!own.empty()) {
+    return write_document("error file", path, json::parse(own));
+  }
   const json::object more{{"py_callstack", join(failure->last_lines, "\n")},
                           {"timestamp", std::to_string(std::time(nullptr))}};
   const json::object message{
-      {"message", message_of(*failure)}, {"errorCode", failure->exit_code}, {"extraInfo", more}};
+      {"message", message_of(*failure)}, {"errorCode", code}, {"extraInfo", more}};
   return write_document("error file", path, json::object{{"message", message}});
 }
 

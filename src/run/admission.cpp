@@ -18,18 +18,24 @@ Address plain(const Address& address) {
                    : address;
 }
 
+/// Of this end of a connection; not specified where there is none.
+Address own_address(int fd) {
+  boost::asio::ip::tcp::endpoint own;
+  auto size = static_cast<socklen_t>(own.capacity());
+  return ::getsockname(fd, own.data(), &size) == 0 ? plain(own.address()) : Address();
+}
+
 }  // namespace
 
-std::string peer_of(const boost::asio::ip::tcp::socket& socket) {
+std::string peer_of(boost::asio::ip::tcp::socket& socket) {
   ErrorCode error;
   const auto remote = socket.remote_endpoint(error);
-  if (error) {
-    return {};
-  }
+  return error ? std::string() : peer_of(socket.native_handle(), remote);
+}
+
+std::string peer_of(int fd, const boost::asio::ip::tcp::endpoint& remote) {
   const Address peer = plain(remote.address());
-  const auto own = socket.local_endpoint(error);
-  const bool is_here = peer.is_loopback() || (!error && plain(own.address()) == peer);
-  return is_here ? kThisMachine : peer.to_string();
+  return peer.is_loopback() || peer == own_address(fd) ? kThisMachine : peer.to_string();
 }
 
 void Admission::admit_only(const std::vector<std::string>& addresses) {
@@ -44,8 +50,7 @@ void Admission::admit_only(const std::vector<std::string>& addresses) {
   }
 }
 
-bool Admission::admits(const boost::asio::ip::tcp::socket& socket) {
-  const std::string peer = peer_of(socket);
+bool Admission::admits(const std::string& peer) {
   const bool is_admitted = !peer.empty() && (is_open_ || admitted_.contains(peer));
   if (!is_admitted && !peer.empty()) {
     remark(peer);

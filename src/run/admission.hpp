@@ -18,7 +18,8 @@ class Admission {
 
   /// From here on those with these numeric addresses, and this machine. Before, everybody may.
   void admit_only(const std::vector<std::string>& addresses);
-  [[nodiscard]] bool admits(const boost::asio::ip::tcp::socket& socket);
+  /// `peer`, as `peer_of` has it.
+  [[nodiscard]] bool admits(const std::string& peer);
 
  private:
   void remark(const std::string& peer);
@@ -30,6 +31,8 @@ class Admission {
 
 /// The address of the other end as a number, "127.0.0.1" for all of this machine; empty: it is gone. One of version 4 is
 /// shown as such, whatever it came by.
-[[nodiscard]] std::string peer_of(const boost::asio::ip::tcp::socket& socket);
+[[nodiscard]] std::string peer_of(boost::asio::ip::tcp::socket& socket);
+/// The same of a connected socket whose other end is known.
+[[nodiscard]] std::string peer_of(int fd, const boost::asio::ip::tcp::endpoint& remote);
 
 }  // namespace muster

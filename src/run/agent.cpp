@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <random>
 
 namespace muster {
 namespace {
@@ -32,6 +33,16 @@ constexpr std::chrono::seconds kLateFiles{1};
 /// Such as torchrun gives a job of one node: a random UUID.
 std::string make_run_id() {
   return boost::uuids::to_string(boost::uuids::random_generator()());
+}
+
+/// Of the folder for the logs of a run: eight characters, as Python's tempfile takes them.
+std::string make_log_token() {
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  std::random_device random;
+  std::uniform_int_distribution<std::size_t> one(0, kCharacters.size() - 1);
+  std::string token(8, '\0');
+  std::generate(token.begin(), token.end(), [&] { return kCharacters[one(random)]; });
+  return token;
 }
 
 }  // namespace
@@ -56,6 +67,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       signals_(io_),
       lifeline_(io_),
       run_id_(make_run_id()),
+      log_token_(make_log_token()),
       signs_of_life_(io_, link_),
       report_(io_, asides_),
       program_(io_, asides_, link_),
@@ -70,12 +82,17 @@ gang::GangCallbacks Agent::callbacks() {
           .stop_attempt =
               [this](const gang::StopAttempt& stop) {
                 first_look_.ask();
+                store_.ask_who_waits();
                 attempt_->stop(stop.signal, stop.reason, stop.most_grace);
                 if (attempt_->has_said_order()) {
                   told_attempts_.insert(attempt_->plan().attempt);
                 }
               },
-          .pass_signal = [this](int signal) { attempt_->request_stop(signal); },
+          .pass_signal =
+              [this](int signal) {
+                store_.ask_who_waits();
+                attempt_->request_stop(signal);
+              },
           .kill_attempt = [this] { attempt_->kill(); },
           .renew_lease = [this](const gang::Lease& lease) { signs_of_life_.renew(lease); },
           .reserve_port = [this] { return reserve_port(); },
@@ -102,6 +119,7 @@ int Agent::run() {
   wait_for(signals_, &Agent::on_signals);
   signs_of_life_.listen();
   reasons_.add(kEndOfJob);
+  store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
   service_files_.on_empty = [this] { reasons_.remove(kFilesOfServices); };
   progress_.start();
   program_.start();
@@ -276,6 +294,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
                     {"muster", own_program()},
                     {"job_secret", read_job_secret(merged)},
                     {"run_id", run_id_},
+                    {"log_token", log_token_},
                     {"own_address", own.address},
                     {"own_interface", own.interface}});
   ways_.say(way, placement);
@@ -287,6 +306,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   inputs_.cancel();
   route_.cancel();
   init_time_.reset();
+  awaited_keys_.clear();
   LaunchPlan plan = plan_of_attempt(start, merged);
   const AttemptInput input{input_.options,
                            input_.inherited,

@@ -101,6 +101,8 @@ class Agent {
   [[nodiscard]] Result<Offer> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
   [[nodiscard]] FileWork file_work();
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
+  void note_awaited_keys(const store::AwaitedKeys& awaited);
   void say_files_are_late() const;
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
@@ -145,6 +147,7 @@ class Agent {
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
   const std::string run_id_;     ///< of a job of one node that has no id
+  const std::string log_token_;  ///< tells its log folder from those of other runs
   std::set<int> told_attempts_;  ///< see `Outcome`
   Clock::time_point started_ = Clock::now();
   StopRequests stop_requests_;
@@ -158,6 +161,7 @@ class Agent {
   std::optional<Outcome> outcome_;  ///< since everything else has been said
   Errand report_;
   std::optional<std::chrono::nanoseconds> init_time_;  ///< see `Outcome`
+  std::string awaited_keys_;  ///< in the store, when the ranks of this attempt were asked to end
   bool has_concluded_ = false;
   bool is_in_a_hurry_ = false;
   ProgramInMemory program_;

@@ -26,6 +26,22 @@ bool rank_zero_hosts_store(const LaunchPlan& plan) {
          });
 }
 
+/// The file of the worker of this plan that failed first; empty: it was none of them, or nothing was read there, and what is there
+/// may be of an earlier attempt.
+std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
+  const auto& first = end.first_failure;
+  const bool is_ours = first && first->node == plan.node_rank && end.attempt == plan.attempt;
+  if (!is_ours || first->error_message.empty()) {
+    return {};
+  }
+  const auto worker =
+      std::find_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& one) {
+        return first->service.empty() && one.global_rank == first->global_rank &&
+               one.role == first->role;
+      });
+  return worker == plan.workers.end() ? std::string() : worker->error_file;
+}
+
 }  // namespace
 
 void Agent::on_workers_asked(int signal) {
@@ -75,7 +91,8 @@ bool Agent::is_all_written(const std::function<void()>& next) {
 /// What happened is said when everything else has been said, so that the report is the last thing on
 /// the console.
 void Agent::conclude() {
-  if (outcome_ || !is_all_written([this] { conclude(); })) {
+  const bool is_asking = store_.is_asked_who_waits() && !is_in_a_hurry_;
+  if (outcome_ || is_asking || !is_all_written([this] { conclude(); })) {
     return;
   }
   outcome_ = make_outcome();
@@ -166,6 +183,7 @@ Outcome Agent::make_outcome() {
     outcome.node_rank = attempt_->plan().node_rank;
     outcome.nodes = attempt_->plan().nodes;
     outcome.workers = attempt_->results();
+    outcome.error_file = error_file_of(*end_, attempt_->plan());
     outcome.has_place = true;
   } else {
     outcome.workers = results_without_start(input_.job.plan);
@@ -175,6 +193,10 @@ Outcome Agent::make_outcome() {
   outcome.told_attempts = told_attempts_;
   if (init_time_) {
     outcome.init_seconds = std::chrono::duration<double>(*init_time_).count();
+  }
+  const Verdict verdict = end_->verdict;
+  if ((verdict == Verdict::Hung || verdict == Verdict::Stopped) && !awaited_keys_.empty()) {
+    outcome.remarks.push_back(awaited_keys_);
   }
   outcome.is_told_elsewhere = front_ && (does_front_say_why_ || !input_.options.front->is_first);
   for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {

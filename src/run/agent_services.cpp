@@ -1,8 +1,10 @@
 // The services of an attempt, and what the agent does for them.
 #include "agent.hpp"
+#include "named_pipe.hpp"
 #include "servers.hpp"
 
 #include <muster/logs/messages.hpp>
+#include <muster/service/awaited_keys.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -36,6 +38,9 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                    companions_.environment(),
                    std::bind_front(&Companions::start, &companions_),
                    [this](ServerEvents events) { return start_server(io_, std::move(events)); },
+                   [this](const std::string& path, PipeEvents events) {
+                     return open_pipe(io_, path, std::move(events));
+                   },
                    [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
                    [this](std::size_t worker, std::string_view lines) {
                      if (attempt_) {
@@ -46,10 +51,28 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                    file_work(),
                    &store_,
                    [this] { return gang_.nodes(); },
-                   [this](std::uint32_t pid) {
-                     return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
+                   [this](std::uint32_t pid) { return rank_of(pid); },
+                   [this](int pid, int signal) {
+                     return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt;
                    },
                    [this](std::chrono::nanoseconds time) { init_time_ = time; }});
+}
+
+/// Where it is asked twice the first answer counts. The report waits for it.
+void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
+  if (awaited_keys_.empty()) {
+    const auto nodes = gang_.nodes();
+    awaited_keys_ = describe_awaited(awaited,
+                                     nodes.empty() ? std::string() : nodes.front().address,
+                                     [this](std::uint32_t pid) { return rank_of(pid); });
+  }
+  if (end_) {
+    conclude();
+  }
+}
+
+std::optional<int> Agent::rank_of(std::uint32_t pid) const {
+  return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
 }
 
 void Agent::say_files_are_late() const {

@@ -25,6 +25,8 @@ constexpr std::chrono::seconds kSilentDelay{1};
 constexpr std::chrono::seconds kReadyDelay{30};
 /// What helps a worker, such as Python's resource tracker, ends by itself in a few milliseconds.
 constexpr std::chrono::milliseconds kLeftoversDelay{500};
+/// What a program does that is about to be stopped: give the terminal its usual ways back, tell its own workers.
+constexpr std::chrono::milliseconds kHoldDelay{100};
 
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
   std::vector<bool> deciding;
@@ -60,26 +62,31 @@ Attempt::Attempt(boost::asio::io_context& io,
           plan_, input.inherited, WorkerSurroundings{input.variables, worker_marker(input, plan_)}),
       sweeper_(::getpid()),
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
-      starter_(io, StarterParts{plan_, programs_, workers_, streams_, terminal_, reader_}),
-      successes_(plan_, workers_),
-      words_(plan_, workers_, supervisor_),
-      services_(std::move(services)),
       error_files_(io, input.asides, plan_, input.run_folder),
-      listeners_({&words_, &services_}),
+      starter_(io,
+               StarterParts{
+                   plan_, programs_, workers_, streams_, error_files_, terminal_, input.options}),
+      successes_(plan_, workers_),
+      words_(plan_, workers_, supervisor_, input_.options),
+      services_(std::move(services)),
+      listeners_({&words_, &services_, &left_by_ranks_}),
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(io, input.options.grace),
       kill_rounds_(io, workers_, sweeper_, input.asides),
       ready_look_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
       leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
+      hold_look_(io, kHoldDelay, [this] { workers_.hold(); }),
       failure_look_(io, kTooClose, [this] { act_on_failures(); }),
       oom_kills_(count_oom_kills(input.oom_counter)),
-      early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }) {
+      early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }),
+      left_by_ranks_(io, plan_, workers_, input.options.grace) {
   connect_parts();
 }
 
 void Attempt::connect_parts() {
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
+  streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
   starter_.before_first = [this] { return prepare(); };
   starter_.on_started = [this](std::size_t worker) { tell(&AttemptListener::on_started, worker); };
   starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
@@ -87,6 +94,7 @@ void Attempt::connect_parts() {
   services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
   grace_.on_end = [this] { on_grace_ended(); };
   grace_.on_progress = [this] { tell(&AttemptListener::on_still_waiting, grace_.left()); };
+  left_by_ranks_.on_left = std::bind_front(&Attempt::end_left, this);
   kill_rounds_.on_round = std::bind_front(&Attempt::on_kill_round, this);
 }
 
@@ -127,7 +135,17 @@ void Attempt::pass_on(int signal) {
   if (signal == SIGCONT && reader_ && workers_.is_alive(*reader_)) {
     terminal_.lend_again(workers_.pid(*reader_));
   }
+  if (signal == SIGWINCH || signal == SIGCONT) {
+    streams_.fit_windows();  // before they look
+  }
   workers_.pass_on(signal);
+  if (signal == SIGTSTP) {
+    streams_.leave_rows();
+    hold_look_.ask();  // who handles it has had a moment by then
+  } else if (signal == SIGCONT) {
+    streams_.return_to_rows();
+    hold_look_.cancel();
+  }
 }
 
 void Attempt::look_for_deaths() {
@@ -151,8 +169,9 @@ void Attempt::look_for_stops() {
     const bool is_from_terminal =
         terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
     if (is_from_terminal && stopped.worker == reader_) {
-      terminal_.stop_guard();                // Ctrl-Z, or it reads in the background: `fg` helps
-    } else if (stopped.signal != SIGTSTP) {  // that one came through us
+      streams_.leave_rows();
+      terminal_.stop_guard();  // Ctrl-Z, or it reads in the background: `fg` helps
+    } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // came through us
       tell(&AttemptListener::on_stopped, stopped);
     }
   }
@@ -246,20 +265,6 @@ void Attempt::look_at_silent_workers() {
   }
 }
 
-void Attempt::look_at_leftovers() {
-  look_for_deaths();
-  if (supervisor_.is_finished()) {
-    return;
-  }
-  if (!is_proc_ours()) {
-    give_up_waiting({});  // what cannot be seen can be neither asked nor killed
-    return;
-  }
-  const std::vector<Process> left = sweeper_.leftovers(spared());
-  tell(&AttemptListener::on_left_behind, left);
-  sweeper_.ask_to_end(left, request_.signal);
-}
-
 void Attempt::look_at_early_ends() {
   look_for_deaths();
   for (const std::size_t worker : early_ends_.take()) {
@@ -286,7 +291,7 @@ void Attempt::note(const std::vector<Death>& deaths) {
 }
 
 void Attempt::note_death(const Death& death, const std::optional<GuardsRequest>& guards) {
-  const bool has_fault = death.status.ok() && services_.has_fault(death.worker);
+  const bool has_fault = services_.has_fault(death.worker, death.status.ok()) && death.status.ok();
   tell(&AttemptListener::on_ended, death);
   const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
@@ -364,18 +369,6 @@ bool Attempt::is_nothing_left() const {
 /// Nobody has failed here, and nobody has asked for the end.
 bool Attempt::is_succeeding() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
-}
-
-std::optional<int> Attempt::rank_of(pid_t pid) const {
-  constexpr int kMostParents = 32;
-  for (int i = 0; i < kMostParents && pid > 1; ++i) {
-    if (const auto worker = workers_.find(pid)) {
-      return plan_.workers[*worker].global_rank.value;
-    }
-    const auto process = find_process(pid);
-    pid = process ? process->parent : -1;
-  }
-  return std::nullopt;
 }
 
 AttemptView Attempt::view() const {

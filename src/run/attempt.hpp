@@ -8,6 +8,7 @@
 #include "attempt_words.hpp"
 #include "early_ends.hpp"
 #include "error_files.hpp"
+#include "left_by_ranks.hpp"
 #include "output/worker_streams.hpp"
 #include "process/asides.hpp"
 #include "process/companions.hpp"
@@ -107,6 +108,8 @@ class Attempt {
   [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
   /// The rank of the living worker that this process is, or descends from; empty: of none.
   [[nodiscard]] std::optional<int> rank_of(pid_t pid) const;
+  /// The same, and sends it a signal.
+  std::optional<int> signal_process(pid_t pid, int signal);
   /// "ranks 0-3"; empty: nobody is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const {
     return words_.describe_living();
@@ -142,6 +145,7 @@ class Attempt {
   void on_service_failure(const ServiceFailure& failure);
   void look_at_silent_workers();
   void look_at_leftovers();
+  void end_left(const std::vector<Process>& left);
   void give_up_waiting(const std::vector<Process>& left);
   void look_at_early_ends();
 
@@ -184,11 +188,11 @@ class Attempt {
   Workers workers_;
   Sweeper sweeper_;
   Terminal terminal_;
+  ErrorFiles error_files_;
   WorkerStarter starter_;
   SuccessTelling successes_;
   AttemptWords words_;
   AttemptServices services_;
-  ErrorFiles error_files_;
   std::vector<AttemptListener*> listeners_;
   Descriptor deaths_;
   Grace grace_;
@@ -196,9 +200,11 @@ class Attempt {
   LaterLook ready_look_;
   LaterLook silent_look_;
   LaterLook leftovers_look_;
+  LaterLook hold_look_;     ///< after TSTP
   QuietLook failure_look_;  ///< after a failure that may be a consequence of another one
   OomKills oom_kills_;      ///< before the first worker
   EarlyEnds early_ends_;
+  LeftByRanks left_by_ranks_;
   std::deque<Event> events_;
   bool is_asked_ =
       false;  ///< the workers are, by the terminal or the guard, and nobody else has been told yet

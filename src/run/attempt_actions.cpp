@@ -1,4 +1,4 @@
-// What the supervisor wants, as system calls.
+// What the supervisor wants, and what services ask for, as system calls.
 #include "attempt.hpp"
 
 #include <csignal>
@@ -15,6 +15,10 @@ std::vector<std::size_t> failed_workers(const Supervisor& supervisor) {
     workers.push_back(failed.worker);
   }
   return workers;
+}
+
+std::optional<int> rank_of_worker(const LaunchPlan& plan, std::optional<std::size_t> worker) {
+  return worker ? std::optional(plan.workers[*worker].global_rank.value) : std::nullopt;
 }
 
 }  // namespace
@@ -46,7 +50,8 @@ void Attempt::act(const AskToEnd& action) {
   request_.grace = grace_.length();
   const auto guards = guards_request();
   workers_.ask_to_end(action.signal, guards ? std::optional(guards->at) : std::nullopt);
-  workers_.signal_all(SIGCONT);  // a stopped worker could not act on it
+  hold_look_.cancel();
+  workers_.go_on();  // a stopped worker could not act on it
   std::set<pid_t> living = workers_.living_pids();
   if (living.size() < starter_.tried() && Reaper::has_children() && !guards) {
     living.merge(spared());
@@ -94,7 +99,9 @@ void Attempt::rest() {
   ready_look_.cancel();
   silent_look_.cancel();
   leftovers_look_.cancel();
+  hold_look_.cancel();
   failure_look_.cancel();
+  left_by_ranks_.cancel();
   streams_.stop_opening();
   ErrorCode ignored;  // it is closed in any case
   deaths_.close(ignored);
@@ -114,6 +121,35 @@ std::set<pid_t> Attempt::spared() const {
   std::set<pid_t> pids = input_.companions.pids();
   pids.insert(input_.asides.pids().begin(), input_.asides.pids().end());
   return pids;
+}
+
+// --- What ended workers have left ---------------------------------------------------------------
+
+void Attempt::look_at_leftovers() {
+  look_for_deaths();
+  if (supervisor_.is_finished()) {
+    return;
+  }
+  if (!is_proc_ours()) {
+    give_up_waiting({});  // what cannot be seen can be neither asked nor killed
+    return;
+  }
+  end_left(sweeper_.leftovers(spared()));
+}
+
+void Attempt::end_left(const std::vector<Process>& left) {
+  tell(&AttemptListener::on_left_behind, left);
+  sweeper_.ask_to_end(left, request_.signal);
+}
+
+// --- What services ask for ------------------------------------------------------------------------
+
+std::optional<int> Attempt::rank_of(pid_t pid) const {
+  return rank_of_worker(plan_, workers_.find_above(pid));
+}
+
+std::optional<int> Attempt::signal_process(pid_t pid, int signal) {
+  return rank_of_worker(plan_, workers_.signal_member(pid, signal));
 }
 
 // --- Before the first start ---------------------------------------------------------------------

@@ -45,7 +45,8 @@ class AttemptListener {
   /// Said from time to time while the grace runs.
   virtual void on_still_waiting(std::chrono::nanoseconds /*left*/) {}
   virtual void on_overdue(std::size_t /*worker*/, const EndRequest& /*request*/) {}
-  /// All workers have ended well, and these are still there after a moment. They are asked to end.
+  /// All ranks have ended well, and these are still there after a moment. They are asked to end. Where mpirun has started the
+  /// ranks, it may still run, and this may come again.
   virtual void on_left_behind(const std::vector<Process>& /*left*/) {}
   virtual void on_not_killed(const std::vector<Process>& /*left*/) {}
   /// Nothing is alive, and what was written has been read.

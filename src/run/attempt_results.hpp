@@ -29,7 +29,7 @@ struct AttemptView {
   const WorkerStreams& streams;
   const std::optional<StartFailure>& start_failure;
   const std::optional<ServiceFailure>& service_failure;
-  const std::map<std::size_t, std::string>& faults;  ///< of workers that ended with 0
+  const std::map<std::size_t, std::string>& faults;  ///< what services know of failed workers
   const ErrorFiles& error_files;
   const OomKills& oom_kills;  ///< before the first worker; no file: they cannot be read
 };

@@ -41,9 +41,9 @@ class AttemptServices : public AttemptListener {
             {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"}});
     }
   }
-  /// True: a worker that ended with 0 has failed all the same, in the eyes of a service.
-  [[nodiscard]] bool has_fault(std::size_t worker) {
-    const auto fault = services_->find_fault(worker);
+  /// To be called for each worker that has ended. True: a service knows why it has failed, also where it has ended with 0.
+  [[nodiscard]] bool has_fault(std::size_t worker, bool has_succeeded) {
+    const auto fault = services_->find_fault(worker, has_succeeded);
     if (fault) {
       faults_.emplace(worker, fault->message);
     }
@@ -58,7 +58,7 @@ class AttemptServices : public AttemptListener {
   void on_over() override { services_->stop(); }
 
   [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }
-  /// What those workers have left undone, by their place in the plan.
+  /// What services know of failed workers, by their place in the plan.
   [[nodiscard]] const std::map<std::size_t, std::string>& faults() const { return faults_; }
 
  private:

@@ -52,8 +52,8 @@ std::vector<std::string> AttemptWords::describe_living() const {
   return names.size() == 0 ? std::vector<std::string>() : std::vector{names.describe()};
 }
 
-void AttemptWords::on_started(std::size_t worker) {
-  // Once, however many workers it concerns: containers forbid the call for all of them.
+/// Once, however many workers it concerns: containers forbid the same calls for all of them.
+void AttemptWords::tell_refusals() {
   const int refused = workers_.memory_refusal();
   if (refused != 0 && !std::exchange(said_memory_refusal_, true)) {
     say_warning(
@@ -62,6 +62,15 @@ void AttemptWords::on_started(std::size_t worker) {
                      refused)
             .message);
   }
+  const auto& no_terminal = workers_.terminal_refusal();
+  if (no_terminal && !std::exchange(said_terminal_refusal_, true)) {
+    const auto say = options_.terminals == When::Always ? say_warning : say_debug;
+    say("the workers write into pipes and not into terminals: " + no_terminal->message);
+  }
+}
+
+void AttemptWords::on_started(std::size_t worker) {
+  tell_refusals();
   if (is_said(Level::Debug)) {
     say_debug(describe(worker) + " started: " + program_of(plan_.workers[worker]));
   }

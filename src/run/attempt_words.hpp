@@ -19,8 +19,11 @@ namespace muster {
 class AttemptWords : public AttemptListener {
  public:
   /// All of them outlive it.
-  AttemptWords(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor)
-      : plan_(plan), workers_(workers), supervisor_(supervisor) {}
+  AttemptWords(const LaunchPlan& plan,
+               const Workers& workers,
+               const Supervisor& supervisor,
+               const RunOptions& options)
+      : plan_(plan), workers_(workers), supervisor_(supervisor), options_(options) {}
 
   /// Workers were asked to end by an order from outside this node, whose reason was said.
   [[nodiscard]] bool has_said_order() const { return has_said_order_; }
@@ -46,11 +49,14 @@ class AttemptWords : public AttemptListener {
   [[nodiscard]] std::string describe_failure(std::size_t worker) const;
   [[nodiscard]] std::string describe_reason(const EndRequest& request) const;
   [[nodiscard]] ProcessNames living() const;
+  void tell_refusals();
 
   const LaunchPlan& plan_;
   const Workers& workers_;
   const Supervisor& supervisor_;
+  const RunOptions& options_;
   bool said_memory_refusal_ = false;
+  bool said_terminal_refusal_ = false;
   bool said_what_is_left_ = false;
   bool has_said_order_ = false;
   std::set<std::size_t> said_silent_;

@@ -3,7 +3,7 @@
 
 #include "run_folder.hpp"
 
-#include <muster/base/text.hpp>
+#include <muster/base/untrusted_file.hpp>
 #include <muster/logs/error_file.hpp>
 #include <muster/logs/messages.hpp>
 
@@ -20,26 +20,34 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kErrorFileBytes = std::size_t{1} << 20U;
 /// A start may wait longer than an end.
 constexpr std::chrono::milliseconds kStartPatience{1'000};
 constexpr std::chrono::milliseconds kEndPatience{500};
 
 /// What is no file is never read, and is left alone.
-void remove_files(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-      (void)::unlink(path.c_str());
-    }
+void remove_file(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+    (void)::unlink(path.c_str());
   }
+}
+
+/// Returns why not; empty: it is there. An empty name is that of our own.
+std::string make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!folder.empty()) {
+    std::filesystem::create_directories(folder, error);
+  }
+  return error ? "cannot make the folder '" + folder.string() +
+                     "' for the workers' error files: " + error.message()
+               : std::string();
 }
 
 /// A line each.
 std::string read_files(const std::vector<std::string>& paths) {
   std::string lines;
   for (const std::string& path : paths) {
-    lines += read_error_file(read_untrusted_file(path, kErrorFileBytes)) + '\n';
+    lines += read_error_file(read_untrusted_file(path, kMostErrorFileBytes)) + '\n';
   }
   return lines;
 }
@@ -50,35 +58,48 @@ bool ErrorFiles::prepare(std::function<void()> then) {
   for (const WorkerPlan& worker : plan_.workers) {
     make_again(std::filesystem::path(worker.error_file).parent_path());
   }
-  const std::vector<std::string> old = old_ones();
-  if (old.empty()) {
+  const std::vector<std::string> places = unmade_places();
+  if (places.empty()) {
     return true;
   }
-  const auto remove = [&old] {
-    remove_files(old);
-    return std::string();
+  const auto take_answer = [this, then = std::move(then)](const Errand::Answer& answer) {
+    if (!answer) {
+      give_up();
+    } else if (!answer->empty()) {
+      prepared_ = Error{ErrorKind::System, *answer};
+    }
+    then();
   };
-  errand_.start(
-      {remove, {}}, kStartPatience, [this, then = std::move(then)](const Errand::Answer& answer) {
-        if (!answer) {
-          give_up();
-        }
-        then();
-      });
+  errand_.start({[this, &places] { return make_room(places); }, {}}, kStartPatience, take_answer);
   return false;
 }
 
-/// Before the first attempt there are none in the folder of the run.
-std::vector<std::string> ErrorFiles::old_ones() const {
+bool ErrorFiles::is_in_run_folder(const std::string& path) const {
+  return !run_folder_.empty() && path.starts_with(run_folder_ + "/");
+}
+
+/// Before the first attempt the folder of the run is there, and is empty.
+std::vector<std::string> ErrorFiles::unmade_places() const {
   std::vector<std::string> paths;
   for (const WorkerPlan& worker : plan_.workers) {
-    const bool is_in_folder =
-        !run_folder_.empty() && worker.error_file.starts_with(run_folder_ + "/");
-    if (!worker.error_file.empty() && (plan_.attempt > 0 || !is_in_folder)) {
+    if (!worker.error_file.empty() && (plan_.attempt > 0 || !is_in_run_folder(worker.error_file))) {
       paths.push_back(worker.error_file);
     }
   }
   return paths;
+}
+
+/// Returns the first thing that could not be done.
+std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
+  for (const std::string& path : paths) {
+    std::string obstacle =
+        is_in_run_folder(path) ? "" : make_folder(std::filesystem::path(path).parent_path());
+    if (!obstacle.empty()) {
+      return obstacle;
+    }
+    remove_file(path);
+  }
+  return {};
 }
 
 void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<void()> then) {

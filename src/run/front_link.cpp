@@ -1,7 +1,7 @@
 // Reads frames from the front until it is gone.
 #include "front_link.hpp"
 
-#include <muster/supervise/stop_signals.hpp>
+#include <muster/base/signals.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -151,14 +151,18 @@ Result<int> run(const JobPlan& job,
   return result;
 }
 
+bool is_dumb(const std::map<std::string, std::string>& variables) {
+  const auto terminal = variables.find("TERM");
+  return terminal != variables.end() && terminal->second == "dumb";
+}
+
 bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables) {
   if (colour != When::Auto) {
     return colour == When::Always;
   }
   const auto refused = variables.find("NO_COLOR");  // https://no-color.org
-  const auto terminal = variables.find("TERM");
-  const bool is_dumb = terminal != variables.end() && terminal->second == "dumb";
-  return ::isatty(fd) != 0 && !is_dumb && (refused == variables.end() || refused->second.empty());
+  return ::isatty(fd) != 0 && !is_dumb(variables) &&
+         (refused == variables.end() || refused->second.empty());
 }
 
 }  // namespace muster

@@ -38,8 +38,4 @@ void make_again(const std::string& folder);
 [[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder,
                                                         const std::string& name);
 
-/// The content of a regular file, at most `limit` bytes; empty when it cannot be read. A worker
-/// wrote it: it may be a pipe, a link or huge.
-[[nodiscard]] std::string read_untrusted_file(const std::string& path, std::size_t limit);
-
 }  // namespace muster

@@ -135,7 +135,7 @@ class Port {
 
  private:
   void accept(tcp::socket socket) {
-    if (is_stopped_ || clients_.size() >= kMostClients || !admission_.admits(socket)) {
+    if (is_stopped_ || clients_.size() >= kMostClients || !admission_.admits(peer_of(socket))) {
       return;  // the socket closes itself
     }
     ErrorCode ignored;  // a small answer is slower without it

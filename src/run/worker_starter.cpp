@@ -11,15 +11,17 @@
 namespace muster {
 
 std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options) {
-  if (options.stdin_rank) {
-    const auto chosen = static_cast<std::size_t>(options.stdin_rank->value);
-    return chosen < plan.workers.size() ? std::optional(chosen) : std::nullopt;
-  }
-  return plan.workers.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt;
+  const bool is_chosen = options.input_for == InputFor::ChosenWorker;
+  const auto reader = is_chosen ? static_cast<std::size_t>(options.input_rank.value) : 0;
+  const bool has_one = is_chosen ? reader < plan.workers.size() : plan.workers.size() == 1;
+  return has_one && options.input_for != InputFor::Nobody ? std::optional(reader) : std::nullopt;
 }
 
 WorkerStarter::WorkerStarter(boost::asio::io_context& io, const StarterParts& parts)
-    : io_(io), parts_(parts), null_input_(open_null(NullFor::Reading)) {}
+    : io_(io),
+      parts_(parts),
+      reader_(reader_of_input(parts.plan, parts.options)),
+      null_input_(open_null(NullFor::Reading)) {}
 
 void WorkerStarter::start() {
   boost::asio::post(io_, std::bind_front(&WorkerStarter::turn, this));
@@ -63,15 +65,22 @@ Result<> WorkerStarter::start_one(std::size_t worker) {
   if (!program) {
     return program.error();
   }
-  const bool reads_input = parts_.reader == worker;
-  const auto connect = [this, worker](UniqueFd out, UniqueFd err) {
-    return parts_.streams.connect(worker, std::move(out), std::move(err));
-  };
-  auto started = parts_.workers.start(worker,
-                                      *program,
-                                      reads_input ? STDIN_FILENO : null_input_.get(),
-                                      reads_input ? parts_.terminal.fd() : -1,
-                                      connect);
+  if (const Result<>& prepared = parts_.error_files.prepared(); !prepared) {
+    return prepared.error();
+  }
+  const bool has_input_alone = reader_ == worker;
+  const bool reads_input = has_input_alone || parts_.options.input_for == InputFor::All;
+  auto started = parts_.workers.start(
+      worker,
+      {.executable = *program,
+       .standard_input = reads_input ? STDIN_FILENO : null_input_.get(),
+       // Who may have the terminal stays where it belongs to: another session could not be its foreground.
+       .leads_session = !(has_input_alone && parts_.terminal.is_wanted()),
+       .terminal = has_input_alone ? parts_.terminal.fd() : -1,
+       .output = parts_.streams.way_of(worker),
+       .connect = [this, worker](StreamEnds ends) {
+         return parts_.streams.connect(worker, std::move(ends));
+       }});
   if (started) {
     parts_.streams.note_start(worker, parts_.workers.pid(worker));
   }

@@ -2,6 +2,7 @@
 
 // Starts the workers of an attempt, one in each turn of the loop. Private to run/.
 
+#include "error_files.hpp"
 #include "output/worker_streams.hpp"
 #include "process/terminal.hpp"
 #include "process/workers.hpp"
@@ -17,8 +18,8 @@
 
 namespace muster {
 
-/// The worker that inherits standard input: the one that was chosen, else a single one. The chosen one
-/// may be missing: as another node this one may have fewer workers than were expected.
+/// The worker that has standard input for itself, and with it the terminal: the one that was chosen, else a single one. The chosen
+/// one may be missing: as another node this one may have fewer workers than were expected.
 [[nodiscard]] std::optional<std::size_t> reader_of_input(const LaunchPlan& plan,
                                                          const RunOptions& options);
 
@@ -34,8 +35,9 @@ struct StarterParts {
   const Programs& programs;
   Workers& workers;
   WorkerStreams& streams;
+  const ErrorFiles& error_files;
   const Terminal& terminal;
-  std::optional<std::size_t> reader;  ///< of standard input
+  const RunOptions& options;
 };
 
 /// With a thousand workers, a signal or a death in between must not wait for the last one.
@@ -65,6 +67,7 @@ class WorkerStarter {
 
   boost::asio::io_context& io_;
   StarterParts parts_;
+  std::optional<std::size_t> reader_;  ///< who has standard input for itself
   UniqueFd null_input_;
   std::size_t next_ = 0;
   bool is_cancelled_ = false;

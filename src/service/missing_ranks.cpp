@@ -37,9 +37,8 @@ void note_arrivals(std::map<std::string, Place>& places,
                    const std::vector<store::Process>& arrived,
                    const RankOf& rank_of) {
   for (const store::Process& process : arrived) {
-    const bool is_here = process.address == here || process.address == "127.0.0.1";
-    Place& place = places[is_here ? here : process.address];
-    const auto rank = is_here && process.pid ? rank_of(*process.pid) : std::nullopt;
+    Place& place = places[is_from(process, here) ? here : process.address];
+    const auto rank = rank_of_process(process, here, rank_of);
     if (!rank || place.missing.erase(*rank) == 0) {
       ++place.unknown;
     }

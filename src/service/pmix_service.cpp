@@ -69,7 +69,10 @@ class PmixService final : public Service {
     return std::optional<Additions>();
   }
 
-  std::optional<Error> find_fault(std::size_t worker) override {
+  std::optional<Error> find_fault(std::size_t worker, bool has_succeeded) override {
+    if (!has_succeeded) {
+      return std::nullopt;
+    }
     const int rank = rank_of(worker);
     if (companion_) {
       companion_->read_now();  // what it said before its end

@@ -1,4 +1,5 @@
 // The table of services, and the list of those that one attempt needs.
+#include "file_timer_service.hpp"
 #include "horovod_service.hpp"
 #include "planned_files.hpp"
 #include "pmix_service.hpp"
@@ -27,6 +28,7 @@ constexpr auto kServices = std::to_array<KnownService>({
     {kPmixService, make_pmix_service},
     {kSshService, make_ssh_service},
     {kHorovodStoreService, make_horovod_store},
+    {kFileTimerService, make_file_timer},
     {kPlannedFilesService, make_planned_files},
 });
 
@@ -131,9 +133,9 @@ void Services::on_worker_started(std::size_t worker) {
   }
 }
 
-std::optional<Error> Services::find_fault(std::size_t worker) {
+std::optional<Error> Services::find_fault(std::size_t worker, bool has_succeeded) {
   for (const NamedService& one : services_) {
-    if (auto fault = one.service->find_fault(worker)) {
+    if (auto fault = one.service->find_fault(worker, has_succeeded)) {
       return fault;
     }
   }

@@ -9,6 +9,9 @@ namespace {
 
 /// The longest piece: who reads slowly keeps no more of a large value.
 constexpr std::size_t kPiece = std::size_t{64} << 10U;
+/// Where thousands read slowly, it is a short one.
+constexpr std::size_t kShortPiece = std::size_t{4} << 10U;
+constexpr std::size_t kMuchInPieces = std::size_t{64} << 20U;
 /// Up to here a copy costs less than keeping the value as it was.
 constexpr std::size_t kSmallValue = std::size_t{4} << 10U;
 
@@ -36,6 +39,7 @@ void Answers::add(ClientId client, std::string_view bytes) {
     parts.emplace_back(std::string());
   }
   std::get<std::string>(parts.back()).append(bytes);
+  kept_ += bytes.size();
 }
 
 void Answers::add_value(ClientId client, SharedValue value) {
@@ -43,6 +47,7 @@ void Answers::add_value(ClientId client, SharedValue value) {
     add(client, *value);
     return;
   }
+  kept_ += ++shared_[value.get()] == 1 ? value->size() : 0;
   open(client, value->size()).parts.emplace_back(std::move(value));
 }
 
@@ -72,7 +77,7 @@ void Answers::on_written(ClientId client) {
   if (at == unsent_.end()) {
     return;
   }
-  at->second.writing = 0;
+  writing_ -= std::exchange(at->second.writing, 0);
   if (at->second.bytes == 0) {
     unsent_.erase(at);
   } else {
@@ -80,24 +85,59 @@ void Answers::on_written(ClientId client) {
   }
 }
 
+void Answers::forget(ClientId client) {
+  const auto at = unsent_.find(client);
+  if (at != unsent_.end()) {
+    for (const Part& part : at->second.parts) {
+      release(part);
+    }
+    writing_ -= at->second.writing;
+    unsent_.erase(at);
+  }
+}
+
+void Answers::release(const Part& part) {
+  if (const auto* const text = std::get_if<std::string>(&part)) {
+    kept_ -= text->size();
+    return;
+  }
+  const auto at = shared_.find(std::get<SharedValue>(part).get());
+  if (--at->second == 0) {
+    kept_ -= at->first->size();
+    shared_.erase(at);
+  }
+}
+
+Answers::Largest Answers::largest() const {
+  Largest largest;
+  for (const auto& [client, unsent] : unsent_) {
+    const std::size_t bytes = unsent.bytes + unsent.writing;
+    largest = bytes > largest.bytes ? Largest{client, bytes} : largest;
+  }
+  return largest;
+}
+
 std::string Answers::take_piece(Unsent& unsent) {
+  const std::size_t most = writing_ < kMuchInPieces ? kPiece : kShortPiece;
   std::string piece;
-  piece.reserve(std::min(unsent.bytes, kPiece));
-  while (!unsent.parts.empty() && piece.size() < kPiece) {
+  piece.reserve(std::min(unsent.bytes, most));
+  while (!unsent.parts.empty() && piece.size() < most) {
     const Part& part = unsent.parts.front();
     const std::string& text = std::holds_alternative<SharedValue>(part)
                                   ? *std::get<SharedValue>(part)
                                   : std::get<std::string>(part);
-    const std::size_t count = std::min(kPiece - piece.size(), text.size() - unsent.begin);
+    const std::size_t count = std::min(most - piece.size(), text.size() - unsent.begin);
     piece.append(text, unsent.begin, count);
     unsent.begin += count;
     if (unsent.begin == text.size()) {
+      release(part);
       unsent.parts.pop_front();
       unsent.begin = 0;
     }
   }
   unsent.bytes -= piece.size();
   unsent.writing = piece.size();
+  writing_ += piece.size();
   return piece;
 }
 

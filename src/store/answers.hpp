@@ -44,7 +44,17 @@ class Answers {
 
   [[nodiscard]] std::optional<Answer> next();
   void on_written(ClientId client);
-  void forget(ClientId client) { unsent_.erase(client); }
+  void forget(ClientId client);
+
+  /// What all clients together have not been sent, or not read, takes so many bytes of memory: a large value that
+  /// several are sent is there once, and the piece that each has been handed.
+  [[nodiscard]] std::size_t bytes() const { return kept_ + writing_; }
+  /// Who leaves most unread, and how many bytes.
+  struct Largest {
+    ClientId client = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] Largest largest() const;
 
  private:
   using Part = std::variant<std::string, SharedValue>;
@@ -56,9 +66,13 @@ class Answers {
   };
 
   [[nodiscard]] Unsent& open(ClientId client, std::size_t bytes);
-  [[nodiscard]] static std::string take_piece(Unsent& unsent);
+  [[nodiscard]] std::string take_piece(Unsent& unsent);
+  void release(const Part& part);
 
   std::size_t most_unread_;
+  std::size_t kept_ = 0;     ///< bytes of all parts
+  std::size_t writing_ = 0;  ///< bytes of all pieces that were handed out
+  std::unordered_map<const std::string*, std::size_t> shared_;  ///< in how many parts a value is
   std::unordered_map<ClientId, Unsent> unsent_;  ///< clients of whom nothing is unread have none
   /// Of whom a piece can be handed out. Who is gone may stand here and is passed over.
   std::deque<ClientId> turns_;

@@ -50,7 +50,8 @@ void KeySpace::for_each_key(const std::function<void(const std::string&)>& see) 
 }
 
 Result<> KeySpace::set(const std::string& key, std::string value) {
-  const std::size_t freed = cost_of_stored(key);
+  const auto at = values_.find(key);
+  const std::size_t freed = at == values_.end() ? 0 : cost_of(key, at->second->size());
   const std::size_t wanted = cost_of(key, value.size());
   if (wanted > freed) {
     if (auto spent = spend(key, wanted - freed); !spent) {
@@ -59,7 +60,12 @@ Result<> KeySpace::set(const std::string& key, std::string value) {
   } else {
     give_back(freed - wanted);
   }
-  values_[key] = std::make_shared<std::string>(std::move(value));
+  auto stored = std::make_shared<std::string>(std::move(value));
+  if (at == values_.end()) {
+    values_.emplace(key, std::move(stored));
+  } else {
+    at->second = std::move(stored);
+  }
   return {};
 }
 

@@ -43,7 +43,7 @@ enum class Dialect {
 /// Empty: that dialect has no such number.
 [[nodiscard]] std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
 
-/// By which dialect the clients of a job speak that do not greet. It is settled by the first of them that says what
+/// By which dialect the clients of a job speak that do not greet. It is settled by the first rank that says what
 /// only one of the two can mean, for all: they are the same program.
 class Ungreeted {
  public:

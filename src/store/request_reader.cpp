@@ -127,6 +127,7 @@ Result<bool> RequestReader::on_code() {
   }
   operation_ = *operation;
   layout_ = layout_of(operation_);
+  contents_.texts.reserve(layout_.fields.size());
   field_ = 0;
   rounds_ = 1;
   return layout_.is_list ? expect(Part::Count, sizeof(std::uint64_t)) : next_field();
@@ -136,7 +137,7 @@ Result<bool> RequestReader::on_code() {
 /// is what the second connection of a client of 1.13 or 2.0 begins with. That is refused and settles nothing: a
 /// client of 2.1 may begin with a deletion.
 std::optional<Operation> RequestReader::operation_of_code(std::uint8_t code) {
-  const auto settled = has_greeted_ ? Dialect::Torch22 : ungreeted_->dialect();
+  const auto settled = has_greeted_ ? Dialect::Torch22 : ungreeted_dialect();
   if (settled || code < kFirstThatDiffers) {
     return operation_of(settled.value_or(Dialect::Torch21), code);
   }
@@ -177,7 +178,7 @@ Result<bool> RequestReader::on_text() {
 }
 
 Result<bool> RequestReader::on_bytes_after_key() {
-  if (ungreeted_->dialect() == Dialect::Torch20) {
+  if (ungreeted_dialect() == Dialect::Torch20) {
     operation_ = Operation::DeleteKey;
     return true;
   }
@@ -224,8 +225,10 @@ void RequestReader::expect_code() {
 
 Request RequestReader::finish() {
   if (means_) {
-    ungreeted_->settle(*means_);
-    means_.reset();
+    own_ = std::exchange(means_, std::nullopt);
+    if (speaks_for_all_) {
+      ungreeted_->settle(*own_);
+    }
   }
   is_first_ = false;
   held_ = 0;

@@ -34,10 +34,14 @@ class RequestReader {
   /// True: the request is whole if nothing follows for a moment, unless it is settled meanwhile what it means: 8 and a
   /// key is 1.13's DELETE_KEY, whose sender waits now, and the beginning of 2.1's APPEND.
   [[nodiscard]] bool awaits_silence() const {
-    return part_ == Part::Undecided && ungreeted_->dialect() != Dialect::Torch21;
+    return part_ == Part::Undecided && ungreeted_dialect() != Dialect::Torch21;
   }
   /// Nothing has followed. Empty: it is not whole all the same.
   [[nodiscard]] std::optional<Request> on_silence();
+
+  /// The client is a rank: what it settles from here on is settled for the others that do not greet. What anybody else
+  /// says, which may be a stray byte, counts for its own connection only.
+  void speak_for_all() { speaks_for_all_ = true; }
 
   /// What the request that is not whole takes in memory.
   [[nodiscard]] std::size_t held() const { return held_; }
@@ -66,6 +70,10 @@ class RequestReader {
   [[nodiscard]] Result<bool> next_field();
   [[nodiscard]] Result<bool> expect(Part part, std::uint64_t bytes);
   void expect_code();
+  /// Empty: not settled yet.
+  [[nodiscard]] std::optional<Dialect> ungreeted_dialect() const {
+    return own_ ? own_ : ungreeted_->dialect();
+  }
   [[nodiscard]] std::optional<Operation> operation_of_code(std::uint8_t code);
   [[nodiscard]] Request finish();
   template <typename Number>
@@ -74,6 +82,8 @@ class RequestReader {
   const Limits* limits_;
   Ungreeted* ungreeted_;
   bool has_greeted_ = false;
+  bool speaks_for_all_ = false;
+  std::optional<Dialect> own_;  ///< settled by what this client has said, without a greeting
   bool is_first_ = true;
 
   Part part_ = Part::Start;

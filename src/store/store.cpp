@@ -5,10 +5,12 @@
 #include "key_actions.hpp"
 #include "operation.hpp"
 #include "request_reader.hpp"
+#include "shares.hpp"
 
 #include <muster/base/text.hpp>
 #include <muster/store/store.hpp>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
@@ -45,15 +47,18 @@ class Store::Parts {
         generations_(workers, data_),
         answers_(limits.unread) {}
 
-  [[nodiscard]] Result<> on_opened(ClientId client, std::string address);
+  void on_opened(ClientId client, std::string address);
   [[nodiscard]] Result<> on_bytes(ClientId client, std::string_view bytes);
   [[nodiscard]] Result<> on_silence(ClientId client);
+  [[nodiscard]] std::optional<GivingWay> who_gives_way() const;
+  [[nodiscard]] std::optional<GivingWay> who_has_most_connections() const;
   void on_closed(ClientId client);
   [[nodiscard]] bool awaits_silence(ClientId client) const;
   [[nodiscard]] std::vector<WaitingClient> waiting(std::size_t most_keys) const;
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
   [[nodiscard]] Answers& answers() { return answers_; }
+  [[nodiscard]] const Answers& answers() const { return answers_; }
   [[nodiscard]] const Generations& generations() const { return generations_; }
   [[nodiscard]] const Budget& data() const { return data_; }
 
@@ -76,7 +81,10 @@ class Store::Parts {
 
   [[nodiscard]] Result<> read(ClientId client, Connection& connection, std::string_view bytes);
   [[nodiscard]] Result<> act(ClientId client, Connection& connection, Request request);
-  [[nodiscard]] Result<> count_unfinished(Connection& connection);
+  void count_unfinished(Connection& connection);
+  [[nodiscard]] GivingWay newest() const;
+  [[nodiscard]] GivingWay who_is_least_whole() const;
+  [[nodiscard]] GivingWay who_reads_least() const;
   [[nodiscard]] static Result<> refuse_if_wrong(Connection& connection, Result<> done);
 
   Limits limits_;
@@ -89,16 +97,9 @@ class Store::Parts {
   std::map<ClientId, Connection> connections_;
 };
 
-Result<> Store::Parts::on_opened(ClientId client, std::string address) {
-  if (connections_.size() >= most_connections_) {
-    return Error{ErrorKind::Incomplete,
-                 closed(Process{std::move(address)}) + "there are '" +
-                     std::to_string(connections_.size()) + "' already, expected at most " +
-                     std::to_string(most_connections_)};
-  }
+void Store::Parts::on_opened(ClientId client, std::string address) {
   connections_.emplace(client,
                        Connection{{std::move(address)}, RequestReader(limits_, ungreeted_)});
-  return {};
 }
 
 Result<> Store::Parts::on_bytes(ClientId client, std::string_view bytes) {
@@ -123,7 +124,8 @@ Result<> Store::Parts::read(ClientId client, Connection& connection, std::string
       return request.error();
     }
     if (!*request) {
-      return count_unfinished(connection);
+      count_unfinished(connection);
+      return {};
     }
     if (auto done = act(client, connection, std::move(**request)); !done) {
       return done;
@@ -154,22 +156,79 @@ Result<> Store::Parts::Carry::operator()(request::WatchKey& watch) const {
 
 Result<> Store::Parts::Carry::operator()(KeyRequest& request) {
   if (connection.generation == nullptr) {
-    connection.generation = &parts.generations_.join(connection.process, is_arrival(request));
+    const bool is_rank = is_arrival(request);
+    connection.generation = &parts.generations_.join(connection.process, is_rank);
+    if (is_rank) {
+      connection.reader.speak_for_all();
+    }
   }
   return std::visit(KeyActions(client, *connection.generation, parts.answers_), request);
 }
 
-/// One read may be over the limit, until it is counted.
-Result<> Store::Parts::count_unfinished(Connection& connection) {
+void Store::Parts::count_unfinished(Connection& connection) {
   unfinished_ += connection.reader.held();
   unfinished_ -= std::exchange(connection.held, connection.reader.held());
-  if (unfinished_ > limits_.unfinished) {
-    return Error{ErrorKind::Incomplete,
-                 "all clients have sent '" + std::to_string(unfinished_) +
-                     "' bytes of requests that are not whole, expected at most " +
-                     std::to_string(limits_.unfinished)};
+}
+
+std::optional<GivingWay> Store::Parts::who_gives_way() const {
+  if (connections_.size() > most_connections_) {
+    const auto most = who_has_most_connections();
+    return most ? most : newest();
   }
-  return {};
+  if (unfinished_ > limits_.unfinished) {
+    return who_is_least_whole();
+  }
+  if (answers_.bytes() > limits_.unread_of_all) {
+    return who_reads_least();
+  }
+  return std::nullopt;
+}
+
+std::optional<GivingWay> Store::Parts::who_has_most_connections() const {
+  std::vector<Holding> all;
+  all.reserve(connections_.size());
+  for (const auto& [client, connection] : connections_) {
+    all.push_back({client, connection.process, connection.generation != nullptr});
+  }
+  LargestHolder holder = largest_holder(all, limits_.connections_per_worker);
+  if (holder.give_way.empty()) {
+    return std::nullopt;
+  }
+  return GivingWay{std::move(holder.give_way),
+                   {ErrorKind::Incomplete,
+                    closed(holder.process) + "of all processes it has most, '" +
+                        std::to_string(holder.connections) + "', expected at most " +
+                        std::to_string(limits_.connections_per_worker) + " while others need one"}};
+}
+
+GivingWay Store::Parts::newest() const {
+  const auto& [client, connection] = *connections_.rbegin();
+  return {{client},
+          {ErrorKind::Incomplete,
+           closed(connection.process) + "there are '" + std::to_string(connections_.size() - 1) +
+               "' already, expected at most " + std::to_string(most_connections_)}};
+}
+
+GivingWay Store::Parts::who_is_least_whole() const {
+  const auto& [client, connection] = *std::max_element(
+      connections_.begin(), connections_.end(), [](const auto& one, const auto& other) {
+        return one.second.held < other.second.held;
+      });
+  return {{client},
+          {ErrorKind::Incomplete,
+           closed(connection.process) + "of '" + std::to_string(unfinished_) +
+               "' bytes of requests that are not whole it has sent most, expected at most " +
+               std::to_string(limits_.unfinished) + " of all clients"}};
+}
+
+GivingWay Store::Parts::who_reads_least() const {
+  const auto largest = answers_.largest();
+  return {
+      {largest.client},
+      {ErrorKind::Incomplete,
+       closed(connections_.at(largest.client).process) + "of '" + std::to_string(answers_.bytes()) +
+           "' bytes that are not read it leaves most, expected at most " +
+           std::to_string(limits_.unread_of_all) + " of all clients"}};
 }
 
 Result<> Store::Parts::refuse_if_wrong(Connection& connection, Result<> done) {
@@ -219,8 +278,16 @@ Store::Store(std::size_t workers, const Limits& limits)
 
 Store::~Store() = default;
 
-Result<> Store::on_opened(ClientId client, std::string address) {
-  return parts_->on_opened(client, std::move(address));
+void Store::on_opened(ClientId client, std::string address) {
+  parts_->on_opened(client, std::move(address));
+}
+
+std::optional<GivingWay> Store::who_gives_way() const {
+  return parts_->who_gives_way();
+}
+
+std::optional<GivingWay> Store::who_has_most_connections() const {
+  return parts_->who_has_most_connections();
 }
 
 Result<> Store::on_bytes(ClientId client, std::string_view bytes) {
@@ -265,6 +332,10 @@ std::size_t Store::connections() const {
 
 std::size_t Store::bytes() const {
   return parts_->data().spent();
+}
+
+std::size_t Store::unread() const {
+  return std::as_const(*parts_).answers().bytes();
 }
 
 }  // namespace muster::store

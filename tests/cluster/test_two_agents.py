@@ -53,6 +53,25 @@ def test_two_nodes_by_flags_have_consecutive_ranks(muster, worker, port):
     assert_ranks(start_by_flags(muster, port, 2, "--", worker("print_rank")))
 
 
+def test_ranks_within_a_role_are_counted_over_the_nodes_that_have_it(muster, port):
+    show = "echo $ROLE_NAME $ROLE_RANK of $ROLE_WORLD_SIZE, $RANK of $WORLD_SIZE"
+    jobs = [
+        start_node(muster, port, node, 3, f"--set=role_name={role}", "--", "sh", "-c", show, workers=workers)
+        for node, (role, workers) in enumerate((("trainer", 2), ("reader", 1), ("trainer", 3)))
+    ]
+
+    assert [job.end() for job in jobs] == [0] * 3, "\n".join(job.words() for job in jobs)
+    lines = sorted(line.split("] ")[1] for job in jobs for line in job.out.lines)
+    assert lines == [
+        "reader 0 of 1, 2 of 6",
+        "trainer 0 of 5, 0 of 6",
+        "trainer 1 of 5, 1 of 6",
+        "trainer 2 of 5, 3 of 6",
+        "trainer 3 of 5, 4 of 6",
+        "trainer 4 of 5, 5 of 6",
+    ]
+
+
 def test_workers_of_two_nodes_meet_at_the_given_port(muster, worker, port):
     assert_sum(start_by_flags(muster, port, 2, "--", worker("meet_at_master")))
 

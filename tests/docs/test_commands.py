@@ -148,7 +148,9 @@ def test_every_option_that_is_named_exists(path, desk):
     known = set(
         re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", desk.run("muster --help").stdout, re.MULTILINE)
     )
-    for launcher in ("torch.distributed.launch", "msrun", "deepspeed", "mpirun"):
+    launchers = ["torch.distributed.launch", "msrun", "deepspeed", "mpirun", "accelerate launch"]
+    launchers += ["paddle.distributed.launch", "colossalai run", "horovodrun"]
+    for launcher in launchers:
         printed = desk.run(f"muster {launcher} --print-options").stdout
         known |= {name.replace("_", "-") for name in re.findall(r"`(?:-\w, )?(--[a-z_-]+)", printed)}
     rendering = desk.run("muster render --help").stdout

@@ -88,7 +88,13 @@ def test_the_options_are_those_of_help(desk):
     ]
 
 
-@pytest.mark.parametrize("name", ["torchrun", "msrun", "deepspeed", "mpirun"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("torchrun", "msrun", "deepspeed", "mpirun", "accelerate launch"),
+        *("paddle.distributed.launch", "colossalai run", "horovodrun"),
+    ],
+)
 def test_the_tables_of_another_launcher_are_those_of_the_program(name, desk):
     printed = tables(desk.run(f"muster {name} --print-options").stdout)
     described = tables(section(page("command-lines.md"), name))

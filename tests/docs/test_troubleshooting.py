@@ -25,6 +25,7 @@ WITHOUT_MESSAGES = (
     "ssh_files.cpp",
     "table.cpp",
     "texts.cpp",
+    "variables.cpp",
     "version.cpp",
 )
 

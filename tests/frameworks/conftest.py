@@ -59,6 +59,11 @@ def horovod_venv():
     return venv_of("HOROVOD_VENV")
 
 
+@pytest.fixture(scope="session")
+def paddle_venv():
+    return venv_of("PADDLE_VENV")
+
+
 @pytest.fixture(
     scope="session",
     params=[

@@ -18,6 +18,15 @@ def listed_differences(page):
     return rows
 
 
+def listed_behaviours(page):
+    """The names of the rows of the table under "Behaviour", as they stand in its first column."""
+    section = page.read_text().partition("\n## Behaviour\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+    names = [cells[0].strip() for cells in rows[1:]]  # the first is the heading
+    assert names, f"{page} has no table of behaviours"
+    return names
+
+
 def fits(cell, value):
     """True if a value (None: not set) is what a cell of the table says."""
     if cell == "not set":

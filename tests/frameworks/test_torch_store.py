@@ -1,4 +1,7 @@
-"""Ranks of real PyTorch, of the oldest and of the newest release that is tested, meet by the leader's store."""
+"""Real PyTorch, the oldest and the newest release that is tested, and the leader's store.
+
+Ranks meet by it, and its clients find in it what they find in torch's own.
+"""
 
 import json
 import pathlib
@@ -7,6 +10,7 @@ import jobs
 import pytest
 
 MEETINGS = jobs.script("init_three_times.py")
+BEHAVIOURS = jobs.script("store_behaviours.py")
 DEBIAN = pathlib.Path("/usr/bin")
 
 
@@ -49,3 +53,22 @@ def test_ranks_of_torch_1_13_meet_three_times(muster, two_hosts, tmp_path):
 @pytest.mark.framework
 def test_ranks_of_torch_2_13_meet_three_times(muster, two_hosts, torch_venv, tmp_path):
     check(muster, two_hosts, torch_venv, tmp_path)
+
+
+def behaviours_of(muster, hosts, venv, tmp_path):
+    """How many behaviours of torch's store this one has, and how many its client cannot ask for."""
+    settings = jobs.environment(venv, tmp_path, PYTHON_EXEC=str(venv / "python3"))
+    (agent,) = jobs.run(hosts, settings, [(0, muster, "torchrun", BEHAVIOURS)])
+    assert agent.code == 0
+    words = agent.out.split()
+    return words.count("has"), words.count("lacks")
+
+
+@pytest.mark.debian
+def test_clients_of_torch_1_13_find_what_its_own_store_has(muster, two_hosts, tmp_path):
+    assert behaviours_of(muster, two_hosts, DEBIAN, tmp_path) == (11, 13)
+
+
+@pytest.mark.framework
+def test_clients_of_torch_2_13_find_what_its_own_store_has(muster, two_hosts, torch_venv, tmp_path):
+    assert behaviours_of(muster, two_hosts, torch_venv, tmp_path) == (24, 0)

@@ -12,14 +12,18 @@ namespace {
 
 using namespace muster;
 
-constexpr std::array<const char*, 8> kNames = {"muster",
-                                               "torchrun",
-                                               "msrun",
-                                               "deepspeed",
-                                               "torch.distributed.run",
-                                               "/bin/muster-1",
-                                               "x",
-                                               "mpirun"};
+constexpr std::array<const char*, 12> kNames = {"muster",
+                                                "torchrun",
+                                                "msrun",
+                                                "deepspeed",
+                                                "torch.distributed.run",
+                                                "/bin/muster-1",
+                                                "x",
+                                                "mpirun",
+                                                "accelerate-launch",
+                                                "fleetrun",
+                                                "colossalai",
+                                                "horovodrun"};
 
 Snapshot surroundings(const std::string& parameters) {
   Snapshot snapshot;
@@ -74,7 +78,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     argv.push_back(token.data());
   }
   const Snapshot snapshot = surroundings(parameters.substr(0, parameters.find('\0')));
-  const auto line = read_command_line(argv, snapshot);
+  const auto line = read_command_line(argv, snapshot, [&](const std::string& path) {
+    return path == "c" ? std::optional(parameters) : std::nullopt;  // a configuration, or hosts
+  });
   if (line) {
     follow(*line, snapshot);
   } else {

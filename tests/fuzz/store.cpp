@@ -1,4 +1,5 @@
-// What clients send to the store that looks like torch's: four clients that come, speak, read, are silent and go.
+// What clients send to the store that looks like torch's: four clients that come, speak, read, are silent, go and
+// give way.
 //
 // Three stores hear the same in pieces of different sizes, and have to answer the same.
 #include "fuzz.hpp"
@@ -19,6 +20,9 @@ using namespace muster::store;
 constexpr std::size_t kWorkers = 2;
 constexpr std::size_t kMostKept = 4'096;
 constexpr std::size_t kMostUnread = 512;
+constexpr std::size_t kMostUnreadOfAll = 768;
+constexpr std::size_t kMostUnfinished = 1'536;
+constexpr std::size_t kMostClients = 3;
 
 Limits small_limits() {
   Limits limits;
@@ -28,6 +32,9 @@ Limits small_limits() {
   limits.request = 1'024;
   limits.data = kMostKept;
   limits.unread = kMostUnread;
+  limits.unfinished = kMostUnfinished;
+  limits.unread_of_all = kMostUnreadOfAll;
+  limits.connections_per_worker = 1;  // three in all
   return limits;
 }
 
@@ -40,8 +47,7 @@ class Heard {
     close(place);
     numbers_[place] = next_++;
     const char address = static_cast<char>('a' + place % 2);
-    require(store_.on_opened(numbers_[place], std::string(1, address)).has_value(),
-            "four may come");
+    store_.on_opened(numbers_[place], std::string(1, address));
   }
   void say(std::size_t place, std::string_view bytes) {
     for (; is_open(place) && !bytes.empty(); bytes.remove_prefix(std::min(step_, bytes.size()))) {
@@ -68,9 +74,22 @@ class Heard {
     }
   }
   [[nodiscard]] const std::map<ClientId, std::string>& heard() const { return heard_; }
+  [[nodiscard]] std::size_t unread() const { return store_.unread(); }
+  void close_who_gives_way() {
+    while (const auto some = store_.who_gives_way()) {
+      require(!some->clients.empty(), "somebody gives way");
+      for (const ClientId client : some->clients) {
+        const auto at = std::find(numbers_.begin(), numbers_.end(), client);
+        require(at != numbers_.end(), "who gives way is there");
+        heard_[client] += "! " + some->why.message;
+        close(static_cast<std::size_t>(at - numbers_.begin()));
+      }
+    }
+  }
   void check() const {
     require(store_.bytes() <= kMostKept, "no more than it may keep");
-    require(store_.connections() <= 4, "who is gone is gone");
+    require(store_.unread() <= kMostUnreadOfAll, "no more than all may leave unread");
+    require(store_.connections() <= kMostClients, "who is gone is gone");
     for (const WaitingClient& one : store_.waiting(4)) {
       require(one.missing > 0 && one.keys.size() == std::min<std::size_t>(one.missing, 4),
               "who waits misses something");
@@ -132,6 +151,7 @@ void play(std::string_view& script, std::array<Heard, 3>& all) {
         break;
     }
     one.say(place, said);
+    one.close_who_gives_way();
     one.check();
   }
 }
@@ -143,6 +163,7 @@ void check(std::string_view script) {
   }
   for (Heard& one : all) {
     one.read();
+    require(one.unread() == 0, "what is read is gone");
     require(one.heard() == all[0].heard(), "pieces change nothing");
   }
   for (std::size_t place = 0; place < 4; ++place) {

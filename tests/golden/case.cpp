@@ -191,7 +191,10 @@ Result<CommandLine> line_of(const Case& given) {
   for (std::string& token : tokens) {
     argv.push_back(token.data());
   }
-  return read_command_line(argv, given.snapshot);
+  return read_command_line(argv, given.snapshot, [&](const std::string& path) {
+    const auto file = given.snapshot.files.find(path);
+    return file == given.snapshot.files.end() ? std::nullopt : std::optional(file->second);
+  });
 }
 
 }  // namespace

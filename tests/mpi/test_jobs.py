@@ -43,6 +43,14 @@ def test_a_program_that_asks_for_threads_gets_them(mpi):
     assert job.lines == [f"rank {rank} of 4: threads multiple" for rank in range(4)]
 
 
+def test_what_ranks_leave_behind_does_not_hold_mpirun(mpi):
+    job = mpi(["/bin/sh", "-c", "sleep 1000 & trap '' TERM; sleep 1000 &"], nodes=2, ranks=2)
+
+    assert job.run() == [0, 0], job.words()
+
+    assert "processes that they started are left behind" in job.words()
+
+
 def test_more_ranks_than_cores_on_a_host(mpi):
     count = 3 * os.cpu_count() + 1
     job = mpi("init_thread", nodes=1, ranks=count)

@@ -66,10 +66,9 @@ def test_the_libpmix_is_that_of_the_mpirun_on_path(mpi, folder, version):
     assert all(PMIX[version] in job.jobs[node].err.text for node in range(2)), job.words()
 
 
-# mpirun of Open MPI 5 waits for whoever has the output of a rank: what ranks leave there is silent.
 @pytest.mark.parametrize(("how", "code"), [("abort5", 5), ("exit7", 7)])
 def test_the_code_is_that_of_the_rank(mpi, folder, how, code):
-    job = mpi("end_as_told", MEETINGS, "silent", f"1={how}", nodes=2)
+    job = mpi("end_as_told", MEETINGS, f"1={how}", nodes=2)
     job.start_all(**of(folder)).wait_for_ranks()
 
     codes, _ = job.ends(job.tell(1))
@@ -79,7 +78,7 @@ def test_the_code_is_that_of_the_rank(mpi, folder, how, code):
 
 @pytest.mark.parametrize("way", ["agent", "ssh"])
 def test_a_daemon_that_is_killed_is_a_failure(mpi, folder, version):
-    job = mpi("end_as_told", MEETINGS, "silent", nodes=2)
+    job = mpi("end_as_told", MEETINGS, nodes=2)
     job.start_all(**of(folder)).wait_for_ranks()
     os.kill(job.helper(1, DAEMON[version]), signal.SIGKILL)
 

@@ -170,8 +170,9 @@ def measure(*command, env=None):
 
 
 @pytest.mark.plain_build
+@pytest.mark.needs("measures")
 class TestOf131072Devices:
-    """Sanitizers take many times as much time and memory."""
+    """Sanitizers take many times as much time and memory; under a filter another ring runs beside this one."""
 
     @pytest.fixture(scope="class", params=["1.0", "2.0"])
     def table(self, request, tmp_path_factory):

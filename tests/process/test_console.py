@@ -196,6 +196,37 @@ def test_both_streams_into_one_file_lose_and_tear_nothing(muster, worker, tmp_pa
     assert_all_whole((tmp_path / "console").read_bytes(), 8, 300, "OE")
 
 
+ALTERNATES = """i=0
+while [ $i -lt 1000 ]; do
+  echo $i
+  echo $((i + 1)) >&2
+  i=$((i + 2))
+done"""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_a_worker_writes_to_both_streams_keeps_its_order_at_one_place(muster, count):
+    """As with 2>&1 of a shell: a traceback stands behind the lines that were printed before it."""
+    job = muster.run(
+        f"--nproc-per-node={count}", "--", "sh", "-c", ALTERNATES, stderr=subprocess.STDOUT
+    )
+
+    assert job.code == 0
+    for rank in range(count):
+        prefix = f"[{rank}] " if count > 1 else ""
+        lines = [line for line in job.out.lines if line.startswith(prefix or tuple("0123456789"))]
+        assert lines == [f"{prefix}{number}" for number in range(1000)]
+
+
+def test_both_streams_keep_their_order_in_the_log_file_that_both_go_to(muster):
+    options = ["--mode=msrun", "--nproc-per-node=1", "--log-dir=logs", "--redirects=3"]
+    job = muster.run(*options, "--", "sh", "-c", ALTERNATES)
+
+    assert job.code == 0
+    (log,) = muster.folder.glob("logs/**/worker_0.log")
+    assert log.read_text().splitlines() == [str(number) for number in range(1000)]
+
+
 def test_the_last_line_without_a_newline_gets_one(muster):
     job = muster.run("--nproc-per-node=4", "--", "printf", "no newline")
 

@@ -188,7 +188,7 @@ CALLS_OF_A_LOOP = [
     [
         ("pipes", "cannot make a pipe"),
         ("processes", "making a process"),
-        ("groups", "making a process group"),
+        ("sessions", "making a session"),
         *CALLS_OF_A_LOOP,
     ],
 )

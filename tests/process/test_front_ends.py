@@ -26,7 +26,8 @@ def shown(job):
 
 LINKS = (
     *("torchrun", "torch.distributed.run", "torch.distributed.launch", "msrun", "deepspeed"),
-    *("muster-1.2", "mpirun", "srun"),
+    *("muster-1.2", "mpirun", "srun", "accelerate", "accelerate-launch"),
+    *("paddle.distributed.launch", "fleetrun", "colossalai", "horovodrun"),
 )
 
 
@@ -70,7 +71,8 @@ def test_a_symlink_of_another_name_is_refused(muster):
     assert job.code == 64
     assert job.said_about("srun") == (
         "this program was started as 'srun', expected a name that begins with muster, or one of "
-        "torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed, mpirun"
+        "torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed, mpirun, accelerate, "
+        "accelerate-launch, paddle.distributed.launch, colossalai, horovodrun"
     )
 
 
@@ -170,8 +172,9 @@ def test_streams_of_single_ranks_go_to_files(muster, tmp_path):
     job = muster.run(*line, "sh", "-c", "echo hi $RANK")
 
     assert job.out.lines == ["[default0]:hi 0"]
-    written = sorted(path.name for path in (tmp_path / "logs").rglob("*.out") if path.stat().st_size)
-    assert written == ["worker_0.out", "worker_1.out"]
+    (attempt,) = tmp_path.glob("logs/*/attempt_0")
+    written = sorted(str(path.relative_to(attempt)) for path in attempt.rglob("*.log"))
+    assert written == ["0/stdout.log", "1/stdout.log"]
 
 
 def test_options_of_muster_stand_beside_those_of_torchrun(muster, script):
@@ -217,6 +220,38 @@ def test_two_nodes_meet_at_a_static_master(muster):
     ]
 
 
+def test_each_host_of_a_deepspeed_file_is_started_by_itself(muster, script, tmp_path):
+    (tmp_path / "hosts").write_text("a slots=1\nb slots=1\nc slots=2\n")
+    line = ["deepspeed", "--no_ssh", "--hostfile=hosts", "--exclude=b", "--no_local_rank"]
+    line += ["--master_addr=127.0.0.1", f"--master_port={free_port()}"]
+
+    jobs = [muster.start(*line, f"--node_rank={rank}", script) for rank in (1, 0)]
+
+    assert lines_of([(job.end(), job) for job in jobs]) == ["0 3 []", "1 3 []", "2 3 []"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["torchrun", "--nproc_per_node=2"],
+        ["deepspeed", "--num_gpus=2", "--no_local_rank"],
+        ["colossalai", "run", "--nproc_per_node=2"],
+        ["fleetrun", "--nproc_per_node=2"],
+        ["horovodrun", "-np=2", "python3"],
+    ],
+)
+def test_variables_of_another_start_are_left_out(muster, tmp_path, words):
+    (tmp_path / "train.py").write_text(
+        "import os; print(*[os.environ[name] for name in"
+        " ('WORLD_SIZE', 'PADDLE_TRAINERS_NUM') if name in os.environ])"
+    )
+    left = {"RANK": 0, "WORLD_SIZE": 4, "MASTER_ADDR": "localhost", "MASTER_PORT": 29500}
+    job = muster.run(*words, "train.py", env=left)
+
+    assert [line.split()[-1] for line in shown(job)] == ["2", "2"]
+    assert job.said_about("ignoring RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT")
+
+
 def test_the_platform_counts_the_nodes_where_nothing_else_does(muster):
     port = free_port()
     hai = {"MARSV2_TASK_ID": 1, "WORLD_SIZE": 2, "MASTER_IP": "127.0.0.1", "MASTER_PORT": port}
@@ -253,6 +288,7 @@ def test_extra_parameters_of_the_platform_win(muster, script):
 # --- Texts ---------------------------------------------------------------------------------------
 
 LAUNCHERS = ["torchrun", "torch.distributed.launch", "msrun", "deepspeed"]
+LAUNCHERS += ["paddle.distributed.launch", "colossalai", "horovodrun"]
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -268,7 +304,9 @@ def test_help_says_what_becomes_of_each_option(muster, name):
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_a_shell_completes_the_options(muster, tmp_path, name):
     (tmp_path / "completion").write_text(muster.run(name, "--print-completion=bash").out.text)
-    options = {"msrun": "--log_d", "deepspeed": "--master_a"}
+    options = {"msrun": "--log_d", "deepspeed": "--master_a", "colossalai": "--master_a"}
+    options["paddle.distributed.launch"] = "--log_d"
+    options["horovodrun"] = "--slots-per-h"
     option = options.get(name, "--log-d")
     complete = f"""
         . ./completion
@@ -282,7 +320,122 @@ def test_a_shell_completes_the_options(muster, tmp_path, name):
         ["bash", "-c", complete], cwd=tmp_path, capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.strip() == option + ("ddr" if option.endswith("_a") else "ir")
+    assert done.stdout.strip() == option + {"a": "ddr", "h": "ost"}.get(option[-1], "ir")
+
+
+@pytest.mark.parametrize(
+    ("words", "how"),
+    [
+        (["accelerate", "launch"], {}),
+        (["accelerate.commands.launch"], {}),
+        (["launch"], under("accelerate")),
+        ([], under("accelerate-launch")),
+    ],
+)
+def test_a_line_of_accelerate_is_run_with_its_configuration(muster, tmp_path, words, how):
+    (tmp_path / "cfg.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 2\ndebug: true\n")
+    (tmp_path / "train.py").write_text(
+        "import os, sys; print(os.environ['RANK'], os.environ['ACCELERATE_DEBUG_MODE'], sys.argv[1:])"
+    )
+    job = muster.run(*words, "--config_file", "cfg.yaml", "train.py", "--config_file", "x", **how)
+
+    assert shown(job) == [f"{rank} true ['--config_file', 'x']" for rank in (0, 1)]
+
+
+def test_the_configuration_of_accelerate_is_found_at_home(muster, script, tmp_path):
+    folder = tmp_path / "hf" / "accelerate"
+    folder.mkdir(parents=True)
+    (folder / "default_config.yaml").write_text("distributed_type: MULTI_CPU\nnum_processes: 2\n")
+    job = muster.run("accelerate", "launch", script, env={"HF_HOME": tmp_path / "hf"})
+
+    assert shown(job) == ["0 2 []", "1 2 []"]
+
+
+def test_one_process_of_accelerate_is_no_rank(muster):
+    line = ["accelerate", "launch", "--cpu", "--no_python"]
+    job = muster.run(*line, "sh", "-c", "echo ${RANK-none} ${MASTER_ADDR-none} $ACCELERATE_USE_CPU")
+
+    assert shown(job) == ["none none True"]
+
+
+@pytest.mark.parametrize(
+    ("words", "how"), [(["paddle.distributed.launch"], {}), ([], under("fleetrun"))]
+)
+def test_a_line_of_paddle_is_run(muster, tmp_path, words, how):
+    names = ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", "PADDLE_NNODES", "PADDLE_LOG_DIR")
+    (tmp_path / "train.py").write_text(
+        f"import os, sys; print(*(os.environ[name] for name in {names}), sys.argv[1:])"
+    )
+    job = muster.run(*words, "--nproc_per_node", "2", "train.py", "--nnodes", "3", **how)
+
+    assert shown(job) == [f"{rank} 2 1 {tmp_path / 'log'} ['--nnodes', '3']" for rank in (0, 1)]
+    assert (tmp_path / "log").is_dir()
+
+
+def test_variables_of_paddle_win(muster, script):
+    job = muster.run("fleetrun", "--nproc_per_node=1", "true", env={"PADDLE_NPROC_PER_NODE": 2})
+
+    assert job.code == 0
+    assert job.said_about("wins over") == (
+        "PADDLE_NPROC_PER_NODE is '2' and wins over --nproc_per_node, as in paddle.distributed.launch"
+    )
+    assert job.said_about("2 workers here")
+
+
+@pytest.mark.parametrize(
+    ("words", "how"), [(["colossalai", "run"], {}), (["run"], under("colossalai"))]
+)
+def test_a_line_of_colossalai_is_run(muster, script, tmp_path, words, how):
+    (tmp_path / "hosts").write_text("localhost\nnode-b\n")
+    line = ["--hostfile", "hosts", "--exclude=node-b", script, "a", "--nproc_per_node", "2", "--", "-m"]
+
+    assert shown(muster.run(*words, *line, **how)) == ["0 2 ['a', '-m']", "1 2 ['a', '-m']"]
+
+
+@pytest.mark.parametrize(("words", "how"), [(["horovodrun"], {}), ([], under("horovodrun"))])
+def test_a_line_of_horovodrun_is_run_with_its_configuration(muster, tmp_path, words, how):
+    (tmp_path / "cfg.yaml").write_text("params:\n  cache_capacity: 7\n  cycle_time_ms: 2\n")
+    names = ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_CACHE_CAPACITY", "HOROVOD_CYCLE_TIME")
+    names = (*names, "HOROVOD_GLOO_IFACE")
+    line = ["-np", "2", "-H", "localhost:2", "--config-file=cfg.yaml", "--cycle-time-ms", "3"]
+    line += ["--network-interface", "lo", "sh", "-c", "echo " + " ".join(f"${name}" for name in names)]
+
+    assert shown(muster.run(*words, *line, **how)) == [f"{rank} 2 7 3 lo" for rank in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("line", "shares"),
+    [
+        (["horovodrun", "-np", "3", "-H", "a:2,b:2"], ["1", "2", "2"]),
+        (["horovodrun", "-np", "3", "-hostfile", "pool"], ["1", "2", "2"]),
+        (["colossalai", "run", "--hostfile", "names", "--nproc_per_node", "2"], ["2"] * 4),
+        (["colossalai", "run", "-host", "a,b", "--nproc_per_node", "2"], ["2"] * 4),
+    ],
+)
+def test_their_hosts_are_started(muster, tmp_path, line, shares):
+    (tmp_path / "remote-shell").write_text('#!/bin/sh\nexec /bin/sh -c "$2"\n')
+    (tmp_path / "remote-shell").chmod(0o755)
+    (tmp_path / "pool").write_text("a slots=2\nb slots=2\n")
+    (tmp_path / "names").write_text("a\nb\n")
+    (tmp_path / "train.py").write_text(
+        "import os; print(os.environ['WORLD_SIZE'], os.environ['LOCAL_WORLD_SIZE'])"
+    )
+    shell = ["--remote-shell", str(tmp_path / "remote-shell")]
+    meeting = ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]
+    program = ["train.py"] if line[0] == "colossalai" else ["python3", "train.py"]
+
+    job = muster.run("--color=never", "--prefix=never", *shell, *meeting, *line, *program)
+
+    assert shown(job) == [f"{len(shares)} {share}" for share in shares]
+
+
+def test_other_commands_of_accelerate_are_its_own(muster):
+    job = muster.run("accelerate", "config")
+
+    assert job.code == 64
+    assert job.said_about("config") == (
+        "'muster accelerate' knows 'launch' alone: for 'config' start accelerate itself"
+    )
 
 
 def test_the_program_itself_is_no_symlink():
@@ -343,6 +496,32 @@ def test_the_launcher_that_started_us_is_told_of_the_failure(muster, tmp_path):
     outer = muster.run("torchrun", "--no-python", binary(), "torchrun", "train.py", report=True)
     assert outer.code == 7
     assert "rank 0 on node 0" in outer.report["first_failure"]["error_file"]
+
+
+@pytest.mark.parametrize("code", [3, -9])
+def test_the_launcher_that_started_us_gets_what_the_worker_wrote(muster, tmp_path, code):
+    """As torch.distributed.elastic passes it on: all of it, with the exit code as Python's subprocess has it."""
+    error = {"message": {"message": "sad", "extraInfo": {"py_callstack": "a\\nb"}}, "more": [1]}
+    (tmp_path / "train.py").write_text(
+        "import json, os\n"
+        f"json.dump({error}, open(os.environ['TORCHELASTIC_ERROR_FILE'], 'w'))\n"
+        + ("os.kill(os.getpid(), 9)\n" if code < 0 else f"os._exit({code})\n")
+    )
+    for logs in ([], ["--log-dir=logs"]):
+        muster.run("torchrun", *logs, "train.py", env={"TORCHELASTIC_ERROR_FILE": tmp_path / "error"})
+
+        error["message"]["errorCode"] = code
+        assert json.loads((tmp_path / "error").read_text()) == error
+
+
+def test_a_short_error_of_a_worker_is_passed_on_as_it_is(muster, tmp_path):
+    error = {"message": "plain words", "timestamp": 10}
+    script = f"echo '{json.dumps(error)}' > $TORCHELASTIC_ERROR_FILE; exit 3"
+    muster.run(
+        "torchrun", "--no-python", "sh", "-c", script, env={"TORCHELASTIC_ERROR_FILE": tmp_path / "e"}
+    )
+
+    assert json.loads((tmp_path / "e").read_text()) == error
 
 
 def test_a_success_leaves_no_error_file(muster, tmp_path):

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from support.muster import binary
 from support.lines import assert_all_whole, chatty_text
 from support.repetitions import default_or_soak
 
@@ -422,3 +423,120 @@ class TestBrokenLogDirectories:
 
         assert job.code in (0, 71)
         assert "hi" in job.out.text or job.said_about("worker_0.out")
+
+
+class TestTorchrunsLayout:
+    """<run id>_<random>/attempt_<N>/<local rank>/, as tools look for it: under torchrun's command line."""
+
+    def below(self, logs):
+        """The only folder of a run, and the files in it."""
+        (run,) = logs.iterdir()
+        return run, sorted(str(p.relative_to(run)) for p in run.rglob("*") if p.is_file())
+
+    def run(self, muster, *options, script="echo out of $RANK; echo err of $RANK >&2"):
+        return muster.run("torchrun", *options, "--no-python", "sh", "-c", script)
+
+    def test_files_are_those_of_redirected_and_teed_streams(self, muster, logs):
+        options = ["--nproc-per-node=3", "--log-dir", logs, "-r=0:1", "-t=1:3"]
+        job = self.run(muster, *options)
+
+        run, names = self.below(logs)
+        assert job.code == 0
+        assert names == [f"attempt_0/{name}.log" for name in ("0/stdout", "1/stderr", "1/stdout")]
+        assert (run / "attempt_0/1/stderr.log").read_text() == "err of 1\n"
+        assert "out of 0" not in job.out.text and "out of 1" in job.out.text
+
+    def test_a_tee_of_some_ranks_shows_redirected_streams_as_well(self, muster, logs):
+        job = self.run(muster, "--nproc-per-node=3", "--log-dir", logs, "-r3", "-t=0:1,1:2")
+
+        files = [f"attempt_0/{rank}/std{stream}.log" for rank in "012" for stream in ("err", "out")]
+        assert self.below(logs)[1] == files
+        assert job.out.lines == ["[default0]:out of 0"]
+        assert [line for line in job.err.lines if "err of" in line] == ["[default1]:err of 1"]
+
+    def test_launchers_within_each_other_have_folders_of_their_own(self, muster, logs):
+        nested = '"$0" torchrun --standalone --log-dir logs -r1 --no-python sh -c "$1"'
+        inner = """echo hi; echo '{"message": "sad"}' > "$TORCHELASTIC_ERROR_FILE"; exit 3"""
+        options = ["--log-dir", logs, "--no-python", "sh", "-c", nested]
+        job = muster.run("torchrun", *options, binary(), inner, report=True)
+
+        files = [path.relative_to(logs) for path in logs.rglob("*") if path.is_file()]
+        rank = ("attempt_0", "0")
+        assert len({file.parts[0] for file in files}) == 2
+        assert sorted(file.parts[1:] for file in files) == [
+            (*rank, "error.json"),
+            (*rank, "error.json"),
+            (*rank, "stdout.log"),
+        ]
+        assert job.code == 3
+        assert job.report["first_failure"]["error_file"] == "sad"
+
+    def test_without_them_there_are_none(self, muster, logs):
+        job = self.run(muster, "--log-dir", logs)
+
+        assert job.out.text == "out of 0\n"
+        assert self.below(logs)[1] == []
+
+    def test_attempts_share_the_folder_of_the_run(self, muster, logs):
+        script = "echo try $TORCHELASTIC_RESTART_COUNT; exit $((1 - TORCHELASTIC_RESTART_COUNT))"
+        job = self.run(muster, "--max-restarts=1", "--log-dir", logs, "-r=1", script=script)
+
+        run, names = self.below(logs)
+        assert job.code == 0
+        assert names == ["attempt_0/0/stdout.log", "attempt_1/0/stdout.log"]
+        assert (run / "attempt_1/0/stdout.log").read_text() == "try 1\n"
+
+    def test_runs_have_folders_of_their_own(self, muster, logs):
+        for _ in range(2):
+            self.run(muster, "--rdzv-id=a/b", "--log-dir", logs, "-r=1")
+
+        names = [folder.name for folder in logs.iterdir()]
+        assert len(names) == 2
+        assert all(name.startswith("a_b_") and len(name) == 12 for name in names)
+
+    def test_an_error_file_stays(self, muster, logs):
+        script = """echo '{"message": "out of luck"}' > "$TORCHELASTIC_ERROR_FILE"; exit 3"""
+        job = self.run(muster, "--nproc-per-node=1", "--log-dir=logs", script=f"cd /; {script}")
+
+        run, names = self.below(logs)
+        assert job.code == 3
+        assert "out of luck" in job.said_about("its error file says")
+        assert names == ["attempt_0/0/error.json"]
+        assert (run / names[0]).read_text() == '{"message": "out of luck"}\n'
+
+    def test_chosen_lines_lie_beside_the_ranks(self, muster, logs):
+        self.run(muster, "--log-dir", logs, "--duplicate-stdout-filters=out", "-t=3")
+
+        run, names = self.below(logs)
+        assert "attempt_0/filtered_stdout.log" in names
+        assert (run / "attempt_0/filtered_stdout.log").read_text() == "[default0]:out of 0\n"
+
+    def test_without_a_folder_nothing_is_left(self, muster, tmp_path):
+        for folder, variables in (([], {}), (["--log-dir="], {}), ([], {"PET_LOG_DIR": ""})):
+            line = ["torchrun", *folder, "--no-python", "sh", "-c", 'test -d "${TORCHELASTIC_ERROR_FILE%/*}"']
+            assert muster.run(*line, env=variables).code == 0
+        assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+    def test_the_null_device_takes_no_files(self, muster, tmp_path):
+        script = 'echo "out $TORCHELASTIC_ERROR_FILE"'
+        job = self.run(muster, "--log-dir=/dev/null", "-r=3", "--local-ranks-filter=5", script=script)
+
+        assert job.out.text == "out \n"
+        assert "ignoring --redirects: --log-dir is /dev/null" in job.err.text
+
+    def test_a_folder_that_cannot_be_made_is_refused(self, muster, tmp_path):
+        (tmp_path / "file").write_text("")
+        job = self.run(muster, "--log-dir=file/logs", script="touch started")
+
+        assert job.code == 71
+        assert job.said_about("rank 0", "cannot make the folder", "error files: Not a directory")
+        assert not (tmp_path / "started").exists()
+
+    @pytest.mark.parametrize("options", [[], ["-r3"], ["-t3"]])
+    def test_a_folder_without_permission_is_refused_before_anything_starts(self, muster, options):
+        line = ["torchrun", *options, "--log-dir=/proc/1/logs", "--no-python", "touch", "/tmp/started"]
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        job = muster.run(*line, through=as_nobody, cwd="/")
+
+        assert job.code == 71
+        assert job.said_about("/proc/1/logs")

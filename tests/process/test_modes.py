@@ -274,7 +274,8 @@ def test_each_worker_sees_its_own_device(muster):
 
 
 def test_every_mode_runs(muster):
-    for mode in ("torchrun", "msrun-simulation", "once", "jax", "deepspeed", "accelerate", "paddle"):
+    modes = ["torchrun", "msrun-simulation", "once", "jax", "deepspeed", "accelerate", "paddle"]
+    for mode in [*modes, "accelerate-single"]:
         job = muster.run(f"--mode={mode}", "--nproc-per-node=2", "--", "true")
         assert job.code == 0, f"{mode}: {job.words()}"
 

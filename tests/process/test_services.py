@@ -62,7 +62,7 @@ def test_two_roles_with_one_log_are_refused_where_logs_are_written(muster):
 
     job = muster.run(*options, f"--log-dir={muster.folder}/logs", "--", "true")
     assert job.code == 65
-    assert job.said_about("/logs/same' would be written by both rank 0 (w) and rank 1 (x)")
+    assert job.said_about("/logs/same.out' would be written by both rank 0 (w) and rank 1 (x)")
     assert muster.run(*options, "--", "true").code == 0, "no file, no clash"
 
 

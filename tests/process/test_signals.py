@@ -8,6 +8,7 @@ import pytest
 
 from support import processes
 from support.deadlines import wait_until
+from support.muster import binary
 from support.repetitions import default_or_soak
 
 ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
@@ -366,6 +367,45 @@ def test_tstp_stops_the_workers_and_muster_and_cont_starts_all_again(muster, kin
     wait_until(lambda: set(states()) == {"T"}, lambda: f"all to stop: {states()}", 2)
     job.signal(signal.SIGCONT)
     wait_until(lambda: "T" not in states(), lambda: f"all to go on: {states()}", 2)
+    job.signal(signal.SIGTERM)
+
+    assert job.end(2) == 143
+    assert "was stopped" not in job.err.text, "nobody else has stopped them"
+
+
+def test_a_worker_that_handles_tstp_does_so_before_it_stops(muster):
+    script = "trap 'echo handled' TSTP; echo pid $$; while :; do sleep 0.01; done"
+    job = muster.start("--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", script)
+    job.out.wait_for("pid ", times=2)
+    workers = [int(line.split()[-1]) for line in job.out.lines if line.startswith("pid ")]
+
+    def states():
+        return {processes.look_at(pid).state for pid in workers}
+
+    job.signal(signal.SIGTSTP)
+    wait_until(lambda: states() == {"T"}, lambda: f"both to stop: {states()}", 2)
+    job.signal(signal.SIGCONT)
+    job.out.wait_for("handled", times=2)  # the shell may have come to write it only now
+    job.signal(signal.SIGTSTP)
+    wait_until(lambda: states() == {"T"}, lambda: f"both to stop again: {states()}", 2)
+    job.signal(signal.SIGTERM)  # who is stopped goes on to end
+
+    assert job.end(2) == 143
+
+
+def test_tstp_stops_what_a_worker_has_launched_by_muster(muster):
+    inner = [binary(), "--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", "echo pid $$; exec sleep 100"]
+    job = muster.start("--prefix=never", "--", *inner)
+    job.out.wait_for("pid ", times=2)
+    workers = [int(line.split()[-1]) for line in job.out.lines if line.startswith("pid ")]
+
+    def states():
+        return {processes.look_at(pid).state for pid in workers}
+
+    job.signal(signal.SIGTSTP)
+    wait_until(lambda: states() == {"T"}, lambda: f"both to stop: {states()}", 2)
+    job.signal(signal.SIGCONT)
+    wait_until(lambda: "T" not in states(), lambda: f"both to go on: {states()}", 2)
     job.signal(signal.SIGTERM)
 
     assert job.end(2) == 143

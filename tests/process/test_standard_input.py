@@ -66,6 +66,32 @@ def test_the_chosen_worker_of_several_reads_what_muster_is_given(muster, worker)
     ]
 
 
+READ_A_BYTE = ["sh", "-c", "echo got $(dd bs=1 count=1 2>/dev/null)"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--nproc-per-node=2", "--prefix=never", "--stdin=all", "--"],
+        ["torchrun", "--nproc-per-node=2", "--no-python"],
+    ],
+)
+def test_workers_share_standard_input_where_that_is_asked_for(muster, line):
+    job = muster.start(*line, *READ_A_BYTE, stdin=subprocess.PIPE)
+    type_into(job, b"ab")
+
+    assert job.end(2) == 0
+    assert sorted(job.out.lines) == ["got a", "got b"]
+
+
+def test_a_single_worker_reads_nothing_where_that_is_asked_for(muster, worker):
+    job = muster.start("--stdin=none", "--", worker("read_stdin"), stdin=subprocess.PIPE)
+    type_into(job, b"hi\n")
+
+    assert job.end(2) == 0
+    assert job.out.text == "rank 0 read ''\n"
+
+
 @pytest.mark.parametrize("rank", ["3", "-1", "x", ""])
 def test_a_choice_that_is_no_local_rank_is_refused(muster, rank):
     job = muster.run("--nproc-per-node=3", f"--stdin={rank}", "--", "true")

@@ -349,20 +349,32 @@ def test_children_that_die_faster_than_one_can_look_hold_up_nothing_else(muster,
         muster.assert_no_survivors(seconds=2)
 
 
-def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker):
+@pytest.fixture
+def keyboard():
+    """A terminal to read from. Only who reads one can leave its process group: others lead sessions."""
+    ours, theirs = os.openpty()
+    yield theirs
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker, keyboard):
     """It is in the group of the agent, which must not be signalled as a whole either."""
-    job = muster.start("--nproc-per-node=2", "--", worker("join_the_parents_group"))
-    job.out.wait_for("ready ", times=2)
+    job = muster.start("--", worker("join_the_parents_group"), stdin=keyboard)
+    job.out.wait_for("ready ")
 
     job.signal(signal.SIGTERM)
 
     assert job.end(1) == 143
 
 
-def test_a_worker_that_left_its_process_group_is_ended_when_another_fails(muster, worker, tmp_path):
+def test_a_worker_that_left_its_process_group_is_ended_when_another_fails(
+    muster, worker, tmp_path, keyboard
+):
     script = f"""if [ $RANK = 0 ]; then exec {worker("join_the_parents_group")}; fi
                  exec {worker("fail_on_rank")} 1 7 {tmp_path}/go"""
-    job = muster.start("--nproc-per-node=2", "--", "sh", "-c", script)
+    options = ["--nproc-per-node=2", "--stdin=0"]
+    job = muster.start(*options, "--", "sh", "-c", script, stdin=keyboard)
     job.out.wait_for("ready ")
 
     (tmp_path / "go").touch()

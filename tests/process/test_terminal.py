@@ -21,14 +21,6 @@ READY = [
 ]  # a shell that echoes the command says it otherwise
 
 
-@pytest.fixture
-def shell(terminal):
-    """An interactive bash, with job control, that has said its first prompt."""
-    one = terminal("bash", "--norc", "--noprofile", "-i", env={"PS1": "prompt> "})
-    one.screen.wait_for("prompt> ")
-    return one
-
-
 def test_one_worker_is_the_foreground_process(terminal, worker):
     one = terminal(binary(), "--", worker("describe_itself"))
 
@@ -248,6 +240,151 @@ def test_the_chosen_worker_of_several_reads_what_is_typed(terminal):
 
     assert one.end(2) == 0
     assert "got hello" in one.screen.text
+
+
+BREAKPOINTS = {
+    "breakpoint": "breakpoint()",
+    # As torch.distributed.breakpoint(rank=) has it.
+    "another stream": "sys.stdin = open('/dev/stdin'); breakpoint()",
+}
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+@pytest.mark.parametrize("way", BREAKPOINTS)
+@pytest.mark.parametrize("front_end", ["torchrun", "none"])
+def test_a_debugger_in_the_last_worker_is_talked_to(terminal, tmp_path, count, way, front_end):
+    script = f"""import os, sys
+answer = 42
+if os.environ["RANK"] == "{count - 1}":
+    {BREAKPOINTS[way]}
+    print("goes on with", answer)
+"""
+    (tmp_path / "debugged.py").write_text(script)
+    python = ["/usr/bin/python3", tmp_path / "debugged.py"]
+    chosen = [f"--stdin={count - 1}"] if count > 1 else []
+    lines = {
+        "torchrun": ["torchrun", f"--nproc-per-node={count}", "--no-python", *python],
+        "none": [f"--nproc-per-node={count}", *chosen, "--", *python],
+    }
+    one = terminal(binary(), *lines[front_end], env={"NO_COLOR": "1"})
+    prefix = f"[{count - 1}] " if count > 1 else ""
+    one.screen.wait_for(f"{prefix}(Pdb) ")
+
+    one.press("p 'the answer is', ans\x7f\x7fnswer\n")
+    one.screen.wait_for(f"{prefix}('the answer is', 42)")
+    one.press("answer = 43\nc\n")
+
+    assert one.end() == 0
+    assert "goes on with 43" in one.screen.text  # behind two prompts, if the keys were faster
+
+
+def test_input_of_python_asks_in_one_of_several_workers(terminal):
+    script = "import os; os.environ['RANK'] == '1' and print('hello', input('Name: '))"
+    one = terminal(binary(), "torchrun", "--nproc-per-node=2", "--no-python", "/usr/bin/python3", "-c", script, env={"NO_COLOR": "1"})  # fmt: skip
+    one.screen.wait_for("[1] Name: ")
+
+    one.press("Eve\n")
+
+    assert one.end() == 0
+    assert "[1] hello Eve" in one.screen.text
+
+
+UNFINISHED = """
+[ $RANK = 0 ] || exec sleep 100
+printf 'Name: '
+while ! [ -e "$0" ]; do sleep 0.01; done
+echo Eve"""
+
+
+def test_a_line_without_its_end_is_shown_and_goes_on(terminal, tmp_path):
+    options = ["--nproc-per-node=2", "--color=never", "--grace=1"]
+    one = terminal(binary(), *options, "--", "sh", "-c", UNFINISHED, tmp_path / "go")
+    one.screen.wait_for("[0] Name:")
+
+    (tmp_path / "go").touch()
+    one.screen.wait_for("[0] Name: Eve\r\n")
+
+    one.press(CTRL_C)
+    assert one.end() == 130
+
+
+@pytest.mark.parametrize("who", ["another worker", "muster"])
+def test_a_line_without_its_end_stays_below_what_somebody_else_says(terminal, tmp_path, who):
+    speaks = "echo in between" if who == "another worker" else "exit 3"
+    script = f"""
+case $RANK in
+0) printf 'Name: '; while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; echo Eve;;
+1) while ! [ -e {tmp_path}/speak ]; do sleep 0.01; done; {speaks}; exec sleep 100;;
+esac"""
+    options = ["--nproc-per-node=2", "--color=never", "--grace=100"]
+    one = terminal(binary(), *options, "--", "sh", "-c", f"trap '' TERM; {script}")
+    one.screen.wait_for("[0] Name:")
+
+    (tmp_path / "speak").touch()
+    one.screen.wait_for("[1] in between\r\n" if who == "another worker" else "muster: rank 1 (pid ")
+    (tmp_path / "go").touch()
+    one.screen.wait_for("[0] Name: Eve\r\n")
+
+    one.press(CTRL_C)
+    one.press(CTRL_C)
+    one.end()
+
+
+def test_a_prompt_of_who_is_typed_to_is_ended_before_somebody_else_speaks(terminal, tmp_path):
+    """The terminal shows what is typed, behind the prompt: it cannot be drawn again."""
+    script = f"""
+case $RANK in
+0) printf 'Name: '; read name; echo "it is $name";;
+1) while ! [ -e {tmp_path}/speak ]; do sleep 0.01; done; echo in between;;
+esac"""
+    options = ["--nproc-per-node=2", "--color=never", "--stdin=0"]
+    one = terminal(binary(), *options, "--", "sh", "-c", script)
+    one.screen.wait_for("[0] Name: ")
+
+    (tmp_path / "speak").touch()
+    one.screen.wait_for("[0] Name: \r\n[1] in between\r\n")
+    one.press("Eve\n")
+
+    assert one.end() == 0
+    assert "[0] it is Eve\r\n" in one.screen.text
+
+
+def test_a_password_is_asked_for_and_its_line_goes_on(terminal):
+    script = "if [ $RANK = 1 ]; then stty -echo; printf 'Password: '; read line; stty echo; echo; echo got $line; fi"
+    options = ["--nproc-per-node=2", "--stdin=1", "--color=never"]
+    one = terminal(binary(), *options, "--", "sh", "-c", script)
+    one.screen.wait_for("[1] Password:")
+
+    one.press("secret\n")
+
+    assert one.end() == 0
+    assert "[1] Password:\r\n[1] got secret\r\n" in one.screen.text
+
+
+def test_what_is_typed_to_one_of_several_is_shown_and_edited_by_the_terminal(terminal):
+    script = "[ -t 1 ] && echo $RANK draws; [ $RANK = 0 ] || { read line; echo \"read $line\"; }"
+    options = ["--nproc-per-node=2", "--stdin=1", "--color=never"]
+    one = terminal(binary(), *options, "--", "sh", "-c", script)
+    one.screen.wait_for("[0] 0 draws")
+    one.screen.wait_for("[1] 1 draws")
+
+    one.press("abx\x7f")
+    one.screen.wait_for("abx\b \b", seconds=2)
+    one.press("c\n")
+
+    assert one.end() == 0
+    assert "read abc" in one.screen.text
+
+
+def test_ctrl_c_reaches_all_that_share_the_terminal(terminal, worker):
+    options = ["--nproc-per-node=3", "--stdin=all"]
+    one = terminal(binary(), *options, "--", worker("echo_signals"), 0)
+    one.screen.wait_for("ready", times=3)
+
+    one.press(CTRL_C)
+
+    assert one.end(2) == 130
+    assert one.screen.text.count("got INT") == 3
 
 
 def test_a_terminal_that_is_held_by_ctrl_s_does_not_hold_up_the_job(terminal, worker, muster):

@@ -168,7 +168,10 @@ def test_a_client_that_does_not_read_holds_up_nobody(muster):
 def test_many_that_wait_for_one_key_are_told_at_once_and_too_many_are_refused(muster):
     job, port = start_and_find_port(muster, "meet")  # two workers: 192 connections, of which they have two
     with ExitStack() as all_clients:
-        clients = [all_clients.enter_context(Client("127.0.0.1", port)) for _ in range(189)]
+        clients = [
+            all_clients.enter_context(Client("127.0.0.1", port, pid=1_000 + number % 3))
+            for number in range(189)  # none of the three has more than 64
+        ]
         for client in clients:
             client.ask_to_wait(b"/gate")
         with Client("127.0.0.1", port) as opener:
@@ -182,9 +185,62 @@ def test_many_that_wait_for_one_key_are_told_at_once_and_too_many_are_refused(mu
     stop(job)
 
 
+def test_of_too_many_connections_those_of_the_process_with_most_give_way(muster):
+    job, port = start_and_find_port(muster, "meet")
+    with ExitStack() as all_clients:
+        greedy = [all_clients.enter_context(Client("127.0.0.1", port, pid=4711)) for _ in range(190)]
+        greedy[0].set(b"/kept", b"1")
+        with Client("127.0.0.1", port) as other:
+            assert other.get(b"/kept") == b"1"
+        assert greedy[0].get(b"/kept") == b"1"
+        assert greedy[95].is_closed()
+    assert job.said_about("127.0.0.1, pid 4711: of all processes it has most, '190'")
+    stop(job)
+
+
+def wait_until_waiting(job, port, ranks):
+    """What they have sent before is read when another client is answered."""
+    wait_until(lambda: job.out.text.count("stays at port") == ranks, "the ranks to wait")
+    with Client("127.0.0.1", port, pid=1) as client:
+        assert client.has(b"/rank_0")
+
+
+def test_the_report_of_a_hang_names_the_keys_that_are_waited_for(muster):
+    job, port = start_and_find_port(
+        *(muster, "meet", "wait-0", "end-0"), workers=3, options=["--early-exit-timeout=0.2"], report=True
+    )
+    wait_until_waiting(job, port, 2)
+    with Client("127.0.0.1", port, pid=1) as client:
+        client.set(b"/enough", b"")
+        assert client.has(b"/enough")
+
+    assert job.end() == 86, job.words()
+    waited = "in the store of the ranks '/never' was waited for by ranks 1-2"
+    assert job.said_about(waited), job.words()
+    assert job.report["remarks"] == [waited]
+
+
+def test_who_stops_ranks_hears_which_keys_they_waited_for(muster):
+    job, port = start_and_find_port(muster, "meet", workers=1, report=True)
+    wait_until_waiting(job, port, 1)
+    stop(job)
+    waited = "in the store of the ranks '/never' was waited for by rank 0"
+    assert job.report["remarks"] == [waited]
+
+
+def test_a_store_that_does_not_answer_who_waits_holds_up_no_report(muster):
+    job, port = start_and_find_port(muster, "meet", workers=1, report=True)
+    wait_until_waiting(job, port, 1)
+    (store,) = store_processes(muster)
+    os.kill(store.pid, signal.SIGSTOP)
+    stop(job)
+    assert job.report["remarks"] == []
+
+
 def test_the_agents_memory_does_not_grow_with_the_store(muster):
     job, port = start_and_find_port(muster, "meet")
     agent = job.agent()
+    processes.wait_for_program_in_memory(agent)
     before = processes.peak_memory_of(agent)
     with Client("127.0.0.1", port) as client:
         for number in range(8):

@@ -52,12 +52,12 @@ def test_a_descriptor_that_muster_inherited_is_not_passed_on(muster, worker):
     assert set(one.descriptors) == {0, 1, 2}
 
 
-def test_a_worker_leads_a_process_group_of_its_own_in_the_session_of_muster(muster, worker):
+def test_a_worker_leads_a_session_of_its_own(muster, worker):
     workers = describe_all(muster, worker, 3).values()
 
     for one in workers:
         assert one.one("group") == one.one("pid")
-        assert one.number("session") == os.getsid(0)
+        assert one.one("session") == one.one("pid")
     assert len({one.one("parent") for one in workers}) == 1
 
 

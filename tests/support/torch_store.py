@@ -2,9 +2,11 @@
 
 usage: torch_store.py [DO...]     what a rank does, one after the other:
   meet       arrives as init_process_group does, and waits for the others' keys
+  wait-R     the rank R waits for a key /enough
   end-R      the rank R ends with 0
   fail-R-A   the rank R fails in attempt A
   count      adds 1 to a counter, and says what it is
+  train      adds up numbers with the others by the store, step by step, until there is a key /enough
   stay       stays for good
 """
 
@@ -87,6 +89,24 @@ class Client:
             return True
 
 
+def _train(store, rank, size):
+    """Each step is wrong if the store has lost or changed anything that a rank has put there."""
+    step = 0
+    while True:
+        print("step", step, "at port", os.environ["MASTER_PORT"], flush=True)
+        part = step * size + rank
+        if rank == 0:
+            store.set(b"/goes_on_%d" % step, b"no" if store.has(b"/enough") else b"yes")
+        store.set(b"/part_%d_%d" % (step, rank), b"%d" % part * 1000)
+        keys = [b"/part_%d_%d" % (step, other) for other in range(size)]
+        store.wait(b"/goes_on_%d" % step, *keys)
+        expected = [b"%d" % (step * size + other) * 1000 for other in range(size)]
+        assert [store.get(key) for key in keys] == expected
+        step += 1
+        if store.get(b"/goes_on_%d" % (step - 1)) == b"no":
+            return step
+
+
 def _run(rank, size, attempt, todo):
     store = Client(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     for what in todo:
@@ -96,15 +116,22 @@ def _run(rank, size, attempt, todo):
             store.set(b"/rank_%d" % rank, b"here")
             store.wait(*(b"/rank_%d" % other for other in range(size)))
             print(f"rank {rank} of {size} has met the others", flush=True)
+        elif name == "wait" and rank == int(numbers[0]):
+            store.wait(b"/enough")
         elif name == "end" and rank == int(numbers[0]):
             return 0
         elif name == "fail" and (rank, attempt) == tuple(map(int, numbers)):
             return 3
         elif name == "count":
             print("count", store.add(b"/count", 1), flush=True)
+        elif name == "train":
+            print(f"rank {rank} has taken {_train(store, rank, size)} steps", flush=True)
         elif name == "stay":
-            print("stays at port", os.environ["MASTER_PORT"], flush=True)
-            store.wait(b"/never")
+            store.ask_to_wait(b"/never")
+            # In one piece: who waits for its beginning has all of it.
+            os.write(1, f"stays at port {os.environ['MASTER_PORT']}\n".encode())
+            store.socket.settimeout(None)
+            store.has_come()
     return 0
 
 

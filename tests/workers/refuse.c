@@ -10,8 +10,8 @@
 //             subreapers either: as `prctl`. Source: pkg/sentry/syscalls/linux/linux64.go
 //
 // or one kind of call, mostly with EPERM: mempolicy, affinity, prctl, death-signal, pidfd-signals, limits,
-// inotify, pipes, processes, groups, epoll, epoll-changes, epoll-waits, timers, timer-settings, signal-files, signal-masks,
-// descriptor-settings (fcntl), device-settings (ioctl), file-status (fstat), and threads with EAGAIN, as at a limit of processes.
+// inotify, pipes, processes, sessions, epoll, epoll-changes, epoll-waits, timers, timer-settings, signal-files, signal-masks,
+// descriptor-settings (fcntl), device-settings (ioctl), file-status (fstat), pseudo-terminals (one ioctl), and threads with EAGAIN, as at a limit of processes.
 //
 // It executes the command, so the process stays the same. Filters add up: refuse prctl refuse limits COMMAND.
 #include <errno.h>
@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -210,8 +211,8 @@ static void processes(void) {
   refuse(SYS_clone3, EPERM);
 }
 
-static void groups(void) {
-  refuse(SYS_setpgid, EPERM);
+static void sessions(void) {
+  refuse(SYS_setsid, EPERM);
 }
 
 static void epoll(void) {
@@ -256,6 +257,10 @@ static void file_status(void) {
   refuse_argument(SYS_newfstatat, 3, BPF_JSET, AT_EMPTY_PATH, EPERM);
 }
 
+static void pseudo_terminals(void) {
+  refuse_argument(SYS_ioctl, 1, BPF_JEQ, TIOCSPTLCK, EPERM);
+}
+
 static void threads(void) {
   refuse(SYS_clone3, ENOSYS);  // its flags are in memory, which no filter reads
   refuse_argument(SYS_clone, 0, BPF_JSET, kThread, EAGAIN);
@@ -277,7 +282,7 @@ static const struct {
     {"inotify", inotify},
     {"pipes", pipes},
     {"processes", processes},
-    {"groups", groups},
+    {"sessions", sessions},
     {"epoll", epoll},
     {"epoll-changes", epoll_changes},
     {"epoll-waits", epoll_waits},
@@ -288,6 +293,7 @@ static const struct {
     {"descriptor-settings", descriptor_settings},
     {"device-settings", device_settings},
     {"file-status", file_status},
+    {"pseudo-terminals", pseudo_terminals},
     {"threads", threads},
 };
 

@@ -64,6 +64,7 @@ struct ModeFacts {
   bool is_users_own = false;  ///< a template of the user's own: it may be like any built-in mode
   /// The workers meet at the rendezvous, if a port is given for it, and the agents beside it.
   bool takes_given_port = false;
+  std::string role_name = {};  ///< see NodeFacts
 };
 
 /// Finds out who the nodes are. Asks each platform reader, most specific first; what the user says

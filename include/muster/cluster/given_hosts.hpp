@@ -27,12 +27,29 @@ struct GivenHost {
 inline constexpr const char* kIncludedHosts = "include-hosts";
 inline constexpr const char* kExcludedHosts = "exclude-hosts";
 
+/// One host of such a choice, and which of its devices.
+struct ChosenHost {
+  std::string host;
+  std::vector<int> devices;  ///< ascending, each once; empty: all
+};
+
+/// "a@b:0,2": hosts in the order in which they are named first, with all devices that are named of them. Fails for what is no choice.
+[[nodiscard]] Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& text);
+
+/// What the choice in the settings leaves of a list: hosts in its order. Fails for an inclusion beside an exclusion, and for a host
+/// or a device that is not listed.
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> choose_hosts(
+    Sourced<std::vector<GivenHost>> listed, const Settings& settings);
+
 /// The settings by which mpirun's processes are dealt to the hosts of a list: how many in all, how many on each,
 /// that there may be more than slots, and that mpirun deals them itself.
 inline constexpr const char* kProcessesOfHosts = "processes-of-hosts";
 inline constexpr const char* kProcessesPerHost = "processes-per-host";
 inline constexpr const char* kMayOversubscribe = "may-oversubscribe";
 inline constexpr const char* kDealtByMpirun = "dealt-by-mpirun";
+
+/// ", or --oversubscribe" where the launcher has that option, behind a number of slots; else nothing.
+[[nodiscard]] std::string or_oversubscribe(const Settings& settings);
 
 /// A platform that starts muster on each node of a job by itself.
 struct Starter {

@@ -3,6 +3,7 @@
 // The command lines of other launchers: one table of options for each, from which parsing, --help,
 // the completions and the tables in docs/command-lines.md are made.
 
+#include <muster/base/read_text.hpp>
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/front_end/command_line.hpp>
@@ -12,6 +13,11 @@
 #include <map>
 
 namespace muster {
+
+/// A setting that no option has: how log files are laid out, where it is not muster's own way: `kTorchrunLogs` or `kNoLogs`.
+inline constexpr const char* kLogLayout = "log-layout";
+inline constexpr const char* kTorchrunLogs = "torchrun";
+inline constexpr const char* kNoLogs = "nothing";
 
 /// What becomes of an option of another launcher.
 enum class Fate {
@@ -34,6 +40,9 @@ struct FrontOption {
   bool is_strict = false;         ///< anything else than the choices is an error
   bool may_be_variable = true;    ///< false: the original reads no variable for it
   bool is_passed = false;         ///< the original gets it, too, where muster starts it
+  const char* same_as = nullptr;  ///< the option of which this is another name
+  bool has_one_dash = false;      ///< a long name behind one dash: "-np"
+  bool names_program = false;     ///< for click: unknown options behind it are the program's
 };
 
 /// An option of another launcher as it was typed.
@@ -50,6 +59,7 @@ struct Translation {
   /// What is known already, program and notices, which may be changed, and muster's own options: a
   /// variable among them is weaker than what is given as a flag here.
   CommandLine& line;
+  const ReadText& read_text;  ///< for files that the line names
   bool is_whole = true;  ///< false: options beside a description of the job, which have no defaults
   std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes: the last of each
   std::vector<TypedOption> typed;                        ///< all of the command line, in its order
@@ -61,8 +71,17 @@ struct Translation {
   /// True for a switch that is given.
   [[nodiscard]] bool is_on(const std::string& name) const;
   void set(const std::string& setting, Sourced<std::string> value);
+  /// Gives the workers a variable.
+  void export_variable(const std::string& name, Sourced<std::string> value);
   /// Leaves out what an option would have set, and says why.
   void ignore(const std::string& name, const std::string& setting, const std::string& why);
+};
+
+/// By whose rules the original reads its command line.
+enum class Syntax {
+  Argparse,  ///< Python's: a beginning that only one option has is that option, and no value looks like one
+  Click,   ///< click's: whole names alone, wherever they stand, also behind the script
+  OpenMpi  ///< one dash or two: "-np 4" is "--np 4"
 };
 
 /// Another launcher whose command line muster reads.
@@ -74,11 +93,22 @@ struct FrontEnd {
   const char* variables;  ///< options are read from variables that begin so; nullptr: from none
   std::span<const FrontOption> (*options)();
   Result<> (*translate)(Translation& translation);  ///< what the table cannot say
-  bool takes_single_dashes = false;                 ///< "-np 4" is "--np 4"
-  const char* aliases = nullptr;                    ///< its other names, separated by blanks
+  Syntax syntax = Syntax::Argparse;
+  const char* aliases = nullptr;  ///< its other names, separated by blanks
   /// What others look for where they ask for the version of the original.
   const char* product = nullptr;
+  /// The word that must stand behind the name, where the original has others as well: "launch". nullptr: none.
+  const char* subcommand = nullptr;
+  /// What texts call the original, where it has another name than this.
+  const char* original = nullptr;
+  bool variables_win = false;  ///< over flags, as Paddle's do
 };
+
+/// The words by which muster takes its command line: "torchrun", "accelerate launch".
+[[nodiscard]] std::string command_of(const FrontEnd& front_end);
+
+/// What texts call the original.
+[[nodiscard]] std::string original_of(const FrontEnd& front_end);
 
 [[nodiscard]] std::span<const FrontEnd> front_ends();
 
@@ -97,13 +127,15 @@ struct FrontEndWords {
 };
 
 /// Reads the words, the front end's variables, and MUSTER_*, into `line`, whose settings are what
-/// muster's own flags in front have said. `own` are muster's options, which may stand among them.
+/// muster's own flags in front have said. `own` are muster's options, which may stand among them. Files that the line
+/// names are read by `read_text`.
 [[nodiscard]] Result<> read_front_end(CommandLine& line,
                                       const FrontEndWords& words,
                                       const OptionTable& own,
-                                      const Snapshot& snapshot);
+                                      const Snapshot& snapshot,
+                                      const ReadText& read_text);
 
-/// Options of a front end that a variable of the platform holds. They win over everything.
+/// Options of a front end that a variable of the platform holds. They win over everything, and name no file.
 [[nodiscard]] Result<> read_extra_options(CommandLine& line,
                                           const FrontEnd& front_end,
                                           const Sourced<std::string>& words,
@@ -132,6 +164,14 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] Result<> translate_torch_launch(Translation& translation);
 [[nodiscard]] Result<> translate_msrun(Translation& translation);
 [[nodiscard]] Result<> translate_deepspeed(Translation& translation);
+[[nodiscard]] std::span<const FrontOption> accelerate_options();
+[[nodiscard]] Result<> translate_accelerate(Translation& translation);
+[[nodiscard]] std::span<const FrontOption> colossalai_options();
+[[nodiscard]] Result<> translate_colossalai(Translation& translation);
+[[nodiscard]] std::span<const FrontOption> paddle_options();
+[[nodiscard]] Result<> translate_paddle(Translation& translation);
+[[nodiscard]] std::span<const FrontOption> horovodrun_options();
+[[nodiscard]] Result<> translate_horovodrun(Translation& translation);
 [[nodiscard]] std::span<const FrontOption> mpirun_options();
 [[nodiscard]] Result<> translate_mpirun(Translation& translation);
 

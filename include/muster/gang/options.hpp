@@ -23,6 +23,12 @@ enum class OnEarlyExit {
   Fail
 };
 
+/// When nodes that come while the job runs, and for which it has room, take part.
+enum class ScaleUp {
+  AtRestart,  ///< when it starts again for another reason
+  Now         ///< it starts again for them
+};
+
 /// How the agents of a job meet, stay together, restart and end.
 struct GangOptions {
   std::chrono::milliseconds timeout{900'000};          ///< until the gang is complete
@@ -30,6 +36,7 @@ struct GangOptions {
   std::chrono::milliseconds last_call{30'000};         ///< for more nodes, once the least are here
   std::chrono::milliseconds heartbeat_timeout{8'000};  ///< silence that means loss
   RestartPolicy restarts;
+  ScaleUp scale_up = ScaleUp::AtRestart;
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// How long ranks may go on after the first one ended with 0; empty: without limit.
   std::optional<std::chrono::milliseconds> early_exit_timeout;

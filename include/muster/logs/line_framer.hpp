@@ -1,7 +1,9 @@
 #pragma once
 
+#include <muster/logs/drawn_rows.hpp>
 #include <muster/logs/line_filter.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +32,8 @@ class LineFramer {
 
   /// For a terminal that several workers share: no line moves the cursor out of itself (`tame`).
   void tame_lines() { is_tame_ = true; }
+  /// False: bytes pass as they come, in whatever line.
+  [[nodiscard]] bool has_whole_lines() const { return whole_lines_; }
 
   /// Appends to `out` the whole lines that `bytes` complete.
   void feed(std::string_view bytes, std::string& out);
@@ -43,7 +47,34 @@ class LineFramer {
   /// Appends the complete steps of a waiting progress bar as one line.
   void flush_progress(std::string& out);
 
+  /// For a terminal on which rows can be drawn: what the worker may still change is kept apart from its lines (`shown`).
+  void draw_rows() { draws_ = true; }
+  [[nodiscard]] bool draws_rows() const { return draws_; }
+  /// The size of the worker's terminal.
+  void set_size(std::size_t rows, std::size_t columns);
+  [[nodiscard]] bool has_rows() const { return drawn_.has_value(); }
+  /// What the worker may still change; empty where no rows are drawn.
+  [[nodiscard]] ShownRows shown(bool has_cursor) const;
+
+  /// Something waits that is to be shown on a terminal when nothing follows for a moment.
+  [[nodiscard]] bool has_unsettled() const;
+  /// Nothing has followed: where rows are drawn, a line without its end becomes one, and what is above it becomes lines.
+  void begin_row(std::string& out);
+  /// To be called from time to time: rows that the worker has left for long become lines.
+  void settle(std::string& out);
+  /// That may still make lines, though nothing comes.
+  [[nodiscard]] bool may_settle() const { return drawn_ && drawn_->may_settle(); }
+  /// The worker lets a line be edited.
+  [[nodiscard]] bool is_edited() const { return drawn_ && drawn_->is_edited(); }
+  /// A line without its end waits in which nothing was drawn, such as "(Pdb) ".
+  [[nodiscard]] bool has_prompt() const;
+  /// Appends that, without an end. What follows begins with the prefix.
+  void show_prompt(std::string& out);
+
  private:
+  [[nodiscard]] std::string_view feed_line(std::string_view bytes, std::string& out);
+  void start_drawing(std::string& out);
+  void draw(std::string_view bytes, std::string& out);
   void append_line(std::string_view line, std::string& out) const;
   void append_framed(std::string_view line, std::string& out) const;
   void keep(std::string_view bytes);
@@ -52,6 +83,10 @@ class LineFramer {
   std::string prefix_;
   bool whole_lines_ = true;
   bool is_tame_ = false;
+  bool draws_ = false;
+  std::size_t height_ = 0;
+  std::size_t width_ = 0;
+  std::optional<DrawnRows> drawn_;      ///< takes all bytes while there are any
   const LineFilter* filter_ = nullptr;  ///< not owned; empty: every line
   std::string partial_;                 ///< bytes since the last line end
   bool has_return_ = false;             ///< a carriage return is among them

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/logs/terminal_line.hpp>
+#include <muster/logs/terminal_parser.hpp>
 
 #include <cstddef>
 #include <string>
@@ -25,6 +26,9 @@ class TerminalWatch {
   /// Lines of muster's may begin with the name of a host.
   void expect_hosts() { line_.expect_hosts(); }
 
+  /// Somebody else may have moved the cursor: where in this line what follows stands nobody knows.
+  void doubt_line() { line_.doubt(); }
+
   /// What is to be written in place of these bytes of a worker.
   [[nodiscard]] std::string show(std::string_view bytes);
 
@@ -32,31 +36,16 @@ class TerminalWatch {
   [[nodiscard]] std::string clear_the_way();
 
  private:
-  /// Where in a sequence the terminal is.
-  enum class Place {
-    Text,
-    Escape,       ///< behind ESC
-    Choice,       ///< behind the beginning of a choice, such as that of letters, "ESC ("
-    Control,      ///< behind the beginning of a control, "ESC ["
-    String,       ///< within a string that is for the terminal, such as its title
-    StringEscape  ///< behind an ESC in it
-  };
-
   void mark(std::string& shown);
   void write_mark(std::string_view way, std::string_view beginning, std::string& shown);
   void take(char c);
-  void take_text(char c);
-  void take_long_character(char c);
-  void begin_with(char second);
-  void take_choice(char c);
-  void take_control(char c);
-  void end_control(char last);
+  void obey(char control);
+  void put(std::string_view character);
+  void choose(std::string_view what);
+  void obey_sequence(std::string_view text, char last);
 
-  Place place_ = Place::Text;
-  TerminalLine line_;      ///< where the cursor is
-  std::string character_;  ///< of several bytes, as far as it is here
-  std::string
-      control_;  ///< what stands between the beginning of a control, or a choice, and its end
+  TerminalParser parser_;
+  TerminalLine line_;  ///< where the cursor is
   bool is_coloured_ = false;
   bool is_changed_ = false;  ///< in more than colours
   bool is_painted_ = false;  ///< its own colours may be others

@@ -104,6 +104,8 @@ inline constexpr const char* kPlannedFilesService = "planned_files";
 inline constexpr const char* kHorovodStoreService = "horovod_store";
 /// Has the store at {worker_port}, where {agent_store} is True.
 inline constexpr const char* kTorchStoreService = "torch_store";
+/// Kills workers whose timers have expired, where that is asked for.
+inline constexpr const char* kFileTimerService = "file_timer";
 /// By this one a process of each device is a rank of MPI.
 inline constexpr const char* kPmixService = "pmix";
 /// By this one mpirun reaches the other nodes.

@@ -33,6 +33,13 @@ enum class GiveArguments {
   Never
 };
 
+/// How log files are named, and where error files lie.
+enum class LogLayout {
+  ByRank,    ///< "attempt_0/worker_3.out", or as the role says; error files as the role says
+  Torchrun,  ///< "<run id>_<random>/attempt_0/<local rank>/stdout.log", an error file beside it
+  Nothing    ///< likewise for /dev/null: no file, no error file either
+};
+
 /// What the user wants to run, after the command line has been read.
 struct JobRequest {
   std::vector<std::string> program;  ///< argv as it will be executed, python3 included
@@ -40,6 +47,7 @@ struct JobRequest {
   ProgramFiles files;   ///< what `program` needs of the folder where muster is started
   std::string folder;   ///< where the program is started; empty: where muster is
   std::string log_dir;  ///< empty: no log files
+  LogLayout log_layout = LogLayout::ByRank;
   GiveArguments template_arguments = GiveArguments::Auto;
   bool fills_arguments = false;   ///< {placeholders} in the program's own arguments, too
   bool fills_local_rank = false;  ///< "${local_rank}" there, as torchrun does
@@ -58,6 +66,17 @@ struct JobRequest {
 /// The first attempt as it would be if all nodes came and had as many slots as the cluster says. A
 /// node without a rank is placed as if it were node 0.
 [[nodiscard]] Placement assume_placement(const Cluster& cluster);
+
+/// Files for standard output and standard error. Paths; relative ones lie in the folder that is made where log files are wanted
+/// and none was named, or muster's own.
+struct StreamLogs {
+  std::string out;
+  std::string err;
+
+  /// One file takes the lines of both.
+  [[nodiscard]] bool are_joined() const { return out == err; }
+  bool operator==(const StreamLogs&) const = default;
+};
 
 /// One worker as it will be executed: nothing is left to decide at start time but the values of
 /// {worker_port} and {run_dir}, which the system gives.
@@ -79,8 +98,7 @@ struct WorkerPlan {
   bool changes_directory = false;  ///< to another folder than muster's
   bool makes_directory = false;    ///< if it is missing
   std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
-  std::string log;  ///< path without its ending; relative to the log directory if it has none
-  bool joins_streams = false;  ///< one file ".log" for both streams, instead of ".out" and ".err"
+  StreamLogs log;          ///< where its streams go if they go to files
 };
 
 /// A file to write before the workers start.
@@ -111,6 +129,7 @@ struct LaunchPlan {
   std::vector<Lost> lost;  ///< what else was seen, and why it was not used
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
+  StreamLogs chosen_lines;            ///< files of lines that hold chosen words, of all workers
   std::vector<std::string> remarks;   ///< sentences that the user should read once at start
   Parameters parameters;              ///< of the template, for its services
   std::vector<std::string> services;  ///< what runs beside the workers of this job

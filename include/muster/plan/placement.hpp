@@ -19,6 +19,14 @@ struct HostPlace {
   bool operator==(const HostPlace&) const = default;
 };
 
+/// Where the workers of a node stand among those of nodes whose role has the same name, where not all have.
+struct RoleSlots {
+  int before = 0;  ///< on nodes of lower rank
+  int total = 0;   ///< 0: all nodes have the same role, or nobody has counted them
+
+  bool operator==(const RoleSlots&) const = default;
+};
+
 /// What the leader has ready for the workers of all nodes, told with the start of the attempt.
 struct Offer {
   std::uint16_t worker_port = 0;  ///< 0: the job needs none, or the plan has its own
@@ -31,6 +39,8 @@ struct Offer {
 /// it starts.
 struct Placement {
   int attempt = 0;
+  int restarts =
+      0;  ///< so far: as many attempts as ended by a failure, none that ended so that nodes could join
   int max_restarts = 0;
   int nodes = 1;
   NodeRank node_rank;
@@ -38,6 +48,7 @@ struct Placement {
   int slots_before = 0;  ///< on nodes of lower rank
   int slots_total = 1;
   HostPlace host = {};
+  RoleSlots role = {};
   std::string master_address;                    ///< where the workers meet
   std::optional<std::uint16_t> worker_port;      ///< empty: {worker_port} is filled at start
   std::optional<std::uint16_t> store_port = {};  ///< likewise {store_port}

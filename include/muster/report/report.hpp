@@ -38,7 +38,8 @@ struct ReportLine {
 [[nodiscard]] Result<> write_report(const std::string& document, const std::string& path);
 
 /// Writes the first failure as torch.distributed.elastic writes one, for the launcher that has started us and looks for it in the
-/// file that TORCHELASTIC_ERROR_FILE names. Does nothing where none is known. Fails with `System`.
+/// file that TORCHELASTIC_ERROR_FILE names: what the worker itself has written, or else what is known of its end. Does nothing where
+/// none has failed. Fails with `System`.
 /// Source: ErrorHandler in torch/distributed/elastic/multiprocessing/errors/error_handler.py.
 [[nodiscard]] Result<> write_error_file(const Outcome& outcome, const std::string& path);
 

@@ -35,6 +35,8 @@ struct Outcome {
   std::string host_name;
   std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
   double run_time_seconds = 0;
+  /// That the first failure may have written; empty: it is none of this node's.
+  std::string error_file{};
   /// On the leader whose store the ranks meet by: from the start of the last attempt until all had called
   /// init_process_group.
   std::optional<double> init_seconds{};

@@ -34,6 +34,14 @@ enum class PrefixWhen {
   Never
 };
 
+/// Who inherits standard input; the others read nothing.
+enum class InputFor {
+  SingleWorker,  ///< nobody where there are several
+  ChosenWorker,
+  All,  ///< they share it
+  Nobody
+};
+
 /// The front that has started this agent on its host.
 struct FrontSeat {
   int fd = -1;            ///< where it speaks to us
@@ -53,9 +61,11 @@ struct RunOptions {
   LineFilter duplicate_out;  ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;
   PrefixWhen prefix = PrefixWhen::Auto;
-  PrefixTemplate prefix_template;       ///< empty: the rank
-  When colour = When::Auto;             ///< Auto: on a terminal, unless NO_COLOR is set
-  std::optional<LocalRank> stdin_rank;  ///< who inherits standard input; by default a single worker
+  PrefixTemplate prefix_template;  ///< empty: the rank
+  When colour = When::Auto;        ///< Auto: on a terminal, unless NO_COLOR is set
+  When terminals = When::Auto;     ///< what workers write into; Auto: where it is shown on one
+  InputFor input_for = InputFor::SingleWorker;
+  LocalRank input_rank{};  ///< who is chosen
   std::string host_name;
   std::optional<FrontSeat> front;  ///< empty: somebody else has started us
 
@@ -117,6 +127,9 @@ struct LastWords {
 
 /// Standard output and standard error of this program.
 [[nodiscard]] Terminals find_terminals();
+
+/// The terminal can show text, and nothing else: TERM=dumb.
+[[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
 
 /// Whether a stream of this program may be coloured.
 [[nodiscard]] bool may_colour(int fd,

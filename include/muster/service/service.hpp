@@ -8,6 +8,7 @@
 #include <muster/gang/exchange.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/service/companion.hpp>
+#include <muster/service/named_pipe.hpp>
 #include <muster/service/server.hpp>
 #include <muster/service/store_server.hpp>
 
@@ -54,9 +55,10 @@ class Service {
   /// a moment, and the workers wait for `on_ready`.
   [[nodiscard]] virtual Result<std::optional<Additions>> start(const LaunchPlan& plan) = 0;
   virtual void on_worker_started(std::size_t /*worker*/) {}
-  /// A worker has ended with 0. Why it has failed all the same, as the end of a sentence that begins with its
-  /// name: "called MPI_Abort(0)".
-  [[nodiscard]] virtual std::optional<Error> find_fault(std::size_t /*worker*/) {
+  /// A worker has ended. Why it has failed all the same where that was with 0, as the end of a sentence that begins with its
+  /// name: "called MPI_Abort(0)"; else what is known of why it has failed.
+  [[nodiscard]] virtual std::optional<Error> find_fault(std::size_t /*worker*/,
+                                                        bool /*has_succeeded*/) {
     return std::nullopt;
   }
   virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
@@ -105,6 +107,7 @@ struct ServiceInput {
   std::map<std::string, std::string> variables = {};  ///< what workers inherit, with the job's mark
   StartCompanion start_companion = nullptr;
   StartServer start_server = nullptr;
+  OpenPipe open_pipe = nullptr;
   /// Contributes to the exchange, while an attempt runs.
   std::function<Result<>(gang::Contributed)> contribute = nullptr;
   /// Whole lines that somebody else writes in a worker's name: they go where its standard error goes.
@@ -117,6 +120,9 @@ struct ServiceInput {
   std::function<std::vector<gang::NodePlace>()> nodes = nullptr;
   /// Of the worker of this node that the process is, or descends from.
   std::function<std::optional<int>(std::uint32_t pid)> rank_of = nullptr;
+  /// Sends a signal, or 0 for none, to a process of this node if it is a worker, or descends from one; returns the rank of that.
+  /// Empty: it is none of theirs, and has got nothing.
+  std::function<std::optional<int>(int pid, int signal)> signal_process = nullptr;
   /// All ranks have called init_process_group, so long after the start.
   std::function<void(std::chrono::nanoseconds)> note_init = nullptr;
 };
@@ -161,7 +167,7 @@ class Services {
   [[nodiscard]] std::string awaited() const;
   void on_worker_started(std::size_t worker);
   /// The first service that knows of a fault says what it is.
-  [[nodiscard]] std::optional<Error> find_fault(std::size_t worker);
+  [[nodiscard]] std::optional<Error> find_fault(std::size_t worker, bool has_succeeded);
   void on_worker_ended(std::size_t worker, bool has_succeeded);
   void on_workers_over(bool is_success);
   void on_merged(const gang::Value& value);

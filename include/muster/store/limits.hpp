@@ -17,8 +17,10 @@ struct Limits {
                            << 20U;  ///< requests of all clients that are not whole yet
   std::size_t data = std::size_t{256}
                      << 20U;  ///< all that is kept, and the keys that are waited for
-  std::size_t unread = std::size_t{64} << 20U;  ///< answers that one client has not read
-  std::size_t connections_per_worker = 64;  ///< how many; as many more are let in for the whole job
+  std::size_t unread = std::size_t{64} << 20U;          ///< answers that one client has not read
+  std::size_t unread_of_all = std::size_t{256} << 20U;  ///< what all together have not, in memory
+  /// How many; as many more are let in for the whole job. A process may have more while nobody else needs them.
+  std::size_t connections_per_worker = 64;
 };
 
 }  // namespace muster::store

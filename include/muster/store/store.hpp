@@ -43,6 +43,12 @@ struct WaitingClient {
   std::size_t missing = 0;        ///< all of them
 };
 
+/// Clients that are to be closed for the sake of the others, and why.
+struct GivingWay {
+  std::vector<ClientId> clients;
+  Error why;
+};
+
 /// How to use it, in an event loop:
 ///
 /// - Of what has happened, connections that have ended come first (`on_closed`), then new ones, then bytes: a process
@@ -53,6 +59,7 @@ struct WaitingClient {
 /// - One piece of a client is on its way at a time. When it is written, and not before, `on_written` says so: so what
 ///   a client leaves unread is counted here, and the caller keeps one piece of it.
 /// - Who is refused is closed by the caller, who says so by `on_closed`. What it was answered before may still be sent.
+/// - After a connection, and after bytes, `who_gives_way` is asked as long as it names somebody, who is closed likewise.
 class Store {
  public:
   /// For an attempt with so many workers, 1 or more.
@@ -61,8 +68,8 @@ class Store {
   Store& operator=(const Store&) = delete;
   ~Store();
 
-  /// Fails with `Incomplete` when there are too many; then nothing is known of that client. The address is a number.
-  [[nodiscard]] Result<> on_opened(ClientId client, std::string address);
+  /// The address is a number. Later clients have higher numbers.
+  void on_opened(ClientId client, std::string address);
   /// Fails when the client is to be closed: the message says who, and what it sent.
   [[nodiscard]] Result<> on_bytes(ClientId client, std::string_view bytes);
   /// It is gone, or was refused. What it waited for is forgotten, what it has set stays.
@@ -73,6 +80,12 @@ class Store {
   [[nodiscard]] bool awaits_silence(ClientId client) const;
   /// Nothing has followed.
   [[nodiscard]] Result<> on_silence(ClientId client);
+
+  /// Of what all clients share, which are connections and the memory of what is not whole or not read, there is not
+  /// enough: who takes most of it. Empty: there is.
+  [[nodiscard]] std::optional<GivingWay> who_gives_way() const;
+  /// The caller has no descriptor left: some of the process that has most connections, if that is more than its share.
+  [[nodiscard]] std::optional<GivingWay> who_has_most_connections() const;
 
   /// Empty: nothing can be sent now.
   [[nodiscard]] std::optional<Answer> next_answer();
@@ -89,6 +102,8 @@ class Store {
   [[nodiscard]] std::size_t connections() const;
   /// What is kept, in bytes: never more than the limit of the data.
   [[nodiscard]] std::size_t bytes() const;
+  /// What clients have not been sent yet, in bytes of memory.
+  [[nodiscard]] std::size_t unread() const;
 
  private:
   class Parts;

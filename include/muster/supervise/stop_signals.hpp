@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace muster {
@@ -30,8 +29,5 @@ class StopSignals {
   std::vector<int> asked_for_;  ///< in the order in which they were given
   std::set<int> all_;
 };
-
-/// The number of a signal: "SIGUSR1", "usr1", "SIGRTMIN+3".
-[[nodiscard]] std::optional<int> parse_signal(std::string_view name);
 
 }  // namespace muster

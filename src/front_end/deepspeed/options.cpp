@@ -19,21 +19,23 @@ constexpr auto kTable = std::to_array<FrontOption>({
      'H',
      "FILE",
      Fate::Better,
-     "Its hosts are started, through ssh; with --no_ssh, and where the platform starts each node, "
-     "it "
-     "is ignored. There is no default file."},
+     "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what "
+     "this one has; where the platform starts each node, it is ignored. There is no default "
+     "file."},
     {"include",
      'i',
      "NODES",
      Fate::Same,
-     "Hosts of the hostfile and their devices; without one, localhost:0,1 are devices of this "
-     "node."},
-    {"exclude", 'e', "NODES", Fate::Same, "The same, of a hostfile only."},
+     "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices "
+     "of "
+     "this node, by their numbers in CUDA_VISIBLE_DEVICES or the like."},
+    {"exclude", 'e', "NODES", Fate::Same, "All but these."},
     {"num_nodes",
      '\0',
      "N",
      Fate::Better,
-     "If it is not given, the platform says how many there are.",
+     "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says "
+     "how many there are.",
      "nnodes"},
     {"num_gpus",
      '\0',
@@ -60,7 +62,11 @@ constexpr auto kTable = std::to_array<FrontOption>({
      "arguments."},
     {"no_ssh", '\0', nullptr, Fate::Same, "Each node is started by itself."},
     {"no_ssh_check", '\0', nullptr, Fate::Ignored, "who cannot be reached is named at once"},
-    {"force_multi", '\0', nullptr, Fate::Ignored, "one node is a gang of one"},
+    {"force_multi",
+     '\0',
+     nullptr,
+     Fate::Ignored,
+     "a single host of the file is reached as any other"},
     {"save_pid",
      '\0',
      nullptr,

@@ -1,61 +1,16 @@
 // What the options of DeepSpeed's launcher mean together.
-#include <muster/cluster/given_hosts.hpp>
-#include <muster/front_end/front_end.hpp>
+#include "../host_placing.hpp"
+#include "hosts.hpp"
 
 namespace muster {
 namespace {
 
-/// -1 is "not given" for several options.
-void drop_unset(Translation& t, const char* name, const char* setting) {
-  if (const auto value = t.find(name); value && value->value == "-1") {
-    t.settings.erase(setting);
+/// -1 is "not given" for several options, and so is an empty address.
+void drop_unset(Translation& t, const char* setting) {
+  const auto value = t.settings.find(setting);
+  if (value != t.settings.end() && (value->second.value == "-1" || value->second.value.empty())) {
+    t.settings.erase(value);
   }
-}
-
-/// The hostfile, where it is for us to start its hosts.
-void translate_hostfile(Translation& t, const Sourced<std::string>& file) {
-  if (t.is_on("no-ssh")) {
-    t.ignore("hostfile", "hostfile", "with --no_ssh each node is started by itself");
-  } else if (const auto starter = find_starter(t.snapshot)) {
-    t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
-  } else {
-    t.set("hostfile", file);
-  }
-}
-
-/// Which hosts and devices are used.
-Result<> translate_choice(Translation& t) {
-  const auto included = t.find("include");
-  const auto excluded = t.find("exclude");
-  if (t.settings.contains("hostfile")) {
-    if (included) {
-      t.set(kIncludedHosts, *included);
-    }
-    if (excluded) {
-      t.set(kExcludedHosts, *excluded);
-    }
-    return {};
-  }
-  constexpr std::string_view kHere = "localhost:";
-  const auto& given = excluded ? excluded : included;
-  if (given && (excluded || !given->value.starts_with(kHere))) {
-    return wrong_value(*given,
-                       "devices of this node such as --include localhost:0,1, or a --hostfile");
-  }
-  if (included) {
-    t.set("devices", {included->value.substr(kHere.size()), included->source});
-  }
-  return {};
-}
-
-Result<> translate_hosts(Translation& t) {
-  if (const auto file = t.find("hostfile")) {
-    translate_hostfile(t, *file);
-  }
-  if (const auto port = t.find("ssh-port"); port && !t.line.settings.has("remote-shell")) {
-    t.set("remote-shell", {"ssh -p " + port->value, port->source});
-  }
-  return translate_choice(t);
 }
 
 Result<> translate_script(Translation& t) {
@@ -80,20 +35,18 @@ Result<> translate_deepspeed(Translation& t) {
   if (const auto rank = t.find("node-rank")) {
     t.set("node-rank", *rank);
   }
-  for (const auto& [name, setting] : {std::pair("node-rank", "node-rank"),
-                                      std::pair("num-nodes", "nnodes"),
-                                      std::pair("num-gpus", "nproc-per-node"),
-                                      std::pair("num-accelerators", "nproc-per-node")}) {
-    drop_unset(t, name, setting);
+  for (const char* const setting : {"node-rank", "nnodes", "nproc-per-node", "master-addr"}) {
+    drop_unset(t, setting);
+  }
+  set_ssh(t, t.find("ssh-port"));
+  if (auto translated = deepspeed::translate_hosts(t); !translated) {
+    return translated;
   }
   if (!t.settings.contains("nproc-per-node")) {
     t.set("nproc-per-node", {"auto", default_of("deepspeed")});
   }
   if (const auto folder = t.find("enable-each-rank-log"); folder && folder->value == "None") {
     t.settings.erase("log-dir");
-  }
-  if (auto translated = translate_hosts(t); !translated) {
-    return translated;
   }
   return translate_script(t);
 }

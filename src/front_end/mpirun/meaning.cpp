@@ -70,10 +70,6 @@ struct Meaning {
   bool is_only_mpirun = false;
 };
 
-void export_variable(Translation& t, const std::string& name, const Sourced<std::string>& value) {
-  t.set(kExportPrefix + name, value);
-}
-
 /// "--mca btl self": a variable for ranks of muster's own, and the option for mpirun.
 Meaning translate_parameter(Translation& t, const TypedOption& typed) {
   const std::string& name = typed.values.front();
@@ -90,9 +86,8 @@ Meaning translate_parameter(Translation& t, const TypedOption& typed) {
   if (is_mpiruns_own) {
     return {true, true};
   }
-  export_variable(t,
-                  (typed.name == "pmixmca" ? "PMIX_MCA_" : "OMPI_MCA_") + name,
-                  {typed.values.back(), source});
+  t.export_variable((typed.name == "pmixmca" ? "PMIX_MCA_" : "OMPI_MCA_") + name,
+                    {typed.values.back(), source});
   return {true, false};
 }
 
@@ -105,7 +100,7 @@ Meaning translate_variable(Translation& t, const TypedOption& typed) {
   const auto value = equals == std::string::npos ? t.snapshot.variable(name)
                                                  : std::optional(text.substr(equals + 1));
   if (value && !name.empty()) {
-    export_variable(t, name, {*value, source});
+    t.export_variable(name, {*value, source});
   } else {
     t.line.notices.push_back("ignoring " + source.name + ": there is no such variable here");
   }
@@ -145,7 +140,7 @@ Meaning translate_value(Translation& t, const TypedOption& typed) {
 
 Meaning translate_stdin(Translation& t, const TypedOption& typed) {
   const Sourced<std::string> who = last_of(typed);
-  if (parse_integer(who.value, 0, 10'000'000)) {
+  if (who.value == "none" || parse_integer(who.value, 0, 10'000'000)) {
     t.set("stdin", who);
   }
   return {true, who.value == "all"};

@@ -36,7 +36,7 @@ struct OtherProgram {
 /// The words for mpirun that one option becomes. Of what it sets only variables are for all programs: mpirun does the
 /// rest.
 Words take_option(Translation& t, const TypedOption& typed) {
-  Translation own{t.snapshot, t.line, t.is_whole, {}, {}, {}};
+  Translation own{t.snapshot, t.line, t.read_text, t.is_whole, {}, {}, {}};
   Words words = mpirun_words_of(own, typed);
   if (typed.name == "x") {
     t.settings.merge(own.settings);

@@ -30,11 +30,23 @@ Source source_of(const Source& source, const std::string& key) {
   return source.kind == SourceKind::Flag ? part_of(source, " " + key) : source;
 }
 
+/// Without the quotes of a shell line that quotes once too often: "--rdzv-conf='timeout=5'" stands in PyTorch's own tests.
+std::string_view without_quotes(std::string_view text) {
+  text = trim(text);
+  const bool is_quoted = text.size() > 1 && text.front() == text.back() &&
+                         (text.front() == '\'' || text.front() == '"');
+  return is_quoted ? text.substr(1, text.size() - 2) : text;
+}
+
 using Values = std::map<std::string, Sourced<std::string>>;
 
 Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
   Values values;
-  for (const std::string& piece : split(text.value, ',')) {
+  const std::string_view pairs = without_quotes(text.value);
+  if (pairs.empty()) {
+    return values;
+  }
+  for (const std::string& piece : split(pairs, ',')) {
     const std::size_t equals = piece.find('=');
     const std::string name(trim(std::string_view(piece).substr(0, equals)));
     const std::string value(

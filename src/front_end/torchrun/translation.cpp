@@ -1,10 +1,15 @@
 // What torchrun's options mean together: who the nodes are and where they meet, and what the script
 // is. Facts: torch/distributed/run.py of torch 2.13.
-#include "leftovers.hpp"
+#include "../leftovers.hpp"
+#include "output.hpp"
 
 #include <muster/base/endpoint.hpp>
+#include <muster/base/signals.hpp>
 #include <muster/base/text.hpp>
 #include <muster/front_end/front_end.hpp>
+
+#include <algorithm>
+#include <cctype>
 
 namespace muster {
 namespace {
@@ -21,6 +26,9 @@ bool is_one(const std::string& nodes) {
 /// "auto" without accelerators is one worker for each core.
 Result<> translate_workers(Translation& t) {
   const auto wanted = t.find("nproc-per-node");
+  if (wanted && wanted->value == "xpu") {
+    return wrong_value(*wanted, "their number: muster cannot count XPUs");
+  }
   if (!wanted) {
     if (t.is_whole) {
       t.set("nproc-per-node", {"1", default_of("torchrun")});
@@ -152,12 +160,37 @@ Endpoint read_endpoint(const std::string& text) {
   return endpoint;
 }
 
+/// What is no host and no port is refused at once, where torchrun does.
+/// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
+Result<> check_endpoint(const Sourced<std::string>& text) {
+  constexpr int kLastPort = 65'535;
+  const Endpoint endpoint = read_endpoint(text.value);
+  const bool is_host =
+      !endpoint.host.empty() && std::all_of(endpoint.host.begin(), endpoint.host.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
+               std::string_view("_.:-").find(c) != std::string_view::npos;
+      });
+  if (!is_host) {
+    return wrong_value(text, "HOST:PORT, with a name or an address as the host");
+  }
+  if (endpoint.port && !parse_integer(*endpoint.port, 0, kLastPort)) {
+    return wrong_value(text, "HOST:PORT, with a number from 0 to 65535 as the port");
+  }
+  return {};
+}
+
 void set_endpoint(Translation& t, const Sourced<std::string>& text, const char* default_port) {
   const Endpoint endpoint = read_endpoint(text.value);
   t.set("master-addr", {endpoint.host, text.source});
   if (endpoint.port || default_port != nullptr) {
     set_port(t, {endpoint.port.value_or(default_port == nullptr ? "" : default_port), text.source});
   }
+}
+
+bool is_about_nodes(const Translation& t) {
+  return t.line.settings.has("nnodes") || t.find("nnodes") || t.find("rdzv-backend") ||
+         t.find("rdzv-endpoint") || t.find("node-rank") || t.find("master-addr");
 }
 
 /// Nodes come as they are, and the endpoint counts alone. One node meets nobody.
@@ -168,7 +201,7 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
     t.ignore(name, name, kWhy);
   }
   if (is_one(nodes_of(t))) {
-    leave_out_leftovers(t);
+    leave_out_leftovers(t, is_about_nodes(t));
     return;
   }
   set_endpoint(t, endpoint, kDynamicPort);
@@ -186,11 +219,14 @@ Result<> translate_rendezvous(Translation& t) {
   }
   default_nodes(t);
   const auto endpoint = t.find("rdzv-endpoint");
+  if (auto checked = endpoint && !is_etcd ? check_endpoint(*endpoint) : Result<>(); !checked) {
+    return checked;
+  }
   if (endpoint && backend.value == "c10d") {
     translate_dynamic(t, *endpoint);
     return {};
   }
-  leave_out_leftovers(t);
+  leave_out_leftovers(t, is_about_nodes(t));
   translate_master(t);
   if (endpoint && is_etcd) {
     t.line.notices.push_back("ignoring " + endpoint->source.name +
@@ -211,10 +247,41 @@ void translate_grace(Translation& t) {
   }
 }
 
+/// A name that is none is left out with a warning; where no other is there the usual ones count.
+/// Source: PContext.start of torch/distributed/elastic/multiprocessing/api.py.
+void translate_signals(Translation& t) {
+  const auto given = t.find("signals-to-handle");
+  if (!given) {
+    return;
+  }
+  std::vector<std::string> known;
+  for (const std::string& piece : split(given->value, ',')) {
+    const std::string name(trim(piece));
+    if (parse_signal(name)) {
+      known.push_back(name);
+    } else {
+      t.line.notices.push_back("ignoring '" + name + "' in " + given->source.name +
+                               ": there is no such signal");
+    }
+  }
+  t.settings.erase("signals-to-handle");
+  if (!known.empty()) {
+    t.set("signals-to-handle", {join(known, ","), given->source});
+  }
+}
+
 /// As many restarts as are asked for, whether or not an attempt made progress.
 void translate_restarts(Translation& t) {
   if (!t.line.settings.has("no-progress-limit")) {
     t.set("no-progress-limit", {"0", default_of("torchrun")});
+  }
+}
+
+/// A node that comes later is a reason to start again at once.
+/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
+void translate_scale_up(Translation& t) {
+  if (!t.line.settings.has("scale-up")) {
+    t.set("scale-up", {"now", default_of("torchrun")});
   }
 }
 
@@ -225,31 +292,14 @@ void translate_store(Translation& t) {
   }
 }
 
-/// Somebody's script may read what comes through a pipe: there lines are the workers' own, unless -t asks for more.
-/// Source: torch/distributed/elastic/multiprocessing/tail_log.py.
-void translate_prefix(Translation& t) {
-  const auto tee = t.find("tee");
-  const bool is_asked_for = tee && !tee->value.empty() && tee->value != "0";
-  if (!t.line.settings.has("prefix")) {
-    t.set("prefix", {is_asked_for ? "always" : "terminal", default_of("torchrun")});
-  }
-  if (is_asked_for && !t.line.settings.has("prefix-template") &&
-      !t.settings.contains("prefix-template") &&
-      !t.snapshot.has("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE")) {
-    t.set("prefix-template", {"[${role_name}${local_rank}]:", default_of("torchrun")});
-  }
-}
-
-/// Options whose empty value means that nothing is given.
-void translate_texts(Translation& t) {
-  for (const auto& [name, setting] :
-       {std::pair("local-ranks-filter", "local-ranks-filter"),
-        std::pair("duplicate-stdout-filters", "duplicate-stdout-filters"),
-        std::pair("duplicate-stderr-filters", "duplicate-stderr-filters"),
-        std::pair("log-line-prefix-template", "prefix-template")}) {
-    if (const auto text = t.find(name)) {
-      t.set(setting, *text);
-    }
+/// Its workers inherit standard input: a debugger may ask in any of them. It does not go to other hosts.
+/// Source: torch/distributed/elastic/multiprocessing/subprocess_handler/subprocess_handler.py.
+void translate_input(Translation& t) {
+  const auto is_set = [&](const char* name) {
+    return t.line.settings.has(name) || t.settings.contains(name);
+  };
+  if (!is_set("stdin") && !is_set("hosts") && !is_set("hostfile")) {
+    t.set("stdin", {"all", default_of("torchrun")});
   }
 }
 
@@ -288,12 +338,14 @@ Result<> translate_torchrun(Translation& t) {
       return translated;
     }
   }
-  translate_texts(t);
+  translate_output(t);
+  translate_signals(t);
   if (t.is_whole) {
     translate_grace(t);
     translate_restarts(t);
+    translate_scale_up(t);
     translate_store(t);
-    translate_prefix(t);
+    translate_input(t);
   }
   return translate_script(t);
 }

@@ -20,6 +20,7 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   made_progress_.reset();
   reason_.clear();
   is_told_here_ = false;
+  is_scaling_up_ = false;
 }
 
 void CurrentAttempt::advance() {

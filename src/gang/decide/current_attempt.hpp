@@ -60,6 +60,10 @@ class CurrentAttempt {
   [[nodiscard]] bool is_loss() const { return end_without_restart_.verdict == Verdict::Lost; }
   [[nodiscard]] bool is_told_here() const { return is_told_here_; }
 
+  /// It ends so that nodes that have come take part in the next one.
+  void note_scaling_up() { is_scaling_up_ = true; }
+  [[nodiscard]] bool is_scaling_up() const { return is_scaling_up_; }
+
   /// Why it is being ended, and how the job ends if no other attempt follows.
   void note_ending(std::string reason, JobEnd end);
   [[nodiscard]] const std::string& reason() const { return reason_; }
@@ -77,6 +81,7 @@ class CurrentAttempt {
   OtherFailures other_failures_;
   std::optional<bool> made_progress_;
   bool is_told_here_ = false;
+  bool is_scaling_up_ = false;
   std::string reason_;
   JobEnd end_without_restart_;
 };

@@ -22,6 +22,7 @@ class EarlyExit {
   /// An attempt starts: nobody has ended yet.
   void begin();
   void note_success(NodeRank node, const std::string& host, const Succeeded& worker, Instant now);
+  [[nodiscard]] bool has_anybody_ended() const { return first_.has_value(); }
   /// Rank 0 has ended with 0: with PyTorch it took the store with it.
   [[nodiscard]] bool has_rank_zero_ended() const { return rank_zero_ended_; }
 

@@ -16,10 +16,20 @@ constexpr seconds kLookUpAhead{3};
 
 }  // namespace
 
+void LastCall::note(bool can_go_on, bool is_needed, Instant now, Instant latest) {
+  if (!can_go_on) {
+    cancel();
+  } else if (!is_needed) {
+    end_ = std::min(now, end_.value_or(now));
+  } else if (!end_) {
+    end_ = std::min(now + length_, latest);
+  }
+}
+
 void Gathering::begin(Instant now) {
   since_ = now;
   deadline_ = now + timeout_;
-  last_call_.reset();
+  last_call_.cancel();
   pending_until_.reset();
   end_at_.reset();
   next_progress_ = now + kFirstProgress;
@@ -29,23 +39,10 @@ void Gathering::begin(Instant now) {
 
 Instant Gathering::next_wake() const {
   Instant wake = std::min(deadline_, next_progress_);
-  if (last_call_) {
-    wake = std::min(wake, *last_call_);
-  }
-  for (const auto& moment : {pending_until_, end_at_}) {
+  for (const auto& moment : {last_call_.end(), pending_until_, end_at_}) {
     wake = std::min(wake, moment.value_or(wake));
   }
   return looked_up_ ? wake : std::min(wake, deadline_ - kLookUpAhead);
-}
-
-void Gathering::note_enough(bool is_enough, bool is_last_call_needed, Instant now) {
-  if (!is_enough) {
-    last_call_.reset();
-  } else if (!is_last_call_needed) {
-    last_call_ = std::min(now, last_call_.value_or(now));
-  } else if (!last_call_) {
-    last_call_ = std::min(now + last_call_length_, deadline_);
-  }
 }
 
 void Gathering::note_pending(bool is_pending, Instant now) {

@@ -13,11 +13,28 @@
 
 namespace muster::gang {
 
+/// How long more nodes may come once it could go on with those that are here.
+class LastCall {
+ public:
+  explicit LastCall(std::chrono::milliseconds length) : length_(length) {}
+
+  /// Whether it could go on. From then on others have the last call to come, none if nobody is waited for any longer;
+  /// it begins anew when it could not go on meanwhile, and ends at `latest`.
+  void note(bool can_go_on, bool is_needed, Instant now, Instant latest = Instant::max());
+  void cancel() { end_.reset(); }
+  [[nodiscard]] std::optional<Instant> end() const { return end_; }
+  [[nodiscard]] bool is_over(Instant now) const { return end_ && now >= *end_; }
+
+ private:
+  std::chrono::milliseconds length_;
+  std::optional<Instant> end_;
+};
+
 class Gathering {
  public:
   Gathering(const GangOptions& options, Instant now)
       : timeout_(options.timeout),
-        last_call_length_(options.last_call),
+        last_call_(options.last_call),
         inputs_timeout_(options.inputs_timeout) {
     begin(now);
   }
@@ -31,10 +48,10 @@ class Gathering {
 
   /// Whether enough nodes are here and ready to start. From then on the others have the last call to
   /// come, none if nobody is waited for any longer; it begins anew when too few are left.
-  void note_enough(bool is_enough, bool is_last_call_needed, Instant now);
-  [[nodiscard]] bool is_last_call_over(Instant now) const {
-    return last_call_ && now >= *last_call_;
+  void note_enough(bool is_enough, bool is_last_call_needed, Instant now) {
+    last_call_.note(is_enough, is_last_call_needed, now, deadline_);
   }
+  [[nodiscard]] bool is_last_call_over(Instant now) const { return last_call_.is_over(now); }
 
   /// Whether what those who are here have does not fit together yet: some input of theirs is old.
   void note_pending(bool is_pending, Instant now);
@@ -59,11 +76,10 @@ class Gathering {
 
  private:
   std::chrono::milliseconds timeout_;
-  std::chrono::milliseconds last_call_length_;
+  LastCall last_call_;
   std::chrono::milliseconds inputs_timeout_;
   Instant since_;
   Instant deadline_;
-  std::optional<Instant> last_call_;
   std::optional<Instant> pending_until_;
   std::optional<Instant> end_at_;
   Instant next_progress_;

@@ -23,6 +23,7 @@ Leader::Leader(Policy policy, Instant now)
       exchange_(policy_.keys),
       gathering_(policy_.options, now),
       early_exit_(policy_.options),
+      newcomers_call_(policy_.options.last_call),
       progress_(policy_.options.restarts),
       fence_(policy_.options.heartbeat_timeout, now),
       next_look_(now + look_interval()),
@@ -34,12 +35,19 @@ LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
   if (state_ != State::Finished) {
     std::visit([&](const auto& happened) { handle(happened, now); }, event);
   }
+  if (newcomers_call_.is_over(now)) {
+    scale_up(now);
+  }
   return std::exchange(actions_, {});
 }
 
 std::optional<Instant> Leader::next_wake() const {
   std::optional<Instant> wake;
-  const auto at = [&](Instant moment) { wake = wake ? std::min(*wake, moment) : moment; };
+  const auto at = [&](std::optional<Instant> moment) {
+    if (moment) {
+      wake = wake ? std::min(*wake, *moment) : *moment;
+    }
+  };
   if (roster_.has_others() && state_ != State::Finished) {
     at(next_look_);
   }
@@ -50,9 +58,8 @@ std::optional<Instant> Leader::next_wake() const {
       }
       break;
     case State::Running:
-      if (const auto deadline = early_exit_.deadline()) {
-        at(*deadline);
-      }
+      at(early_exit_.deadline());
+      at(newcomers_call_.end());
       break;
     case State::Resting:
       at(rest_until_);

@@ -101,7 +101,7 @@ using LeaderActions = std::vector<LeaderAction>;
 /// what runs (CurrentAttempt, EarlyExit), whether another attempt follows (Progress) and when it may
 /// (Fence). The leader joins them and tells the agents.
 ///
-/// An agent that finds no seat (see Roster) is a *spare* if the job can restart, else it is refused.
+/// An agent that finds no seat (see Roster) is a *spare* if the job can start again, else it is refused.
 /// Where seats stay empty (a job of MIN to MAX nodes), node ranks of an attempt are the seats counted
 /// without them.
 class Leader {
@@ -160,7 +160,7 @@ class Leader {
   [[nodiscard]] bool is_too_much(const Join& join) const;
   void place(LinkId link, Instant now);
   void sit_down(LinkId link, int seat);
-  void keep_or_refuse(LinkId link);
+  void keep_or_refuse(LinkId link, Instant now);
   /// Without their leader they are of use to another one only if the job has not been started.
   void tell_spares(std::vector<LinkId> spares, bool does_job_run);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
@@ -169,13 +169,20 @@ class Leader {
   void seat_spares();
   void let_go(LinkId link, const std::string& why, Instant now);
 
+  // Nodes that come while an attempt runs.
+  [[nodiscard]] bool can_scale_up() const;
+  [[nodiscard]] bool can_start_again() const;
+  void note_newcomers(Instant now);
+  [[nodiscard]] std::vector<LinkId> newcomers() const;
+  void scale_up(Instant now);
+
   // Gathering.
   void gather(Instant now);
   [[nodiscard]] bool is_enough() const;
   [[nodiscard]] bool is_enough_ready() const;
   [[nodiscard]] bool is_anybody_awaited() const;
   void start_with_ready(const Offer& offer, Instant now);
-  [[nodiscard]] std::vector<int> leave_out_unready();
+  [[nodiscard]] std::vector<int> leave_out_unready(Instant now);
   void try_start(Instant now);
   [[nodiscard]] bool is_seat_in_doubt(Instant now);
   void start_attempt(const Offer& offer, Instant now);
@@ -205,10 +212,13 @@ class Leader {
 
   // The end of an attempt.
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
+  void stop_nodes(int signal, Instant now);
   void lose(LinkId link, const std::string& why, Instant now);
   void after_an_end(Instant now);
   void name_first_failure();
   void rest(Instant now);
+  [[nodiscard]] bool count_restart(Instant now);
+  void say_what_follows(bool waits_for_fence, Instant now);
   void conclude(JobEnd end, Instant now);
   void dissolve_if_alone();
   [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
@@ -240,6 +250,7 @@ class Leader {
   Gathering gathering_;
   CurrentAttempt attempt_;
   EarlyExit early_exit_;
+  LastCall newcomers_call_;  ///< for more nodes, before the job starts again for those that came
   Progress progress_;
   Fence fence_;
   std::optional<JobEnd> end_;  ///< known: there will be no other attempt

@@ -98,7 +98,7 @@ void Leader::place(LinkId link, Instant now) {
     sit_down(link, *seat);
     try_start(now);
   } else {
-    keep_or_refuse(link);
+    keep_or_refuse(link, now);
   }
 }
 
@@ -115,11 +115,11 @@ void Leader::sit_down(LinkId link, int seat) {
 }
 
 /// There is no seat for it in this attempt.
-void Leader::keep_or_refuse(LinkId link) {
+void Leader::keep_or_refuse(LinkId link, Instant now) {
   const Member& member = *roster_.find(link);
   const bool is_full = policy_.job.total_slots ? policy_.job.total_slots == roster_.seated_slots()
                                                : !roster_.free_seat();
-  if (policy_.options.restarts.max_restarts == 0 || end_) {
+  if (end_ || !(policy_.options.restarts.max_restarts > 0 || (can_scale_up() && !is_full))) {
     refuse(link,
            is_full ? "all " + describe_size() + " of the job are here already"
                    : "the job runs already, and it cannot restart (--max-restarts is 0)");
@@ -131,6 +131,7 @@ void Leader::keep_or_refuse(LinkId link) {
   }
   say(Level::Info, describe(member) + " is a spare: it waits until a node is needed");
   tell_spares({link}, attempt_.number() > 0 || state_ != State::Gathering);
+  note_newcomers(now);
 }
 
 void Leader::tell_spares(std::vector<LinkId> spares, bool does_job_run) {
@@ -226,6 +227,7 @@ void Leader::let_go(LinkId link, const std::string& why, Instant now) {
     seat_spares();
     try_start(now);  // fewer may be too few for the last call
   }
+  note_newcomers(now);
   carry_out(exchange_.forget(link), now);
 }
 

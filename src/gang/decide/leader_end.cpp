@@ -35,13 +35,18 @@ void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason
   const bool is_by_choice = end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped;
   reason = reason.empty() ? end.reason : std::move(reason);
   attempt_.note_ending(std::move(reason), recorded(std::move(end)));
-  if (const Member* const own = roster_.find(kOwnLink); own != nullptr && !own->has_ended) {
-    attempt_.note_told_here();
-  }
   if (is_by_choice || !progress_.may_restart(now)) {
     end_ = attempt_.end_without_restart();
   }
+  stop_nodes(signal, now);
+}
+
+void Leader::stop_nodes(int signal, Instant now) {
+  if (const Member* const own = roster_.find(kOwnLink); own != nullptr && !own->has_ended) {
+    attempt_.note_told_here();
+  }
   early_exit_.cancel_deadline();
+  newcomers_call_.cancel();
   exchange_.end();
   stop_deadline_ = now + longest_stop();
   state_ = State::Stopping;
@@ -128,6 +133,25 @@ void Leader::name_first_failure() {
 /// Nothing of the attempt is left: the next one begins after the back-off, and not before the last
 /// worker of a lost node must be gone.
 void Leader::rest(Instant now) {
+  if (!attempt_.is_scaling_up() && !count_restart(now)) {
+    return;
+  }
+  record_.past_attempts.push_back({attempt_.number(), attempt_.reason(), attempt_.is_loss()});
+  if (record_.past_attempts.size() > kPastAttempts) {
+    record_.past_attempts.erase(record_.past_attempts.begin());
+  }
+  attempt_.advance();
+  state_ = State::Resting;
+  const Instant backoff_over = attempt_.is_scaling_up() ? now : now + progress_.backoff();
+  rest_until_ = std::max(backoff_over, fence_.until());
+  say_what_follows(fence_.until() > backoff_over, now);
+  if (now >= rest_until_) {
+    gather(now);
+  }
+}
+
+/// False: the attempts get nowhere, and the job has ended.
+bool Leader::count_restart(Instant now) {
   const Instant::duration ran = attempt_.ran(now);
   progress_.judge(attempt_.first_failure(), attempt_.made_progress(), ran);
   if (progress_.is_hopeless()) {
@@ -136,30 +160,25 @@ void Leader::rest(Instant now) {
                               " attempts, the last time: " + attempt_.reason());
     end.first_failure = attempt_.first_failure();
     conclude(std::move(end), now);
-    return;
-  }
-  record_.past_attempts.push_back({attempt_.number(), attempt_.reason(), attempt_.is_loss()});
-  if (record_.past_attempts.size() > kPastAttempts) {
-    record_.past_attempts.erase(record_.past_attempts.begin());
+    return false;
   }
   progress_.note_restart(now, ran);
+  return true;
+}
+
+void Leader::say_what_follows(bool waits_for_fence, Instant now) {
   // A loss is said once on each console.
   const bool is_said = attempt_.is_loss() && attempt_.is_told_here();
-  attempt_.advance();
-  state_ = State::Resting;
-  const Instant backoff_over = now + progress_.backoff();
-  rest_until_ = std::max(backoff_over, fence_.until());
-  const bool waits_for_fence = fence_.until() > backoff_over;
-  say(Level::Warning,
+  const std::string count = attempt_.is_scaling_up()
+                                ? " (no restart is counted)"
+                                : " (restart " + std::to_string(progress_.restarts()) + " of " +
+                                      std::to_string(policy_.options.restarts.max_restarts) + ")";
+  say(attempt_.is_scaling_up() ? Level::Info : Level::Warning,
       (is_said ? "" : attempt_.reason() + ": ") + "starting attempt " +
-          std::to_string(attempt_.number()) + " (restart " + std::to_string(progress_.restarts()) +
-          " of " + std::to_string(policy_.options.restarts.max_restarts) + ")" +
+          std::to_string(attempt_.number()) + count +
           (rest_until_ > now ? " in " + format_seconds(seconds_of(rest_until_ - now)) + " s"
                              : std::string()) +
           (waits_for_fence ? ", when nothing of the lost node can be alive" : ""));
-  if (now >= rest_until_) {
-    gather(now);
-  }
 }
 
 void Leader::conclude(JobEnd end, Instant now) {
@@ -236,6 +255,7 @@ JobEnd Leader::end_of(const Failure& failure) const {
 void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) {
   Member& member = *roster_.find(link);
   early_exit_.note_success(*member.node_rank, member.join.node.host, succeeded, now);
+  note_newcomers(now);
   if (succeeded.pid > 0) {
     attempt_.note_deciding_role(succeeded.role);
   }

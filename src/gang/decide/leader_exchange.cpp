@@ -33,8 +33,11 @@ void Leader::note_readiness(LinkId link) {
 /// A spare that is ready may be needed.
 void Leader::follow_readiness(LinkId link, Instant now) {
   note_readiness(link);
-  if (state_ == State::Gathering && !roster_.find(link)->seat) {
-    seat_spares();
+  if (!roster_.find(link)->seat) {
+    if (state_ == State::Gathering) {
+      seat_spares();
+    }
+    note_newcomers(now);
   }
   try_start(now);
 }

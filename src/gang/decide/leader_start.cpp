@@ -2,6 +2,7 @@
 #include "durations.hpp"
 #include "host_places.hpp"
 #include "leader.hpp"
+#include "role_slots.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,7 +24,7 @@ std::optional<std::uint16_t> told_port(std::uint16_t port) {
 
 /// The job starts without those that are not ready. Spares that are take their seats.
 void Leader::start_with_ready(const Offer& offer, Instant now) {
-  const std::vector<int> seats = leave_out_unready();
+  const std::vector<int> seats = leave_out_unready(now);
   if (!seats.empty()) {
     seat_spares();
   }
@@ -34,7 +35,7 @@ void Leader::start_with_ready(const Offer& offer, Instant now) {
 }
 
 /// Each is treated as one that comes late. Returns the seats that they had.
-std::vector<int> Leader::leave_out_unready() {
+std::vector<int> Leader::leave_out_unready(Instant now) {
   std::vector<int> seats;
   for (const LinkId link : roster_.in_order()) {
     if (roster_.is_ready(link)) {
@@ -45,7 +46,7 @@ std::vector<int> Leader::leave_out_unready() {
     const std::string waiting = "still waits for " + member.waits_for;
     seats.push_back(seat);
     roster_.stand_up(link, "was left out: it " + waiting);
-    if (policy_.options.restarts.max_restarts == 0) {
+    if (!can_start_again()) {
       refuse(link,
              "the job starts without this node, which " + waiting +
                  ", and it cannot restart (--max-restarts is 0)");
@@ -53,7 +54,7 @@ std::vector<int> Leader::leave_out_unready() {
       say(Level::Info,
           "node " + std::to_string(seat) + ", " + describe(member) + ", " + waiting +
               ": starting without it");
-      keep_or_refuse(link);
+      keep_or_refuse(link, now);
     }
   }
   return seats;
@@ -82,6 +83,7 @@ void Leader::start_attempt(const Offer& offer, Instant now) {
   Start start;
   Placement& placement = start.placement;
   placement.attempt = attempt_.number();
+  placement.restarts = static_cast<int>(progress_.restarts());
   placement.max_restarts = policy_.options.restarts.max_restarts;
   placement.nodes = record_.nodes;
   placement.master_address = workers_address(attempt_.nodes());
@@ -90,7 +92,7 @@ void Leader::start_attempt(const Offer& offer, Instant now) {
   placement.slots_total = roster_.seated_slots();
   placement.is_decided = true;
   start.orphan_limit_seconds =
-      policy_.options.restarts.max_restarts > 0 ? seconds_of(policy_.options.heartbeat_timeout) : 0;
+      can_start_again() ? seconds_of(policy_.options.heartbeat_timeout) : 0;
   for (Merged& piece : *merged) {
     send(attempt_.nodes(), std::move(piece));
   }
@@ -100,9 +102,12 @@ void Leader::start_attempt(const Offer& offer, Instant now) {
 /// Each node is told its own place.
 void Leader::send_starts(Start start) {
   std::vector<std::string> names;
+  std::vector<NodeFacts> nodes;
   for (const LinkId link : attempt_.nodes()) {
-    names.push_back(roster_.find(link)->join.node.host);
+    nodes.push_back(roster_.find(link)->join.node);
+    names.push_back(nodes.back().host);
   }
+  const auto roles = find_role_slots(nodes);
   const auto hosts = policy_.job.are_tasks ? find_host_places(names) : std::vector<HostPlace>();
   Placement& placement = start.placement;
   for (std::size_t i = 0; i < attempt_.nodes().size(); ++i) {
@@ -114,6 +119,7 @@ void Leader::send_starts(Start start) {
     placement.node_rank = *member.node_rank;
     placement.slots_here = member.join.node.slots;
     placement.host = hosts.empty() ? HostPlace() : hosts[i];
+    placement.role = roles.empty() ? RoleSlots() : roles[i];
     send(attempt_.nodes()[i], start);
     placement.slots_before += placement.slots_here;
   }

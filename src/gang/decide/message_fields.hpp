@@ -184,6 +184,7 @@ void describe(Io& io, NodeFacts& node) {
   io("slots", node.slots, kCount);
   io("host", node.host, kName);
   io("grace_seconds", node.grace, Seconds{});
+  io("role_name", node.role_name, kRareName);
 }
 
 /// One of another protocol is known so far: it is refused by its version.
@@ -287,6 +288,7 @@ void describe(Io& io, Waiting& waiting) {
 template <typename Io>
 void describe(Io& io, Placement& placement) {
   io("attempt", placement.attempt, kNumber);
+  io("restarts", placement.restarts, kRareNumber);
   io("max_restarts", placement.max_restarts, kNumber);
   io("nodes", placement.nodes, kCount);
   io("node_rank", placement.node_rank, kRank);
@@ -296,6 +298,8 @@ void describe(Io& io, Placement& placement) {
   io("host_rank", placement.host.rank, kRareNumber);
   io("hosts", placement.host.hosts, kRareNumber);
   io("tasks_on_host", placement.host.tasks, kRareNumber);
+  io("role_slots_before", placement.role.before, kRareNumber);
+  io("role_slots_total", placement.role.total, kRareNumber);
   io("master_address", placement.master_address, kName);
   io("worker_port", placement.worker_port, kPort);
   io("store_port", placement.store_port, kPort);

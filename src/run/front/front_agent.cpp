@@ -113,20 +113,24 @@ Result<> FrontAgent::start(std::size_t node) {
   if (!read_end) {
     return read_end.error();
   }
-  const auto connect = [&](UniqueFd out, UniqueFd err) {
-    add_streams(node, std::move(out), std::move(err));
+  const auto connect = [&](StreamEnds ends) {
+    add_streams(node, std::move(ends));
     return Result<>();
   };
-  auto started = shells_.start(node, *program, read_end->get(), -1, connect);
+  auto started = shells_.start(node,
+                               {.executable = *program,
+                                .standard_input = read_end->get(),
+                                .output = {},  // the words of the agent come by one of them
+                                .connect = connect});
   if (started) {
     input.write(input_.job.orders[node]);
   }
   return started;
 }
 
-void FrontAgent::add_streams(std::size_t node, UniqueFd out, UniqueFd err) {
-  output_.add(std::move(out), make_route(node, /*is_error=*/false));
-  output_.add(std::move(err), make_route(node, /*is_error=*/true));
+void FrontAgent::add_streams(std::size_t node, StreamEnds ends) {
+  output_.add(std::move(ends.out), make_route(node, /*is_error=*/false));
+  output_.add(std::move(ends.error), make_route(node, /*is_error=*/true));
 }
 
 /// Until the agent is here lines are those of the remote shell, and of what a login says. The agent's own

@@ -62,7 +62,7 @@ class FrontAgent {
   // The start.
   void start_next();
   [[nodiscard]] Result<> start(std::size_t node);
-  void add_streams(std::size_t node, UniqueFd out, UniqueFd err);
+  void add_streams(std::size_t node, StreamEnds ends);
   void on_word(std::size_t node, const std::string& kind, const std::string& text);
   [[nodiscard]] StreamRoute make_route(std::size_t node, bool is_error);
   void drop_prefix(std::size_t node, bool is_error);

@@ -97,6 +97,10 @@ void Consoles::watch_terminals_of_front(const Terminals& terminals) {
   watch_terminal_of_front(error(), terminals.error);
 }
 
+int Consoles::descriptor(bool is_error) const {
+  return is_error || !out_ ? STDERR_FILENO : STDOUT_FILENO;
+}
+
 Consoles::~Consoles() {
   send_messages_to({});  // the console that took them goes with us
 }

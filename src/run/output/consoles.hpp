@@ -31,6 +31,9 @@ class Consoles {
   /// The same object as `error()` when both streams are the same file.
   [[nodiscard]] Sink& out() { return out_ ? *out_ : *error_; }
 
+  /// That of a stream: 2 for both where they are the same file.
+  [[nodiscard]] int descriptor(bool is_error) const;
+
   /// They are shown on these terminals of a front's, among lines that begin with the name of a host.
   void watch_terminals_of_front(const Terminals& terminals);
 

@@ -1,7 +1,5 @@
-// Pumps the workers' pipes. Collects bytes only: logs/ makes lines, sinks take them.
-#include "output.hpp"
-
-#include <boost/asio/posix/stream_descriptor.hpp>
+// Pumps the workers' pipes and terminals. (A terminal ends with EIO, when nobody has its other side any more.) Collects bytes only: logs/ makes lines, sinks take them.
+#include "output_stream.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -9,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 
 namespace muster {
 namespace {
@@ -18,38 +15,13 @@ constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 /// What all pipes together may hold when they are made larger: more than a cache holds is slower,
 /// and the kernel counts the pages of a user's pipes.
 constexpr std::size_t kLargePipesBytes = std::size_t{2} << 20U;
-/// How long a progress bar may stand unfinished before its steps are shown.
-constexpr std::chrono::milliseconds kProgressDelay{500};
+/// What a terminal of the dead may hold at most; it does not say how much it is.
+constexpr ssize_t kMostOfTerminal = ssize_t{1} << 20U;
 
 }  // namespace
 
-class Output::Stream {
- public:
-  Stream(boost::asio::io_context& io, UniqueFd read_end, StreamRoute stream_route)
-      : route(std::move(stream_route)), pipe(io, read_end.release()), progress_timer(io) {}
-
-  [[nodiscard]] bool has_progress() const {
-    const auto& shared = route.shared_files;
-    return route.framer.has_progress() ||
-           std::any_of(shared.begin(), shared.end(), [](const LineRoute& line_route) {
-             return line_route.framer.has_progress();
-           });
-  }
-
-  StreamRoute route;
-  boost::asio::posix::stream_descriptor pipe;
-  boost::asio::steady_timer progress_timer;
-  Tail tail;
-  bool is_open = true;
-  bool is_paused = false;
-  bool has_large_pipe = false;
-  bool timer_runs = false;
-  bool is_within_line = false;   ///< standard error: no line end has come since
-  ssize_t left_by_the_dead = 0;  ///< bytes in the pipe when the last process had ended
-};
-
 Output::Output(boost::asio::io_context& io, std::size_t workers, LogFiles* logs)
-    : io_(io), logs_(logs), open_of_worker_(workers) {}
+    : io_(io), logs_(logs), open_of_worker_(workers), quiet_timer_(io) {}
 
 Output::~Output() = default;
 
@@ -59,14 +31,62 @@ void Output::add(UniqueFd read_end, StreamRoute route) {
   }
   (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // ours alone: the worker has the other end
   ++open_of_worker_[route.worker];
-  streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route)));
+  streams_.push_back(
+      std::make_unique<Stream>(io_, std::move(read_end), std::move(route), streams_.size()));
+  (void)fit_window(*streams_.back());
   wait_for(*streams_.back());
+}
+
+/// Returns whether the terminal has another size now.
+bool Output::fit_window(Stream& stream) {
+  const bool is_drawn_for = stream.is_terminal || stream.draws_rows();
+  if (!is_drawn_for || !stream.is_open || !stream.route.window) {
+    return false;
+  }
+  const WindowSize wanted = stream.route.window();
+  if (wanted == stream.window) {
+    return false;
+  }
+  stream.window = wanted;
+  stream.route.framer.set_size(wanted.rows, wanted.columns);
+  if (stream.draws_rows()) {
+    stream.route.console->set_height(wanted.rows);
+  }
+  if (stream.is_terminal) {
+    set_window_size(stream.pipe.native_handle(), wanted);
+  }
+  return stream.is_terminal;
+}
+
+void Output::fit_windows() {
+  for (const auto& stream : streams_) {
+    (void)fit_window(*stream);
+    update_rows(*stream);
+  }
+  draw_rows();
+}
+
+void Output::leave_rows() {
+  for (const auto& stream : streams_) {
+    if (stream->draws_rows()) {
+      stream->route.console->leave_rows();
+    }
+  }
+}
+
+void Output::return_to_rows() {
+  for (const auto& stream : streams_) {
+    if (stream->draws_rows()) {
+      stream->route.console->return_to_rows();
+    }
+  }
 }
 
 void Output::change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change) {
   for (const auto& stream : streams_) {
     if (stream->route.worker == worker) {
       change(stream->route);
+      (void)fit_window(*stream);
     }
   }
 }
@@ -120,17 +140,24 @@ Output::ReadResult Output::read_once(Stream& stream) {
   }
   constexpr ssize_t kUsualPipe = ssize_t{64} << 10U;
   if (size >= kUsualPipe && !stream.has_large_pipe) {
-    // A full pipe means that the worker waits for us: fewer, larger reads from here on.
-    stream.has_large_pipe = true;
-    const auto wanted = static_cast<ssize_t>(kLargePipesBytes / streams_.size());
-    // Where pages have 64 KiB it may be larger already.
-    if (wanted > ::fcntl(stream.pipe.native_handle(), F_GETPIPE_SZ)) {
-      (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, static_cast<int>(wanted));
-    }
+    enlarge_pipe(stream, kLargePipesBytes / streams_.size());
+  }
+  if (fit_window(stream) && on_resized) {
+    on_resized(stream.route.worker);  // the kernel tells who has the terminal, which may not be us
   }
   stream.left_by_the_dead -= size;
   deliver(stream, {buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
+}
+
+/// A full pipe means that the worker waits for us: fewer, larger reads from here on.
+void Output::enlarge_pipe(Stream& stream, std::size_t wanted) {
+  stream.has_large_pipe = true;
+  const auto bytes = static_cast<int>(wanted);
+  // Where pages have 64 KiB it may be larger already.
+  if (bytes > ::fcntl(stream.pipe.native_handle(), F_GETPIPE_SZ)) {
+    (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, bytes);
+  }
 }
 
 void Output::deliver(Stream& stream, std::string_view bytes) {
@@ -149,50 +176,7 @@ void Output::deliver(Stream& stream, std::string_view bytes) {
   }
   frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
   watch_progress(stream);
-}
-
-/// Carries out one step of each framer of a stream, and passes on the lines that it gives out.
-void Output::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
-  StreamRoute& route = stream.route;
-  for (LineRoute& shared : route.shared_files) {
-    step(shared.framer);
-    logs_->write(*shared.file, shown_);
-    empty_shown();
-  }
-  if (route.console != nullptr) {
-    step(route.framer);
-    (void)route.console->write(shown_);
-    empty_shown();
-  }
-}
-
-void Output::empty_shown() {
-  shown_.clear();
-  if (shown_.capacity() > 4 * kBufferBytes) {
-    shown_.shrink_to_fit();
-  }
-}
-
-/// A progress bar has no line end until it is done: give out its steps from time to time.
-void Output::watch_progress(Stream& stream) {
-  if (stream.timer_runs || !stream.has_progress()) {
-    return;
-  }
-  stream.timer_runs = true;
-  stream.progress_timer.expires_after(kProgressDelay);
-  stream.progress_timer.async_wait([this, &stream](const boost::system::error_code& error) {
-    if (error) {
-      return;  // the stream has ended, and may be gone
-    }
-    show_progress(stream);
-  });
-}
-
-void Output::show_progress(Stream& stream) {
-  stream.timer_runs = false;
-  if (stream.is_open) {
-    frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
-  }
+  watch_unsettled(stream);
 }
 
 void Output::end(Stream& stream) {
@@ -209,6 +193,11 @@ void Output::end(Stream& stream) {
     framer.feed(kept, shown_);
     framer.finish(shown_);
   });
+  stream.has_unsettled = false;
+  if (stream.route.console != nullptr) {
+    stream.route.console->draw_rows();
+    stream.route.console->forget(&stream);
+  }
   if (on_end) {
     on_end(stream.route.worker);
   }
@@ -227,7 +216,7 @@ void Output::note_all_are_dead() {
   for (const auto& stream : streams_) {
     int waiting = 0;
     if (stream->is_open && ::ioctl(stream->pipe.native_handle(), FIONREAD, &waiting) == 0) {
-      stream->left_by_the_dead = waiting;
+      stream->left_by_the_dead = stream->is_terminal ? kMostOfTerminal : waiting;
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include "log_files.hpp"
 #include "sink.hpp"
+#include "window_size.hpp"
 
 #include <muster/base/unique_fd.hpp>
 #include <muster/fan_out/words.hpp>
@@ -28,12 +29,16 @@ struct LineRoute {
 /// Where one stream of one worker goes.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;             ///< standard error: its last lines are remembered
+  bool is_error = false;             ///< standard error, or both: its last lines are remembered
   Sink* console = nullptr;           ///< not owned; empty: not shown
   LineFramer framer{""};             ///< for the console
+  bool shows_unfinished = false;     ///< there: lines without their end, such as "(Pdb) "
+  bool is_typed_to = false;          ///< the worker may read what is typed at the console
   std::unique_ptr<WordSieve> sieve;  ///< takes an agent's words out first; empty: there are none
   std::shared_ptr<LogFile> file;     ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
+  /// Of a stream that comes from a terminal: how large that should be now. Empty: nobody says.
+  std::function<WindowSize()> window;
 };
 
 /// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not
@@ -48,12 +53,21 @@ class Output {
 
   /// Called when a stream has reached its end.
   std::function<void(std::size_t worker)> on_end;
+  /// Called when the terminal that a worker writes to has another size, unless `fit_windows` found that.
+  std::function<void(std::size_t worker)> on_resized;
 
-  /// From here on reads `read_end`, a pipe that is not shared with anybody.
+  /// From here on reads `read_end`, a pipe or our side of a pseudo-terminal, that is not shared with anybody.
   void add(UniqueFd read_end, StreamRoute route);
 
   /// Changes the routes of a worker, between two lines of it.
   void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
+
+  /// Looks how large each terminal should be, as is done before anything is read from it.
+  void fit_windows();
+  /// To be called when somebody else is about to write to the terminal, such as a shell: what is drawn there stays.
+  void leave_rows();
+  /// To be called when nobody else does any more.
+  void return_to_rows();
 
   /// Lines in the name of a worker: they go where its standard error goes, also when that has ended.
   void write_for(std::size_t worker, std::string_view lines);
@@ -89,9 +103,20 @@ class Output {
   void wait_for(Stream& stream);
   ReadResult read_once(Stream& stream);
   void deliver(Stream& stream, std::string_view bytes);
+  static bool fit_window(Stream& stream);
+  static void enlarge_pipe(Stream& stream, std::size_t wanted);
   void end(Stream& stream);
   void frame(Stream& stream, const std::function<void(LineFramer&)>& step);
+  void show(Stream& stream, const std::function<void(LineFramer&)>& step);
   void empty_shown();
+  void watch_unsettled(Stream& stream);
+  void wait_for_quiet();
+  void look_at_unsettled();
+  void look_at(Stream& stream);
+  void show_begun(Stream& stream, bool is_editing);
+  [[nodiscard]] bool edits(const Stream& stream) const;
+  void update_rows(Stream& stream);
+  void draw_rows();
   void watch_progress(Stream& stream);
   void show_progress(Stream& stream);
 
@@ -99,8 +124,10 @@ class Output {
   LogFiles* logs_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< open streams, by worker
-  std::unique_ptr<char[]> buffer_;   ///< one for all: a read is delivered before the next
-  std::string shown_;                ///< lines on their way to a console or a file
+  boost::asio::steady_timer quiet_timer_;
+  bool waits_for_quiet_ = false;
+  std::unique_ptr<char[]> buffer_;  ///< one for all: a read is delivered before the next
+  std::string shown_;               ///< lines on their way to a console or a file
 };
 
 }  // namespace muster

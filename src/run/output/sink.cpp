@@ -32,11 +32,38 @@ Sink::Sink(boost::asio::io_context& io,
 }
 
 bool Sink::write(std::string_view bytes) {
+  line_of_ = nullptr;
   if (terminal_ && state_ == State::Flowing) {
     terminal_->set_width(width_());
     return put(terminal_->show(bytes));
   }
   return put(bytes);
+}
+
+bool Sink::write_in_line(std::string_view bytes, const void* writer) {
+  if (bytes.empty()) {
+    return true;
+  }
+  if (!at_line_start_ && line_of_ != writer) {
+    (void)put(end_line());
+  }
+  const bool is_taken = write(bytes);
+  if (!at_line_start_) {
+    line_of_ = writer;
+    if (terminal_) {
+      terminal_->doubt_line();  // an Enter that is typed may begin a new one, unseen
+    }
+  }
+  return is_taken;
+}
+
+/// What ends whatever line the cursor is in, and what was changed there.
+std::string Sink::end_line() {
+  std::string way =
+      terminal_ && state_ == State::Flowing ? terminal_->clear_the_way() : std::string();
+  way += at_line_start_ ? "" : "\n";
+  line_of_ = nullptr;
+  return way;
 }
 
 bool Sink::put(std::string_view bytes) {
@@ -48,8 +75,53 @@ bool Sink::put(std::string_view bytes) {
     return false;
   }
   at_line_start_ = bytes.back() == '\n';
-  enqueue(bytes);
+  std::string with_rows = rows_.erase();
+  const std::string rows = drawn_rows();
+  if (with_rows.empty() && rows.empty()) {
+    enqueue(bytes);
+  } else {
+    enqueue(with_rows.append(bytes).append(rows));  // at once, so that nothing flickers
+  }
   return true;
+}
+
+/// Within a line that has no end, somebody is asked for something: nothing is drawn below it. And a slow terminal
+/// has other things to do.
+bool Sink::may_draw() const {
+  constexpr std::size_t kFewBytes = 4096;
+  return terminal_ && at_line_start_ && queued() < kFewBytes && rows_.is_outdated();
+}
+
+std::string Sink::drawn_rows() {
+  if (!may_draw()) {
+    return {};
+  }
+  std::string rows = terminal_->show(rows_.draw());
+  if (const auto way = rows_.way_to_cursor()) {
+    std::string before =
+        terminal_->show(way->before + "\n");  // no line of muster's may be imitated there
+    before.pop_back();
+    rows.append(way->up).append(before);
+  }
+  return rows;
+}
+
+void Sink::draw_rows() {
+  if (state_ == State::Flowing && may_draw()) {
+    std::string rows = rows_.erase();
+    enqueue(rows.append(drawn_rows()));
+  }
+}
+
+void Sink::leave_rows() {
+  if (state_ == State::Flowing) {
+    enqueue(rows_.leave());
+  }
+}
+
+void Sink::return_to_rows() {
+  rows_.come_back();
+  draw_rows();
 }
 
 void Sink::write_always(std::string_view bytes) {
@@ -85,11 +157,7 @@ std::string_view Sink::write_now(std::string_view bytes) {
 }
 
 void Sink::write_message(std::string_view line) {
-  std::string whole =
-      terminal_ && state_ == State::Flowing ? terminal_->clear_the_way() : std::string();
-  whole += at_line_start_ ? "" : "\n";
-  whole += line;
-  (void)put(whole);
+  (void)put(end_line().append(line));
 }
 
 /// Bytes taken, or -1 when none can be taken now or ever.
@@ -202,6 +270,7 @@ void Sink::wait_for_device() {
     if (state_ == State::Stalled && queued() == 0) {
       recover();
     }
+    draw_rows();
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "device.hpp"
 
+#include <muster/logs/live_rows.hpp>
 #include <muster/logs/terminal_watch.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -62,6 +63,22 @@ class Sink {
   /// Queues whole lines (or, without prefixes, any bytes) and writes what can be written. False: they
   /// are dropped.
   bool write(std::string_view bytes);
+  /// The same of one writer among several, whose last line may have no end yet: a line of somebody else is ended first.
+  bool write_in_line(std::string_view bytes, const void* writer);
+  /// The cursor stands behind what this one has written last, in a line that has no end.
+  [[nodiscard]] bool is_within_line_of(const void* writer) const { return line_of_ == writer; }
+  /// It is gone.
+  void forget(const void* writer) { line_of_ = line_of_ == writer ? nullptr : line_of_; }
+  /// From now on these are the rows of a worker that are not final; they stand below all lines of the terminal.
+  void set_rows(std::size_t worker, ShownRows rows) { rows_.set(worker, std::move(rows)); }
+  /// The terminal has so many rows; 0: nobody knows.
+  void set_height(std::size_t rows) { rows_.set_height(rows); }
+  /// Draws the rows as they are now, unless many bytes are waiting: then it is done behind those.
+  void draw_rows();
+  /// What is drawn stays where it is: somebody else writes to the terminal now.
+  void leave_rows();
+  /// It has done so, and rows are drawn again.
+  void return_to_rows();
   /// Queues what must not be dropped by a stall.
   void write_always(std::string_view bytes);
   /// Queues a line of muster's own: on a line of its own, whatever stands before it.
@@ -109,6 +126,9 @@ class Sink {
 
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   bool put(std::string_view bytes);
+  [[nodiscard]] bool may_draw() const;
+  [[nodiscard]] std::string drawn_rows();
+  [[nodiscard]] std::string end_line();
   void enqueue(std::string_view bytes);
   [[nodiscard]] std::string_view write_now(std::string_view bytes);
   [[nodiscard]] ssize_t write_some(std::string_view bytes);
@@ -136,10 +156,12 @@ class Sink {
   std::size_t written_ = 0;                ///< bytes of the queue that are out already
   std::optional<TerminalWatch> terminal_;  ///< empty: none, and all bytes pass as they are
   std::function<std::size_t()> width_;     ///< of the terminal
+  LiveRows rows_;
   bool at_line_start_ = true;
-  bool is_abandoned_ = false;  ///< nothing is queued any more
-  bool was_stalled_ = false;   ///< when it was abandoned
-  bool waits_ = false;         ///< for the device
+  const void* line_of_ = nullptr;  ///< who may go on in the line of the cursor; not owned
+  bool is_abandoned_ = false;      ///< nothing is queued any more
+  bool was_stalled_ = false;       ///< when it was abandoned
+  bool waits_ = false;             ///< for the device
   bool timer_runs_ = false;
   bool was_congested_ = false;
   Clock::time_point last_progress_{};

@@ -1,23 +1,17 @@
 // Decides nothing that the plan and the options do not say: it connects.
 #include "worker_streams.hpp"
 
+#include <muster/base/columns.hpp>
 #include <muster/base/rank_words.hpp>
 #include <muster/logs/messages.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace muster {
 namespace {
-
-/// Of the log of one stream, or of both; a name that ends with .txt has one.
-const char* ending_of(const WorkerPlan& planned, bool is_error) {
-  if (!planned.joins_streams) {
-    return is_error ? ".err" : ".out";
-  }
-  return planned.log.ends_with(".txt") ? "" : ".log";
-}
 
 /// The first of its files that cannot be had. One of which nothing is known is hoped for.
 Result<> check_files(const StreamRoute& route) {
@@ -46,6 +40,11 @@ WorkerStreams::WorkerStreams(boost::asio::io_context& io,
       output_(io, plan.workers.size(), &sinks.logs) {
   sinks_.consoles.on_relief = [this] { output_.resume(); };
   sinks_.logs.on_relief = [this] { output_.resume(); };
+  output_.on_resized = [this](std::size_t worker) {
+    if (on_resized) {
+      on_resized(worker);
+    }
+  };
   output_.on_end = [this](std::size_t worker) {
     if (on_end) {
       on_end(worker);
@@ -56,27 +55,72 @@ WorkerStreams::WorkerStreams(boost::asio::io_context& io,
 bool WorkerStreams::open_files(const std::function<void()>& next) {
   routes_.reserve(plan_.workers.size());
   for (std::size_t worker = routes_.size(); worker < plan_.workers.size(); ++worker) {
-    Routes routes{make_route(worker, /*is_error=*/false), make_route(worker, /*is_error=*/true)};
-    std::shared_ptr<LogFile> joined;
-    for (StreamRoute* const route : {&routes.out, &routes.err}) {
-      open_log(*route, joined);
-      open_filtered(*route);
-    }
-    routes_.push_back(std::move(routes));
+    open_files_of(worker);
   }
   return sinks_.logs.are_open(next);
 }
 
-Result<> WorkerStreams::connect(std::size_t worker, UniqueFd out, UniqueFd err) {
+void WorkerStreams::open_files_of(std::size_t worker) {
+  std::shared_ptr<LogFile> joined;
+  const auto open = [&](bool is_error) {
+    StreamRoute route = make_route(worker, is_error);
+    open_log(route, joined);
+    open_filtered(route);
+    return route;
+  };
+  Routes routes;
+  if (!way_of(worker).is_joined) {
+    routes.out = open(/*is_error=*/false);
+  }
+  routes.err = open(/*is_error=*/true);
+  routes_.push_back(std::move(routes));
+}
+
+OutputWay WorkerStreams::way_of(std::size_t worker) const {
+  return choose_output_way(
+      target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
+}
+
+bool WorkerStreams::is_typed_to(std::size_t worker) const {
+  const bool is_chosen = options_.input_for == InputFor::ChosenWorker &&
+                         worker == static_cast<std::size_t>(options_.input_rank.value);
+  const bool is_alone = options_.input_for == InputFor::SingleWorker && plan_.workers.size() == 1;
+  return (is_chosen || is_alone || options_.input_for == InputFor::All) &&
+         ::isatty(STDIN_FILENO) != 0;
+}
+
+StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
+  const Destination wanted = destination(worker, is_error);
+  const LineFilter& filter = is_error ? options_.duplicate_err : options_.duplicate_out;
+  StreamTarget target;
+  if (wanted.console) {
+    target.console = sinks_.consoles.descriptor(is_error);
+    target.is_terminal = ::isatty(*target.console) != 0;
+  }
+  if (wanted.file) {
+    target.file = plan_.workers[worker].log.are_joined() ? StreamFile::Joined : StreamFile::Own;
+  }
+  if (!filter.is_empty()) {
+    target.file = StreamFile::Own;
+  }
+  return target;
+}
+
+Result<> WorkerStreams::connect(std::size_t worker, StreamEnds ends) {
   Routes& routes = routes_[worker];
-  for (StreamRoute* const route : {&routes.out, &routes.err}) {
+  for (StreamRoute* const route : {routes.out ? &*routes.out : nullptr, &routes.err}) {
+    if (route == nullptr) {
+      continue;
+    }
     if (auto opened = check_files(*route); !opened) {
       return opened;
     }
     set_prefixes(*route, std::nullopt);
   }
-  output_.add(std::move(out), std::move(routes.out));
-  output_.add(std::move(err), std::move(routes.err));
+  if (routes.out) {
+    output_.add(std::move(ends.out), std::move(*routes.out));
+  }
+  output_.add(std::move(ends.error), std::move(routes.err));
   return {};
 }
 
@@ -98,15 +142,16 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   if (console.is_terminal()) {
     route.framer.tame_lines();
   }
+  route.shows_unfinished = target(worker, is_error).is_terminal;
+  if (route.shows_unfinished && has_whole_lines && !is_dumb(variables_)) {
+    route.framer.draw_rows();
+  }
+  route.is_typed_to = is_typed_to(worker);
   return route;
 }
 
-std::string WorkerStreams::log_path(std::size_t worker, const char* ending) const {
-  return log_folder_ + plan_.workers[worker].log + ending;
-}
-
 std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
-  files_.push_back(sinks_.logs.open(path));
+  files_.push_back(sinks_.logs.open(log_folder_ + path));
   return files_.back();
 }
 
@@ -117,10 +162,9 @@ void WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joine
     return;
   }
   if (!joined) {
-    const bool joins = plan_.workers[route.worker].joins_streams;
-    const char* const ending = ending_of(plan_.workers[route.worker], route.is_error);
-    auto file = open_file(log_path(route.worker, ending));
-    if (!joins) {
+    const StreamLogs& log = plan_.workers[route.worker].log;
+    auto file = open_file(route.is_error ? log.err : log.out);
+    if (!log.are_joined()) {
       route.file = std::move(file);
       return;
     }
@@ -129,7 +173,6 @@ void WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joine
   route.shared_files.push_back({LineFramer(""), joined, /*has_prefix=*/false});
 }
 
-/// Several nodes may share the folder, so each of them has files of its own there.
 void WorkerStreams::open_filtered(StreamRoute& route) {
   const LineFilter& filter = route.is_error ? options_.duplicate_err : options_.duplicate_out;
   if (filter.is_empty()) {
@@ -137,10 +180,7 @@ void WorkerStreams::open_filtered(StreamRoute& route) {
   }
   std::shared_ptr<LogFile>& shared = route.is_error ? filtered_err_ : filtered_out_;
   if (!shared) {
-    const std::filesystem::path log = log_path(route.worker, "");
-    const std::string name = route.is_error ? "/filtered_stderr" : "/filtered_stdout";
-    const std::string node = plan_.nodes > 1 ? "_" + to_string(plan_.node_rank) : std::string();
-    shared = open_file(log.parent_path().string() + name + node + ".log");
+    shared = open_file(route.is_error ? plan_.chosen_lines.err : plan_.chosen_lines.out);
   }
   route.shared_files.push_back({LineFramer("", filter), shared, /*has_prefix=*/true});
 }
@@ -156,6 +196,10 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
   const bool is_shown = options_.prefix != PrefixWhen::OnTerminal ||
                         (route.console != nullptr && route.console->is_terminal());
   route.framer.set_prefix(is_shown ? coloured(text, route) : "");
+  const std::size_t taken = is_shown ? columns_of_text(text) : 0;
+  route.window = [console = sinks_.consoles.descriptor(route.is_error), taken] {
+    return window_beside(window_size_of(console), taken);
+  };
   for (LineRoute& shared : route.shared_files) {
     shared.framer.set_prefix(shared.has_prefix ? text : "");
   }

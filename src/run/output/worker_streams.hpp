@@ -3,6 +3,7 @@
 // What the workers of one attempt write: files and tails, and where each stream goes. Private to
 // run/.
 
+#include "../process/output_ends.hpp"
 #include "consoles.hpp"
 #include "output.hpp"
 
@@ -46,14 +47,25 @@ class WorkerStreams {
 
   /// Called when a stream of a worker has reached its end.
   std::function<void(std::size_t worker)> on_end;
+  /// Called when the terminal that a worker writes to has got another size, and nobody has told it.
+  std::function<void(std::size_t worker)> on_resized;
+
+  /// To be called when the console may have another size: the workers' terminals follow.
+  void fit_windows() { output_.fit_windows(); }
+  /// To be called when a shell is about to write to the terminal.
+  void leave_rows() { output_.leave_rows(); }
+  /// To be called when it is ours again.
+  void return_to_rows() { output_.return_to_rows(); }
 
   /// Orders the log files of all workers. True: it is known of each whether it can be had; else `next` is
   /// called once that is so, or when it has taken too long.
   [[nodiscard]] bool open_files(const std::function<void()>& next);
   /// `next` is not called any more.
   void stop_opening() { sinks_.logs.stop_waiting(); }
-  /// From here on reads the pipes of a worker. Fails when a log file could not be made.
-  [[nodiscard]] Result<> connect(std::size_t worker, UniqueFd out, UniqueFd err);
+  /// How a worker is to be connected.
+  [[nodiscard]] OutputWay way_of(std::size_t worker) const;
+  /// From here on reads what a worker writes; `ends` were made as `way_of` says. Fails when a log file could not be made.
+  [[nodiscard]] Result<> connect(std::size_t worker, StreamEnds ends);
   /// To be called when a connected worker has been started, before anything is read from it: the
   /// prefix of its lines may hold its pid.
   void note_start(std::size_t worker, pid_t pid);
@@ -71,17 +83,21 @@ class WorkerStreams {
 
  private:
   [[nodiscard]] Destination destination(std::size_t worker, bool is_error) const;
+  /// It may read what is typed at the terminal.
+  [[nodiscard]] bool is_typed_to(std::size_t worker) const;
+  [[nodiscard]] StreamTarget target(std::size_t worker, bool is_error) const;
   [[nodiscard]] StreamRoute make_route(std::size_t worker, bool is_error) const;
   /// What one worker writes, before it has been started.
   struct Routes {
-    StreamRoute out;
+    std::optional<StreamRoute> out;  ///< empty where both streams are one
     StreamRoute err;
   };
 
+  void open_files_of(std::size_t worker);
   void open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined);
   void open_filtered(StreamRoute& route);
+  /// By its path as the plan has it.
   [[nodiscard]] std::shared_ptr<LogFile> open_file(const std::string& path);
-  [[nodiscard]] std::string log_path(std::size_t worker, const char* ending) const;
   [[nodiscard]] bool has_prefix(const WorkerPlan& planned) const;
   [[nodiscard]] std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;
   [[nodiscard]] std::string coloured(const std::string& text, const StreamRoute& route) const;

@@ -69,8 +69,8 @@ __attribute__((no_sanitize("address"))) const char* bind_child(ChildTask& task) 
 /// the address sanitizer would take for a stack still in use by the next child.
 __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& task) {
   const SpawnRequest& request = *task.request;
-  if (::setpgid(0, 0) != 0) {
-    return "making a process group";
+  if (request.leads_session ? ::setsid() < 0 : ::setpgid(0, 0) != 0) {
+    return request.leads_session ? "making a session" : "making a process group";
   }
   // Where it is refused, which was said, the guard is left, which looks for what we leave.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -23,6 +23,7 @@ struct SpawnRequest {
   int standard_input = -1;               ///< descriptors of ours; the child gets copies
   int standard_output = -1;
   int standard_error = -1;
+  bool leads_session = false;     ///< of its own, without a terminal; else it stays in ours
   int terminal = -1;              ///< if given, the child's group becomes its foreground group
   std::vector<int> cpus;          ///< the only ones it may use; empty: ours
   std::vector<int> memory_nodes;  ///< where its memory is; empty: our policy
@@ -48,7 +49,7 @@ class Spawner {
  public:
   explicit Spawner(const Inherited& inherited);
 
-  /// Each child is the leader of a process group of its own, dies when we die if it can, and has our
+  /// Each child is the leader of a process group of its own, or of a session, dies when we die if it can, and has our
   /// inherited signal mask and limit of descriptors. Fails with `NotFound`, `NotExecutable` or
   /// `System`, and names the step that failed; such a child has been reaped.
   [[nodiscard]] Result<Spawned> spawn(const SpawnRequest& request);

@@ -7,7 +7,6 @@
 
 #include <muster/base/text.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,27 +15,6 @@
 
 namespace muster {
 namespace {
-
-struct Pipe {
-  UniqueFd read_end;
-  UniqueFd write_end;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    if (errno == EMFILE) {
-      rlimit limit{};
-      (void)::getrlimit(RLIMIT_NOFILE, &limit);
-      return Error{ErrorKind::System,
-                   "cannot make a pipe: all " + std::to_string(limit.rlim_cur) +
-                       " file descriptors are in use; raise the hard limit "
-                       "(ulimit -Hn)"};
-    }
-    return system_error("cannot make a pipe", errno);
-  }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 /// What the plan says of the process.
 SpawnRequest request_of(const WorkerPlan& planned) {
@@ -61,29 +39,24 @@ Workers::Workers(const LaunchPlan& plan,
       spawner_(inherited),
       states_(plan.workers.size()) {}
 
-Result<> Workers::start(std::size_t worker,
-                        const std::string& executable,
-                        int standard_input,
-                        int terminal,
-                        const std::function<Result<>(UniqueFd, UniqueFd)>& connect) {
+Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   const WorkerPlan& planned = plan_.workers[worker];
-  auto out = make_pipe();
-  if (!out) {
-    return out.error();
+  auto ends = make_output_ends(how.output);
+  if (!ends) {
+    return ends.error();
   }
-  auto err = make_pipe();
-  if (!err) {
-    return err.error();
-  }
+  terminal_refusal_ = ends->refusal;
+  const StreamEnds& theirs = ends->workers;
   SpawnRequest request = request_of(planned);
-  request.executable = executable;
+  request.executable = how.executable;
   request.environment = environment_of(planned);
-  request.standard_input = standard_input;
-  request.standard_output = out->write_end.get();
-  request.standard_error = err->write_end.get();
-  request.terminal = terminal;
+  request.standard_input = how.standard_input;
+  request.standard_output = (theirs.out ? theirs.out : theirs.error).get();
+  request.standard_error = theirs.error.get();
+  request.leads_session = how.leads_session;
+  request.terminal = how.terminal;
   // Connected first: when a log file cannot be made there is no process to take back.
-  if (auto connected = connect(std::move(out->read_end), std::move(err->read_end)); !connected) {
+  if (auto connected = how.connect(std::move(ends->ours)); !connected) {
     return connected;
   }
   auto spawned = spawner_.spawn(request);
@@ -95,6 +68,7 @@ Result<> Workers::start(std::size_t worker,
   state = {};
   state.pid = spawned->pid;
   state.is_alive = true;
+  state.leads_session = how.leads_session;
   state.started = Clock::now();
   reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));
   return {};
@@ -127,7 +101,27 @@ void Workers::signal(std::size_t worker, int signal) const {
 
 void Workers::pass_on(int signal) {
   passed_on_.insert(signal);
-  signal_all(signal);
+  if (signal == SIGCONT) {
+    go_on();
+  } else {
+    signal_all(signal);
+  }
+}
+
+void Workers::hold() {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].leads_session) {
+      states_[i].is_held = true;
+      this->signal(i, SIGSTOP);
+    }
+  }
+}
+
+void Workers::go_on() {
+  signal_all(SIGCONT);
+  for (State& state : states_) {
+    state.is_held = false;
+  }
 }
 
 bool Workers::has_passed_on(const ExitStatus& status) const {
@@ -164,12 +158,41 @@ double Workers::run_time_seconds(std::size_t worker) const {
   return std::chrono::duration<double>(end - state.started).count();
 }
 
-std::optional<std::size_t> Workers::find(pid_t pid) const {
-  const auto at = std::find_if(states_.begin(), states_.end(), [pid](const State& state) {
-    return state.is_alive && state.pid == pid;
-  });
+template <typename Is>
+std::optional<std::size_t> Workers::find_by(const Is& is_it) const {
+  const auto at = std::find_if(states_.begin(), states_.end(), is_it);
   return at == states_.end() ? std::nullopt
                              : std::optional(static_cast<std::size_t>(at - states_.begin()));
+}
+
+std::optional<std::size_t> Workers::find(pid_t pid) const {
+  return find_by([pid](const State& state) { return state.is_alive && state.pid == pid; });
+}
+
+std::optional<std::size_t> Workers::find_above(pid_t pid) const {
+  constexpr int kMostParents = 32;
+  pid_t above = pid;
+  for (int i = 0; i < kMostParents && above > 1; ++i) {
+    if (const auto worker = find(above)) {
+      return worker;
+    }
+    const auto process = is_proc_ours() ? find_process(above) : std::nullopt;
+    above = process ? process->parent : -1;
+  }
+  return find_by([pid](const State& state) { return pid > 1 && state.pid == pid; });
+}
+
+std::optional<std::size_t> Workers::signal_member(pid_t pid, int signal) const {
+  if (const auto worker = find(pid)) {
+    (void)::kill(pid, signal);  // not buried yet, so the pid is the worker's
+    return worker;
+  }
+  const auto process = is_proc_ours() ? find_process(pid) : std::nullopt;
+  const auto worker = process && !is_dead(*process) ? find_above(process->parent) : std::nullopt;
+  if (worker) {
+    signal_exactly(*process, signal);
+  }
+  return worker;
 }
 
 std::set<pid_t> Workers::living_pids() const {

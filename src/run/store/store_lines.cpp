@@ -8,34 +8,63 @@
 namespace muster {
 namespace {
 
+json::array write_processes(const std::vector<store::Process>& processes) {
+  json::array all;
+  for (const store::Process& process : processes) {
+    all.push_back(
+        {json::value(process.address), process.pid ? json::value(*process.pid) : json::value()});
+  }
+  return all;
+}
+
 struct Write {
   json::object operator()(const StoreRemark& remark) const { return {{"remark", remark.text}}; }
   json::object operator()(const StoreEnd& end) const { return {{"end", end.why}}; }
   json::object operator()(const StoreNews& news) const {
-    json::array arrived;
-    for (const store::Process& process : news.arrived) {
-      arrived.push_back(
-          {json::value(process.address), process.pid ? json::value(*process.pid) : json::value()});
-    }
     return {{"meeting", news.meeting},
             {"expected", news.expected},
             {"is_complete", news.is_complete},
-            {"arrived", std::move(arrived)}};
+            {"arrived", write_processes(news.arrived)}};
+  }
+  json::object operator()(const store::AwaitedKeys& awaited) const {
+    json::array keys;
+    for (const store::AwaitedKey& one : awaited.keys) {
+      keys.push_back({json::value(one.key), one.clients, write_processes(one.processes)});
+    }
+    return {{"awaited", std::move(keys)}, {"are_all", awaited.are_all}};
   }
 };
+
+std::vector<store::Process> read_processes(const json::value& list) {
+  std::vector<store::Process> processes;
+  for (const json::value& entry : list.as_array()) {
+    const json::array& process = entry.as_array();
+    processes.push_back({std::string(process.at(0).as_string()), std::nullopt});
+    if (!process.at(1).is_null()) {
+      processes.back().pid = process.at(1).to_number<std::uint32_t>();
+    }
+  }
+  return processes;
+}
+
+store::AwaitedKeys read_awaited(const json::object& object) {
+  store::AwaitedKeys awaited;
+  awaited.are_all = object.at("are_all").as_bool();
+  for (const json::value& entry : object.at("awaited").as_array()) {
+    const json::array& one = entry.as_array();
+    awaited.keys.push_back({std::string(one.at(0).as_string()),
+                            one.at(1).to_number<std::size_t>(),
+                            read_processes(one.at(2))});
+  }
+  return awaited;
+}
 
 StoreNews read_news(const json::object& object) {
   StoreNews news;
   news.meeting = object.at("meeting").to_number<std::size_t>();
   news.expected = object.at("expected").to_number<std::size_t>();
   news.is_complete = object.at("is_complete").as_bool();
-  for (const json::value& entry : object.at("arrived").as_array()) {
-    const json::array& process = entry.as_array();
-    news.arrived.push_back({std::string(process.at(0).as_string()), std::nullopt});
-    if (!process.at(1).is_null()) {
-      news.arrived.back().pid = process.at(1).to_number<std::uint32_t>();
-    }
-  }
+  news.arrived = read_processes(object.at("arrived"));
   return news;
 }
 
@@ -46,7 +75,8 @@ StoreLine read_object(const json::object& object) {
   if (const auto* const end = object.if_contains("end")) {
     return StoreEnd{std::string(end->as_string())};
   }
-  return read_news(object);
+  return object.contains("awaited") ? StoreLine(read_awaited(object))
+                                    : StoreLine(read_news(object));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #pragma once
 
-// What the process of the store and the agent tell each other: a line of JSON each. Private to run/.
+// What the process of the store and the agent tell each other: it a line of JSON, the agent a byte. Private to run/.
 
 #include <muster/service/store_server.hpp>
+#include <muster/store/awaited_keys.hpp>
 
 #include <optional>
 #include <string>
@@ -12,6 +13,10 @@
 
 namespace muster {
 
+/// What the agent asks: who has arrived, who waits for which keys.
+constexpr char kWhoArrived = '?';
+constexpr char kWhoWaits = 'w';
+
 /// For the user.
 struct StoreRemark {
   std::string text;
@@ -20,7 +25,7 @@ struct StoreRemark {
 struct StoreEnd {
   std::string why;
 };
-using StoreLine = std::variant<StoreRemark, StoreEnd, StoreNews>;
+using StoreLine = std::variant<StoreRemark, StoreEnd, StoreNews, store::AwaitedKeys>;
 
 /// With its line end.
 [[nodiscard]] std::string write_line(const StoreLine& line);

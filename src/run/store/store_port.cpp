@@ -41,7 +41,6 @@ Result<> StorePort::listen(std::uint16_t port) {
     error.message += holder.empty() ? "" : ", which " + holder + " has";
     return error;
   }
-  is_version_6_ = socket->is_version_6;
   listener_.assign(socket->fd.release());
   return {};
 }
@@ -69,7 +68,7 @@ Result<> StorePort::start_process() {
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  const StoreEnds store_ends{listener_.native_handle(), is_version_6_, theirs.get()};
+  const StoreEnds store_ends{listener_.native_handle(), theirs.get()};
   const auto pid = asides_.start({store_ends.listener, store_ends.agent}, [&] {
     (void)::prctl(PR_SET_NAME, "muster-store");
     limit_memory();
@@ -119,6 +118,8 @@ void StorePort::take(const StoreLine& line) {
     say_warning(remark->text);
   } else if (const auto* const end = std::get_if<StoreEnd>(&line)) {
     fail({ErrorKind::System, end->why});
+  } else if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&line)) {
+    tell_who_waits(*awaited);
   } else {
     const auto& news = std::get<StoreNews>(line);
     if (news.is_complete) {
@@ -134,20 +135,36 @@ void StorePort::ask_later(std::chrono::seconds delay) {
   later_.expires_after(delay);
   later_.async_wait([this, run = run_](const ErrorCode& error) {
     if (!error && run == run_) {
-      ask();
+      ask(kWhoArrived);
     }
   });
 }
 
-void StorePort::ask() {
+void StorePort::ask(char what) {
   if (pid_) {
-    const char word = '?';
-    (void)::send(stream_.native_handle(), &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)::send(stream_.native_handle(), &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+}
+
+void StorePort::ask_who_waits() {
+  if (pid_) {
+    ask(kWhoWaits);
+    patience_.ask();
+  }
+}
+
+void StorePort::tell_who_waits(const store::AwaitedKeys& awaited) {
+  patience_.cancel();
+  if (on_awaited) {
+    on_awaited(awaited);
   }
 }
 
 void StorePort::fail(const Error& why) {
   const StoreEvents events = events_;
+  if (patience_.is_asked_for()) {
+    tell_who_waits({});
+  }
   end();
   if (events.on_failure) {
     events.on_failure(why);
@@ -160,6 +177,7 @@ void StorePort::end() {
   ++run_;
   events_ = {};
   later_.cancel();
+  patience_.cancel();
   ErrorCode ignored;  // they are gone in any case
   stream_.close(ignored);
   if (listener_.is_open()) {

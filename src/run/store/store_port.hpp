@@ -4,6 +4,7 @@
 // first client comes. Private to run/.
 
 #include "../process/asides.hpp"
+#include "../timers.hpp"
 #include "store_lines.hpp"
 
 #include <muster/base/unique_fd.hpp>
@@ -16,6 +17,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace muster {
@@ -24,7 +26,9 @@ namespace muster {
 class StorePort final : public StoreServer {
  public:
   StorePort(boost::asio::io_context& io, Asides& asides)
-      : asides_(asides), listener_(io), stream_(io), later_(io) {}
+      : asides_(asides), listener_(io), stream_(io), later_(io), patience_(io, kPatience, [this] {
+          tell_who_waits({});
+        }) {}
   StorePort(const StorePort&) = delete;
   StorePort& operator=(const StorePort&) = delete;
   // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
@@ -35,18 +39,28 @@ class StorePort final : public StoreServer {
   void ask_later(std::chrono::seconds delay) override;
   void forget_events() override { events_ = {}; }
 
+  /// Tells `on_awaited` which keys clients wait for now, later; nothing where nobody has connected. What is asked before a
+  /// signal is told as it was then. A process that takes too long has told that nobody waits.
+  void ask_who_waits();
+  [[nodiscard]] bool is_asked_who_waits() const { return patience_.is_asked_for(); }
+  std::function<void(const store::AwaitedKeys&)> on_awaited;
+
   /// The port is free from here on, and the process is killed.
   void end();
 
  private:
   using ErrorCode = boost::system::error_code;
 
+  /// A turn in which 8,192 clients are answered takes less.
+  static constexpr std::chrono::milliseconds kPatience{300};
+
   void on_first_client(const ErrorCode& error, std::uint64_t run);
   [[nodiscard]] Result<> start_process();
   void read();
   void on_bytes(const ErrorCode& error, std::size_t size);
   void take(const StoreLine& line);
-  void ask();
+  void ask(char what);
+  void tell_who_waits(const store::AwaitedKeys& awaited);
   void fail(const Error& why);
 
   Asides& asides_;
@@ -54,7 +68,7 @@ class StorePort final : public StoreServer {
   UniqueFd served_;                                 ///< then: no further client wakes us
   boost::asio::posix::stream_descriptor stream_;    ///< to the process
   boost::asio::steady_timer later_;
-  bool is_version_6_ = true;
+  LaterLook patience_;  ///< with a process that has been asked who waits
   StoreJob job_;
   StoreEvents events_;
   StoreLineReader lines_;

@@ -1,22 +1,17 @@
 // A loop of its own. Each turn takes what has happened in the order that the store wants: who has gone, who has come,
-// what was sent; then it writes answers.
+// what was sent; then it writes answers. It waits for its clients by epoll itself: with thousands of them that come at
+// once, what a library keeps for each socket would cost more than what they ask for.
 #include "store_process.hpp"
 
 #include "../admission.hpp"
-#include "store_lines.hpp"
+#include "agent_link.hpp"
+#include "poller.hpp"
 
-#include <muster/base/unique_fd.hpp>
 #include <muster/base/write_all.hpp>
 #include <muster/store/store.hpp>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
-
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -24,9 +19,9 @@
 #include <cerrno>
 #include <chrono>
 #include <deque>
-#include <functional>
-#include <map>
+#include <new>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace muster {
@@ -34,220 +29,162 @@ namespace {
 
 using boost::asio::ip::tcp;
 using store::ClientId;
-using ErrorCode = boost::system::error_code;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 /// In one turn; what is left has the next one.
 constexpr int kMostAccepted = 256;
 constexpr int kMostAnswers = 4'096;
 /// After which a request with two meanings has the one that waits for an answer.
-constexpr std::chrono::milliseconds kSilence{100};
+constexpr milliseconds kSilence{100};
 /// Without a descriptor for another client.
-constexpr std::chrono::milliseconds kRest{100};
-/// More is said of those that behave alike.
-constexpr int kMostRemarks = 16;
+constexpr milliseconds kRest{100};
+
+// Numbers of what is waited for; those of clients follow.
+constexpr std::uint64_t kListener = 0;
+constexpr std::uint64_t kAgent = 1;
+/// A client's. Its end is told by the kernel, so that nobody has to be asked for it.
+constexpr std::uint32_t kWhatAClientDoes = EPOLLIN | EPOLLRDHUP;
+constexpr std::uint32_t kAnEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
 struct Client {
-  explicit Client(tcp::socket its_socket)
-      : socket(std::move(its_socket)), silence(socket.get_executor()) {}
-
-  tcp::socket socket;
-  boost::asio::steady_timer silence;
+  UniqueFd fd;
   std::string answer{};  ///< the piece that is on its way
   std::size_t sent = 0;  ///< of it
+  std::optional<Clock::time_point> silent_until{};
 };
 
 class StoreLoop {
  public:
   StoreLoop(const StoreEnds& ends, const StoreJob& job)
-      : is_version_6_(ends.is_version_6),
-        agent_(io_, ends.agent),
-        acceptor_(io_, protocol(), ends.listener),
-        rest_(io_),
+      : listener_(ends.listener),
+        agent_(poller_, ends.agent, kAgent),
         expected_(job.workers),
         store_(job.workers) {
-    admission_.on_remark = [this](const std::string& text) { remark(text); };
+    poller_.add(listener_, kListener, EPOLLIN);
+    admission_.on_remark = [this](const std::string& text) { agent_.remark(text); };
     admission_.admit_only(job.addresses);
   }
 
   void run() {
-    wait_for_agent();
-    wait_for_clients();
-    while (!is_over_ && io_.run_one() > 0) {
-      io_.poll();
-      take_turn();
+    while (!agent_.is_over()) {
+      take_turn(poller_.ready(time_to_wait(), clients_.size() + 2));
     }
   }
 
  private:
-  [[nodiscard]] tcp protocol() const { return is_version_6_ ? tcp::v6() : tcp::v4(); }
+  using Events = std::span<const epoll_event>;
 
-  /// The ranks do not wait for an agent that reads nothing.
-  void tell(const StoreLine& line) {
-    outbox_.push_back(write_line(line));
-    if (outbox_.size() == 1) {
-      write_to_agent();
-    }
-  }
-  void write_to_agent() {
-    boost::asio::async_write(
-        agent_, boost::asio::buffer(outbox_.front()), std::bind_front(&StoreLoop::on_told, this));
-  }
-  void on_told(const ErrorCode& error, std::size_t /*size*/) {
-    outbox_.pop_front();
-    if (!error && !outbox_.empty()) {
-      write_to_agent();
-    }  // else reading finds out as well
-  }
-  void remark(const std::string& text) {
-    if (++remarks_ <= kMostRemarks) {
-      tell(StoreRemark{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
-    }
-  }
-
-  void wait_for_agent() {
-    agent_.async_read_some(boost::asio::buffer(asked_),
-                           [this](const ErrorCode& error, std::size_t) {
-                             is_over_ = static_cast<bool>(error);
-                             if (!error) {
-                               tell_who_arrived();
-                               wait_for_agent();
-                             }
-                           });
-  }
-  void wait_for_clients() {
-    acceptor_.async_wait(tcp::acceptor::wait_read,
-                         [this](const ErrorCode& error) { is_anybody_there_ = !error; });
-  }
-  void wait_for_bytes(ClientId id, Client& client) {
-    client.socket.async_wait(tcp::socket::wait_read, [this, id](const ErrorCode& error) {
-      if (!error) {
-        readable_.push_back(id);
+  void take_turn(Events events) {
+    hear_the_agent(events);
+    close_who_has_gone(events);
+    for (const epoll_event& event : events) {
+      if (event.data.u64 == kListener) {
+        accept_some();
       }
-    });
-  }
-
-  // A turn.
-  void take_turn() {
-    std::vector<ClientId> readable = std::exchange(readable_, {});
-    std::erase_if(readable, [this](ClientId id) { return !is_still_there(id); });
-    if (std::exchange(is_anybody_there_, false)) {
-      accept_some();
     }
-    for (const ClientId id : readable) {
-      read(id);
+    for (const epoll_event& event : events) {
+      serve(event);
     }
+    look_at_the_clock();
     answer_some();
     follow_arrivals();
   }
 
-  /// Looks without taking anything. One that has closed its end is closed here.
-  [[nodiscard]] bool is_still_there(ClientId id) {
+  void serve(const epoll_event& event) {
+    const ClientId id = event.data.u64;
+    if ((event.events & EPOLLIN) != 0) {
+      read(id);
+    }
     const auto at = clients_.find(id);
-    if (at == clients_.end()) {
-      return false;
+    if (at != clients_.end() && (event.events & EPOLLOUT) != 0) {
+      poller_.change(at->second.fd.get(), id, kWhatAClientDoes);
+      write(id, at->second);
     }
+  }
+
+  // Who comes and goes.
+  void close_who_has_gone(Events events) {
+    for (const epoll_event& event : events) {
+      const auto at = (event.events & kAnEnd) != 0 ? clients_.find(event.data.u64) : clients_.end();
+      if (at != clients_.end() && !has_bytes(at->second)) {
+        close(at->first);
+      }
+    }
+  }
+
+  /// Those that it sent before it went count. Nothing is taken.
+  [[nodiscard]] static bool has_bytes(const Client& client) {
     char byte = 0;
-    const ssize_t size =
-        ::recv(at->second.socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    const bool is_there = size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
-    if (!is_there) {
-      close(id);
-    }
-    return is_there;
+    return ::recv(client.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   }
 
   void accept_some() {
     for (int i = 0; i < kMostAccepted; ++i) {
-      UniqueFd fd(
-          ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      tcp::endpoint peer;
+      auto size = static_cast<socklen_t>(peer.capacity());
+      UniqueFd fd(::accept4(listener_, peer.data(), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!fd) {
         wait_after(errno);
         return;
       }
-      tcp::socket socket(io_);
-      ErrorCode error;
-      socket.assign(protocol(), fd.get(), error);
-      if (!error) {
-        (void)fd.release();
-        take_in(std::move(socket));
-      }
+      peer.resize(size);
+      take_in(std::move(fd), peer);
     }
-    is_anybody_there_ = true;
-    boost::asio::post(io_, [] {});  // others have their turn, and then these
   }
 
   void wait_after(int error_number) {
     if (error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS ||
         error_number == ENOMEM) {
       rest();
-    } else if (error_number != EINVAL) {  // else the agent has closed the port
-      wait_for_clients();
+    } else if (error_number == EINVAL) {  // the agent has closed the port
+      poller_.remove(listener_);
+      rests_until_.reset();
     }
   }
 
   void rest() {
+    if (const auto most = store_.who_has_most_connections()) {
+      close_all(*most);
+      return;  // the next turn goes on
+    }
     if (!std::exchange(has_rested_, true)) {
-      tell(StoreRemark{"no descriptor is left for another connection to the store: it waits"});
+      agent_.tell(
+          StoreRemark{"no descriptor is left for another connection to the store: it waits"});
     }
-    rest_.expires_after(kRest);
-    rest_.async_wait([this](const ErrorCode& /*error*/) { wait_for_clients(); });
+    rests_until_ = Clock::now() + kRest;
+    poller_.change(listener_, kListener, 0);
   }
 
-  void take_in(tcp::socket socket) {
-    if (!admission_.admits(socket)) {
-      return;  // it closes itself
+  void take_in(UniqueFd fd, const tcp::endpoint& remote) {
+    const std::string peer = peer_of(fd.get(), remote);
+    if (!admission_.admits(peer)) {
+      return;
     }
-    ErrorCode ignored;  // small answers are slower without it
-    socket.set_option(tcp::no_delay(true), ignored);
-    socket.non_blocking(true, ignored);  // else Asio waits where a piece ends with a full buffer
+    const int on = 1;  // small answers are slower without it
+    (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const ClientId id = ++last_;
-    if (const auto opened = store_.on_opened(id, peer_of(socket)); !opened) {
-      remark(opened.error().message);
-      return;
-    }
-    Client& client = clients_.try_emplace(id, std::move(socket)).first->second;
-    wait_for_bytes(id, client);
+    store_.on_opened(id, peer);
+    const Client& client = clients_.try_emplace(id, Client{std::move(fd)}).first->second;
+    poller_.add(client.fd.get(), id, kWhatAClientDoes);
+    have_some_give_way();
   }
 
-  void read(ClientId id) {
-    const auto at = clients_.find(id);
-    if (at == clients_.end()) {
-      return;
+  /// Who takes most of what all share.
+  void have_some_give_way() {
+    while (const auto some = store_.who_gives_way()) {
+      close_all(*some);
     }
-    Client& client = at->second;
-    const ssize_t size =
-        ::recv(client.socket.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    if (size > 0) {
-      client.silence.cancel();
-      if (const auto taken = store_.on_bytes(id, {buffer_.data(), static_cast<std::size_t>(size)});
-          !taken) {
-        refuse(id, taken.error());
-        return;
-      }
-      if (store_.awaits_silence(id)) {
-        wait_for_silence(id, client);
-      }
-    } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+  }
+  void close_all(const store::GivingWay& some) {
+    agent_.remark(some.why.message);
+    for (const ClientId id : some.clients) {
       close(id);
-      return;
     }
-    wait_for_bytes(id, client);
-  }
-
-  void wait_for_silence(ClientId id, Client& client) {
-    client.silence.expires_after(kSilence);
-    client.silence.async_wait([this, id](const ErrorCode& error) {
-      if (error || !store_.awaits_silence(id)) {
-        return;
-      }
-      if (const auto settled = store_.on_silence(id); !settled) {
-        refuse(id, settled.error());
-      }
-    });
   }
 
   void refuse(ClientId id, const Error& why) {
-    remark(why.message);
+    agent_.remark(why.message);
     close(id);
   }
 
@@ -256,10 +193,77 @@ class StoreLoop {
     clients_.erase(id);
   }
 
+  // What clients say.
+  void read(ClientId id) {
+    const auto at = clients_.find(id);
+    if (at == clients_.end()) {
+      return;
+    }
+    const ssize_t size = ::recv(at->second.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (size > 0) {
+      on_bytes(id, at->second, {buffer_.data(), static_cast<std::size_t>(size)});
+    } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+      close(id);
+    }
+  }
+
+  void on_bytes(ClientId id, Client& client, std::string_view bytes) {
+    client.silent_until.reset();
+    if (const auto taken = store_.on_bytes(id, bytes); !taken) {
+      refuse(id, taken.error());
+      return;
+    }
+    if (store_.awaits_silence(id)) {
+      client.silent_until = Clock::now() + kSilence;
+      silences_.emplace_back(*client.silent_until, id);
+    }
+    have_some_give_way();
+  }
+
+  // Time.
+  [[nodiscard]] std::optional<milliseconds> time_to_wait() const {
+    if (has_more_answers_) {
+      return milliseconds(0);
+    }
+    std::optional<Clock::time_point> until = rests_until_;
+    if (!silences_.empty()) {
+      until = std::min(until.value_or(silences_.front().first), silences_.front().first);
+    }
+    return until ? std::optional(std::max(std::chrono::ceil<milliseconds>(*until - Clock::now()),
+                                          milliseconds(0)))
+                 : std::nullopt;
+  }
+
+  void look_at_the_clock() {
+    if (!rests_until_ && silences_.empty()) {
+      return;
+    }
+    const auto now = Clock::now();
+    if (rests_until_ && now >= *rests_until_) {
+      rests_until_.reset();
+      poller_.change(listener_, kListener, EPOLLIN);
+    }
+    for (; !silences_.empty() && now >= silences_.front().first; silences_.pop_front()) {
+      hear_silence(silences_.front().second, now);
+    }
+  }
+
+  void hear_silence(ClientId id, Clock::time_point now) {
+    const auto at = clients_.find(id);
+    if (at == clients_.end() || !at->second.silent_until || now < *at->second.silent_until ||
+        !store_.awaits_silence(id)) {
+      return;  // it has said something meanwhile
+    }
+    if (const auto settled = store_.on_silence(id); !settled) {
+      refuse(id, settled.error());
+    }
+  }
+
   // Answers.
   void answer_some() {
     for (int i = 0; i < kMostAnswers; ++i) {
       auto answer = store_.next_answer();
+      has_more_answers_ = answer.has_value();
       if (!answer) {
         return;
       }
@@ -270,25 +274,21 @@ class StoreLoop {
         write(at->first, at->second);
       }
     }
-    boost::asio::post(io_, [] {});  // the next turn goes on
   }
 
   void write(ClientId id, Client& client) {
-    ErrorCode error;
-    client.sent +=
-        client.socket.write_some(boost::asio::buffer(client.answer) + client.sent, error);
+    const ssize_t size = ::send(client.fd.get(),
+                                client.answer.data() + client.sent,
+                                client.answer.size() - client.sent,
+                                MSG_DONTWAIT | MSG_NOSIGNAL);
+    client.sent += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
     if (client.sent == client.answer.size()) {
+      client.answer = {};
       store_.on_written(id);
-    } else if (error && error != boost::asio::error::would_block) {
+    } else if (size < 0 && errno != EAGAIN && errno != EINTR) {
       close(id);
     } else {
-      client.socket.async_wait(tcp::socket::wait_write,
-                               std::bind_front(&StoreLoop::on_writable, this, id));
-    }
-  }
-  void on_writable(ClientId id, const ErrorCode& error) {
-    if (const auto at = clients_.find(id); !error && at != clients_.end()) {
-      write(id, at->second);
+      poller_.change(client.fd.get(), id, kWhatAClientDoes | EPOLLOUT);
     }
   }
 
@@ -302,7 +302,26 @@ class StoreLoop {
     const bool is_complete = meeting.ranks >= expected_;
     if (has_begun || (is_complete && told_.ranks < expected_)) {
       told_ = meeting;
-      tell(StoreNews{meeting.generation, expected_, is_complete});
+      agent_.tell(StoreNews{meeting.generation, expected_, is_complete});
+    }
+  }
+
+  /// First: it asks who waits before it asks the ranks to end, and then nobody does.
+  void hear_the_agent(Events events) {
+    for (const epoll_event& event : events) {
+      if (event.data.u64 == kAgent) {
+        answer_the_agent(agent_.on_ready(event.events));
+      }
+    }
+  }
+
+  void answer_the_agent(const std::string& questions) {
+    for (const char question : questions) {
+      if (question == kWhoArrived) {
+        tell_who_arrived();
+      } else {
+        agent_.tell(store::most_awaited(store_.waiting(store::kMostAwaitedKeys)));
+      }
     }
   }
 
@@ -310,28 +329,23 @@ class StoreLoop {
     store::Arrivals arrivals = store_.arrivals();
     const bool is_complete = arrivals.ranks.size() >= expected_;
     if (!arrivals.ranks.empty() && !is_complete) {
-      tell(StoreNews{arrivals.generation, expected_, false, std::move(arrivals.ranks)});
+      agent_.tell(StoreNews{arrivals.generation, expected_, false, std::move(arrivals.ranks)});
     }
   }
 
-  bool is_version_6_;
-  boost::asio::io_context io_{1};
-  boost::asio::posix::stream_descriptor agent_;
-  tcp::acceptor acceptor_;
-  boost::asio::steady_timer rest_;
+  Poller poller_;
+  int listener_;
+  AgentLink agent_;
   Admission admission_;
   std::size_t expected_;
   store::Store store_;
   store::Meeting told_;
-  std::map<ClientId, Client> clients_;
-  std::vector<ClientId> readable_;
-  ClientId last_ = 0;
-  std::deque<std::string> outbox_;  ///< for the agent
-  int remarks_ = 0;
+  std::unordered_map<ClientId, Client> clients_;
+  ClientId last_ = kAgent;
+  std::deque<std::pair<Clock::time_point, ClientId>> silences_;  ///< all are as long
+  std::optional<Clock::time_point> rests_until_;
   bool has_rested_ = false;
-  bool is_anybody_there_ = false;
-  bool is_over_ = false;
-  std::array<char, 1> asked_{};
+  bool has_more_answers_ = false;
   std::array<char, std::size_t{64} << 10U> buffer_{};
 };
 

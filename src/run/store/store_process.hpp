@@ -10,7 +10,6 @@ namespace muster {
 /// What it has of the agent's.
 struct StoreEnds {
   int listener = -1;
-  bool is_version_6 = true;  ///< of the listener
   int agent = -1;  ///< a stream: it tells what store_lines.hpp says, and is asked by a byte
 };
 

@@ -1,4 +1,4 @@
-"""Writes this process's environment as JSON into <folder given>/<global rank>.json."""
+"""Writes this process's environment as JSON into <folder given>/<global rank>.json, or single.json without one."""
 
 import json
 import os
@@ -6,4 +6,4 @@ import pathlib
 import sys
 
 folder = pathlib.Path(sys.argv[1])
-(folder / f"{os.environ['RANK']}.json").write_text(json.dumps(dict(os.environ)))
+(folder / f"{os.environ.get('RANK', 'single')}.json").write_text(json.dumps(dict(os.environ)))

@@ -14,6 +14,15 @@ TEST(Columns, OfOrdinaryCharacters) {
   }
 }
 
+TEST(Columns, OfATextAreThoseOfItsCharacters) {
+  EXPECT_EQ(columns_of_text(""), 0U);
+  EXPECT_EQ(columns_of_text("[12] "), 5U);
+  EXPECT_EQ(columns_of_text("\xE5\xAE\xBD\xC3\xA9"
+                            "e\xCC\x81"),
+            4U);
+  EXPECT_EQ(columns_of_text("\xFF\xC3"), 2U) << "no UTF-8";
+}
+
 TEST(Columns, OfWhatIsDrawnOverTheCharacterBeforeOrNotAtAll) {
   for (const std::string character : {"\xCC\x81",
                                       "\xEF\xB8\x8F",

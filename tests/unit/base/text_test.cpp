@@ -327,6 +327,10 @@ TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
                                  "MONKEY",
                                  "KEY",
                                  "tokenizer_type",
+                                 "checkpoint_key",
+                                 "positive_key",
+                                 "negative_key",
+                                 "model_key",
                                  ""}) {
     EXPECT_FALSE(is_secret_name(name)) << name;
   }

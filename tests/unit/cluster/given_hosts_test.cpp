@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace muster {
 namespace {
 
@@ -61,6 +63,21 @@ TEST(HostsOption, NamesWhatIsWrong) {
     EXPECT_NE(option(bad).find("expected"), std::string::npos) << bad << " gives " << option(bad);
   }
   EXPECT_NE(option("a:1,b,a:2").find("'a' is listed twice"), std::string::npos);
+}
+
+std::string starter_of(std::map<std::string, std::string> variables) {
+  Snapshot snapshot;
+  snapshot.variables = std::move(variables);
+  const auto starter = find_starter(snapshot);
+  return starter ? starter->platform + " by " + starter->sign : "nobody";
+}
+
+TEST(Starter, IsNobodyWhoseLeaderOthersCouldNotReach) {
+  EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}}),
+            "bare by RANK");
+  EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}}),
+            "nobody");
+  EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}}), "nobody");
 }
 
 TEST(Hostfile, TakesTheFormsOfMpiDeepspeedAndPbs) {

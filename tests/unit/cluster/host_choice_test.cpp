@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cluster/host_choice.hpp>
-
 namespace muster {
 namespace {
 
@@ -30,6 +28,7 @@ std::string choose(const char* setting, const std::string& value) {
 TEST(HostChoice, IncludesHostsAndDevices) {
   EXPECT_EQ(choose(kIncludedHosts, "a@b:1"), "a=4: b=1:1 ");
   EXPECT_EQ(choose(kIncludedHosts, "c:2,0"), "c=2:02 ");
+  EXPECT_EQ(choose(kIncludedHosts, "a:3@b@a:0, 3"), "a=2:03 b=2: ");
 }
 
 TEST(HostChoice, ExcludesHostsAndDevices) {

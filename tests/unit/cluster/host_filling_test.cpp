@@ -14,6 +14,7 @@ std::string filled(const std::string& hosts,
                    bool may_exceed = false,
                    bool is_by_mpirun = false) {
   Settings settings;
+  settings.set("mode", {"mpirun", from_flag("mpirun")});
   if (is_by_mpirun) {
     settings.set(kDealtByMpirun, {"1", from_flag("--map-by")});
   }
@@ -57,6 +58,15 @@ TEST(HostFilling, ExceedsTheSlotsOnlyIfThatIsAsked) {
   EXPECT_EQ(filled("a:2,b:2", "5"),
             "-np is '5', expected at most 4, the slots of -H, or --oversubscribe");
   EXPECT_EQ(filled("a:2,b:2", "7", "", true), "a:4 b:3");
+}
+
+TEST(HostFilling, NamesAnOptionOfMpirunOnlyThere) {
+  Settings settings;
+  settings.set("mode", {"horovod", from_flag("horovodrun")});
+  settings.set("hosts", {"a:1,b:1", from_flag("-H")});
+  settings.set(kProcessesOfHosts, {"3", from_flag("-np")});
+  EXPECT_EQ(read_given_hosts(settings).error().message,
+            "-np is '3', expected at most 2, the slots of -H");
 }
 
 TEST(HostFilling, LeavesItToMpirun) {

@@ -40,24 +40,124 @@ TEST(DeepSpeed, StartsTheHostsOfItsHostfile) {
 }
 
 TEST(DeepSpeed, LeavesItsHostfileAloneWhereEachNodeIsStarted) {
-  EXPECT_EQ(notices_of("deepspeed -H hosts --no_ssh train.py"),
-            "ignoring --hostfile: with --no_ssh each node is started by itself");
   const Variables started = {
       {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   EXPECT_EQ(notices_of("deepspeed -H hosts train.py", started),
             "ignoring --hostfile: bare starts muster on each node");
+  EXPECT_EQ(notices_of("deepspeed -H hosts --no_ssh --num_nodes 2 train.py"),
+            "ignoring --hostfile: with --no_ssh each node is started by itself");
+  EXPECT_EQ(settings_of("deepspeed --hostfile=/dev/null train.py"),
+            settings_of("deepspeed train.py"));
+}
+
+/// Of three hosts with 4, 2 and 1 slots.
+std::string setting_of_listed(const std::string& options, const std::string& name) {
+  const auto hosts = [](const std::string& path) {
+    return path == "hosts" ? std::optional<std::string>("a slots=4\nme@b slots=2\nc slots=1\n")
+                           : std::nullopt;
+  };
+  const auto line =
+      read_line("deepspeed --no_ssh -H hosts " + options + " train.py", snapshot_of({}), hosts);
+  if (!line) {
+    return line.error().message;
+  }
+  const auto setting = line->settings.find(name);
+  return setting ? setting->value + " (" + setting->source.name + ")" : "";
+}
+
+TEST(DeepSpeed, LearnsOfTheNodesFromItsHostfileWhereEachIsStarted) {
+  EXPECT_EQ(setting_of_listed("--node_rank 1", "nnodes"), "3 (--hostfile)");
+  EXPECT_EQ(setting_of_listed("--node_rank 1", "nproc-per-node"), "2 (--hostfile)");
+  EXPECT_EQ(setting_of_listed("--node_rank 1", "master-addr"), "a (--hostfile)");
+  EXPECT_EQ(setting_of_listed("--node_rank 1", "hostfile"), "");
+  EXPECT_EQ(setting_of_listed("--node_rank 1 --master_addr x", "master-addr"), "x (--master_addr)");
+  EXPECT_EQ(setting_of_listed("--node_rank 1 --num_gpus 8", "nproc-per-node"), "8 (--num_gpus)");
+  EXPECT_EQ(setting_of_listed("--node_rank 1 --num_nodes 2", "nnodes"), "2 (--hostfile)");
+  EXPECT_EQ(setting_of_listed("--num_nodes 9", "nnodes"), "3 (--hostfile)");
+  EXPECT_EQ(setting_of_listed("", "nproc-per-node"), "auto (default of deepspeed)");
+}
+
+TEST(DeepSpeed, ChoosesAmongNodesThatAreStartedByThemselves) {
+  const std::string choice = "--node_rank 1 --include a@b:1";
+  EXPECT_EQ(setting_of_listed(choice, "nnodes"), "2 (--hostfile)");
+  EXPECT_EQ(setting_of_listed(choice, "devices"), "1 (--include)");
+  EXPECT_EQ(setting_of_listed("--node_rank 0 --exclude a", "nproc-per-node"), "2 (--hostfile)");
+  EXPECT_EQ(setting_of_listed("--include d", "nnodes"),
+            "--include is 'd', expected hosts of the list, and 'd' is none");
+  EXPECT_EQ(error_of("deepspeed --no_ssh -H hosts train.py"),
+            "64: --hostfile is 'hosts', expected a file that lists hosts and can be read, or "
+            "--num_nodes beside it");
+}
+
+Snapshot with_devices(int nvidia, Variables variables) {
+  Snapshot snapshot = snapshot_of(std::move(variables));
+  snapshot.devices.nvidia = nvidia;
+  return snapshot;
+}
+
+std::string devices_of(const std::string& options, Variables variables = {}) {
+  const auto line =
+      read_line("deepspeed " + options + " train.py", with_devices(4, std::move(variables)));
+  const auto devices = line ? line->settings.find("devices") : std::nullopt;
+  return !line ? line.error().message : devices ? devices->value : "";
 }
 
 TEST(DeepSpeed, TakesDevicesOfThisNode) {
   EXPECT_EQ(setting_of("deepspeed --include=localhost:0,1 train.py", "devices"), "0,1 (--include)");
-  for (const std::string choice :
-       {"--include=a:0", "--include=localhost", "--exclude=localhost:0"}) {
-    EXPECT_NE(error_of("deepspeed " + choice + " train.py")
-                  .find("expected devices of this node such as --include localhost:0,1, or a "
-                        "--hostfile"),
+  EXPECT_EQ(devices_of("--include localhost:3,1@localhost:1"), "1,3");
+  EXPECT_EQ(devices_of("--include localhost"), "");
+  EXPECT_EQ(devices_of("--exclude=localhost:0,7"), "1,2,3");
+  for (const std::string choice : {"--include=a:0", "--include=localhost@b", "--include=:0"}) {
+    EXPECT_NE(devices_of(choice).find(
+                  "expected devices of this node such as localhost:0,1, or a --hostfile"),
               std::string::npos)
         << choice;
   }
+  for (const std::string choice : {"localhost", "localhost:0,1,2,3"}) {
+    EXPECT_EQ(devices_of("--exclude " + choice),
+              "--exclude is '" + choice + "', expected a choice that leaves a device of this node");
+  }
+}
+
+TEST(DeepSpeed, NamesDevicesAsTheirListDoes) {
+  const Variables shown = {{"CUDA_VISIBLE_DEVICES", "4,6,7"}};
+  EXPECT_EQ(devices_of("--include localhost:4,7", shown), "0,2");
+  EXPECT_EQ(devices_of("--exclude localhost:4", shown), "1,2");
+  EXPECT_EQ(devices_of("--include localhost:1", shown),
+            "--include is 'localhost:1', expected devices that CUDA_VISIBLE_DEVICES shows, which "
+            "are '4,6,7'");
+  EXPECT_EQ(devices_of("--include localhost:1", {{"CUDA_VISIBLE_DEVICES", "GPU-5f1c,GPU-77aa"}}),
+            "1");
+}
+
+TEST(DeepSpeed, TakesAChoiceOrNumbers) {
+  EXPECT_EQ(error_of("deepspeed --include localhost:0 --num_gpus 1 train.py"),
+            "64: --include and --num_gpus contradict each other: leave one of them out");
+  EXPECT_EQ(error_of("deepspeed -H hosts --exclude a --num_nodes 1 train.py"),
+            "64: --exclude and --num_nodes contradict each other: leave one of them out");
+  EXPECT_EQ(error_of("deepspeed -H hosts --exclude a --include b train.py"),
+            "64: --include and --exclude contradict each other: leave one of them out");
+  EXPECT_EQ(error_of("deepspeed --include localhost:0 --num_gpus -1 train.py"), "no error");
+}
+
+TEST(DeepSpeed, IsOneNodeWithoutANumberAndAList) {
+  const std::string line = "deepspeed --no_ssh --node_rank 0 --master_addr a --num_gpus 1 train.py";
+  EXPECT_EQ(setting_of(line, "nnodes"), "1 (default of deepspeed)");
+  EXPECT_EQ(setting_of(line, "master-addr"), "");
+  EXPECT_EQ(setting_of("deepspeed --master_addr= train.py", "nnodes"), "");
+  const Variables started = {
+      {"WORLD_SIZE", "2"}, {"RANK", "1"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  EXPECT_EQ(setting_of("deepspeed --no_ssh --node_rank 1 train.py", "nnodes", started), "");
+}
+
+TEST(DeepSpeed, LeavesOutVariablesOfAnotherStart) {
+  EXPECT_EQ(setting_of("deepspeed train.py", "platform", {{"WORLD_SIZE", "2"}}),
+            "single (deepspeed, which does not read WORLD_SIZE)");
+  const Variables left = {{"WORLD_SIZE", "4"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}};
+  EXPECT_EQ(notices_of("deepspeed --num_gpus 2 train.py", left),
+            "ignoring RANK, WORLD_SIZE, MASTER_ADDR: deepspeed does not read them, and what is "
+            "there does not describe one of several nodes");
+  EXPECT_EQ(setting_of("deepspeed -H hosts train.py", "platform", left), "");
 }
 
 TEST(DeepSpeed, NamesWhatStandsForItsElasticJobs) {

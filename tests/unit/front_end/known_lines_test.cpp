@@ -242,6 +242,71 @@ const std::vector<Planned>& launch_lines() {
   return kLines;
 }
 
+// Without the configuration files of the projects.
+const std::vector<Planned>& accelerate_lines() {
+  static const std::vector<Planned> kLines = {
+      {"fudan-generative-vision/hallo train.sh",
+       "accelerate launch -m --machine_rank 0 --main_process_ip 0.0.0.0 --main_process_port 20055 "
+       "--num_machines 1 --num_processes 1 scripts.train_stage1 --config "
+       "./configs/train/stage1.yaml",
+       1,
+       0,
+       "127.0.0.1:20055",
+       1,
+       "python3 -m scripts.train_stage1 --config ./configs/train/stage1.yaml"},
+      {"allenai/FineGrainedRLHF train_baseline.sh",
+       "accelerate launch --main_process_port 29500 --num_machines 1 --machine_rank 0 "
+       "--num_processes 4 --mixed_precision bf16 --multi_gpu train_baseline.py --config "
+       "baseline_config.yml",
+       1,
+       0,
+       "127.0.0.1:29500",
+       4,
+       "python3 train_baseline.py --config baseline_config.yml"},
+      {"EvolvingLMMs-Lab/lmms-eval README.md",
+       "accelerate launch --num_processes=8 --main_process_port=12346 -m lmms_eval --model "
+       "qwen2_5_vl --tasks mme",
+       1,
+       0,
+       "127.0.0.1:12346",
+       8,
+       "python3 -m lmms_eval --model qwen2_5_vl --tasks mme"},
+      {"aigc-apps/VideoX-Fun, deepspeed on two machines",
+       "accelerate launch --use_deepspeed --deepspeed_config_file config/zero_stage2_config.json "
+       "--deepspeed_multinode_launcher standard --mixed_precision=bf16 --main_process_ip=10.0.0.1 "
+       "--main_process_port=29503 --num_machines=2 --num_processes=16 --machine_rank=0 "
+       "scripts/wan2.1/train.py --config_path=config/wan2.1/wan_civitai.yaml",
+       2,
+       0,
+       "10.0.0.1:29503",
+       16,
+       "python3 scripts/wan2.1/train.py --config_path=config/wan2.1/wan_civitai.yaml"},
+      {"ikergarcia1996/Easy-Translate README.md",
+       "accelerate launch --multi_gpu --num_processes 2 --num_machines 1 translate.py "
+       "--sentences_path sample_text/en.txt",
+       1,
+       0,
+       "",
+       2,
+       "python3 translate.py --sentences_path sample_text/en.txt"},
+      {"an address of the only machine",
+       "accelerate launch --num_processes 4 --main_process_ip localhost train.py --grad_accum 16",
+       1,
+       0,
+       "",
+       4,
+       "python3 train.py --grad_accum 16"},
+      {"where python -m stood",
+       "muster accelerate.commands.launch --gpu_ids=6,7 --num_processes=2 train.py",
+       1,
+       0,
+       "",
+       2,
+       "python3 train.py"},
+  };
+  return kLines;
+}
+
 std::string meeting_of(const LaunchPlan& plan) {
   return plan.master_port ? plan.master_address + ":" + std::to_string(*plan.master_port) : "";
 }
@@ -275,6 +340,12 @@ TEST(KnownLines, OfTorchrunArePlanned) {
 
 TEST(KnownLines, OfTorchDistributedLaunchArePlanned) {
   for (const Planned& line : launch_lines()) {
+    expect_plan(line);
+  }
+}
+
+TEST(KnownLines, OfAccelerateArePlanned) {
+  for (const Planned& line : accelerate_lines()) {
     expect_plan(line);
   }
 }

@@ -24,8 +24,14 @@ inline Snapshot snapshot_of(Variables variables) {
   return snapshot;
 }
 
+inline std::optional<std::string> no_files(const std::string& /*path*/) {
+  return std::nullopt;
+}
+
 /// The words of `text` are argv, argv[0] included.
-inline Result<CommandLine> read_line(const std::string& text, const Snapshot& snapshot) {
+inline Result<CommandLine> read_line(const std::string& text,
+                                     const Snapshot& snapshot,
+                                     const ReadText& read_text = no_files) {
   std::vector<std::string> tokens;
   for (std::string& word : split(text, ' ')) {
     if (!word.empty()) {
@@ -36,7 +42,7 @@ inline Result<CommandLine> read_line(const std::string& text, const Snapshot& sn
   for (std::string& token : tokens) {
     argv.push_back(token.data());
   }
-  return read_command_line(argv, snapshot);
+  return read_command_line(argv, snapshot, read_text);
 }
 
 inline Result<CommandLine> read_line(const std::string& text, Variables variables = {}) {
@@ -50,7 +56,8 @@ inline std::string error_of(const std::string& text, Variables variables = {}) {
 }
 
 /// "name=value (source)" for each setting, in the order of their names, joined by "; ". Without what each line of torchrun's says:
-/// that all of its restarts are wanted.
+/// that all of its restarts are wanted, that nodes may join at once, that its workers share standard input, and how its log
+/// files lie.
 inline std::string settings_of(const std::string& text, Variables variables = {}) {
   const auto line = read_line(text, std::move(variables));
   if (!line) {
@@ -58,7 +65,10 @@ inline std::string settings_of(const std::string& text, Variables variables = {}
   }
   std::vector<std::string> found;
   line->settings.for_each([&](const std::string& name, const Sourced<std::string>& value) {
-    const bool is_always_there = name == "no-progress-limit" || name == "store" || name == "prefix";
+    const bool is_shared_input = name == "stdin" && value.value == "all";
+    const bool is_always_there = name == "no-progress-limit" || name == "scale-up" ||
+                                 name == "store" || name == "prefix" || name == kLogLayout ||
+                                 is_shared_input;
     if (!is_always_there || value.source.kind != SourceKind::Default) {
       found.push_back(name + "=" + value.value + " (" + value.source.name + ")");
     }

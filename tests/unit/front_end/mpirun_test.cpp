@@ -202,7 +202,7 @@ TEST(Mpirun, ExportsVariablesByteForByte) {
   for (std::string& word : words) {
     argv.push_back(word.data());
   }
-  const auto line = read_command_line(argv, snapshot_of({{"B", "b c"}}));
+  const auto line = read_command_line(argv, snapshot_of({{"B", "b c"}}), no_files);
   ASSERT_TRUE(line);
   EXPECT_EQ(line->settings.find("export:A")->value, "1 ;'\"\n\\");
   EXPECT_EQ(line->settings.find("export:B")->value, "b c");

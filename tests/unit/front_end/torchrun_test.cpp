@@ -46,7 +46,8 @@ TEST(FrontEnds, RefuseANameThatMeansNothing) {
   EXPECT_EQ(
       error_of("/usr/local/bin/srun -n 4 a.out"),
       "64: this program was started as 'srun', expected a name that begins with muster, or one "
-      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed, mpirun");
+      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed, mpirun, "
+      "accelerate, accelerate-launch, paddle.distributed.launch, colossalai, horovodrun");
 }
 
 // Where options end
@@ -123,6 +124,43 @@ TEST(Torchrun, ReadsNumbersAsPythonDoes) {
   EXPECT_EQ(error_of("torchrun --monitor-interval 0.5 a.py"), "no error");
 }
 
+TEST(Torchrun, LetsWorkersShareStandardInput) {
+  EXPECT_EQ(setting_of("torchrun a.py", "stdin"), "all (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun --stdin 1 a.py", "stdin"), "1 (--stdin)");
+  EXPECT_EQ(setting_of("torchrun --hosts a,b a.py", "stdin"), "") << "it does not go there";
+}
+
+TEST(Torchrun, LaysItsLogFilesOut) {
+  EXPECT_EQ(setting_of("torchrun a.py", kLogLayout), "torchrun (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun --log-dir /l a.py", "log-dir"), "/l (--log-dir)");
+  EXPECT_EQ(setting_of("accelerate launch --log_dir /l a.py", kLogLayout),
+            "torchrun (default of torchrun)");
+  EXPECT_EQ(setting_of("muster --log-dir /l a.py", kLogLayout), "");
+  const Variables own{{"MUSTER_LOG_DIR", "/own"}};
+  EXPECT_EQ(setting_of("torchrun a.py", kLogLayout, own), "") << "muster's own option, its layout";
+  EXPECT_EQ(setting_of("torchrun --log-dir /l a.py", kLogLayout, own),
+            "torchrun (default of torchrun)");
+}
+
+TEST(Torchrun, TakesAnEmptyLogFolderForNone) {
+  EXPECT_EQ(setting_of("torchrun --log-dir= a.py", "log-dir"), "");
+  EXPECT_EQ(setting_of("torchrun a.py", "log-dir", {{"PET_LOG_DIR", ""}}), "");
+}
+
+TEST(Torchrun, WritesNoFilesIntoTheNullDevice) {
+  const std::string text =
+      "torchrun --log-dir /dev/null -r 3 -t 1 --local-ranks-filter 0 --duplicate-stdout-filters x "
+      "a.py";
+  EXPECT_EQ(setting_of(text, kLogLayout), "nothing (default of torchrun)");
+  for (const char* const name :
+       {"log-dir", "redirects", "tee", "local-ranks-filter", "duplicate-stdout-filters"}) {
+    EXPECT_EQ(setting_of(text, name), "") << name;
+  }
+  EXPECT_EQ(setting_of(text, "prefix"), "terminal (default of torchrun)") << "as without -t";
+  EXPECT_EQ(read_line(text)->notices.front(),
+            "ignoring --redirects: --log-dir is /dev/null, and all goes to the console");
+}
+
 TEST(Torchrun, MakesAsManyRestartsAsAreAskedFor) {
   EXPECT_EQ(setting_of("torchrun --max-restarts 10 a.py", "no-progress-limit"),
             "0 (default of torchrun)");
@@ -132,6 +170,13 @@ TEST(Torchrun, MakesAsManyRestartsAsAreAskedFor) {
             "2 (--no-progress-limit)");
   EXPECT_EQ(setting_of("torchrun a.py", "no-progress-limit", {{"MUSTER_NO_PROGRESS_LIMIT", "2"}}),
             "2 (MUSTER_NO_PROGRESS_LIMIT)");
+}
+
+TEST(Torchrun, StartsAgainAtOnceForANodeThatComesLater) {
+  EXPECT_EQ(setting_of("torchrun --nnodes 1:2 a.py", "scale-up"), "now (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun --scale-up restart a.py", "scale-up"), "restart (--scale-up)");
+  EXPECT_EQ(setting_of("torchrun a.py", "scale-up", {{"MUSTER_SCALE_UP", "restart"}}),
+            "restart (MUSTER_SCALE_UP)");
 }
 
 TEST(Torchrun, SplitsEndpointsAtTheLastColon) {
@@ -461,6 +506,36 @@ TEST(Torchrun, NeedsNoEtcd) {
             "ignoring --rdzv-endpoint: it names an etcd server, and muster needs none");
 }
 
+TEST(Torchrun, RefusesAnEndpointThatIsNone) {
+  for (const std::string backend : {"static", "c10d"}) {
+    const std::string start = "torchrun --nnodes 2 --rdzv-backend " + backend + " --rdzv-endpoint ";
+    for (const std::string text : {"bad!host:29500", ":29500", "a/b", "a%b:1"}) {
+      EXPECT_EQ(error_of(start + text + " a.py"),
+                "64: --rdzv-endpoint is '" + text +
+                    "', expected HOST:PORT, with a name or an address as the host");
+    }
+    for (const std::string text : {"a:b", "a:65536", "a:"}) {
+      EXPECT_EQ(error_of(start + text + " a.py"),
+                "64: --rdzv-endpoint is '" + text +
+                    "', expected HOST:PORT, with a number from 0 to 65535 as the port");
+    }
+    EXPECT_EQ(error_of(start + "a_b.c-d:1 a.py"), "no error");
+    EXPECT_EQ(error_of(start + "[fd00::1]:1 a.py"), "no error");
+  }
+}
+
+TEST(Torchrun, LeavesOutSignalsThatThereAreNot) {
+  const std::string line = "torchrun --signals-to-handle SIGTERM,FOO a.py";
+  EXPECT_EQ(setting_of(line, "signals-to-handle"), "SIGTERM (--signals-to-handle)");
+  EXPECT_EQ(notices_of(line), "ignoring 'FOO' in --signals-to-handle: there is no such signal");
+  EXPECT_EQ(settings_of("torchrun --signals-to-handle FOO a.py"), kAlone);
+}
+
+TEST(Torchrun, CountsNoXpus) {
+  EXPECT_EQ(error_of("torchrun --nproc-per-node xpu a.py"),
+            "64: --nproc-per-node is 'xpu', expected their number: muster cannot count XPUs");
+}
+
 // --rdzv-conf
 
 TEST(RendezvousConf, IsUnderstoodKeyByKey) {
@@ -482,6 +557,17 @@ TEST(RendezvousConf, IsUnderstoodKeyByKey) {
   EXPECT_EQ(setting_of(start + "keep_alive_interval=3600 a.py", "heartbeat-timeout").substr(0, 4),
             "3600");
   EXPECT_EQ(settings_of("torchrun --rdzv-conf= a.py"), kAlone);
+}
+
+TEST(RendezvousConf, MayBeQuotedOnceTooOften) {
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf='timeout=5,last_call_timeout=1' a.py",
+                       "gang-timeout"),
+            "5 (--rdzv-conf timeout)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf=\"timeout=5\" a.py", "gang-timeout"),
+            "5 (--rdzv-conf timeout)");
+  EXPECT_EQ(settings_of("torchrun --rdzv-conf='' a.py"), kAlone);
+  EXPECT_EQ(error_of("torchrun --rdzv-conf='timeout a.py"),
+            "64: --rdzv-conf is ''timeout', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
 }
 
 TEST(RendezvousConf, SaysWhatIsIgnored) {
@@ -599,7 +685,8 @@ TEST(FrontEnds, ShowInHelpWhatBecomesOfEachOption) {
   for (const FrontEnd& front_end : front_ends()) {
     const std::string help = front_end_help(front_end);
     for (const FrontOption& option : front_end.options()) {
-      EXPECT_NE(help.find("--" + std::string(option.name)), std::string::npos) << option.name;
+      const std::string name = (option.has_one_dash ? "-" : "--") + std::string(option.name);
+      EXPECT_NE(help.find(name), std::string::npos) << name;
     }
     for (const char* const heading : {"Better, and how:", "The same:"}) {
       EXPECT_NE(help.find(heading), std::string::npos);

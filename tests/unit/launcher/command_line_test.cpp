@@ -15,7 +15,8 @@ Result<CommandLine> line_of(std::vector<std::string> tokens,
   }
   Snapshot snapshot;
   snapshot.variables = std::move(variables);
-  return read_command_line(argv, snapshot);
+  return read_command_line(
+      argv, snapshot, [](const std::string& /*path*/) { return std::nullopt; });
 }
 
 TEST(ReadCommandLine, SaysThatAnOptionBehindTheProgramBelongsToIt) {

@@ -38,6 +38,7 @@ TEST(GangOptions, HaveDefaults) {
   EXPECT_EQ(options->restarts.backoff, 1s);
   EXPECT_EQ(options->restarts.no_progress_limit, 3);
   EXPECT_EQ(options->restarts.progress_file, "");
+  EXPECT_EQ(options->scale_up, gang::ScaleUp::AtRestart);
   EXPECT_EQ(options->on_early_exit, gang::OnEarlyExit::Wait);
   EXPECT_EQ(options->early_exit_timeout, std::nullopt);
   EXPECT_EQ(options->token_file, "");
@@ -53,6 +54,7 @@ TEST(GangOptions, AreReadFromFlags) {
                                    {"restart-backoff", "0"},
                                    {"no-progress-limit", "0"},
                                    {"progress-file", "step"},
+                                   {"scale-up", "now"},
                                    {"on-early-exit", "wait"},
                                    {"early-exit-timeout", "0.5"},
                                    {"token-file", "secret"}});
@@ -66,6 +68,7 @@ TEST(GangOptions, AreReadFromFlags) {
   EXPECT_EQ(options->restarts.backoff, 0s);
   EXPECT_EQ(options->restarts.no_progress_limit, 0);
   EXPECT_EQ(options->restarts.progress_file, "step");
+  EXPECT_EQ(options->scale_up, gang::ScaleUp::Now);
   EXPECT_EQ(options->on_early_exit, gang::OnEarlyExit::Wait);
   EXPECT_EQ(options->early_exit_timeout, 500ms);
   EXPECT_EQ(options->token_file, "secret");
@@ -108,6 +111,7 @@ const std::vector<BadValues>& bad_values() {
         {"restart-backoff", "seconds such as 30 or 0.5", {}},
         {"no-progress-limit", "a number of attempts from 0 to 1000000", {"1000001", "1.5", "01"}},
         {"early-exit-timeout", "seconds above 0", {"0"}},
+        {"scale-up", "restart or now", {"NOW", "later"}},
         {"on-early-exit", "wait or fail", {"WAIT", "kill"}},
     };
     for (BadValues& value : values) {

@@ -72,5 +72,27 @@ TEST(ReadErrorFile, SurvivesDeepNesting) {
   EXPECT_EQ(read_error_file("{\"a\":" + deep), "");
 }
 
+TEST(PassOnErrorFile, AddsTheExitCodeToALongMessage) {
+  EXPECT_EQ(
+      pass_on_error_file(
+          R"({"message": {"message": "x", "extraInfo": {"timestamp": "1"}}, "more": [1]})", 7),
+      R"({"message":{"message":"x","extraInfo":{"timestamp":"1"},"errorCode":7},"more":[1]})");
+  EXPECT_EQ(pass_on_error_file(R"({"message": {"errorCode": 1}})", -9),
+            R"({"message":{"errorCode":-9}})");
+  EXPECT_EQ(pass_on_error_file(R"({"message": {}})", 0), R"({"message":{}})");
+}
+
+TEST(PassOnErrorFile, LeavesAShortOneAsItIs) {
+  EXPECT_EQ(pass_on_error_file(R"({"message": "out of luck", "timestamp": 10})", 7),
+            R"({"message":"out of luck","timestamp":10})");
+}
+
+TEST(PassOnErrorFile, PassesNothingElseOn) {
+  for (const std::string content :
+       {"", "{", "null", "[]", "{}", R"({"message": 5})", R"({"message": [1]})", R"({"a": "x"})"}) {
+    EXPECT_EQ(pass_on_error_file(content, 7), "") << content;
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -283,5 +283,134 @@ TEST(LineFramer, TakesAPrefixThatIsKnownLater) {
   EXPECT_EQ(out, "<4711> one\n");
 }
 
+// On a terminal
+
+TEST(LineFramer, ShowsAPromptWithoutAnEnd) {
+  LineFramer framer(kPrefix);
+  std::string out;
+  EXPECT_FALSE(framer.has_unsettled());
+  framer.feed("a\nName: ", out);
+  EXPECT_EQ(out, "[3] a\n");
+  EXPECT_TRUE(framer.has_prompt());
+
+  framer.begin_row(out);
+  framer.settle(out);
+  framer.show_prompt(out);
+  EXPECT_EQ(out, "[3] a\n[3] Name: ");
+  EXPECT_FALSE(framer.has_unsettled());
+
+  framer.feed("Eve\n", out);
+  EXPECT_EQ(out, "[3] a\n[3] Name: [3] Eve\n");
+}
+
+TEST(LineFramer, HasNoUnsettledLineWhereNoneCouldBeShown) {
+  std::string out;
+  LineFramer bar(kPrefix);
+  bar.feed("\r10%", out);
+  EXPECT_FALSE(bar.has_unsettled());
+  LineFramer passing("", /*whole_lines=*/false);
+  passing.feed("Name: ", out);
+  EXPECT_FALSE(passing.has_unsettled());
+}
+
+TEST(LineFramer, WaitsForTheEndOfALineThatIsTooLongForAPrompt) {
+  LineFramer framer(kPrefix);
+  std::string out;
+  framer.feed(std::string(5000, 'x'), out);
+
+  EXPECT_FALSE(framer.has_unsettled());
+}
+
+class DrawingFramer : public testing::Test {
+ protected:
+  DrawingFramer() {
+    framer_.draw_rows();
+    framer_.set_size(10, 20);
+  }
+
+  std::vector<std::string> rows() const { return framer_.shown(false).rows; }
+
+  LineFramer framer_{kPrefix};
+  std::string out_;
+};
+
+TEST_F(DrawingFramer, PassesLinesAtOnceWhileNothingIsDrawn) {
+  framer_.feed("\x1b[31mred\x1b[m\r\nline\r\r\nhalf", out_);
+
+  EXPECT_EQ(out_, "[3] \x1b[31mred\x1b[m\r\n[3] line\r\r\n");
+  EXPECT_FALSE(framer_.has_rows());
+}
+
+TEST_F(DrawingFramer, KeepsABarApartUntilItHasEnded) {
+  framer_.feed("line\n\r10%", out_);
+  EXPECT_EQ(out_, "[3] line\n");
+  EXPECT_EQ(rows(), std::vector<std::string>{"[3] 10%"});
+  EXPECT_FALSE(framer_.has_progress());
+  framer_.feed("\r100%\n", out_);
+  EXPECT_TRUE(framer_.has_unsettled());
+  EXPECT_TRUE(framer_.may_settle());
+
+  framer_.settle(out_);
+  framer_.settle(out_);
+
+  EXPECT_EQ(out_, "[3] line\n[3] 100%\n");
+  EXPECT_FALSE(framer_.has_rows());
+}
+
+TEST_F(DrawingFramer, KeepsABarThatComesWithItsEnd) {
+  framer_.feed("\r10%\n\rpart\x1b[A", out_);
+
+  EXPECT_EQ(out_, "");
+  EXPECT_EQ(rows(), (std::vector<std::string>{"[3] 10%", "[3] part"}));
+}
+
+TEST_F(DrawingFramer, LeavesOutWhatWouldChangeTheTerminal) {
+  framer_.feed("\x1b[?12l\x1b[?25hline\x1b[?1004h\n", out_);
+
+  EXPECT_EQ(out_, "[3] line\n");
+  EXPECT_FALSE(framer_.has_rows());
+}
+
+TEST_F(DrawingFramer, MakesARowOfALineWithoutItsEnd) {
+  framer_.feed("Name: ", out_);
+  EXPECT_TRUE(rows().empty());
+  framer_.begin_row(out_);
+  framer_.settle(out_);
+  EXPECT_EQ(rows(), std::vector<std::string>{"[3] Name:"});
+
+  framer_.feed("Eve\nnext\n", out_);
+
+  EXPECT_EQ(out_, "[3] Name: Eve\n[3] next\n");
+  EXPECT_FALSE(framer_.has_rows());
+}
+
+TEST_F(DrawingFramer, ShowsAPromptBehindRows) {
+  framer_.feed("\rbar\nName: ", out_);
+  EXPECT_FALSE(framer_.has_prompt());
+  framer_.begin_row(out_);
+  EXPECT_TRUE(framer_.has_prompt());
+
+  framer_.show_prompt(out_);
+
+  EXPECT_EQ(out_, "[3] bar\n[3] Name: ");
+  EXPECT_FALSE(framer_.has_rows());
+}
+
+TEST_F(DrawingFramer, KnowsWhoLetsALineBeEdited) {
+  framer_.feed("line\n\x1b[?2004h(Pdb) ", out_);
+  EXPECT_TRUE(framer_.is_edited());
+  framer_.feed("c\b \b\x1b[?2004l\r\r\n", out_);
+  EXPECT_FALSE(framer_.is_edited());
+}
+
+TEST_F(DrawingFramer, DrawsFromTheLineInWhichTheCursorIsHidden) {
+  framer_.feed("line\n\x1b[?25lone\ntwo\nthree", out_);
+
+  EXPECT_EQ(out_, "[3] line\n");
+  EXPECT_EQ(rows().size(), 3U);
+  framer_.finish(out_);
+  EXPECT_EQ(out_, "[3] line\n[3] one\n[3] two\n[3] three\n");
+}
+
 }  // namespace
 }  // namespace muster

@@ -134,9 +134,10 @@ TEST(CheckLogs, RefusesOneLogOfTwoProcesses) {
   EXPECT_EQ(refusal_of(one, other), "");
   one.log = "same";
   other.log = "a/../same";
-  EXPECT_EQ(refusal_of(one, other),
-            "the log 'same' would be written by both rank 0 (w) and rank 1 (x); each process needs "
-            "a log of its own");
+  EXPECT_EQ(
+      refusal_of(one, other),
+      "the log 'same.out' would be written by both rank 0 (w) and rank 1 (x); each process needs "
+      "a log of its own");
   other.joins_streams = true;  // same.log beside same.out and same.err
   EXPECT_EQ(refusal_of(one, other), "");
 }

@@ -341,6 +341,25 @@ Placement decided_placement() {
   return placement;
 }
 
+TEST(MakePlan, CountsRanksWithinTheNodesWhoseRoleHasTheSameName) {
+  Placement placement = decided_placement();
+  placement.slots_here = 2;
+  placement.role = {4, 6};
+  const PlanInput input{
+      cluster_of({8, 8, 8, 8}, 1),
+      mode_of({role("worker", RoleCount::PerDevice), role("server", RoleCount::PerNode)}),
+      job_of({"train"}),
+      surroundings()};
+
+  const LaunchPlan plan = make_plan(input, placement);
+
+  EXPECT_EQ(described(plan),
+            (Lines{"worker 12: role 4/6, local 0/3",
+                   "worker 13: role 5/6, local 1/3",
+                   "server 15: role 2/3, local 2/3"}));
+  EXPECT_EQ(plan.workers[1].role_rank, 5);
+}
+
 TEST(MakePlan, BelievesThePlacementAndNotTheCluster) {
   RoleTemplate shown = role("worker", RoleCount::PerDevice);
   shown.environment.emplace_back(
@@ -356,7 +375,7 @@ TEST(MakePlan, BelievesThePlacementAndNotTheCluster) {
             (Lines{"worker 12: role 12/13, local 0/2", "server 15: role 2/3, local 1/2"}));
   EXPECT_EQ(plan.world_size, 17);
   EXPECT_EQ(plan.workers[0].environment.at("SEEN"), "2/5 2/3 leader:4711");
-  EXPECT_EQ(plan.workers[0].log, "attempt_2/worker_12");
+  EXPECT_EQ(plan.workers[0].log.out, "attempt_2/worker_12.out");
   EXPECT_EQ(plan.attempt, 2);
   EXPECT_EQ(plan.nodes, 3);
   EXPECT_EQ(plan.node_rank, NodeRank{2});
@@ -403,13 +422,70 @@ TEST(MakePlan, FillsTheFilesOfTheTemplate) {
 
 TEST(MakePlan, NamesLogsByAttemptRoleAndGlobalRank) {
   const LaunchPlan plain = plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice)});
-  EXPECT_EQ(plain.workers[1].log, "attempt_0/worker_3");
+  EXPECT_EQ(plain.workers[1].log.out, "attempt_0/worker_3.out");
 
   JobRequest job = job_of({"train"});
   job.log_dir = "/logs";
   const LaunchPlan in_folder = make_plan(
       {cluster_of({2, 2}, 1), mode_of({role("ps", RoleCount::PerDevice)}), job, surroundings()});
-  EXPECT_EQ(in_folder.workers[1].log, "/logs/attempt_0/ps_3");
+  EXPECT_EQ(in_folder.workers[1].log.err, "/logs/attempt_0/ps_3.err");
+}
+
+/// A plan of two workers with error files, whose log files lie as torchrun has them.
+LaunchPlan torchrun_plan(const std::string& log_dir, LogLayout layout, const std::string& job_id) {
+  RoleTemplate worker = role("worker", RoleCount::PerDevice);
+  worker.error_file = "{run_dir}/error_{global_rank}.json";
+  worker.environment.emplace_back("ERROR_FILE", "{error_file}");
+  worker.log = "another";
+  JobRequest job = job_of({"train"});
+  job.log_dir = log_dir;
+  job.log_layout = layout;
+  Cluster cluster = cluster_of({2, 2}, 1);
+  cluster.job.job_id = job_id;
+  Placement placement = assume_placement(cluster);
+  placement.attempt = 3;
+  LaunchPlan plan = make_plan({cluster, mode_of({worker}), job, surroundings()}, placement);
+  fill_late_values(plan, {{"run_dir", "/run/x"}, {"log_token", "abc"}});
+  return plan;
+}
+
+TEST(MakePlan, LaysLogsOutAsTorchrun) {
+  const LaunchPlan plan = torchrun_plan("/logs", LogLayout::Torchrun, "team/job");
+  const std::string attempt = "/logs/team_job_abc/attempt_3";
+  const std::string folder = attempt + "/1";
+  EXPECT_EQ(plan.workers[1].log, (StreamLogs{folder + "/stdout.log", folder + "/stderr.log"}));
+  EXPECT_EQ(plan.workers[1].error_file, folder + "/error.json");
+  EXPECT_EQ(plan.workers[1].environment.at("ERROR_FILE"), folder + "/error.json");
+  EXPECT_EQ(plan.chosen_lines,
+            (StreamLogs{attempt + "/filtered_stdout.log", attempt + "/filtered_stderr.log"}));
+}
+
+TEST(MakePlan, KeepsErrorFilesOfTorchrunsLayoutInTheRunFolderWithoutALogFolder) {
+  const LaunchPlan plan = torchrun_plan("", LogLayout::Torchrun, "j");
+  EXPECT_EQ(plan.workers[0].log.out, "j_abc/attempt_3/0/stdout.log");
+  EXPECT_EQ(plan.workers[0].error_file, "/run/x/error_2.json");
+}
+
+TEST(MakePlan, NamesNoErrorFileWhereNoFilesAreWanted) {
+  const LaunchPlan plan = torchrun_plan("", LogLayout::Nothing, "j");
+  EXPECT_EQ(plan.workers[0].error_file, "");
+  EXPECT_EQ(plan.workers[0].environment.at("ERROR_FILE"), "");
+}
+
+TEST(MakePlan, NamesErrorFilesByWholePaths) {
+  const LaunchPlan plan = torchrun_plan("logs", LogLayout::Torchrun, "j");
+  EXPECT_EQ(plan.workers[0].error_file,
+            surroundings().working_directory + "/logs/j_abc/attempt_3/0/error.json")
+      << "a worker may change its directory";
+  EXPECT_EQ(plan.workers[0].log.out, "logs/j_abc/attempt_3/0/stdout.log");
+}
+
+TEST(MakePlan, NamesFilesOfChosenLinesByNodeWhereNodesShareTheFolder) {
+  const LaunchPlan plan = plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice)});
+  EXPECT_EQ(plan.chosen_lines,
+            (StreamLogs{"attempt_0/filtered_stdout_1.log", "attempt_0/filtered_stderr_1.log"}));
+  EXPECT_EQ(plan_of({2}, 0, {role("worker", RoleCount::PerDevice)}).chosen_lines.out,
+            "attempt_0/filtered_stdout.log");
 }
 
 TEST(MakePlan, IsTheSamePlanForTheSameInput) {

@@ -50,13 +50,17 @@ TEST(OwnProcesses, OfALauncherThatMusterReads) {
 
 TEST(OwnProcesses, OfOtherLaunchers) {
   EXPECT_EQ(instead_of({"accelerate", "launch", "--num_processes", "8", "train.py", "--lr=1"}),
-            "muster --mode accelerate train.py --lr=1");
+            "muster accelerate launch --num_processes 8 train.py --lr=1");
+  EXPECT_EQ(instead_of({"python", "-m", "accelerate.commands.launch", "train.py"}),
+            "muster accelerate launch train.py");
+  EXPECT_EQ(instead_of({"accelerate-launch", "-m", "train", "x.py"}),
+            "muster accelerate launch -m train x.py");
   EXPECT_EQ(instead_of({"colossalai", "run", "--nproc_per_node", "8", "train.py"}),
-            "muster train.py");
+            "muster colossalai run --nproc_per_node 8 train.py");
   EXPECT_EQ(instead_of({"python", "-m", "paddle.distributed.launch", "train.py"}),
-            "muster --mode paddle train.py");
+            "muster paddle.distributed.launch train.py");
   EXPECT_EQ(instead_of({"horovodrun", "-np", "8", "python", "train.py"}),
-            "muster --mode once --template-arguments never -- horovodrun -np 8 python train.py");
+            "muster horovodrun -np 8 python train.py");
   EXPECT_EQ(instead_of({"mpirun", "-np", "8", "python", "train.py"}),
             "mpirun -np 8 muster python train.py");
   EXPECT_EQ(instead_of({"mpirun", "-np", "8", "muster", "./train"}), "mpirun -np 8 muster ./train");
@@ -246,8 +250,8 @@ TEST(OwnProcesses, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
       "if it is meant so");
   EXPECT_EQ(said_on_nodes({"horovodrun", "-np", "8", "./train"}, starts),
             "refused: 'horovodrun' starts processes itself, and each of the 2 nodes would start a "
-            "job of its own; write 'horovodrun -np 8 ./train' on one node, with all hosts and "
-            "without muster, or --mode torchrun if it is meant so");
+            "job of its own; write 'muster horovodrun -np 8 ./train', or --mode torchrun if it is "
+            "meant so");
   EXPECT_EQ(said_on_nodes({"mpirun", "python", "train.py"}, {8, "torchrun", false, 2}),
             "refused: 'mpirun' starts processes itself, and 8 of it on this node would each do so; "
             "write 'mpirun muster python train.py' on one node, with all hosts, or --mode torchrun "

@@ -64,7 +64,15 @@ TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
   EXPECT_EQ(reader_of_input(plan_of({true}), options), 0U);
   EXPECT_EQ(reader_of_input(plan_of({true, true}), options), std::nullopt);
 
-  options.stdin_rank = LocalRank{1};
+  options.input_for = InputFor::All;
+  EXPECT_EQ(reader_of_input(plan_of({true}), options), 0U);
+  EXPECT_EQ(reader_of_input(plan_of({true, true}), options), std::nullopt);
+
+  options.input_for = InputFor::Nobody;
+  EXPECT_EQ(reader_of_input(plan_of({true}), options), std::nullopt);
+
+  options.input_for = InputFor::ChosenWorker;
+  options.input_rank = LocalRank{1};
   EXPECT_EQ(reader_of_input(plan_of({true, true}), options), 1U);
   EXPECT_EQ(reader_of_input(plan_of({true}), options), std::nullopt) << "this node has fewer";
 }

@@ -1,6 +1,7 @@
 // What clients may not do, what they are told, and that it does nothing to the others.
 #include "store/played_store.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace muster::store {
@@ -41,22 +42,41 @@ TEST(StoreLimits, LetWhoIsRefusedHaveWhatItWasAnswered) {
   EXPECT_EQ(played.heard(client), text(""));
 }
 
-TEST(StoreLimits, CountConnections) {
+Limits with_connections(std::size_t per_worker) {
   Limits limits;
-  limits.connections_per_worker = 2;
-  PlayedStore played(1, limits);
-  const ClientId first = played.connect();
-  for (int i = 0; i < 3; ++i) {
-    (void)played.connect();
+  limits.connections_per_worker = per_worker;
+  return limits;
+}
+
+TEST(StoreLimits, CloseTheNewestWhereNobodyHasMoreThanItsShare) {
+  PlayedStore played(1, with_connections(2));
+  for (std::uint32_t pid = 1; pid <= 4; ++pid) {
+    (void)played.greet(pid);
   }
-  const auto fifth = played.store.on_opened(99, "10.0.0.9");
-  ASSERT_FALSE(fifth);
-  EXPECT_EQ(fifth.error().message,
+  EXPECT_FALSE(played.store.who_gives_way());
+  const ClientId fifth = played.connect("10.0.0.9");
+  std::string why;
+  EXPECT_EQ(played.close_who_gives_way(&why), std::vector{fifth});
+  EXPECT_EQ(why,
             "closed the store's connection to 10.0.0.9: there are '4' already, expected at most 4");
   EXPECT_EQ(played.store.connections(), 4U);
-  played.leave(99);
-  played.leave(first);
-  EXPECT_TRUE(played.store.on_opened(99, "10.0.0.9"));
+}
+
+TEST(StoreLimits, LetWhoHasMostConnectionsGiveWay) {
+  PlayedStore played(1, with_connections(2));
+  const ClientId rank = played.arrive(1);
+  const std::vector<ClientId> greedy{played.greet(7), played.greet(7), played.greet(7)};
+  EXPECT_FALSE(played.store.who_gives_way()) << "nobody else needs one";
+  EXPECT_EQ(played.store.who_has_most_connections()->clients.size(), 1U);
+  const ClientId newest = played.connect("10.0.0.9");
+  std::string why;
+  EXPECT_EQ(played.close_who_gives_way(&why), std::vector{greedy[1]});
+  EXPECT_EQ(why,
+            "closed the store's connection to 10.0.0.1, pid 7: of all processes it has most, '3', "
+            "expected at most 2 while others need one");
+  EXPECT_FALSE(played.store.who_has_most_connections());
+  EXPECT_EQ(played.say(rank, get("/a")), text(""));
+  EXPECT_EQ(played.say(newest, kGreeting + get("/a")), text(""));
 }
 
 Limits with_data(std::size_t bytes) {
@@ -97,15 +117,24 @@ TEST(StoreLimits, BoundTheUnfinishedRequestsOfAll) {
   Limits limits;
   limits.unfinished = 1'000;
   PlayedStore played(1, limits);
-  const std::string begun = set("/a", std::string(600, 'x')).substr(0, 600);
+  const std::string whole = set("/a", std::string(600, 'x'));
   const ClientId first = played.greet();
-  EXPECT_EQ(played.say(first, begun), "");
-  const ClientId second = played.greet();
-  EXPECT_NE(played.refusal(second, begun).find("bytes of requests that are not whole"),
-            std::string::npos);
-  played.leave(second);
-  EXPECT_EQ(played.say(first, set("/a", std::string(600, 'x')).substr(600)), "");
-  EXPECT_EQ(played.say(played.greet(), begun), "") << "what has become whole counts no more";
+  EXPECT_EQ(played.say(first, whole.substr(0, 400)), "");
+  const ClientId second = played.greet(7);
+  EXPECT_EQ(played.say(second, whole.substr(0, 450)), "");
+  EXPECT_FALSE(played.store.who_gives_way());
+  const ClientId third = played.greet();
+  EXPECT_EQ(played.say(third, whole.substr(0, 100)), "");
+  std::string why;
+  EXPECT_EQ(played.close_who_gives_way(&why), std::vector{second}) << "it has sent most";
+  EXPECT_TRUE(why.starts_with("closed the store's connection to 10.0.0.1, pid 7: of '1")) << why;
+  EXPECT_TRUE(why.ends_with(
+      "' bytes of requests that are not whole it has sent most, expected at most 1000 of all "
+      "clients"))
+      << why;
+  EXPECT_EQ(played.say(first, whole.substr(400)) + played.say(third, whole.substr(100)), "");
+  EXPECT_EQ(played.say(played.greet(), whole.substr(0, 600)), "");
+  EXPECT_FALSE(played.store.who_gives_way()) << "what has become whole counts no more";
 }
 
 Limits with_unread(std::size_t bytes) {
@@ -154,6 +183,72 @@ TEST(StoreLimits, BoundWhatAClientThatIsWokenLeavesUnread) {
     }
   }
   EXPECT_FALSE(is_open);
+}
+
+/// Three ask for the same large value, and one for many small ones; nobody reads.
+TEST(StoreLimits, BoundWhatAllLeaveUnreadInMemory) {
+  Limits limits;
+  limits.unread_of_all = 100'000;
+  PlayedStore played(1, limits);
+  const ClientId setter = played.greet();
+  const std::string large(20'000, 'x');
+  EXPECT_EQ(played.say(setter, set("/large", large) + set("/small", std::string(100, 'x'))), "");
+  const std::vector<ClientId> readers{played.greet(), played.greet(), played.greet()};
+  const ClientId greedy = played.greet(7);
+  for (const ClientId reader : readers) {
+    ASSERT_TRUE(played.store.on_bytes(reader, get("/large")));
+  }
+  EXPECT_EQ(played.store.unread(), 3 * 8 + large.size()) << "it is there once";
+  while (!played.store.who_gives_way()) {
+    ASSERT_TRUE(played.store.on_bytes(greedy, get("/small")));
+  }
+  std::string why;
+  EXPECT_EQ(played.close_who_gives_way(&why), std::vector{greedy});
+  EXPECT_EQ(why,
+            "closed the store's connection to 10.0.0.1, pid 7: of '100052' bytes that are not read "
+            "it leaves most, expected at most 100000 of all clients");
+  EXPECT_EQ(played.store.unread(), 3 * 8 + large.size());
+}
+
+TEST(StoreLimits, CountWhatIsHandedOutUntilItIsWritten) {
+  PlayedStore played;
+  const ClientId client = played.greet();
+  EXPECT_EQ(played.say(client, set("/large", std::string(70'000, 'x'))), "");
+  ASSERT_TRUE(played.store.on_bytes(client, get("/large") + get("/large")));
+  EXPECT_EQ(played.store.unread(), 2 * 8 + 70'000);
+  const auto piece = played.store.next_answer();
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(played.store.unread(), 8 + 70'000 + piece->bytes.size());
+  while (played.store.next_answer()) {
+    played.store.on_written(client);
+  }
+  played.store.on_written(client);
+  (void)played.heard(client);
+  EXPECT_EQ(played.store.unread(), 0U);
+
+  ASSERT_TRUE(played.store.on_bytes(client, get("/large")));
+  (void)played.store.next_answer();
+  played.leave(client);
+  EXPECT_EQ(played.store.unread(), 0U);
+}
+
+TEST(StoreLimits, ShortenPiecesWhereThousandsDoNotRead) {
+  constexpr std::size_t kClients = 2'000;
+  PlayedStore played(kClients);
+  const ClientId setter = played.greet();
+  EXPECT_EQ(played.say(setter, set("/large", std::string(100'000, 'x'))), "");
+  std::vector<ClientId> clients(kClients);
+  std::generate(clients.begin(), clients.end(), [&] { return played.greet(); });
+  for (const ClientId client : clients) {
+    ASSERT_TRUE(played.store.on_bytes(client, get("/large")));
+  }
+  std::size_t handed_out = 0;
+  while (const auto piece = played.store.next_answer()) {
+    handed_out += piece->bytes.size();
+  }
+  EXPECT_GT(handed_out, std::size_t{64} << 20U);
+  EXPECT_LT(handed_out, std::size_t{72} << 20U);
+  EXPECT_LT(played.store.unread(), std::size_t{73} << 20U);
 }
 
 TEST(StoreLimits, CountOnlyWhatIsNotWritten) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster::store {
 
@@ -22,7 +23,7 @@ class PlayedStore {
   /// A client that has not said anything.
   ClientId connect(const std::string& address = "10.0.0.1") {
     const ClientId client = next_++;
-    EXPECT_TRUE(store.on_opened(client, address));
+    store.on_opened(client, address);
     return client;
   }
   /// One from 2.2 on; with a pid, from 2.5 on.
@@ -57,6 +58,20 @@ class PlayedStore {
     return heard(client);
   }
   void leave(ClientId client) { store.on_closed(client); }
+  /// Closes all that give way; returns who they are, and why.
+  std::vector<ClientId> close_who_gives_way(std::string* why = nullptr) {
+    std::vector<ClientId> gone;
+    while (const auto some = store.who_gives_way()) {
+      for (const ClientId client : some->clients) {
+        leave(client);
+        gone.push_back(client);
+      }
+      if (why != nullptr) {
+        *why = some->why.message;
+      }
+    }
+    return gone;
+  }
 
   /// What the client has heard since it was asked.
   std::string heard(ClientId client) {

@@ -59,10 +59,15 @@ struct Shown {
 };
 
 /// What a reader makes of bytes in pieces of `step`: requests as lines, and "! ..." for an error, which ends it.
+/// The client is a rank, unless something else is said.
 class Read {
  public:
-  explicit Read(Ungreeted& ungreeted, Limits limits = {})
-      : limits_(limits), reader_(limits_, ungreeted) {}
+  explicit Read(Ungreeted& ungreeted, Limits limits = {}, bool is_rank = true)
+      : limits_(limits), reader_(limits_, ungreeted) {
+    if (is_rank) {
+      reader_.speak_for_all();
+    }
+  }
 
   Read& feed(std::string_view bytes, std::size_t step = 1) {
     for (std::size_t i = 0; i < bytes.size(); i += step) {
@@ -248,6 +253,17 @@ TEST(RequestReader, LetsAnotherClientSettleWhatIsUndecided) {
   Read(newer).feed(wire::u8(11));
   EXPECT_FALSE(append.awaits_silence());
   EXPECT_EQ(append.silence().feed(wire::text("1")).lines(), Lines{"append /a 1"});
+}
+
+TEST(RequestReader, LetsWhoIsNoRankSettleNothingForOthers) {
+  for (const std::string& said : {wire::u8(11), kCount + wire::u8(11), kCount + kCode7}) {
+    Ungreeted ungreeted;
+    Read stranger(ungreeted, {}, false);
+    stranger.feed(said);
+    EXPECT_FALSE(ungreeted.dialect());
+    EXPECT_EQ(Read(ungreeted).feed(kTorch20Delete).silence().lines(), Lines{"delete /a"});
+    EXPECT_EQ(stranger.feed(kCode7).lines().back(), "delete /a") << "it has said 2.1 for itself";
+  }
 }
 
 TEST(RequestReader, LetsBytesFollowWhatAnotherHasSettledAsADeletion) {

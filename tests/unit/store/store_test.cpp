@@ -94,7 +94,9 @@ TEST(Store, AnswersClientsThatDoNotGreet) {
 
 TEST(Store, AnswersTorch20) {
   PlayedStore played;
+  EXPECT_EQ(played.say(played.connect(), u8(11)), kCancelled) << "a stray byte settles nothing";
   const ClientId client = played.connect();
+  EXPECT_EQ(played.say(client, u8(3) + text("init/") + i64(1)), i64(1));
   EXPECT_EQ(played.say(client, u8(0) + text("/a") + text("1") + u8(8) + text("/a")), "");
   EXPECT_TRUE(played.store.awaits_silence(client));
   EXPECT_EQ(played.silence(client), i64(1));
@@ -107,6 +109,14 @@ TEST(Store, AnswersTorch20) {
             "closed the store's connection to 10.0.0.1: it watches the key '/a', expected "
             "what clients of "
             "torch 2.1 and later do as well");
+}
+
+TEST(Store, LearnsHowAJobSpeaksFromItsRanks) {
+  PlayedStore played;
+  const ClientId rank = played.connect();
+  EXPECT_EQ(played.say(rank, u8(3) + text("init/") + i64(1)), i64(1));
+  EXPECT_EQ(played.say(rank, u8(8) + text("/a") + text("1")), "");
+  EXPECT_EQ(played.say(played.connect(), u8(7) + text("/a")), i64(1)) << "it may begin so";
 }
 
 TEST(Store, AnswersTorch21) {

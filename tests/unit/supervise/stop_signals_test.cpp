@@ -1,4 +1,5 @@
 // Which signals ask the job to end.
+#include <muster/base/signals.hpp>
 #include <muster/supervise/exit_status.hpp>
 #include <muster/supervise/stop_signals.hpp>
 
@@ -63,14 +64,6 @@ TEST(ParseSignal, ReadsEachNameThatIsWritten) {
       EXPECT_EQ(parse_signal(name), signal) << name;
     }
   }
-}
-
-TEST(ParseSignal, KnowsSecondNames) {
-  EXPECT_EQ(parse_signal("SIGIO"), SIGIO);
-  EXPECT_EQ(parse_signal("SIGCLD"), SIGCHLD);
-  EXPECT_EQ(parse_signal("IOT"), SIGABRT);
-  EXPECT_EQ(parse_signal("RTMIN"), SIGRTMIN);
-  EXPECT_EQ(parse_signal("RTMAX"), SIGRTMAX);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // A rank of MPI that meets the others, says so, waits for a word of the test, and ends as it is told.
 //
-//   end_as_told FOLDER [silent] [RANK=HOW]...    HOW: exit7, abort5, segv, or ignore, which ignores TERM and waits
+//   end_as_told FOLDER [RANK=HOW]...    HOW: exit7, abort5, segv, or ignore, which ignores TERM and waits
 //
-// Each rank leaves a process in a session of its own, which has the rank's output open unless it is to be silent. The word is that somebody opens FOLDER/rank-N for writing.
+// Each rank leaves a process in a session of its own, which has the rank's output open. The word is that somebody opens FOLDER/rank-N for writing.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -22,13 +22,10 @@ static const char* how_of(int rank, int argc, char** argv) {
   return "";
 }
 
-static void leave_a_process(int is_silent) {
+static void leave_a_process(void) {
   if (fork() != 0)
     return;
   setsid();
-  if (is_silent &&
-      (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL))
-    _exit(126);
   execlp("sleep", "sleep", "1000", NULL);
   _exit(127);
 }
@@ -46,7 +43,7 @@ static void wait_for_the_word(const char* folder, int rank) {
 
 int main(int argc, char** argv) {
   int rank = 0;
-  leave_a_process(argc > 2 && strcmp(argv[2], "silent") == 0);
+  leave_a_process();
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* how = how_of(rank, argc, argv);

@@ -63,7 +63,7 @@ Join some_join() {
   join.job.mode = "torchrun";
   join.job.least_nodes = 2;
   join.job.most_nodes = 4;
-  join.node = {NodeRank{3}, 8, "llm-worker-3", std::chrono::milliseconds(1'500)};
+  join.node = {NodeRank{3}, 8, "llm-worker-3", std::chrono::milliseconds(1'500), "trainer"};
   join.waited_seconds = 0.25;
   return join;
 }
@@ -71,6 +71,7 @@ Join some_join() {
 Start some_start() {
   Start start{.placement = {}, .orphan_limit_seconds = 20.5};
   start.placement = {.attempt = 1,
+                     .restarts = 2,
                      .max_restarts = 3,
                      .nodes = 4,
                      .node_rank = {3},
@@ -78,6 +79,7 @@ Start some_start() {
                      .slots_before = 24,
                      .slots_total = 32,
                      .host = {1, 2, 4},
+                     .role = {8, 24},
                      .master_address = "10.0.0.1",
                      .worker_port = 29'501,
                      .store_port = 29'502,

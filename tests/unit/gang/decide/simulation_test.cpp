@@ -74,6 +74,29 @@ TEST(Simulation, EndsAJobWithoutTroubleWithSuccess) {
   }
 }
 
+TEST(Simulation, GrowsByTheNodesThatComeLater) {
+  for_many_seeds(kScenarios / 10, [](std::uint64_t seed) {
+    Scenario scenario = large_scenario(seed, /*hosts=*/12);
+    scenario.faults.clear();
+    scenario.failures = 0;
+    scenario.run_time = seconds(300);
+    scenario.policy.job.least_nodes = 1;
+    scenario.policy.job.most_nodes = 12;
+    scenario.policy.options.scale_up = ScaleUp::Now;
+    scenario.policy.options.restarts.max_restarts = 0;
+    for (int host = 1; host < 12; ++host) {
+      scenario.starts[static_cast<std::size_t>(host)] = seconds(5 * host);
+    }
+
+    const Finding finding = check(scenario);
+
+    EXPECT_LE(finding.attempts, 6) << "a last call is 10 s";
+    ASSERT_TRUE(finding.ends.front());
+    EXPECT_EQ(words_of(*finding.ends.front()), "succeeded 0") << "SIMULATION_SEED=" << seed;
+    EXPECT_EQ(finding.ends.front()->gang.nodes, 12) << "SIMULATION_SEED=" << seed;
+  });
+}
+
 TEST(Simulation, BringsValuesTogetherWhileTheWorkersRun) {
   Scenario scenario = large_scenario(1, /*hosts=*/12);
   scenario.faults.clear();

@@ -20,17 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-struct Pipe {
-  UniqueFd read_end;
-  UniqueFd write_end;
-};
-
-Pipe make_pipe() {
-  int ends[2] = {-1, -1};
-  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 /// The streams of one node's workers, which go to files only.
 class WorkerStreamsTest : public testing::Test {
  protected:
@@ -39,6 +28,8 @@ class WorkerStreamsTest : public testing::Test {
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     folder_ = folder;
     set("redirects", "3");
+    plan_.chosen_lines = {folder_ / "attempt_0/filtered_stdout.log",
+                          folder_ / "attempt_0/filtered_stderr.log"};
   }
 
   ~WorkerStreamsTest() override { fs::remove_all(folder_); }
@@ -55,10 +46,17 @@ class WorkerStreamsTest : public testing::Test {
     worker.role = name;
     worker.global_rank = GlobalRank{rank};
     worker.local_rank = LocalRank{rank};
-    worker.log = folder_ / "attempt_0" / name;
+    const std::string path = folder_ / "attempt_0" / name;
+    worker.log = {path + ".out", path + ".err"};
     plan_.workers.push_back(worker);
     plan_.world_size = rank + 1;
     return plan_.workers.back();
+  }
+
+  /// The same with one file for both of its streams.
+  void add_joined(const std::string& name) {
+    const std::string path = folder_ / "attempt_0" / (name + ".log");
+    add_worker(name).log = {path, path};
   }
 
   void start() {
@@ -67,18 +65,23 @@ class WorkerStreamsTest : public testing::Test {
     bool are_open = streams_->open_files([&] { are_open = true; });
     wait_until("the files to be open", [&] { return are_open; });
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
-      Pipe out = make_pipe();
-      Pipe err = make_pipe();
-      ASSERT_TRUE(streams_->connect(worker, std::move(out.read_end), std::move(err.read_end)));
+      auto ends = make_output_ends(streams_->way_of(worker));
+      ASSERT_TRUE(ends);
+      ASSERT_TRUE(streams_->connect(worker, std::move(ends->ours)));
       streams_->note_start(worker, 4711);
-      out_.push_back(std::move(out.write_end));
-      err_.push_back(std::move(err.write_end));
+      StreamEnds& theirs = ends->workers;
+      out_.push_back(theirs.out ? std::move(theirs.out) : UniqueFd(::dup(theirs.error.get())));
+      err_.push_back(std::move(theirs.error));
     }
+  }
+
+  static void write_at_once(const UniqueFd& pipe, std::string_view text) {
+    ASSERT_EQ(::write(pipe.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
 
   /// Writes as a worker does, and waits until it has been read.
   void write(const UniqueFd& pipe, std::string_view text) {
-    ASSERT_EQ(::write(pipe.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    write_at_once(pipe, text);
     wait_until("the text to be read", [&] {
       int waiting = 0;
       (void)::ioctl(pipe.get(), FIONREAD, &waiting);
@@ -144,7 +147,7 @@ using Names = std::vector<std::string>;
 // One file for both streams
 
 TEST_F(WorkerStreamsTest, JoinedStreamsAreOneFile) {
-  add_worker("scheduler").joins_streams = true;
+  add_joined("scheduler");
   add_worker("worker_0");
   start();
 
@@ -157,8 +160,9 @@ TEST_F(WorkerStreamsTest, JoinedStreamsAreOneFile) {
   EXPECT_EQ(text("scheduler.log"), "one\ntwo\nthree\n") << "in the order in which they were read";
 }
 
-TEST_F(WorkerStreamsTest, NoLineOfAJoinedFileTearsAnother) {
-  add_worker("worker_0").joins_streams = true;
+TEST_F(WorkerStreamsTest, NoLineOfAJoinedFileTearsAnotherWhereTheStreamsComeApart) {
+  options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
+  add_joined("worker_0");
   start();
 
   write(out_[0], "half a ");
@@ -170,8 +174,24 @@ TEST_F(WorkerStreamsTest, NoLineOfAJoinedFileTearsAnother) {
   EXPECT_EQ(text("worker_0.log"), "an error\nhalf a line\nand half of one\n");
 }
 
-TEST_F(WorkerStreamsTest, ALastLineOfAJoinedFileIsEnded) {
-  add_worker("worker_0").joins_streams = true;
+TEST_F(WorkerStreamsTest, AJoinedFileHoldsWhatWasWrittenInItsOrder) {
+  add_joined("worker_0");
+  start();
+
+  std::string expected;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string line = std::to_string(i) + "\n";
+    write_at_once(i % 2 == 0 ? out_[0] : err_[0], line);
+    expected += line;
+  }
+  end();
+
+  EXPECT_EQ(text("worker_0.log"), expected);
+}
+
+TEST_F(WorkerStreamsTest, ALastLineOfAJoinedFileIsEndedWhereTheStreamsComeApart) {
+  options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
+  add_joined("worker_0");
   start();
 
   write(out_[0], "no end");
@@ -187,7 +207,7 @@ TEST_F(WorkerStreamsTest, AJoinedFileHoldsBinaryBytesAndReturnsAsTheyAre) {
   for (int byte = 0; byte < 256; ++byte) {
     bytes += static_cast<char>(byte);
   }
-  add_worker("worker_0").joins_streams = true;
+  add_joined("worker_0");
   start();
 
   write(out_[0], bytes + "\n" + bytes + "\r\n");
@@ -197,7 +217,7 @@ TEST_F(WorkerStreamsTest, AJoinedFileHoldsBinaryBytesAndReturnsAsTheyAre) {
 }
 
 TEST_F(WorkerStreamsTest, TheStepsOfAProgressBarReachAJoinedFileBeforeItIsDone) {
-  add_worker("worker_0").joins_streams = true;
+  add_joined("worker_0");
   start();
 
   write(err_[0], "10%\r20%\r30%");
@@ -210,7 +230,7 @@ TEST_F(WorkerStreamsTest, TheStepsOfAProgressBarReachAJoinedFileBeforeItIsDone) 
 
 TEST_F(WorkerStreamsTest, OnlyTheChosenStreamIsInAJoinedFile) {
   set("redirects", "2");
-  add_worker("worker_0").joins_streams = true;
+  add_joined("worker_0");
   start();
 
   write(err_[0], "an error\n");
@@ -222,8 +242,8 @@ TEST_F(WorkerStreamsTest, OnlyTheChosenStreamIsInAJoinedFile) {
 
 TEST_F(WorkerStreamsTest, NoJoinedFileIsMadeWhenNothingGoesToFiles) {
   set("redirects", "1:3");
-  add_worker("scheduler").joins_streams = true;
-  add_worker("worker_0").joins_streams = true;
+  add_joined("scheduler");
+  add_joined("worker_0");
   start();
   end();
 
@@ -236,7 +256,7 @@ TEST_F(WorkerStreamsTest, WhatAJoinedFileLacksIsSaidOnce) {
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
   small.rlim_cur = 4;
-  add_worker("worker_0").joins_streams = true;
+  add_joined("worker_0");
   logs_.on_remark = [](const std::string& /*remark*/) {};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   start();  // who writes has the limit from here
@@ -248,7 +268,42 @@ TEST_F(WorkerStreamsTest, WhatAJoinedFileLacksIsSaidOnce) {
   (void)::signal(SIGXFSZ, handler);
 
   EXPECT_EQ(logs_.describe_missing(),
-            Names{"'" + plan_.workers[0].log + ".log' lacks 7 bytes that could not be written"});
+            Names{"'" + plan_.workers[0].log.out + "' lacks 7 bytes that could not be written"});
+}
+
+// Terminals of the workers
+
+TEST_F(WorkerStreamsTest, WhatIsWrittenIntoATerminalIsReadToItsEnd) {
+  options_.terminals = When::Always;
+  add_worker("worker_0");
+  start();
+  ASSERT_EQ(::isatty(out_[0].get()), 1);
+  std::string bytes(100'000, 'x');
+  bytes += "\n\r\t\x04\x03 end";
+
+  std::string_view left = bytes;
+  ASSERT_EQ(::fcntl(out_[0].get(), F_SETFL, O_NONBLOCK), 0);
+  wait_until("all of it to be taken", [&] {
+    const ssize_t taken = ::write(out_[0].get(), left.data(), left.size());
+    left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(taken, 0)));
+    return left.empty();
+  });
+  end();
+
+  EXPECT_EQ(text("worker_0.out"), bytes);
+}
+
+TEST_F(WorkerStreamsTest, ATerminalThatAStrangerKeepsOpenEndsWithTheLastProcess) {
+  options_.terminals = When::Always;
+  add_worker("worker_0");
+  start();
+  write_at_once(out_[0], "the last words");
+
+  streams_->finish();
+
+  wait_until("everything to be written", [this] { return logs_.are_settled([] {}); });
+  EXPECT_EQ(text("worker_0.out"), "the last words");
+  EXPECT_TRUE(streams_->has_ended(0));
 }
 
 // Lines that are written a second time
@@ -285,7 +340,7 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfStandardErrorHaveAFileOfTheirOwn) {
   EXPECT_EQ(text("filtered_stderr.log"), "gloss\nno end of loss\n") << "one worker has no prefix";
 }
 
-TEST_F(WorkerStreamsTest, EachOfSeveralNodesHasAFileOfChosenLines) {
+TEST_F(WorkerStreamsTest, ChosenLinesOfSeveralNodesSayOfWhichTheyAre) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   plan_.nodes = 2;
   plan_.node_rank = NodeRank{1};
@@ -297,7 +352,7 @@ TEST_F(WorkerStreamsTest, EachOfSeveralNodesHasAFileOfChosenLines) {
   write(out_[1], "loss\n");
   end();
 
-  EXPECT_EQ(text("filtered_stdout_1.log"), "[1:0] loss\n[1:scheduler] loss\n");
+  EXPECT_EQ(text("filtered_stdout.log"), "[1:0] loss\n[1:scheduler] loss\n");
 }
 
 TEST_F(WorkerStreamsTest, WhatMpirunWritesIsNotToldAsItsOwn) {
@@ -315,7 +370,7 @@ TEST_F(WorkerStreamsTest, WhatMpirunWritesIsNotToldAsItsOwn) {
   write(out_[1], "loss\n");
   end();
 
-  EXPECT_EQ(text("filtered_stdout_0.log"), "loss\n[0:daemon] loss\n");
+  EXPECT_EQ(text("filtered_stdout.log"), "loss\n[0:daemon] loss\n");
 }
 
 TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {

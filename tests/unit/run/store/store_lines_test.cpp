@@ -13,6 +13,16 @@ std::string words(const StoreLine& line) {
   if (const auto* const end = std::get_if<StoreEnd>(&line)) {
     return "end " + end->why;
   }
+  if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&line)) {
+    std::string text = awaited->are_all ? "awaited" : "some awaited";
+    for (const store::AwaitedKey& one : awaited->keys) {
+      text += "; " + one.key + " by " + std::to_string(one.clients);
+      for (const store::Process& process : one.processes) {
+        text += ", " + describe(process);
+      }
+    }
+    return text;
+  }
   const auto& news = std::get<StoreNews>(line);
   std::string text = "news " + std::to_string(news.meeting) + " " + std::to_string(news.expected) +
                      (news.is_complete ? " complete" : "");
@@ -27,6 +37,8 @@ TEST(StoreLines, ComeBackAsTheyWere) {
       StoreRemark{"a \"line\"\nand \xff"},
       StoreNews{0, 4, false, {{"10.0.0.1", 4'294'967'295U}, {"::1", std::nullopt}}},
       StoreNews{3, 4, true, {}},
+      store::AwaitedKeys{},
+      store::AwaitedKeys{{{"/\xff", 3, {{"::1", 7}, {"10.0.0.1"}}}, {"/b", 1, {}}}, false},
       StoreEnd{"no memory"}};
   std::string bytes;
   for (const StoreLine& line : lines) {
@@ -39,11 +51,14 @@ TEST(StoreLines, ComeBackAsTheyWere) {
       read.push_back(words(line));
     }
   }
-  EXPECT_EQ(read,
-            (std::vector<std::string>{"remark a \"line\"\nand \xEF\xBF\xBD",
-                                      "news 0 4; 10.0.0.1, pid 4294967295; ::1",
-                                      "news 3 4 complete",
-                                      "end no memory"}));
+  EXPECT_EQ(
+      read,
+      (std::vector<std::string>{"remark a \"line\"\nand \xEF\xBF\xBD",
+                                "news 0 4; 10.0.0.1, pid 4294967295; ::1",
+                                "news 3 4 complete",
+                                "awaited",
+                                "some awaited; /\xEF\xBF\xBD by 3, ::1, pid 7, 10.0.0.1; /b by 1",
+                                "end no memory"}));
 }
 
 TEST(StoreLines, NothingElseIsTaken) {
@@ -53,7 +68,9 @@ TEST(StoreLines, NothingElseIsTaken) {
         "{}\n",
         "{\"end\": 3}\n",
         "{\"meeting\":0,\"expected\":1,\"is_complete\":0,\"arrived\":[]}\n",
-        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}\n"}) {
+        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}\n",
+        "{\"awaited\":[]}\n",
+        "{\"awaited\":[[\"/a\",1]],\"are_all\":true}\n"}) {
     EXPECT_FALSE(StoreLineReader().feed(wrong)) << wrong;
   }
 }

@@ -72,6 +72,7 @@ Scenario random_scenario(std::uint64_t seed) {
   policy.options.last_call = draw.between(milliseconds(0), seconds(10));
   policy.options.heartbeat_timeout = draw.chance(0.8) ? seconds(8) : seconds(3);
   policy.options.restarts.max_restarts = static_cast<int>(draw.pick(0, 4));
+  policy.options.scale_up = draw.chance(0.5) ? ScaleUp::Now : ScaleUp::AtRestart;
   policy.options.on_early_exit = draw.chance(0.2) ? OnEarlyExit::Fail : OnEarlyExit::Wait;
   if (draw.chance(0.2)) {
     policy.options.early_exit_timeout = draw.between(milliseconds(100), seconds(20));

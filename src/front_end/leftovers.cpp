@@ -3,7 +3,6 @@
 
 #include <muster/base/text.hpp>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -25,21 +24,14 @@ constexpr auto kVariables = std::to_array<std::pair<const char*, const char*>>({
     {"TF_WORKER_HOSTS", ""},
 });
 
-bool is_about_nodes(const Translation& t) {
-  const std::array<const char*, 5> options = {
-      "nnodes", "rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr"};
-  return t.line.settings.has("nnodes") ||
-         std::any_of(options.begin(), options.end(), [&](const char* name) {
-           return t.find(name).has_value();
-         });
-}
-
 /// Those that say something else than the command line: many lines pass on what is set.
 std::vector<std::string> names_of_ignored(const Translation& t) {
   std::vector<std::string> names;
   for (const auto& [variable, option] : kVariables) {
     const auto value = t.snapshot.variable(variable);
-    const auto given = t.find(option);
+    const auto translated = t.settings.find(option);
+    const auto given =
+        translated == t.settings.end() ? t.find(option) : std::optional(translated->second);
     if (value && !value->empty() && (!given || given->value != *value)) {
       names.emplace_back(variable);
     }
@@ -56,26 +48,31 @@ std::string count_of_nodes(const Translation& t) {
   return own ? own->value : "1";
 }
 
+std::string original_of_line(const Translation& t) {
+  return t.line.front_end == nullptr ? "torchrun" : original_of(*t.line.front_end);
+}
+
 }  // namespace
 
-void leave_out_leftovers(Translation& t) {
+void leave_out_leftovers(Translation& t, bool is_about_nodes) {
   const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
   const auto sign =
       t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
-  const bool is_about = is_about_nodes(t);
-  if (!sign || (!is_about && sign->is_whole)) {
+  if (!sign || (!is_about_nodes && sign->is_whole)) {
     return;
   }
+  const std::string original = original_of_line(t);
   if (const auto names = names_of_ignored(t); !names.empty()) {
-    t.line.notices.push_back("ignoring " + join(names, ", ") + ": torchrun does not read " +
+    t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
                              (names.size() == 1 ? "it" : "them") + ", and " +
-                             (is_about ? "the command line says which nodes there are"
-                                       : "what is there does not describe one of several nodes"));
+                             (is_about_nodes
+                                  ? "the command line says which nodes there are"
+                                  : "what is there does not describe one of several nodes"));
   }
   const std::string nodes = count_of_nodes(t);
   t.set("platform",
         {nodes == "1" || nodes == "1:1" ? "single" : "flags",
-         {SourceKind::Default, "torchrun, which does not read " + sign->source.name}});
+         {SourceKind::Default, original + ", which does not read " + sign->source.name}});
 }
 
 }  // namespace muster

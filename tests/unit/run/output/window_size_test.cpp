@@ -1,0 +1,29 @@
+// How large the terminal of a worker is.
+#include "run/output/window_size.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(WindowBeside, ALineWithItsPrefixIsAsWideAsTheConsole) {
+  EXPECT_EQ(window_beside(WindowSize{.rows = 50, .columns = 120}, 4),
+            (WindowSize{.rows = 50, .columns = 116}));
+}
+
+TEST(WindowBeside, WithoutAConsoleItIsOfTheUsualSize) {
+  EXPECT_EQ(window_beside(std::nullopt, 0), (WindowSize{.rows = 24, .columns = 80}));
+  EXPECT_EQ(window_beside(std::nullopt, 6), (WindowSize{.rows = 24, .columns = 74}));
+}
+
+TEST(WindowBeside, AConsoleThatDoesNotSayItsSizeIsNotSaidToHaveOne) {
+  EXPECT_EQ(window_beside(WindowSize{}, 4), WindowSize{});
+}
+
+TEST(WindowBeside, APrefixThatLeavesNothingTakesNothing) {
+  EXPECT_EQ(window_beside(WindowSize{.rows = 5, .columns = 30}, 40),
+            (WindowSize{.rows = 5, .columns = 30}));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,85 @@
+// Whether the two streams of a worker come to us as one, and which is a terminal.
+#include "run/process/output_way.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+constexpr StreamTarget kNowhere{};
+constexpr StreamTarget kOut{.console = 1};
+constexpr StreamTarget kError{.console = 2};
+constexpr StreamTarget kTerminal{.console = 2, .is_terminal = true};
+
+StreamTarget with(StreamFile file, StreamTarget target) {
+  target.file = file;
+  return target;
+}
+
+bool are_joined(const StreamTarget& out, const StreamTarget& error) {
+  return choose_output_way(out, error, When::Auto).is_joined;
+}
+
+TEST(OutputWay, StreamsThatAreShownAtOnePlaceAreJoined) {
+  EXPECT_TRUE(are_joined(kError, kError));
+}
+
+TEST(OutputWay, StreamsThatAreShownAtTwoPlacesAreApart) {
+  EXPECT_FALSE(are_joined(kOut, kError));
+}
+
+TEST(OutputWay, StreamsOfWhichOneIsNotShownAreApart) {
+  EXPECT_FALSE(are_joined(kNowhere, kError));
+  EXPECT_FALSE(are_joined(kError, kNowhere));
+}
+
+TEST(OutputWay, AFileOfOneStreamKeepsThemApart) {
+  const StreamTarget kept = with(StreamFile::Own, kError);
+
+  EXPECT_FALSE(are_joined(kept, kept));
+  EXPECT_FALSE(are_joined(kError, kept));
+}
+
+TEST(OutputWay, StreamsThatGoToOneFileAreJoined) {
+  const StreamTarget kept = with(StreamFile::Joined, kNowhere);
+  const StreamTarget shown_and_kept = with(StreamFile::Joined, kError);
+
+  EXPECT_TRUE(are_joined(kept, kept));
+  EXPECT_TRUE(are_joined(shown_and_kept, shown_and_kept));
+  EXPECT_FALSE(are_joined(kept, shown_and_kept));
+  EXPECT_FALSE(are_joined(with(StreamFile::Joined, kOut), shown_and_kept));
+}
+
+TEST(OutputWay, WhatGoesNowhereIsApart) {
+  EXPECT_FALSE(are_joined(kNowhere, kNowhere))
+      << "only standard error is remembered for the report";
+}
+
+TEST(OutputWay, WhatIsShownOnATerminalIsWrittenToOne) {
+  const OutputWay both = choose_output_way(kTerminal, kTerminal, When::Auto);
+  EXPECT_TRUE(both.is_joined && both.out_is_terminal && both.error_is_terminal);
+
+  const OutputWay one = choose_output_way(kOut, kTerminal, When::Auto);
+  EXPECT_FALSE(one.out_is_terminal);
+  EXPECT_TRUE(one.error_is_terminal);
+}
+
+TEST(OutputWay, WhatIsKeptInAFileOrNotShownIsWrittenToAPipe) {
+  for (const StreamTarget& target :
+       {with(StreamFile::Own, kTerminal), with(StreamFile::Joined, kTerminal), kNowhere}) {
+    const OutputWay way = choose_output_way(target, target, When::Auto);
+    EXPECT_FALSE(way.out_is_terminal || way.error_is_terminal);
+  }
+}
+
+TEST(OutputWay, TheUserDecidesAboutTerminals) {
+  const OutputWay always = choose_output_way(with(StreamFile::Own, kOut), kNowhere, When::Always);
+  EXPECT_TRUE(always.out_is_terminal && always.error_is_terminal);
+
+  const OutputWay never = choose_output_way(kTerminal, kTerminal, When::Never);
+  EXPECT_FALSE(never.out_is_terminal || never.error_is_terminal);
+  EXPECT_TRUE(never.is_joined);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,54 @@
+// What ranks of mpirun have left behind: told by who adopted it, and only when no rank lives.
+#include "run/process/started_ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+namespace muster {
+namespace {
+
+constexpr pid_t kAgent = 10;
+constexpr pid_t kMpirun = 11;
+
+Process process(pid_t pid, pid_t parent) {
+  return {.pid = pid, .parent = parent, .state = 'S', .name = {}};
+}
+
+std::vector<pid_t> left(std::vector<Process> found, const std::set<pid_t>& of_ranks) {
+  found.insert(found.begin(), {process(kAgent, 1), process(kMpirun, kAgent)});
+  std::vector<pid_t> pids;
+  for (const Process& one :
+       left_by_ranks(found, kAgent, [&](pid_t pid) { return of_ranks.contains(pid); })) {
+    pids.push_back(one.pid);
+  }
+  return pids;
+}
+
+TEST(LeftByRanks, IsWhatHasComeToTheAgent) {
+  EXPECT_EQ(left({process(20, kAgent), process(21, kAgent)}, {20, 21}),
+            (std::vector<pid_t>{20, 21}));
+}
+
+TEST(LeftByRanks, DescendantsBelongToItWhateverTheirEnvironment) {
+  EXPECT_EQ(left({process(20, kAgent), process(21, 20), process(22, 21)}, {20}),
+            (std::vector<pid_t>{20, 21, 22}));
+}
+
+TEST(LeftByRanks, IsNotAskedForWhileARankOfMpirunLives) {
+  EXPECT_TRUE(left({process(20, kAgent), process(30, kMpirun)}, {20, 30}).empty());
+}
+
+TEST(LeftByRanks, IsNotAskedForWhileARankOfADaemonLives) {
+  const pid_t daemon = 12;  // which left its session, and came to the agent
+  EXPECT_TRUE(
+      left({process(daemon, kAgent), process(30, daemon), process(20, kAgent)}, {20, 30}).empty());
+}
+
+TEST(LeftByRanks, DaemonsAndCompanionsAreNone) {
+  EXPECT_TRUE(left({process(12, kAgent), process(13, 12)}, {}).empty());
+}
+
+}  // namespace
+}  // namespace muster
