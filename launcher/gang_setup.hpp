@@ -3,7 +3,7 @@
 // From what is known about the job to the part that this node has in its gang.
 
 #include <muster/cluster/cluster.hpp>
-#include <muster/gang/gang.hpp>
+#include <muster/gang/policy.hpp>
 #include <muster/run/run.hpp>
 
 namespace muster {

@@ -4,7 +4,7 @@
 #include <muster/base/text.hpp>
 #include <muster/cluster/run_method.hpp>
 #include <muster/environment/accelerators.hpp>
-#include <muster/mode/mode_template.hpp>
+#include <muster/mode/template_document.hpp>
 #include <muster/rank_table/own_instance.hpp>
 
 #include <algorithm>

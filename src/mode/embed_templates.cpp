@@ -1,7 +1,7 @@
 // Build tool: reads the YAML templates named on its command line, fills in what they take over from each
 // other, checks each as the program would and prints a C++ source that holds them as JSON. The program then
 // starts without a YAML parser.
-#include <muster/mode/mode_template.hpp>
+#include <muster/mode/template_document.hpp>
 
 #include <fstream>
 #include <iostream>

@@ -3,7 +3,7 @@
 // Strict readers of single fields of a template, whatever they mean. Private to mode/.
 
 #include <muster/base/yaml.hpp>
-#include <muster/mode/mode_template.hpp>
+#include <muster/mode/template_document.hpp>
 
 #include <set>
 #include <string>

@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 
 #include <muster/base/yaml.hpp>
-#include <muster/mode/mode_template.hpp>
+#include <muster/mode/template_document.hpp>
 #include <muster/plan/launch_plan.hpp>
 
 namespace {

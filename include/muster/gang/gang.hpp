@@ -6,7 +6,6 @@
 #include <muster/base/result.hpp>
 #include <muster/gang/events.hpp>
 #include <muster/gang/policy.hpp>
-#include <muster/gang/token.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -18,22 +17,6 @@
 #include <vector>
 
 namespace muster::gang {
-
-/// Who leads. Jobs of one node lead themselves and listen on nothing.
-enum class Lead {
-  Never,     ///< another agent does
-  Always,    ///< this agent has node rank 0
-  IfItsOurs  ///< whoever owns the address and gets the port
-};
-
-/// How an agent takes part in its job.
-struct GangSetup {
-  Lead lead = Lead::Always;
-  std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
-  Policy policy;
-  std::size_t most_strangers =
-      64;  ///< links that a leader keeps with those who do not belong to the job
-};
 
 /// What the gang wants from this node. None of them may call back at once but through `notify`.
 struct GangCallbacks {

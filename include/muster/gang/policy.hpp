@@ -5,10 +5,12 @@
 #include <muster/cluster/facts.hpp>
 #include <muster/gang/exchange.hpp>
 #include <muster/gang/options.hpp>
+#include <muster/gang/token.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +31,22 @@ struct Policy {
   /// Of a leader, to other nodes and to spares: so many as it has descriptors for.
   std::size_t most_links = std::numeric_limits<std::size_t>::max();
   std::uint64_t seed = 0;  ///< of this agent: spreads the dials of thousands of agents
+};
+
+/// Who leads. Jobs of one node lead themselves and listen on nothing.
+enum class Lead {
+  Never,     ///< another agent does
+  Always,    ///< this agent has node rank 0
+  IfItsOurs  ///< whoever owns the address and gets the port
+};
+
+/// How an agent takes part in its job.
+struct GangSetup {
+  Lead lead = Lead::Always;
+  std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
+  Policy policy;
+  std::size_t most_strangers =
+      64;  ///< links that a leader keeps with those who do not belong to the job
 };
 
 }  // namespace muster::gang

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <muster/base/result.hpp>
-#include <muster/base/yaml.hpp>
 #include <muster/environment/snapshot.hpp>
 #include <muster/mode/mpi_request.hpp>
 #include <muster/options/settings.hpp>
@@ -143,26 +142,6 @@ inline constexpr const char* kEndpointsOf = "endpoints";
 /// The roles whose number may be given, in the order in which agents are numbered over them.
 [[nodiscard]] std::vector<std::string> roles_to_be_given(const ModeTemplate& mode);
 
-/// A template as it was written, and the name by which errors call it.
-struct TemplateDocument {
-  YamlDocument document;
-  std::string name;
-};
-
-/// By the names of their modes.
-using Templates = std::map<std::string, TemplateDocument>;
-
-/// The document with all that it takes over filled in: what it inherits from one of `known`, and what its
-/// roles have in common. Fails with `BadData`, naming the file, the line and the field, where it inherits from
-/// none of them or from itself.
-[[nodiscard]] Result<YamlDocument> expand_template(const TemplateDocument& given,
-                                                   const Templates& known);
-
-/// Reads a template from its document, in which nothing is left to take over. Fails with `BadData`, naming `name`, the line and the field,
-/// for a field that is unknown, missing or of the wrong kind, and for an unknown placeholder.
-[[nodiscard]] Result<ModeTemplate> read_template(const YamlDocument& document,
-                                                 std::string_view name);
-
 /// The names of the placeholders that any template may use.
 [[nodiscard]] const std::vector<std::string>& placeholder_names();
 
@@ -209,9 +188,6 @@ struct ChosenMode {
 /// True of a way of MPI by which whoever speaks to the nodes could have them execute anything: on several nodes it needs
 /// a secret that they share.
 [[nodiscard]] bool needs_token(const ChosenMode& chosen);
-
-/// The templates that are built in. A template of the user's may inherit from them.
-[[nodiscard]] Templates builtin_documents();
 
 /// The names that `--mode` takes.
 [[nodiscard]] std::vector<std::string> mode_names();

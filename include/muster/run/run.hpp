@@ -2,7 +2,7 @@
 
 #include <muster/base/result.hpp>
 #include <muster/fan_out/terminals.hpp>
-#include <muster/gang/gang.hpp>
+#include <muster/gang/policy.hpp>
 #include <muster/inputs/input.hpp>
 #include <muster/logs/line_filter.hpp>
 #include <muster/logs/prefix_template.hpp>
