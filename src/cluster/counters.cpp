@@ -72,7 +72,8 @@ constexpr std::array<const char*, 6> kOfProcesses = {"WORLD_SIZE",
 
 bool matches_any(std::string_view name, std::span<const char* const> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
-    return matches_pattern(name, pattern);
+    // The first letter tells most of them apart: every variable is compared with every pattern at every start.
+    return (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
   });
 }
 
@@ -171,10 +172,11 @@ void add_counter(std::vector<Counter>& counters,
                  const Source& source,
                  const std::string& value,
                  const Snapshot& snapshot) {
-  Counter counter{{shortened(value), source}, 0, false, find_owner(source.name)};
-  if (counter.owner == nullptr && !has_shape(source.name)) {
+  const Platform* const owner = find_owner(source.name);
+  if (owner == nullptr && !has_shape(source.name)) {
     return;
   }
+  Counter counter{{shortened(value), source}, 0, false, owner};
   // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
   counter.count = is_alone ? 1 : number_said_by(source.name, content_of(value, snapshot));

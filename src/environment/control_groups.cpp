@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
-#include <sstream>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -60,13 +60,14 @@ std::optional<Mount> parse_cgroup_mount(const std::string& line) {
   if (dash == std::string::npos) {
     return std::nullopt;
   }
-  std::istringstream before(line.substr(0, dash));
-  std::istringstream after(line.substr(dash + 3));
-  std::string skipped;
-  Mount mount;
-  before >> skipped >> skipped >> skipped >> mount.root >> mount.point;
-  after >> mount.type >> skipped >> mount.options;
-  return mount;
+  constexpr std::size_t kBefore = 5;
+  constexpr std::size_t kBehind = 3;
+  const std::vector<std::string> before = split(line.substr(0, dash), ' ');
+  const std::vector<std::string> behind = split(line.substr(dash + 3), ' ');
+  if (before.size() < kBefore || behind.size() < kBehind) {
+    return std::nullopt;
+  }
+  return Mount{before[3], before[4], behind[0], behind[2]};
 }
 
 void note_mount(std::vector<Hierarchy>& hierarchies,
@@ -83,13 +84,21 @@ void note_mount(std::vector<Hierarchy>& hierarchies,
   }
 }
 
-void read_mounts(std::vector<Hierarchy>& hierarchies, std::string_view controller) {
+std::vector<Mount> read_cgroup_mounts() {
+  std::vector<Mount> mounts;
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    if (const auto mount = parse_cgroup_mount(line)) {
-      note_mount(hierarchies, *mount, controller);
+    if (auto mount = parse_cgroup_mount(line)) {
+      mounts.push_back(std::move(*mount));
     }
   }
+  return mounts;
+}
+
+/// Read once: the kernel takes long to write it, and nobody mounts control groups anew meanwhile.
+const std::vector<Mount>& cgroup_mounts() {
+  static const std::vector<Mount> mounts = read_cgroup_mounts();
+  return mounts;
 }
 
 /// The group's first, then those of all groups above it.
@@ -110,7 +119,9 @@ std::vector<std::string> folders_of(const Hierarchy& hierarchy) {
 
 std::vector<ControlGroup> own_control_groups(std::string_view controller) {
   std::vector<Hierarchy> hierarchies = read_groups(controller);
-  read_mounts(hierarchies, controller);
+  for (const Mount& mount : cgroup_mounts()) {
+    note_mount(hierarchies, mount, controller);
+  }
   std::vector<ControlGroup> groups;
   groups.reserve(hierarchies.size());
   for (const Hierarchy& hierarchy : hierarchies) {

@@ -44,15 +44,11 @@ double quota_of(int version, const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-void lower_by_quotas(AllowedCores& cores, const ControlGroup& group) {
-  const char* const file = group.version == 2 ? "/cpu.max" : "/cpu.cfs_quota_us";
-  for (const std::string& folder : group.folders) {
-    const double quota = quota_of(group.version, folder);
-    const int allowed = std::max(1, static_cast<int>(std::ceil(quota)));
-    if (quota > 0 && allowed < cores.count) {
-      cores.count = allowed;
-      cores.source = folder + file;
-    }
+void lower_by_quota(AllowedCores& cores, double quota, const std::string& file) {
+  const int allowed = std::max(1, static_cast<int>(std::ceil(quota)));
+  if (quota > 0 && allowed < cores.count) {
+    cores.count = allowed;
+    cores.source = file;
   }
 }
 
@@ -63,8 +59,12 @@ AllowedCores count_allowed_cores() {
   AllowedCores of_parent{
       .count = cores_by_affinity(::getppid()), .source = "affinity", .of_parent = 0};
   for (const ControlGroup& group : own_control_groups("cpu")) {
-    lower_by_quotas(cores, group);
-    lower_by_quotas(of_parent, group);
+    const char* const file = group.version == 2 ? "/cpu.max" : "/cpu.cfs_quota_us";
+    for (const std::string& folder : group.folders) {
+      const double quota = quota_of(group.version, folder);
+      lower_by_quota(cores, quota, folder + file);
+      lower_by_quota(of_parent, quota, folder + file);
+    }
   }
   cores.of_parent = of_parent.count;
   return cores;

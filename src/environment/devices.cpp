@@ -4,6 +4,8 @@
 
 #include <muster/environment/snapshot.hpp>
 
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -19,8 +21,13 @@ bool is_amd_gpu(const std::string& properties) {
 
 HostDevices count_host_devices() {
   HostDevices devices;
-  devices.nvidia = static_cast<int>(numbered_entries("/dev", "nvidia").size());
-  devices.ascend_ids = numbered_entries("/dev", "davinci");
+  for_each_entry("/dev", [&](std::string_view name) {
+    devices.nvidia += number_behind("nvidia", name) ? 1 : 0;
+    if (const auto id = number_behind("davinci", name)) {
+      devices.ascend_ids.push_back(*id);
+    }
+  });
+  std::sort(devices.ascend_ids.begin(), devices.ascend_ids.end());
   devices.ascend = static_cast<int>(devices.ascend_ids.size());
   const std::string kfd_nodes = "/sys/class/kfd/kfd/topology/nodes";
   for (const int node : numbered_entries(kfd_nodes, "")) {

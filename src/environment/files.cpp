@@ -22,13 +22,15 @@ void for_each_entry(const std::string& folder, const std::function<void(std::str
   }
 }
 
+std::optional<int> number_behind(std::string_view prefix, std::string_view name) {
+  return name.starts_with(prefix) ? parse_integer(name.substr(prefix.size()), 0, 1'000'000)
+                                  : std::nullopt;
+}
+
 std::vector<int> numbered_entries(const std::string& folder, std::string_view prefix) {
   std::vector<int> numbers;
   for_each_entry(folder, [&](std::string_view name) {
-    const auto number = name.starts_with(prefix)
-                            ? parse_integer(name.substr(prefix.size()), 0, 1'000'000)
-                            : std::nullopt;
-    if (number) {
+    if (const auto number = number_behind(prefix, name)) {
       numbers.push_back(*number);
     }
   });

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@ namespace muster {
 
 /// Calls `visit` with the name of each entry of a folder; a missing folder has none.
 void for_each_entry(const std::string& folder, const std::function<void(std::string_view)>& visit);
+
+/// The number in a name "<prefix><number>".
+[[nodiscard]] std::optional<int> number_behind(std::string_view prefix, std::string_view name);
 
 /// The numbers of the entries "<prefix><number>", sorted: "nvidia0" is one, "nvidiactl" is none.
 [[nodiscard]] std::vector<int> numbered_entries(const std::string& folder, std::string_view prefix);

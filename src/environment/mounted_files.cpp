@@ -47,6 +47,9 @@ constexpr std::array<const char*, 1> kDescriptors = {"HYDI_CONTROL_FD"};  // of 
 
 void read_file(std::map<std::string, std::string>& files, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) {  // the usual case; the block would cost a start sixteen pages
+    return;
+  }
   std::string text;
   std::array<char, 65'536> block{};
   while (file && text.size() <= kMostBytes) {

@@ -73,8 +73,9 @@ std::vector<std::string> texts_of(const ModeTemplate& mode) {
 }
 
 bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder) {
+  const std::string written = "{" + placeholder + "}";
   return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-    return text.find("{" + placeholder + "}") != std::string::npos;
+    return text.find(written) != std::string::npos;
   });
 }
 

@@ -11,18 +11,31 @@ namespace {
 
 namespace po = boost::program_options;
 
-po::options_description describe_options(const OptionTable& table) {
-  po::options_description all;
+/// Whether a token may be this option: "--name", "--name=value" or, among letters, "-n".
+bool may_be_given(const Option& option, const std::vector<std::string>& tokens) {
+  return std::any_of(tokens.begin(), tokens.end(), [&](const std::string_view token) {
+    return token.starts_with("--") ? token.substr(2).starts_with(option.name)
+                                   : option.letter != '\0';
+  });
+}
+
+/// The options that the tokens may name. Describing all of them costs more than reading a command line.
+po::options_description describe_options(const OptionTable& table,
+                                         const std::vector<std::string>& tokens) {
+  po::options_description given;
   for (const Option& option : table.options) {
+    if (!may_be_given(option, tokens)) {
+      continue;
+    }
     const std::string names =
         std::string(option.name) + (option.letter != '\0' ? std::string(",") + option.letter : "");
     if (option.argument != nullptr) {
-      all.add_options()(names.c_str(), po::value<std::string>());
+      given.add_options()(names.c_str(), po::value<std::string>());
     } else {
-      all.add_options()(names.c_str(), "");
+      given.add_options()(names.c_str(), "");
     }
   }
-  return all;
+  return given;
 }
 
 Error unknown_own_option(const std::string& typed, const OptionTable& table) {
@@ -68,8 +81,8 @@ Result<> read_flags(const std::vector<std::string>& tokens,
   constexpr int kStyle =
       static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
   try {
-    const po::options_description all = describe_options(table);
-    const auto parsed = po::command_line_parser(tokens).options(all).style(kStyle).run();
+    const po::options_description given = describe_options(table, tokens);
+    const auto parsed = po::command_line_parser(tokens).options(given).style(kStyle).run();
     return set_options(settings, parsed.options);
   } catch (const po::unknown_option& error) {
     return unknown_own_option(error.get_option_name(), table);

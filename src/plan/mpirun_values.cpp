@@ -30,7 +30,8 @@ std::string networks_of(const std::vector<NodePorts>& nodes) {
 constexpr const char* kInterfaces = "MY_MPI_BTL_TCP_IF";
 
 mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
-  return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""), snapshot.interfaces);
+  return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""),
+                              snapshot.interfaces.get());
 }
 
 /// By what mpirun and its daemons reach each other, and the ranks. `networks`: of all nodes, once they are known.
@@ -76,8 +77,11 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
 void remark_interfaces(LaunchPlan& plan,
                        const std::vector<std::string>& texts,
                        const Snapshot& snapshot) {
+  if (plan.nodes == 1 || !use_placeholder(texts, "interfaces")) {
+    return;
+  }
   const auto wanted = wanted_interfaces(snapshot);
-  if (plan.nodes > 1 && !wanted.missing.empty() && use_placeholder(texts, "interfaces")) {
+  if (!wanted.missing.empty()) {
     plan.remarks.push_back(
         std::string(kInterfaces) + " names '" + wanted.missing +
         "', which this host does not have: MPI's messages go by " +

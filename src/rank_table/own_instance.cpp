@@ -219,7 +219,7 @@ OwnNames own_names(const Snapshot& snapshot) {
   for (const char* const name : {"MA_CURRENT_HOST_IP", "MA_CURRENT_IP", "POD_IP", "HOST_IP"}) {
     add(own.addresses, sourced_variable(snapshot, name));
   }
-  for (const std::string& address : snapshot.addresses) {
+  for (const std::string& address : snapshot.addresses.get()) {
     add(own.addresses, Sourced<std::string>{address, {SourceKind::File, "own address"}});
   }
   return own;

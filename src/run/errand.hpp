@@ -70,7 +70,7 @@ class Errand {
   std::uint64_t wait_ = 0;  ///< for the timer
   std::function<void(Answer)> then_;
   std::string answer_;
-  std::array<char, 4096> buffer_{};
+  std::array<char, 4096> buffer_;  ///< not cleared: an agent has several, and most are never used
 };
 
 }  // namespace muster

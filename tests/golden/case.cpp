@@ -162,7 +162,9 @@ Result<> read_line(Case& given, const std::string& line) {
   if (line.starts_with("host: ")) {
     given.snapshot.host_name = words_of(line).back();
   } else if (line.starts_with("address: ")) {
-    given.snapshot.addresses.push_back(words_of(line).back());
+    std::vector<std::string> addresses = given.snapshot.addresses.get();
+    addresses.push_back(words_of(line).back());
+    given.snapshot.addresses = std::move(addresses);
   } else if (line.starts_with('@')) {
     read_mounted(given.snapshot, line);
   } else if (line.starts_with('$')) {

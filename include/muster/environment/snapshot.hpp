@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/base/source.hpp>
+#include <muster/environment/lazy.hpp>
 
 #include <array>
 #include <map>
@@ -27,7 +28,8 @@ struct AllowedCores {
 };
 
 /// Everything about the surroundings that decisions depend on, read once at the start. A plain
-/// value: tests write one by hand, and nothing after it asks the system again.
+/// value: tests write one by hand, and nothing after it asks the system again. What is `Lazy` is read once all the same, when it
+/// is needed.
 struct Snapshot {
   std::map<std::string, std::string> variables;
   std::string host_name;
@@ -40,8 +42,10 @@ struct Snapshot {
   /// Where a controller puts the job's rank table, or the folder in which it will: the first of
   /// `kRankTablePlaces` that is there. Empty: none is.
   std::string rank_table;
-  std::vector<std::string> addresses;   ///< of this host's interfaces, but those of its loopback
-  std::vector<std::string> interfaces;  ///< the names of those that are up and have an address
+  Lazy<std::vector<std::string>>
+      addresses;  ///< of this host's interfaces, but those of its loopback
+  Lazy<std::vector<std::string>>
+      interfaces;  ///< the names of those that are up and have an address
   /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
   /// secret that they share. Empty: there is none.
   std::string volcano_ssh_key;

@@ -115,8 +115,8 @@ struct LastWords {
   std::function<std::string(const Outcome&, const Result<>& report)> say;
 };
 
-/// Runs the workers of this node to their end and returns the exit code of the program. Splits the
-/// process into guard and agent (docs/processes.md).
+/// Runs the workers of this node to their end, and ends the process with the exit code of the program; it returns only
+/// where the job could not be begun. Splits the process into guard and agent (docs/processes.md).
 ///
 /// `variables` is the inherited environment.
 [[nodiscard]] Result<int> run(const JobPlan& job,

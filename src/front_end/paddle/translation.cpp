@@ -111,7 +111,7 @@ Result<> translate_master(Translation& t) {
 std::optional<std::size_t> find_place(const Translation& t, const std::vector<std::string>& ips) {
   const auto pod = find_variable(t, "POD_IP");
   const auto host = pod ? pod : t.find("host");
-  const auto& own = t.snapshot.addresses;
+  const auto& own = t.snapshot.addresses.get();
   auto here = std::find(ips.begin(), ips.end(), host ? host->value : t.snapshot.host_name);
   if (here == ips.end()) {
     here = std::find_first_of(ips.begin(), ips.end(), own.begin(), own.end());

@@ -250,7 +250,7 @@ Result<std::string> search(const std::string& name, const std::string& search_pa
 }  // namespace
 
 Spawner::Spawner(const Inherited& inherited)
-    : inherited_(inherited), stack_(std::make_unique<std::byte[]>(kStackBytes)) {}
+    : inherited_(inherited), stack_(std::make_unique_for_overwrite<std::byte[]>(kStackBytes)) {}
 
 Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   const std::vector<char*> argv = pointers(request.argv);
