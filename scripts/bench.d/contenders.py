@@ -39,10 +39,10 @@ def all_of(options):
 
 
 def musters(options):
-    """The program, and perhaps another build of it."""
+    """The program, and perhaps other builds of it."""
     builds = {"muster": options.muster}
-    if options.beside:
-        builds[f"muster of {options.beside.parent.name}"] = options.beside
+    for program in options.beside:
+        builds[f"muster of {'/'.join(program.parts[-3:-1])}"] = program
     return [
         Contender(name, (str(program), "--nproc-per-node", "{n}", "--"), is_muster=True)
         for name, program in builds.items()

@@ -42,7 +42,7 @@ def measure(options, _contenders, report):
             if turn == 0 or count <= 2000 or turn < 3:
                 taken.append(run_once(simulate, options, count, link))
                 if (count, link) in other:
-                    simulator = simulator_of(options.beside)
+                    simulator = simulator_of(options.beside[0])
                     other[count, link].append(run_once(simulator, options, count, link))
     medians = {key: median_of(taken) for key, taken in samples.items()}
     report_times(medians, samples, report)

@@ -3,7 +3,7 @@
 from processes import Started, kilobytes
 
 COUNTS = (1, 64, 1000)
-TARGET_MEGABYTES = 12.0
+TARGET_MEGABYTES = 8.0
 TARGET_COUNT = 1
 
 

@@ -1,12 +1,12 @@
 // The ruler of scripts/bench: starts COUNT copies of a command with posix_spawn, waits for all of
-// them, and prints how long that took, from before the first start to after the last end.
+// them, and prints how long that took, from before the first start to after the last end, and the page faults.
 //
-//   spawn_loop COUNT COMMAND...   ->   {"wall": seconds, "cpu": seconds, "failed": count}
+//   spawn_loop COUNT COMMAND...   ->   {"wall": seconds, "cpu": seconds, "faults": count, "failed": count}
 //
 // With a count it is the bare loop that launchers are compared with; with a count of one and a
 // launcher as the command it measures the launcher. The commands have /dev/null as standard input
-// and output, and this program's standard error. CPU is that of the commands, of all that they
-// waited for, and of the loop itself.
+// and output, and this program's standard error. CPU and page faults are those of the commands, of all that
+// they waited for, and of the loop itself.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
@@ -33,6 +33,12 @@ static double cpu_of(int who) {
          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+static long faults_of(int who) {
+  struct rusage usage;
+  getrusage(who, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
 int main(int argc, char** argv) {
   if (argc < 3 || atol(argv[1]) < 1) {
     fprintf(stderr, "usage: spawn_loop COUNT COMMAND...\n");
@@ -47,6 +53,7 @@ int main(int argc, char** argv) {
   }
 
   const double cpu_before = cpu_of(RUSAGE_SELF);
+  const long faults_before = faults_of(RUSAGE_SELF);
   const double begin = now();
   long started = 0;
   long failed = 0;
@@ -69,6 +76,13 @@ int main(int argc, char** argv) {
   const double wall = now() - begin;
   const double cpu = cpu_of(RUSAGE_CHILDREN) + cpu_of(RUSAGE_SELF) - cpu_before;
 
-  fprintf(report, "{\"wall\": %.6f, \"cpu\": %.6f, \"failed\": %ld}\n", wall, cpu, failed);
+  const long faults = faults_of(RUSAGE_CHILDREN) + faults_of(RUSAGE_SELF) - faults_before;
+
+  fprintf(report,
+          "{\"wall\": %.6f, \"cpu\": %.6f, \"faults\": %ld, \"failed\": %ld}\n",
+          wall,
+          cpu,
+          faults,
+          failed);
   return 0;
 }

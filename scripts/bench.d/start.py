@@ -13,6 +13,8 @@ from tables import milliseconds
 PROGRAM = "/bin/true"
 COUNTS = (1, 64, 1000)
 TARGETS = {1: 4.0, 1000: 1.3}  # times the bare loop, wall
+LIMITS = {"page faults": 300, "page faults of --version": 90, "system calls": 300}
+COUNTING_ROUNDS = 5
 QUICK_ROUNDS = {1: 40, 64: 3, 1000: 1}  # times the rounds that were asked for
 
 
@@ -27,6 +29,7 @@ def measure(options, contenders, report):
         ["processes", "launcher", "wall", "× bare", "CPU", "× bare", "rounds", "target"],
         rows,
     )
+    count_costs(options, contenders, report)
     measure_by_hyperfine(options, contenders, report)
 
 
@@ -121,6 +124,68 @@ def remarks(taken):
 
 def median(samples, what):
     return statistics.median(sample[what] for sample in samples)
+
+
+def count_costs(options, contenders, report):
+    """Page faults and system calls of one process. Unlike times they are the same on a busy machine."""
+    if not shutil.which("strace"):
+        report.note("strace is not here: system calls are not counted.")
+    rows = [
+        [one.name, *cells_of(one, counts_of(options, one), report)]
+        for one in contenders
+        if one.is_loop or one.is_muster
+    ]
+    report.table(f"What one process of {PROGRAM} costs", ["launcher", *LIMITS, "limits"], rows)
+
+
+def counts_of(options, contender):
+    """A figure for each of LIMITS; None where there is none."""
+    command = contender.command(1, PROGRAM)
+    ruler = [] if contender.is_loop else [str(options.spawn_loop), "1"]
+    figures = [faults_of([*ruler, *command], options), None, calls_of(command, options)]
+    if contender.is_muster:
+        figures[1] = faults_of([*ruler, command[0], "--version"], options)
+    return figures
+
+
+def faults_of(ruled, options):
+    samples = [run_measured(ruled, options.slow_limit) for _ in range(COUNTING_ROUNDS)]
+    return median([sample for sample in samples if not isinstance(sample, str)], "faults")
+
+
+def calls_of(command, options):
+    """The command's, its children's, and so on."""
+    if not shutil.which("strace"):
+        return None
+    counts = []
+    for _ in range(COUNTING_ROUNDS):
+        counted = options.scratch / "strace"
+        subprocess.run(
+            ["strace", "-f", "-c", "-o", counted, *command],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        counts.append(total_of(counted.read_text()))
+    return statistics.median(counts)
+
+
+def total_of(table):
+    """Of a line such as "100.00    0.004087           9       412        35 total" the calls."""
+    (total,) = [line.split() for line in table.splitlines() if line.endswith(" total")]
+    return int(total[3])
+
+
+def cells_of(contender, figures, report):
+    cells = ["-" if figure is None else f"{figure:,.0f}" for figure in figures]
+    verdicts = [
+        report.judge("start 1, counts", figure, limit, what)
+        for (what, limit), figure in zip(LIMITS.items(), figures)
+        if contender.name == "muster" and figure is not None
+    ]
+    return [*cells, "; ".join(verdicts)]
 
 
 def measure_by_hyperfine(options, contenders, report):
