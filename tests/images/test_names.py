@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from support.deadlines import LONG
+from support.deadlines import HANG
 
 LEADER = "leader-0.llm"
 # What images have there. Of the libraries that these name, those of nis, db and
@@ -51,7 +51,7 @@ def place(image):
 def meet(images, programs, port, hosts):
     """Two agents, one on each host, that meet at this name."""
 
-    def run(places, name, seconds=LONG):
+    def run(places, name, seconds=HANG):
         arounds = [hosts.command("exec", str(node)) for node in (0, 1)]
         jobs = images.start_gang(places, name, port, programs.worker("print_rank"), arounds=arounds)
         assert [job.end(seconds) for job in jobs] == [0, 0], "\n".join(job.words() for job in jobs)

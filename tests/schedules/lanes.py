@@ -85,7 +85,7 @@ class Lanes:
                 text=True,
                 timeout=_LAST_RESORT,
                 check=False,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, "STRICT_TIME": "1"},
             )
             self._note(seed, done.stdout, done.stderr)
         except subprocess.TimeoutExpired as expired:
