@@ -1,9 +1,10 @@
-"""A pytest plugin: a test that is skipped counts as failed, unless its reason is an accepted one.
+"""A pytest plugin: a test that is skipped counts as failed, unless its reason is an accepted one; three tests that hang end the run.
 
 A skipped test is a promise that nobody checks. scripts/test installs what the tests need, so
 there is little left that may be missing; what may be, is listed here.
 
-Loaded by scripts/test with `-p pytest_no_skip`. Without it, pytest skips as it always does.
+Loaded by scripts/test with `-p pytest_no_skip`. Without it, pytest skips as it always does. Where TEST_IDS names a file, each test
+that ends is a line of it, since a report in XML does not have the ids by which pytest knows tests.
 """
 
 import os
@@ -23,8 +24,43 @@ def is_accepted(reason):
 
 
 def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Listener(config))
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+
+
+HANGS_FOR = 100  # seconds
+MOST_HANGS = 3
+_hung = set()
+
+
+class Listener:
+    """Hears of each test in the process that runs the session, not in those that xdist starts for it."""
+
+    def __init__(self, config):
+        self._config = config
+        self._session = None
+
+    def pytest_sessionstart(self, session):
+        self._session = session
+
+    def pytest_deselected(self, items):
+        note(f"deselected {len(items)}")
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed or report.when == "call":
+            note(f"{'failed' if report.failed else 'passed'} {report.nodeid}")
+        if report.failed and report.duration > HANGS_FOR:
+            _hung.add(report.nodeid)
+            if len(_hung) >= MOST_HANGS:
+                self._session.shouldstop = f"{len(_hung)} tests hang"
+
+
+def note(line):
+    if os.environ.get("TEST_IDS"):
+        with open(os.environ["TEST_IDS"], "a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
 
 @pytest.hookimpl(hookwrapper=True)
