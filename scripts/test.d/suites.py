@@ -30,24 +30,25 @@ class Outcome:
 class Pytest:
     """Test files under pytest. `workers` of them run side by side, a file at a time."""
 
-    def __init__(self, name, paths, select="", workers=1, env=None):
+    def __init__(self, name, paths, select="", workers=1, env=None, root=ROOT):
         self.name = name
         self._paths = [str(path) for path in paths]
         self._select = select
         self._workers = workers
         self._env = env or {}
+        self._root = root
 
     def command(self, folder):
         selection = ["-m", self._select] if self._select else []
         lanes = ["-n", str(self._workers), "--dist", "loadfile"] if self._workers > 1 else []
         noted = [f"--junit-xml={folder / self.name}.xml", "-o", "junit_family=xunit2"]
-        return [*_PYTEST, *selection, *lanes, *noted, "--durations=10", "--durations-min=1", *self._paths]
+        return [*_PYTEST, f"--rootdir={self._root}", *selection, *lanes, *noted, "--durations=10", "--durations-min=1", *self._paths]
 
     def environment(self, folder):
         return {**self._env, "TEST_IDS": str(folder / f"{self.name}.ids")}
 
     def again(self, test):
-        return [*_PYTEST, test]
+        return [*_PYTEST, f"--rootdir={self._root}", str(self._root / test)]  # ids are paths from the root
 
     def outcome(self, status, folder):
         """Ids are noted by scripts/pytest_no_skip.py, since a report in XML does not have them."""

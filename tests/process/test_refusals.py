@@ -1,4 +1,4 @@
-"""Where the system refuses calls. Both rings run whole under such filters: scripts/test kernels."""
+"""Where the system refuses calls. Both rings run whole under such filters: scripts/test --full kernels."""
 
 import os
 import signal
