@@ -45,7 +45,7 @@ class Pytest:
         return [*_PYTEST, f"--rootdir={self._root}", *selection, *lanes, *noted, "--durations=10", "--durations-min=1", *self._paths]
 
     def environment(self, folder):
-        return {**self._env, "TEST_IDS": str(folder / f"{self.name}.ids")}
+        return {**self._env, "TEST_IDS": str(folder / f"{self.name}.ids"), "COLUMNS": "200"}  # so that reasons are not cut off
 
     def again(self, test):
         return [*_PYTEST, f"--rootdir={self._root}", str(self._root / test)]  # ids are paths from the root

@@ -70,7 +70,6 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       log_token_(make_log_token()),
       signs_of_life_(io_, link_),
       report_(io_, asides_),
-      program_(io_, asides_, link_),
       late_files_look_(io_, kLateFiles, [this] { say_files_are_late(); }),
       first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
       next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }),
@@ -122,7 +121,6 @@ int Agent::run() {
   store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
   service_files_.on_empty = [this] { reasons_.remove(kFilesOfServices); };
   progress_.start();
-  program_.start();
   if (const auto contributed = contribute(); contributed) {
     wait_for_inputs();  // first: the gang hears at once whether this node is ready
     gang_.start();

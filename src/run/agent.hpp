@@ -16,7 +16,6 @@
 #include "own_ways.hpp"
 #include "process/asides.hpp"
 #include "process/guard.hpp"
-#include "program_in_memory.hpp"
 #include "progress_file.hpp"
 #include "reasons_to_stay.hpp"
 #include "signs_of_life.hpp"
@@ -164,7 +163,6 @@ class Agent {
   std::string awaited_keys_;  ///< in the store, when the ranks of this attempt were asked to end
   bool has_concluded_ = false;
   bool is_in_a_hurry_ = false;
-  ProgramInMemory program_;
   LaterLook late_files_look_;
   LaterLook first_look_;  ///< at the reasons, when the end has begun
   LaterLook next_look_;

@@ -46,8 +46,9 @@ def test_every_link_leads_somewhere(path):
 
 
 def test_every_page_is_on_the_map():
-    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", page("README.md")))
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", page("README.md")))
+    docs = ROOT / "docs"
+    pages = {str(path.relative_to(docs)) for path in docs.rglob("*.md")} - {"README.md"}
 
     assert pages - linked == set()
 

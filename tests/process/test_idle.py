@@ -1,7 +1,5 @@
 """While the workers work, muster sleeps: no polling, no ticking."""
 
-import contextlib
-import shutil
 import signal
 import sys
 import time
@@ -10,18 +8,10 @@ from pathlib import Path
 import pytest
 
 from support import processes
-from support.deadlines import wait_until
-from support.frozen import unanswered
-from support.muster import binary
 from support.repetitions import default_or_soak
 
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 SECONDS = default_or_soak(2, 60)
 RANK = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
-
-
-def locked_memory_of(pid):
-    return processes.status_of(pid, "VmLck")
 
 
 @pytest.mark.soak
@@ -41,7 +31,6 @@ def test_an_idle_job_wakes_nobody_up(muster, options):
             (processes.look_at(pid).cpu_ticks, processes.context_switches_of(pid)) for pid in both
         ]
 
-    processes.wait_for_program_in_memory(*both)
     time.sleep(0.3)  # what the start left to do is done by then; the rest is the measurement
     before = figures()
     time.sleep(SECONDS)
@@ -60,7 +49,6 @@ def test_a_store_that_all_ranks_have_met_by_wakes_nobody_up(muster):
     all_three = [job.guard(), job.agent(), *store]
     assert len(all_three) == 3
 
-    processes.wait_for_program_in_memory(*all_three[:2])
     time.sleep(0.3)
     before = [processes.context_switches_of(pid) for pid in all_three]
     time.sleep(SECONDS if SECONDS < 60 else 75)  # longer than ranks that are late are waited for
@@ -68,66 +56,3 @@ def test_a_store_that_all_ranks_have_met_by_wakes_nobody_up(muster):
 
     job.signal(signal.SIGTERM)
     assert job.end(2) == 143
-
-
-def test_guard_and_agent_need_no_file_of_their_program_any_more(muster):
-    """Else they would wait for it in the moment in which it hangs, and they are to act."""
-    job = muster.start("--", "sleep", "100")
-    both = [job.guard(), job.agent()]
-
-    processes.wait_for_program_in_memory(*both)
-
-    assert all(locked_memory_of(pid) > 0 for pid in both), "memory that is short takes it away"
-    job.signal(signal.SIGTERM)
-    assert job.end(2) == 143
-
-
-def test_who_may_lock_no_memory_reads_the_program_all_the_same(muster):
-    job = muster.start(
-        "--", "sleep", "100", through=["prlimit", "--memlock=0", *NOBODY], cwd="/"
-    )
-    both = [job.guard(), job.agent()]
-
-    processes.wait_for_program_in_memory(*both)
-
-    assert [locked_memory_of(pid) for pid in both] == [0, 0]
-    job.signal(signal.SIGTERM)
-    assert job.end(2) == 143
-
-
-@pytest.fixture
-def read(muster, tmp_path, monkeypatch):
-    """A job and, for a block, the process beside it that reads the file of its program and gets no answer."""
-    copy = tmp_path / "muster"
-    shutil.copy(binary(), copy)
-    monkeypatch.setenv("MUSTER", str(copy))
-    job = muster.start("--", "sleep", "100")
-    agent = job.agent()
-
-    @contextlib.contextmanager
-    def meanwhile():
-        with unanswered(copy):
-            wait_until(
-                lambda: "muster-files" in [child.name for child in processes.children_of(agent)],
-                "a process that reads the program",
-            )
-            yield job
-
-    return meanwhile
-
-
-def test_the_program_is_held_when_it_was_read(read):
-    with read() as job:
-        both = [job.guard(), job.agent()]
-        before = [locked_memory_of(pid) for pid in both]
-    processes.wait_for_program_in_memory(*both)
-
-    assert before == [0, 0]
-    job.signal(signal.SIGTERM)
-    assert job.end(2) == 143
-
-
-def test_a_job_ends_although_its_program_cannot_be_read(read):
-    with read() as job:
-        job.signal(signal.SIGTERM)
-        assert job.end(2) == 143

@@ -240,7 +240,6 @@ def test_a_store_that_does_not_answer_who_waits_holds_up_no_report(muster):
 def test_the_agents_memory_does_not_grow_with_the_store(muster):
     job, port = start_and_find_port(muster, "meet")
     agent = job.agent()
-    processes.wait_for_program_in_memory(agent)
     before = processes.peak_memory_of(agent)
     with Client("127.0.0.1", port) as client:
         for number in range(8):

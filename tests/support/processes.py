@@ -131,19 +131,6 @@ def peak_memory_of(pid):
     return status_of(pid, "VmHWM") * 1024
 
 
-def has_program_in_memory(pid):
-    """Whether every page of code of the file that the process runs is there, so that none of them has to be read any more."""
-    lines = Path(f"/proc/{pid}/smaps").read_text().splitlines()
-    code = next(i for i, line in enumerate(lines) if " r-xp " in line and program_of(pid) in line)
-    sizes = [int(line.split()[1]) for line in lines[code + 1 :] if line.startswith(("Size:", "Rss:"))]
-    return sizes[0] == sizes[1]
-
-
-def wait_for_program_in_memory(*pids):
-    """Which is the last thing that guard and agent do at a start, a second later."""
-    wait_until(lambda: all(map(has_program_in_memory, pids)), f"the whole program of {pids} in memory")
-
-
 def start(arguments, **options):
     """Like Popen; the process is known as a child of ours from then on."""
     process = subprocess.Popen([str(argument) for argument in arguments], **options)

@@ -47,8 +47,7 @@ FrontAgent::FrontAgent(const FrontInput& input, GuardLink link)
       grace_(io_, input.options.grace + kMoreThanTheirGrace),
       kill_rounds_(io_, shells_, sweeper_, asides_),
       last_look_(io_, kLastBytes, [this] { tell_of_the_dead(/*is_last_look=*/true); }),
-      signs_of_life_(io_, link_),
-      program_(io_, asides_, link_) {
+      signs_of_life_(io_, link_) {
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(io_, [this] { tell_of_the_dead(/*is_last_look=*/false); });
   };
@@ -79,7 +78,6 @@ int FrontAgent::run() {
   if (programs_.find(start)) {
     boost::asio::post(io_, start);
   }
-  program_.start();
   say_alive();
   while (!is_over_ && io_.run_one() > 0) {
   }

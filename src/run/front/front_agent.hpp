@@ -10,7 +10,6 @@
 #include "../process/guard.hpp"
 #include "../process/sweeper.hpp"
 #include "../process/workers.hpp"
-#include "../program_in_memory.hpp"
 #include "../programs.hpp"
 #include "../signs_of_life.hpp"
 #include "../stop_requests.hpp"
@@ -114,7 +113,6 @@ class FrontAgent {
   LaterLook last_look_;
   StopRequests stop_requests_;
   SignsOfLife signs_of_life_;
-  ProgramInMemory program_;
   Clock::time_point started_ = Clock::now();
   std::size_t next_ = 0;  ///< the node that is started next
   bool is_ending_ = false;

@@ -5,7 +5,6 @@
 #include "agent_watch.hpp"
 #include "last_sweep.hpp"
 #include "loop_calls.hpp"
-#include "own_memory.hpp"
 #include "signal_bell.hpp"
 #include "sweeper.hpp"
 #include "terminal.hpp"
@@ -164,7 +163,6 @@ class Guard {
   LastSweep sweep_;
   StopRequests stop_requests_;
   int asked_by_ = SIGTERM;
-  bool holds_program_ = false;
 };
 
 int Guard::run() {
@@ -184,10 +182,6 @@ std::optional<int> Guard::wait_for_agent() {
     }
     if (act == AgentWatch::Act::AskWorkers) {
       sweep_.ask_to_end(asked_by_);
-    }
-    if (!holds_program_ && page_.is_program_read()) {
-      hold_program_in_memory();
-      holds_program_ = true;
     }
     if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_look());
         signal > 0) {

@@ -58,10 +58,6 @@ class SharedPage {
     return code >= 0 ? std::optional(code) : std::nullopt;
   }
 
-  /// All of our program is in the kernel's memory.
-  void note_program_read() { is_program_read_.store(true); }
-  [[nodiscard]] bool is_program_read() const { return is_program_read_.load(); }
-
   /// By the guard, before it signals anybody. Of those that had ended it remembers some hundreds.
   void note(const GuardsRequest& request);
   [[nodiscard]] std::optional<GuardsRequest> guards_request() const;
@@ -85,7 +81,6 @@ class SharedPage {
   std::atomic<Ticks> limit_{0};     ///< 0: none
   std::atomic<Ticks> gone_by_{0};   ///< 0: never
   std::atomic<int> exit_code_{-1};  ///< -1: nothing is decided
-  std::atomic<bool> is_program_read_{false};
   std::array<std::atomic<pid_t>, kMostAside> asides_{};
   std::atomic<int> asked_by_{0};  ///< 0: the guard has asked nobody
   std::atomic<Ticks> asked_at_{0};
