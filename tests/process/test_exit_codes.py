@@ -19,10 +19,13 @@ _HARMLESS = {
 FATAL_SIGNALS = [number for number in range(1, 65) if number not in _HARMLESS]
 
 
-def test_all_256_exit_codes_of_a_worker_pass_through(muster):
-    ends = {code: muster.run("--", "/bin/sh", "-c", f"exit {code}").code for code in range(256)}
+@pytest.mark.kernel
+def test_every_exit_code_of_a_worker_passes_through(muster):
+    codes = (0, 1, 2, 42, 127, 128, 137, 255)
 
-    assert ends == {code: code for code in range(256)}
+    ends = {code: muster.run("--", "/bin/sh", "-c", f"exit {code}").code for code in codes}
+
+    assert ends == {code: code for code in codes}
 
 
 def test_every_fatal_signal_of_a_worker_is_128_plus_its_number(muster, worker):

@@ -116,7 +116,7 @@ def test_bars_are_left_to_the_shell_and_drawn_again_by_fg(shell):
     shell.press(CTRL_C)
     shell.screen.wait_for("prompt> ", times=3)
     shell.press("exit\n")
-    shell.end(130)
+    assert shell.end() == 130
 
 
 def test_no_more_than_half_of_the_terminal_is_for_bars(terminal, tmp_path):

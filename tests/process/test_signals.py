@@ -179,7 +179,7 @@ class TestSignalsToHandle:
 
 @pytest.mark.soak
 def test_a_worker_that_saves_after_term_is_given_the_time(muster, worker):
-    seconds = default_or_soak(2, 25)
+    seconds = default_or_soak(0.5, 25)
     job = muster.start("--nproc-per-node=2", "--", worker("save_for_seconds_on_term"), seconds)
     job.out.wait_for("ready", times=2)
 
@@ -233,7 +233,7 @@ def test_ctrl_c_says_that_a_second_one_kills(muster, worker):
 
 def test_term_after_success_of_all_workers_is_still_success(muster, worker):
     """The worker has ended with 0; only a process that it left behind keeps muster busy."""
-    job = muster.start("--grace=2", "--", worker("leave_a_grandchild"), "stubborn")
+    job = muster.start("--grace=0.5", "--", worker("leave_a_grandchild"), "stubborn")
     job.err.wait_for("left behind")
 
     job.signal(signal.SIGTERM)
@@ -456,14 +456,17 @@ def test_term_to_the_agent_alone_ends_the_job(muster, worker):
 
 
 def test_timeout_asks_twice_at_once_which_is_one_request_and_keeps_the_grace(muster, worker):
-    """The program of that name signals its child, and then the group that they share."""
+    """The program of that name signals its child, and then the group that they share: when its time is over, and when it is asked to."""
     job = muster.start(
         "--nproc-per-node=2",
         "--",
         worker("save_for_seconds_on_term"),
         0.5,
-        through=["timeout", "--preserve-status", "0.5"],
+        through=["timeout", "--preserve-status", "1000"],
     )
+    job.out.wait_for("ready", times=2)
+
+    job.signal(signal.SIGTERM)
 
     assert job.end(3) == 143
     assert job.out.text.count("saved") == 2

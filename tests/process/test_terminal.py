@@ -166,15 +166,17 @@ def test_ctrl_z_stops_the_job_and_fg_goes_on_with_it(shell, count):
     shell.end(2)
 
 
-def test_a_job_that_was_stopped_can_go_on_in_the_background(shell):
+def test_a_job_that_was_stopped_can_go_on_in_the_background(shell, tmp_path):
+    waits = f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done"
     shell.press(
-        f'{binary()} --nproc-per-node=2 -- sh -c \'echo rea""dy; sleep 0.3; echo do""ne\'\n'
+        f'{binary()} --nproc-per-node=2 -- sh -c \'echo rea""dy; {waits}; echo do""ne\'\n'
     )
     shell.screen.wait_for("ready", times=2)
 
     shell.press(CTRL_Z)
     shell.screen.wait_for("Stopped", seconds=3)
     shell.press("bg\n")
+    (tmp_path / "go").touch()
 
     shell.screen.wait_for("done", times=2, seconds=3)
     shell.press("wait; exit\n")

@@ -16,6 +16,11 @@ LOST_PEER = "echo 'read: Connection reset by peer' >&2"
 TRACEBACK = "echo 'Traceback (most recent call last):' >&2"
 
 
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: processes.look_at(pid).state == "T", f"{pid} to be stopped")
+
+
 @pytest.fixture
 def die_at_once(muster, tmp_path):
     """Workers of which each runs its script, and all are dead before muster can look."""
@@ -32,7 +37,7 @@ def die_at_once(muster, tmp_path):
         job.out.wait_for("ready", times=len(scripts))
         workers = [int(line.split()[-1]) for line in job.out.lines if "ready" in line]
         agent = job.agent()
-        os.kill(agent, signal.SIGSTOP)
+        stop(agent)
         (tmp_path / "go").touch()
         wait_until(
             lambda: not any(processes.is_alive(pid) for pid in workers), "all workers to be dead"
@@ -75,6 +80,7 @@ def test_the_one_that_crashed_is_named_of_many_that_die_together(
 
 
 @pytest.mark.soak
+@pytest.mark.full
 @pytest.mark.parametrize("microseconds", (0, 300, 1_000, 10_000, 50_000) if soaking() else (0,))
 def test_the_one_that_crashed_is_named_while_both_cores_are_busy(
     muster, worker, tmp_path, microseconds, busy_cores
@@ -179,7 +185,7 @@ def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(mus
     agent = job.agent()
     (failing,) = [int(line.split()[-1]) for line in job.out.lines if "ready 0" in line]
 
-    os.kill(agent, signal.SIGSTOP)
+    stop(agent)
     (tmp_path / "go").touch()
     wait_until(lambda: not processes.is_alive(failing), "rank 0 to be dead")
     os.kill(agent, signal.SIGTERM)
