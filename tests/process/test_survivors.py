@@ -41,6 +41,7 @@ def assert_gone(heads, seconds):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_nothing_of_a_hydra_is_left_when_the_worker_fails(muster, worker):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker, 3)
@@ -78,7 +79,7 @@ def test_nothing_of_a_hydra_is_left_when_the_worker_succeeds(muster, worker):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.kernel), signal.SIGINT])
 def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(muster, worker, number):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker)
@@ -91,6 +92,7 @@ def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(muster, worker, num
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_nothing_of_a_hydra_is_left_one_second_after_kill_of_muster(muster, worker):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker)
@@ -103,6 +105,7 @@ def test_nothing_of_a_hydra_is_left_one_second_after_kill_of_muster(muster, work
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker)
@@ -139,6 +142,7 @@ def test_kill_of_the_agent_at_any_moment_of_the_start_leaves_nothing(muster, wor
         muster.assert_no_survivors()
 
 
+@pytest.mark.kernel
 def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muster, worker):
     job = muster.start("--nproc-per-node=4", "--", worker("ignore_term"))
     job.out.wait_for("ready", times=4)
@@ -210,6 +214,7 @@ class TestAsFirstProcess:
             assert job.end(1) == 128 + signal.SIGKILL
             muster.assert_no_survivors()
 
+    @pytest.mark.kernel
     def test_orphans_of_the_container_are_buried(self, muster, worker):
         """Zombies that come to the first process do not pile up while the job runs."""
         orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
@@ -227,6 +232,7 @@ class TestAsFirstProcess:
 
 
 @pytest.mark.parametrize("kind", [[], ["session"]])
+@pytest.mark.kernel
 def test_a_child_that_a_worker_leaves_behind_is_ended_and_the_job_succeeds(muster, worker, kind):
     job = muster.run("--", worker("leave_a_grandchild"), *kind, seconds=2)
 
@@ -263,6 +269,7 @@ def test_a_stubborn_child_that_a_worker_leaves_behind_is_killed_after_the_grace(
 
 
 @pytest.mark.parametrize("arguments", [[], ["without its first thread"]], ids=" ".join)
+@pytest.mark.kernel
 def test_a_daemon_is_ended_with_the_job_and_named(muster, worker, arguments):
     options = ["--nproc-per-node=2", "--prefix=never"]
     job = muster.run(*options, "--", worker("daemonise"), *arguments)
@@ -276,6 +283,7 @@ def test_a_daemon_is_ended_with_the_job_and_named(muster, worker, arguments):
     muster.assert_no_survivors()
 
 
+@pytest.mark.kernel
 def test_a_worker_that_ignores_term_is_killed_after_the_grace_and_named(muster, worker):
     job = muster.start(f"--grace={GRACE}", "--", worker("ignore_term"))
     job.out.wait_for("ready")
@@ -360,6 +368,7 @@ def keyboard():
     os.close(theirs)
 
 
+@pytest.mark.kernel
 def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker, keyboard):
     """It is in the group of the agent, which must not be signalled as a whole either."""
     job = muster.start("--", worker("join_the_parents_group"), stdin=keyboard)
@@ -402,6 +411,7 @@ def test_what_a_worker_leaves_behind_lives_on_while_others_work(muster, worker, 
     assert not processes.is_alive(server)
 
 
+@pytest.mark.kernel
 def test_orphans_are_buried_while_the_job_runs(muster):
     orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
     job = muster.start("--", "sh", "-c", f"{orphans}; echo ready; exec sleep 100")

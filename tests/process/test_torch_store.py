@@ -8,6 +8,8 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import pytest
+
 from support import processes
 from support.deadlines import wait_until
 from support.torch_store import Client
@@ -84,6 +86,7 @@ def test_without_a_client_there_is_no_process_and_with_one_it_ends_with_the_job(
         assert after.connect_ex(("127.0.0.1", port)) != 0
 
 
+@pytest.mark.kernel
 def test_nothing_of_it_is_left_whoever_is_killed(muster):
     for victim in ("guard", "agent"):
         job, _ = start_and_find_port(muster, "meet")
