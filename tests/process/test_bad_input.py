@@ -139,6 +139,7 @@ class TestPrograms:
         assert_refused(muster.run("--"), 64, "program")
         assert_refused(muster.run("--nproc-per-node=2"), 64, "program")
 
+    @pytest.mark.full
     def test_an_environment_that_is_too_large_for_the_workers_is_said(self, muster):
         """Muster itself just starts; with the variables that it adds the kernel refuses."""
         job = start_with_the_largest_environment(muster, "--nproc-per-node=2", "--", "true")

@@ -36,7 +36,13 @@ def stop(pid):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.kernel), signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGTERM, marks=pytest.mark.kernel),
+        pytest.param(signal.SIGINT, marks=pytest.mark.full),
+    ],
+)
 def test_a_signal_ends_the_job_although_the_agent_is_stopped(muster, worker, number):
     for _ in range(REPETITIONS):
         job = start_stubborn(muster, worker)
@@ -68,7 +74,7 @@ def test_the_guard_asks_the_workers_where_the_agent_does_not(muster, worker):
 ANSWERS = 'trap "echo asked; exit 0" TERM; echo ready; while :; do sleep 0.05; done'
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.full)])
 def test_workers_that_answer_the_guard_with_success_were_stopped(muster, number):
     script = ANSWERS.replace("TERM", number.name[len("SIG") :])
     options = ["--grace=30", "--nproc-per-node=2"]
@@ -87,7 +93,7 @@ def test_workers_that_answer_the_guard_with_success_were_stopped(muster, number)
     assert job.out.text.count("asked") == 2, "each is asked once"
 
 
-@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.parametrize("code", [0, pytest.param(3, marks=pytest.mark.full)])
 def test_a_worker_that_ended_before_the_guard_asked_ended_by_itself(muster, code):
     script = f'if [ "$RANK" = 0 ]; then echo ready; read line; exit {code}; fi; {ANSWERS}'
     options = ["--nproc-per-node=2", "--stdin=0", "--grace=30"]
@@ -189,7 +195,7 @@ def is_pending(pid, number):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_a_signal_ends_the_job_although_the_agent_is_frozen(muster, worker, version):
     for number in range(REPETITIONS):
         with Freezer(f"agent-{number}", version) as freezer:
@@ -251,6 +257,7 @@ def test_a_guard_that_is_stopped_in_the_moment_of_a_request(muster, worker, is_s
 
 
 @pytest.mark.soak
+@pytest.mark.full
 def test_a_guard_whose_standard_error_hangs_ends_the_job_all_the_same(muster, worker, tmp_path):
     """And whose run folder does: all that it has to do with files is on a disk that stops answering."""
     for number in range(REPETITIONS):
@@ -275,6 +282,7 @@ def test_a_guard_whose_standard_error_hangs_ends_the_job_all_the_same(muster, wo
 
 
 @pytest.mark.soak
+@pytest.mark.full
 def test_an_unkillable_worker_holds_the_end_up_once(muster, tmp_path):
     """In state D, as on a file server that is gone. What is said and what is left, and seven seconds."""
     for number in range(REPETITIONS):
@@ -304,7 +312,7 @@ def groups_of(*pids):
 
 
 @pytest.mark.plain_build
-@pytest.mark.parametrize("restarts", [0, 1])
+@pytest.mark.parametrize("restarts", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_a_worker_that_fails_while_a_tracer_holds_it_has_failed(muster, restarts):
     waits = '[ "$RANK" = 0 ] && mkdir first'
     # Ready when no child of it ends any more: SIGCHLD would stop a process that is traced.

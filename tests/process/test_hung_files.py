@@ -17,7 +17,7 @@ LIMIT = GRACE + 2  # seconds from a signal, or from a failure, to the end of the
 STUBBORN = "trap '' TERM; while :; do echo line; echo line >&2; sleep 0.01; done"
 
 TIMES = range(default_or_soak(1, 20))
-ON_DISK = [("logs",), ("logs", "stdout", "stderr")]
+ON_DISK = [pytest.param(("logs",), marks=pytest.mark.full), ("logs", "stdout", "stderr")]
 
 
 @pytest.fixture
@@ -57,6 +57,16 @@ def wait_for_file_work(job):
     )
 
 
+def wait_for_more_lines(job):
+    """Several of each of two workers."""
+
+    def lines():
+        return [job.out.text.count(f"[{rank}] line") for rank in (0, 1)]
+
+    before = lines()
+    wait_until(lambda: all(now >= then + 5 for now, then in zip(lines(), before)), "more lines")
+
+
 def dropped(job):
     """How many lines for log files were dropped, as the job says."""
     return int(re.match(r"(\d+) log lines? dropped", job.said_about("log line", "dropped"))[1])
@@ -91,7 +101,7 @@ def test_a_failure_ends_the_job_without_the_disk(muster, start, disk, on_disk, _
 def test_what_is_not_in_a_log_file_is_said(start, disk):
     job = start(("logs",), STUBBORN)
     disk.freeze()
-    job.out.wait_for("line", times=400)
+    wait_for_more_lines(job)
 
     job.signal(signal.SIGTERM)
 
@@ -108,7 +118,7 @@ def test_what_is_not_in_a_log_file_is_said(start, disk):
 def test_what_is_not_in_a_log_file_is_said_to_who_does_not_wait(start, disk):
     job = start(("logs",), STUBBORN, "-v")
     disk.freeze()
-    job.out.wait_for("line", times=400)
+    wait_for_more_lines(job)
     job.signal(signal.SIGTERM)
     job.err.wait_for("the last lines for")
 
@@ -124,7 +134,7 @@ def test_what_a_console_did_not_take_is_in_the_report(muster, disk):
         job = muster.start("--grace=0.1", "--", "sh", "-c", STUBBORN, stdout=stream, report=True)
     wait_for_bytes(disk, "stdout")
     disk.freeze()
-    job.err.wait_for("line", times=200)
+    job.err.wait_for("line", times=job.err.text.count("line") + 5)
 
     job.signal(signal.SIGTERM)
 
@@ -271,6 +281,7 @@ def test_a_console_that_hangs_holds_up_neither_a_start_nor_a_refusal(muster, dis
         assert job.end() == code
 
 
+@pytest.mark.full
 def test_a_stop_ends_a_start_of_which_everything_hangs(muster, disk):
     with open(disk.folder / "stderr", "wb") as stream:
         disk.freeze()
@@ -492,7 +503,7 @@ def test_a_stop_does_not_wait_for_the_report(start_with_report, disk, _):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("_", TIMES)
-@pytest.mark.parametrize("code", (0, 7))
+@pytest.mark.parametrize("code", (0, pytest.param(7, marks=pytest.mark.full)))
 def test_the_end_does_not_wait_for_the_report(muster, start_with_report, disk, code, _):
     go, script = ends_by(muster, code)
     job = start_with_report(script, "--console-stall=0.5")

@@ -463,7 +463,7 @@ def test_term_to_the_agent_alone_ends_the_job(muster, worker):
 
 
 def test_timeout_asks_twice_at_once_which_is_one_request_and_keeps_the_grace(muster, worker):
-    """The program of that name signals its child, and then the group that they share: when its time is over, and when it is asked to."""
+    """The program of that name signals its child, and then the group that they share: at its end, and when it is asked to."""
     job = muster.start(
         "--nproc-per-node=2",
         "--",

@@ -347,6 +347,7 @@ def many_processes(count):
         crowd.stdout.close()
 
 
+@pytest.mark.full
 def test_children_that_die_faster_than_one_can_look_hold_up_nothing_else(muster, worker):
     script = f"trap '' TERM; (sleep 0.5; echo late) & exec {worker('keep_hopping')} 1"
     with many_processes(1000):

@@ -312,7 +312,6 @@ def test_the_reason_of_a_peer_is_shown_escaped(muster, port, how):
         peer.say(join(slots=1, least_nodes=3, most_nodes=3))  # another one is waited for
         peer.say({"type": "preparing", "waits_for": reason, "exit_code": 65})
         leader.err.wait_for("evil")
-        peer.wait_for_end()
     leader.signal(signal.SIGTERM)
     leader.end(20)
 
