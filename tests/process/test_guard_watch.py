@@ -93,7 +93,8 @@ def test_workers_that_answer_the_guard_with_success_were_stopped(muster, number)
     assert job.out.text.count("asked") == 2, "each is asked once"
 
 
-@pytest.mark.parametrize("code", [0, pytest.param(3, marks=pytest.mark.full)])
+@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.full
 def test_a_worker_that_ended_before_the_guard_asked_ended_by_itself(muster, code):
     script = f'if [ "$RANK" = 0 ]; then echo ready; read line; exit {code}; fi; {ANSWERS}'
     options = ["--nproc-per-node=2", "--stdin=0", "--grace=30"]
@@ -163,6 +164,7 @@ def test_a_second_signal_ends_the_job_at_once_although_the_agent_is_stopped(must
         muster.assert_no_survivors()
 
 
+@pytest.mark.full
 def test_an_end_that_was_decided_stays_although_the_agent_stops_in_it(muster):
     lines = "for i in $(seq 4000); do echo a line that is so long that they fill every pipe; done"
     reading, writing = os.pipe()

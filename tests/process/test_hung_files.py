@@ -87,6 +87,7 @@ def test_a_stop_waits_for_the_grace_and_not_for_the_disk(start, disk, on_disk, _
 @pytest.mark.soak
 @pytest.mark.parametrize("_", TIMES)
 @pytest.mark.parametrize("on_disk", ON_DISK, ids="+".join)
+@pytest.mark.full
 def test_a_failure_ends_the_job_without_the_disk(muster, start, disk, on_disk, _):
     go = muster.folder / "go"
     fails = f"echo line; echo line >&2; while ! [ -e {go} ]; do sleep 0.01; done; exit 7"
@@ -115,6 +116,7 @@ def test_what_is_not_in_a_log_file_is_said(start, disk):
         assert missing <= shown * len("line\n")
 
 
+@pytest.mark.full
 def test_what_is_not_in_a_log_file_is_said_to_who_does_not_wait(start, disk):
     job = start(("logs",), STUBBORN, "-v")
     disk.freeze()
@@ -129,6 +131,7 @@ def test_what_is_not_in_a_log_file_is_said_to_who_does_not_wait(start, disk):
         assert job.said_about(f"logs/attempt_0/worker_{rank}.out", "lacks", "could not be written")
 
 
+@pytest.mark.full
 def test_what_a_console_did_not_take_is_in_the_report(muster, disk):
     with open(disk.folder / "stdout", "wb") as stream:
         job = muster.start("--grace=0.1", "--", "sh", "-c", STUBBORN, stdout=stream, report=True)
@@ -198,6 +201,7 @@ def test_lines_for_a_disk_that_hangs_are_dropped_and_counted_until_it_answers(
 # The start, on a disk that hangs already.
 
 
+@pytest.mark.full
 def test_a_report_that_cannot_be_tried_does_not_hold_up_the_start(muster, disk):
     disk.freeze()
     job = muster.start("--console-stall=0.5", "--", "true", report=disk.folder / "report.json")
@@ -207,6 +211,7 @@ def test_a_report_that_cannot_be_tried_does_not_hold_up_the_start(muster, disk):
     assert job.said_about("the report is not written")
 
 
+@pytest.mark.full
 def test_a_report_that_cannot_be_tried_makes_no_stranger_of_the_jobs_processes(muster, disk):
     """The process that hangs is a child that the guard had before, as `exec muster` keeps those of a shell."""
     disk.freeze()
@@ -261,6 +266,7 @@ def test_log_files_that_nobody_named_a_folder_for_are_refused(muster, disk):
     assert job.said_about(f"below '{disk.folder}': its file system does not answer", "--log-dir")
 
 
+@pytest.mark.full
 def test_log_files_that_were_not_made_are_counted_once_and_not_waited_for_twice(muster, disk):
     stall = 0.5
     disk.freeze()
@@ -338,6 +344,7 @@ def test_a_planned_file_that_cannot_be_written_in_time_is_a_failure(start_with_f
     assert job.said_about(f"cannot write '{disk.folder}/planned': its file system does not answer")
 
 
+@pytest.mark.full
 def test_a_planned_file_is_waited_for_while_it_may_still_be_written(start_with_file, disk):
     disk.freeze()
     job = start_with_file("--console-stall=60", "--", "cat", f"{disk.folder}/planned")
@@ -361,6 +368,7 @@ def test_a_stop_does_not_wait_for_a_planned_file(start_with_file, disk, _):
     assert job.end(LIMIT) == 143
 
 
+@pytest.mark.full
 def test_the_end_does_not_wait_for_the_removal_of_a_planned_file(muster, start_with_file, disk):
     go, script = ends_by(muster, 0)
     job = start_with_file("--", "sh", "-c", f"echo up; {script}")
@@ -372,6 +380,7 @@ def test_the_end_does_not_wait_for_the_removal_of_a_planned_file(muster, start_w
     assert job.end(LIMIT) == 0
 
 
+@pytest.mark.full
 def test_a_private_file_does_not_stay_because_the_next_one_hangs(muster, start_with_file, disk):
     first = muster.folder / "first"
     disk.freeze()
@@ -427,6 +436,7 @@ def start_with_error_file(muster, disk):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("_", TIMES)
+@pytest.mark.full
 def test_a_job_starts_again_and_fails_without_the_error_files(
     muster, start_with_error_file, disk, _
 ):

@@ -297,7 +297,7 @@ def test_signals_that_were_blocked_at_the_start_do_not_hide_how_workers_end(must
 @pytest.mark.soak
 def test_a_signal_at_any_moment_of_the_start_ends_the_job_and_leaves_nothing(muster):
     for number in ENDING:
-        for moment in range(default_or_soak(10, 100)):
+        for moment in range(0, default_or_soak(10, 100), default_or_soak(2, 1)):
             job = muster.start("--nproc-per-node=2", "--grace=0.5", "--", "sleep", "100")
             time.sleep(moment % 10 * 0.0005)  # not to wait for anything: to hit every moment
 

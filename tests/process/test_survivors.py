@@ -119,7 +119,7 @@ def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
 
 @pytest.mark.soak
 def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
-    for moment in range(default_or_soak(10, 200)):
+    for moment in range(0, default_or_soak(20, 200), default_or_soak(4, 1)):
         job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
         time.sleep(moment % 20 * 0.0005)  # not to wait for anything: to hit every moment
 
@@ -131,7 +131,7 @@ def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
 
 @pytest.mark.soak
 def test_kill_of_the_agent_at_any_moment_of_the_start_leaves_nothing(muster, worker):
-    for moment in range(default_or_soak(10, 100)):
+    for moment in range(0, default_or_soak(10, 100), default_or_soak(2, 1)):
         job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
         agent = job.agent()
         time.sleep(moment % 10 * 0.0005)  # not to wait for anything: to hit every moment

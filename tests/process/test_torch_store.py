@@ -32,6 +32,14 @@ def store_processes(muster):
     return [one for one in muster.survivors() if one.name == "muster-store"]
 
 
+def hold_ranks(job):
+    """Until they are asked to end. Else they end by themselves when they have lost the store, and may be found first."""
+    ranks = [one.pid for one in processes.children_of(job.agent()) if one.name != "muster-store"]
+    for rank in ranks:
+        os.kill(rank, signal.SIGSTOP)
+    wait_until(lambda: all(processes.look_at(rank).state == "T" for rank in ranks), "ranks that stand still")
+
+
 def stop(job):
     job.signal(signal.SIGTERM)
     assert job.end() == 143, job.words()
@@ -108,6 +116,7 @@ def test_each_attempt_has_an_empty_store_also_at_a_fixed_port(muster, port, is_f
 
 def test_its_death_is_the_nodes_failure_by_its_name(muster):
     job, _ = start_and_find_port(muster, "meet", report=True)
+    hold_ranks(job)
     os.kill(store_processes(muster)[0].pid, signal.SIGKILL)
 
     assert job.end() == 71, job.words()
@@ -118,6 +127,7 @@ def test_its_death_is_the_nodes_failure_by_its_name(muster):
 def test_when_it_has_no_memory_left_it_says_so(muster):
     job, port = start_and_find_port(muster, "meet", report=True)
     store = store_processes(muster)[0].pid
+    hold_ranks(job)
     with Client("127.0.0.1", port) as client:
         resource.prlimit(store, resource.RLIMIT_AS, (64 << 20, 64 << 20))
         with suppress(ConnectionError):  # somewhere in between it ends
