@@ -20,7 +20,7 @@ FATAL_SIGNALS = [number for number in range(1, 65) if number not in _HARMLESS]
 
 
 @pytest.mark.kernel
-def test_every_exit_code_of_a_worker_passes_through(muster):
+def test_exit_codes_of_a_worker_pass_through(muster):
     codes = (0, 1, 2, 42, 127, 128, 137, 255)
 
     ends = {code: muster.run("--", "/bin/sh", "-c", f"exit {code}").code for code in codes}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support import processes
-from support.deadlines import wait_until
+from support.deadlines import HANG, wait_until
 from support.torch_store import Client
 
 RANK = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
@@ -153,7 +153,7 @@ def test_who_talks_nonsense_is_closed_and_named_and_the_ranks_go_on(muster):
     job, port = start_and_find_port(muster, "meet")
     with socket.create_connection(("127.0.0.1", port)) as web:
         web.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        web.settimeout(10)
+        web.settimeout(HANG)
         assert web.recv(1) == b""
     with Client("127.0.0.1", port, pid=4711) as client:
         client.say(b"\xff")
@@ -189,7 +189,7 @@ def test_many_that_wait_for_one_key_are_told_at_once_and_too_many_are_refused(mu
             client.ask_to_wait(b"/gate")
         with Client("127.0.0.1", port) as opener:
             with socket.create_connection(("127.0.0.1", port)) as one_more:
-                one_more.settimeout(10)
+                one_more.settimeout(HANG)
                 assert one_more.recv(1) == b""
             opener.set(b"/gate", b"")
             for client in clients:
