@@ -109,6 +109,7 @@ def test_the_first_failure_is_reported_and_not_its_echo_on_other_nodes(gang, wor
     assert report["first_failure"]["signal"] == "SIGABRT"
 
 
+@pytest.mark.kernel
 def test_a_worker_that_cannot_be_started_on_one_node_ends_all(gang):
     job = gang(2)
     job.start(0)
@@ -406,6 +407,7 @@ def test_the_leader_leaves_last(gang, how):
         assert wire.agent_closed_at < wire.leader_closed_at
 
 
+@pytest.mark.kernel
 def test_no_worker_outlives_the_agents_of_any_node(gang, worker):
     job = gang(2, "--grace=0.3", command=[worker("hydra")], workers=2)
     job.start_all()

@@ -90,6 +90,7 @@ def test_a_node_that_was_frozen_as_a_whole_runs_nothing_when_it_thaws(gang):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_a_failure_restarts_the_job_although_a_guard_is_stopped(gang):
     for _ in range(REPETITIONS):
         job = gang(2, "--max-restarts=1", *PATIENT)
@@ -105,6 +106,7 @@ def test_a_failure_restarts_the_job_although_a_guard_is_stopped(gang):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 @pytest.mark.parametrize("asked", [0, 1], ids=["the other node", "the stopped guard"])
 def test_a_signal_ends_the_job_although_a_guard_is_stopped(gang, asked):
     for _ in range(REPETITIONS):

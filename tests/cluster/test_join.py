@@ -79,6 +79,7 @@ def append_name(hosts, host, name, address):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_a_name_that_appears_later_is_found(gang, hosts):
     name = f"late-{os.getpid()}.test"
     job = gang(2, on=hosts)

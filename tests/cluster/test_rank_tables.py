@@ -12,7 +12,7 @@ from support.deadlines import promise
 from support.repetitions import default_or_soak
 
 NODES = 3
-TURNS = default_or_soak(5, 50)
+TURNS = [pytest.param(turn, marks=[pytest.mark.full] if turn > 1 else []) for turn in range(default_or_soak(5, 50))]
 DEVICES = (1, 3, 2)  # of each node
 
 # Checks what it was told against the table that it was told to read.
@@ -134,7 +134,7 @@ ORDERS = list(itertools.permutations(range(NODES)))
 
 @pytest.mark.soak
 @pytest.mark.parametrize("make", [table_of_groups, table_of_servers])
-@pytest.mark.parametrize("turn", range(TURNS))
+@pytest.mark.parametrize("turn", TURNS)
 def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tmp_path, turn, make):
     controller = Controller(tmp_path, make(hosts))
     first, second, third = ORDERS[turn % len(ORDERS)]

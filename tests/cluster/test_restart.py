@@ -33,6 +33,7 @@ def assert_restarted(job, attempt=1):
         assert [past["attempt"] for past in report["past_attempts"]] == list(range(attempt))
 
 
+@pytest.mark.kernel
 def test_a_restart_has_the_same_ranks_a_new_port_and_new_logs(gang, hosts, tmp_path):
     job = gang(2, "--max-restarts=1", f"--log-dir={tmp_path / 'logs'}", on=hosts, workers=2)
     job.start_all()
@@ -68,6 +69,7 @@ def test_a_worker_killed_on_any_node_restarts_all(gang, hosts):
     assert_restarted(job, 3)
 
 
+@pytest.mark.kernel
 def test_nothing_of_the_old_attempt_lives_when_the_new_one_starts(gang, hosts, worker):
     """Workers that ignore TERM are there until the grace ends, and then they are killed."""
     job = gang(2, "--max-restarts=2", "--restart-backoff=0.1", "--grace=0.5", on=hosts, workers=2)

@@ -380,6 +380,7 @@ MISMATCHES = {
 def test_a_peer_with_a_wrong_token_gets_no_message_through(gang, leaders, agents):
     job = gang(2)
     job.start(0, env=leaders)
+    wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
     with Relay(("127.0.0.1", job.port)) as relay:
         stranger = job.start(1, port=relay.port, name="stranger", env=agents)
         stranger.err.wait_for("trying again for up to")

@@ -182,6 +182,7 @@ def test_a_signal_to_a_waiting_agent_leaves_the_others_waiting_for_it(gang):
     job.succeed()
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
 def test_while_workers_run_a_signal_to_one_agent_reaches_those_of_all_at_once(gang, whom, number):
@@ -298,6 +299,7 @@ def test_a_leader_that_waits_for_a_last_goodbye_goes_when_it_is_told(gang):
     assert leader.code == 0
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
 def test_a_second_signal_to_one_agent_kills_what_ignores_the_first_on_every_node(gang, whom):
     job = gang(2, "--grace=60", stubborn=True)

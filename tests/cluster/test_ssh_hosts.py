@@ -90,6 +90,7 @@ def test_addresses_of_version_six_stand_in_brackets(muster, hosts, ssh):
     ]
 
 
+@pytest.mark.kernel
 def test_the_code_and_the_report_are_those_of_the_job(front, ssh):
     ssh.serve(*NODES)
 
@@ -167,7 +168,7 @@ def test_a_signal_reaches_every_host(front, ssh, worker, number):
 
 def test_a_killed_front_leaves_nothing_on_any_host(front, ssh, worker):
     ssh.serve(*NODES)
-    job = front("--grace=2", "--", worker("ignore_term"))
+    job = front("--grace=0.5", "--", worker("ignore_term"))
     job.out.wait_for("ready", times=3)
 
     guard, agent = job.guard(), job.agent()

@@ -5,6 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from support import processes
 
 CLIENT = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
@@ -36,6 +38,7 @@ def test_the_ranks_of_three_hosts_meet_and_those_of_the_leader_may_end_first(gan
     assert "count 4" in output_of(job)
 
 
+@pytest.mark.kernel
 def test_each_attempt_of_two_hosts_has_an_empty_store(gang, hosts):
     job = start(gang, 2, "meet", "fail-3-0", "fail-0-1", on=hosts, options=["--max-restarts=2"])
 

@@ -60,7 +60,7 @@ class Relay:
             one.close()
 
     def _run(self, target, *arguments):
-        self._threads.append(threading.Thread(target=target, args=arguments, daemon=True))
+        self._threads.append(threading.Thread(target=target, args=arguments, name=f"relay {self.port}", daemon=True))
         self._threads[-1].start()
 
     @staticmethod
