@@ -336,19 +336,6 @@ def test_a_rank_that_fails_after_others_succeeded_fails_the_job_everywhere(gang,
     assert ("rank 0" in hints) == (last == 1), report
 
 
-def test_an_early_exit_is_waited_for_by_default(gang):
-    job = gang(2)
-    job.start_all()
-    job.wait_for_start()
-    job.witnesses.end(0, 0)
-    job.witnesses.wait_for("told", ranks=[0])
-    wait_here(0.2)
-
-    job.witnesses.end(1, 0)
-
-    job.assert_codes(0)
-
-
 def test_an_early_exit_that_is_forbidden_ends_the_job_and_names_the_rank(gang):
     job = gang(2, "--on-early-exit=fail", "--early-exit-timeout=0.5")
     job.start_all()
@@ -362,18 +349,6 @@ def test_an_early_exit_that_is_forbidden_ends_the_job_and_names_the_rank(gang):
     assert "rank 1 ended early" in report["reason"]
     for agent in job.jobs.values():
         assert agent.said_about("rank 1 ended while others worked on")
-
-
-def test_all_that_end_within_the_early_exit_timeout_have_not_ended_early(gang):
-    job = gang(2, "--on-early-exit=fail", "--early-exit-timeout=100")
-    job.start_all()
-    job.wait_for_start()
-    job.witnesses.end(1, 0)
-    wait_here(0.3)
-
-    job.witnesses.end(0, 0)
-
-    job.assert_codes(0)
 
 
 def test_ranks_that_go_on_for_too_long_after_an_early_exit_are_a_hang(gang):

@@ -163,16 +163,6 @@ def test_the_same_quick_failure_three_times_is_no_progress(gang):
         assert agent.said_about("rank 1 failed first")
 
 
-def test_failures_of_different_ranks_are_not_the_same_failure(gang):
-    job = gang(2, "--max-restarts=3", "--restart-backoff=0.05")
-    job.start_all()
-    for attempt, rank in enumerate([0, 1, 0]):
-        job.wait_for_start(attempt=attempt)
-        job.witnesses.end(rank, 9, attempt)
-
-    job.succeed(attempt=3)
-
-
 @pytest.mark.parametrize("moves", [True, False], ids=["that changes", "that stays as it is"])
 def test_a_progress_file_decides_whether_there_is_progress(gang, tmp_path, moves):
     """On one node it changes, or on none: however the attempts fail."""

@@ -10,6 +10,7 @@ from support import processes
 from support.deadlines import promise, wait_until
 from support.gang import Gang
 from support.relay import Relay
+from support.wire import is_open
 
 AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
 AT_ONCE = 0.1  # seconds
@@ -106,13 +107,13 @@ def without_a_port(gang, _hosts, relay):
 
 
 BEFORE_THE_START = [
-    pytest.param(resolving, marks=pytest.mark.needs("threads")),
-    dialling,
-    refused,
-    joining,
-    admitted,
-    gathering,
-    without_a_port,
+    pytest.param(resolving, signal.SIGTERM, marks=pytest.mark.needs("threads")),
+    (dialling, signal.SIGINT),
+    (refused, signal.SIGTERM),
+    (joining, signal.SIGTERM),
+    (admitted, signal.SIGINT),
+    (gathering, signal.SIGTERM),
+    (without_a_port, signal.SIGTERM),
 ]
 
 
@@ -122,8 +123,9 @@ def half_open():
         yield relay
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
-@pytest.mark.parametrize("phase", BEFORE_THE_START, ids=lambda phase: phase.__name__)
+@pytest.mark.parametrize(
+    "phase, number", BEFORE_THE_START, ids=lambda one: one.name if isinstance(one, signal.Signals) else one.__name__
+)
 def test_before_the_start_a_signal_ends_an_agent_at_once(gang, hosts, half_open, phase, number):
     agent = phase(gang, hosts, half_open)
 
@@ -314,24 +316,18 @@ def test_a_second_signal_to_one_agent_kills_what_ignores_the_first_on_every_node
     job.assert_codes(143, seconds=3)
 
 
-PHASES_AS_FIRST_PROCESS = ["dial", "gather", "run"]
-
-
-@pytest.mark.parametrize("phase", PHASES_AS_FIRST_PROCESS)
-@pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
-def test_as_the_first_process_of_a_container_a_signal_is_acted_on(gang, whom, phase):
+@pytest.mark.parametrize("phase, whom", [("dial", 1), ("gather", 0), ("run", 0), ("run", 1)])
+def test_as_the_first_process_of_a_container_a_signal_is_acted_on(gang, phase, whom):
     job = gang(2)
-    alone = {"dial": [1], "gather": [whom], "run": [0, 1]}[phase]
-    for node in alone:
+    for node in [0, 1] if phase == "run" else [whom]:
         job.start(node, through=AS_FIRST_PROCESS)
-    victim = job.jobs[whom if phase != "dial" else 1]
+    victim = job.jobs[whom]
     if phase == "run":
         job.wait_for_start()
-    elif whom == 1 or phase == "dial":
+    elif phase == "dial":
         victim.err.wait_for("connection refused")
     else:
-        wait_until(lambda: processes.children_of(victim.guard()), "the agent to run")
-        wait_here(0.2)
+        wait_until(lambda: is_open(job.port), "the leader to listen")
 
     seconds = signal_and_time(victim)
 

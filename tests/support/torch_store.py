@@ -26,7 +26,7 @@ def _text(value):
 class Client:
     """One connection. Keys are bytes."""
 
-    def __init__(self, host, port, pid=None, source="", seconds=10):
+    def __init__(self, host, port, pid=None, source="", seconds=120):
         source_address = (source, 0) if source else None
         self.socket = socket.create_connection((host, port), seconds, source_address)
         self.socket.sendall(b"\0" + struct.pack("<I", _MAGIC))
