@@ -358,7 +358,7 @@ def test_who_has_another_token_is_the_reason_for_which_the_leader_gives_up(gang)
     job.start(1, env={"MUSTER_TOKEN": TOKEN + "!"})
 
     assert leader.end() == 75
-    assert "never joined; 127.0.0.1 was refused: it has another token" in leader.said_about("1 of 2")
+    assert "never joined; 127.0.0.1 was refused: it has another token" in leader.said_about("1 of 2", "within 10 s")
 
 
 MISMATCHES = {
