@@ -43,11 +43,11 @@ def promise(what, promised, seconds):
 
 def wait_until(happened, what, seconds=HANG):
     """Returns the first true value of `happened()`. `what` may be a function of no arguments. `seconds` is what is promised."""
-    began = time.monotonic()
+    began = looked = time.monotonic()
     pause = 0.002
     while True:
         value = happened()
-        took = time.monotonic() - began
+        took = looked - began  # a look itself may take long, such as one through all of /proc
         if value:
             promise("waiting" if callable(what) else what, seconds, took)
             return value
@@ -55,3 +55,4 @@ def wait_until(happened, what, seconds=HANG):
             raise Missed(f"waited {took:.3g} s for {what() if callable(what) else what}")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.05)
+        looked = time.monotonic()
