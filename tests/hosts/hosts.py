@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts"
-_HANG = 120  # seconds; nothing here takes as long
+_HANG = 120  # seconds, as support/deadlines.py has it
 
 
 class Hosts:

@@ -63,5 +63,5 @@ class Capture:
         command += ["-Y", shown, "-T", "fields"]
         for name in names:
             command += ["-e", name]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG)
         return [line.split("\t") for line in done.stdout.splitlines()]

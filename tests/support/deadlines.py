@@ -43,14 +43,16 @@ def promise(what, promised, seconds):
 
 def wait_until(happened, what, seconds=HANG):
     """Returns the first true value of `happened()`. `what` may be a function of no arguments. `seconds` is what is promised."""
-    began = time.monotonic()
-    pause = 0.0
-    while not (value := happened()):
-        took = time.monotonic() - began
+    began = looked = time.monotonic()
+    pause = 0.002
+    while True:
+        value = happened()
+        took = looked - began  # a look itself may take long, such as one through all of /proc
+        if value:
+            promise("waiting" if callable(what) else what, seconds, took)
+            return value
         if took > limit_of(seconds):
             raise Missed(f"waited {took:.3g} s for {what() if callable(what) else what}")
-        pause = min(max(pause * 1.5, 0.002), 0.05)
         time.sleep(pause)
-    if pause:  # else nothing was waited for, however long the look itself has taken
-        promise("waiting" if callable(what) else what, seconds, time.monotonic() - began)
-    return value
+        pause = min(pause * 1.5, 0.05)
+        looked = time.monotonic()
