@@ -59,7 +59,7 @@ def test_a_signal_ends_the_job_although_the_agent_is_stopped(muster, worker, num
 def test_the_guard_asks_the_workers_where_the_agent_does_not(muster, worker):
     job = muster.start("--grace=30", "--", worker("save_for_seconds_on_term"), "0.1")
     job.out.wait_for("ready")
-    (saver,) = [one.pid for one in processes.children_of(job.agent())]
+    (saver,) = [one.pid for one in processes.workers_of(job.agent())]
     stop(job.agent())
 
     job.signal(signal.SIGTERM)
@@ -80,7 +80,7 @@ def test_workers_that_answer_the_guard_with_success_were_stopped(muster, number)
     options = ["--grace=30", "--nproc-per-node=2"]
     job = muster.start(*options, "--", "sh", "-c", script, report=True)
     job.out.wait_for("ready", times=2)
-    workers = [one.pid for one in processes.children_of(job.agent())]
+    workers = [one.pid for one in processes.workers_of(job.agent())]
     stop(job.agent())
 
     job.signal(number)
@@ -100,7 +100,7 @@ def test_a_worker_that_ended_before_the_guard_asked_ended_by_itself(muster, code
     options = ["--nproc-per-node=2", "--stdin=0", "--grace=30"]
     job = muster.start(*options, "--", "sh", "-c", script, stdin=-1, report=True)
     job.out.wait_for("ready", times=2)
-    workers = [one.pid for one in processes.children_of(job.agent())]
+    workers = [one.pid for one in processes.workers_of(job.agent())]
     stop(job.agent())
     job.process.stdin.close()
     wait_until(lambda: any(have_ended(workers)), "the first worker to have ended")
@@ -119,7 +119,7 @@ def test_a_worker_that_the_guard_has_asked_is_not_asked_again(muster, worker):
     job.out.wait_for("ready")
     stop(job.agent())
     job.signal(signal.SIGTERM)
-    (echo,) = processes.children_of(job.agent())
+    (echo,) = processes.workers_of(job.agent())
     heard = len("ready\ngot TERM\ngot CONT\n")
     wait_until(lambda: written_by(echo.pid) == heard, "the worker to have heard the guard")
 
@@ -293,7 +293,7 @@ def test_an_unkillable_worker_holds_the_end_up_once(muster, tmp_path):
             job = muster.start(f"--grace={GRACE}", "--", "sh", "-c", script)
             job.out.wait_for("ready")
             agent = job.agent()
-            (writer,) = [one.pid for one in processes.children_of(agent)]
+            (writer,) = [one.pid for one in processes.workers_of(agent)]
             disk.freeze()
             wait_until(lambda: processes.look_at(writer).state == "D", "the worker to hang")
 
@@ -381,9 +381,10 @@ def test_what_was_read_is_written_although_the_agent_is_killed(muster, tmp_path)
         f"--log-dir={tmp_path}", "--tee=3", "--", "sh", "-c", "read line; echo a last line; sleep 60",
         stdin=-1,
     )
-    wait_until(lambda: writers_of(job.agent()), "the process that writes files")
-    (writer,) = writers_of(job.agent())
     wait_until(lambda: log_files(tmp_path), "the log file")
+    # Others of that name, which do one thing, have ended then.
+    wait_until(lambda: len(writers_of(job.agent())) == 1, "one process that writes files")
+    (writer,) = writers_of(job.agent())
     stop(writer)
     job.process.stdin.write(b"go\n")
     job.process.stdin.close()

@@ -150,7 +150,13 @@ def test_the_next_attempt_has_log_files_though_their_writer_was_killed(muster, t
     script = f"echo up; [ -e {go} ] && exit 0; {ends_by(muster, 7)[1]}"
     job = muster.start("--max-restarts=1", f"--log-dir={tmp_path}/logs", "--", "sh", "-c", script)
     wait_for_text(tmp_path / "logs/attempt_0/worker_0.out", "up")
-    (writer,) = [one.pid for one in children_of(job.agent()) if one.name == "muster-files"]
+
+    def writers():
+        return [one.pid for one in children_of(job.agent()) if one.name == "muster-files"]
+
+    # Others of that name, which do one thing, have ended then.
+    wait_until(lambda: len(writers()) == 1, "one process that writes files")
+    (writer,) = writers()
 
     os.kill(writer, signal.SIGKILL)
     wait_until(lambda: not is_alive(writer), "the end of the writer")

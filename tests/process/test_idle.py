@@ -19,7 +19,7 @@ def test_a_wait_that_ends_by_itself_is_told_from_one_that_does_not(muster):
     jobs = [muster.start("--", sys.executable, "-c", script, limit) for limit in (10, -1)]
     for job in jobs:
         job.out.wait_for("\n")
-    bounded, endless = [one.pid for job in jobs for one in processes.children_of(job.agent())]
+    bounded, endless = [one.pid for job in jobs for one in processes.workers_of(job.agent())]
 
     wait_until_asleep(endless)
     wait_until_asleep(bounded, least=1)

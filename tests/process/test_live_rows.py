@@ -112,7 +112,7 @@ def test_bars_are_left_to_the_shell_and_drawn_again_by_fg(shell):
     shell.press(CTRL_Z)
     shell.screen.wait_for("Stopped")
     # The shell has its terminal back as soon as the guard has stopped; the agent may hear of it later.
-    wait_until(lambda: {one.state for one in processes.children_of(agent.pid)} == {"T"}, "both workers to be stopped")
+    wait_until(lambda: {one.state for one in processes.workers_of(agent.pid)} == {"T"}, "both workers to be stopped")
     before = shell.screen.text.count("[1] bar\r\n")
     shell.press("fg\n")
     shell.screen.wait_for("[1] bar\r\n", times=before + 1)

@@ -434,7 +434,7 @@ def test_a_worker_that_is_stopped_is_named_and_goes_on_with_cont(muster, worker)
 def all_pids(job):
     """The guard, the agent and the workers."""
     agent = job.agent()
-    return [job.pid, agent, *(worker.pid for worker in processes.children_of(agent))]
+    return [job.pid, agent, *(worker.pid for worker in processes.workers_of(agent))]
 
 
 @pytest.mark.kernel

@@ -34,7 +34,7 @@ def store_processes(muster):
 
 def hold_ranks(job):
     """Until they are asked to end. Else they end by themselves when they have lost the store, and may be found first."""
-    ranks = [one.pid for one in processes.children_of(job.agent()) if one.name != "muster-store"]
+    ranks = [one.pid for one in processes.workers_of(job.agent())]
     for rank in ranks:
         os.kill(rank, signal.SIGSTOP)
     wait_until(lambda: all(processes.look_at(rank).state == "T" for rank in ranks), "ranks that stand still")

@@ -142,7 +142,7 @@ def test_a_worker_that_crashes_while_it_is_being_ended_has_failed_and_changes_no
 def test_a_worker_that_somebody_else_kills_in_the_grace_was_not_stopped_by_muster(muster, worker):
     job = muster.start("--nproc-per-node=1", "--", worker("ignore_term"), report=True)
     job.out.wait_for("ready")
-    (pid,) = [child.pid for child in processes.children_of(job.agent())]
+    (pid,) = [child.pid for child in processes.workers_of(job.agent())]
 
     job.signal(signal.SIGTERM)
     job.err.wait_for("asking 1 worker to end")

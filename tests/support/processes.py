@@ -97,6 +97,11 @@ def children_of(pid):
     ]
 
 
+def workers_of(agent):
+    """Its children but for those that serve the workers or do something with files for it, for a moment or for good."""
+    return [process for process in children_of(agent) if not process.name.startswith("muster")]
+
+
 def program_of(pid):
     """The file that the process runs, or None."""
     try:
