@@ -24,8 +24,12 @@ def is_accepted(reason):
 
 
 def pytest_configure(config):
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Listener(config))
+    is_worker = hasattr(config, "workerinput")
+    if not is_worker:  # a pytest that a test starts is none of this run
+        os.environ[_IDS] = os.environ.pop("TEST_IDS", "")
+        config.pluginmanager.register(Listener())
+    elif config.workerinput["workerid"] == "gw0":  # all of them leave out the same tests
+        config.pluginmanager.register(Deselected())
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
 
@@ -33,14 +37,13 @@ def pytest_configure(config):
 HANGS_FOR = 100  # seconds
 MOST_HANGS = 3
 _hung = set()
+_IDS = "PYTEST_NO_SKIP_IDS"
 
 
 class Listener:
     """Hears of each test in the process that runs the session, not in those that xdist starts for it."""
 
-    def __init__(self, config):
-        self._config = config
-        self._session = None
+    _session = None
 
     def pytest_sessionstart(self, session):
         self._session = session
@@ -57,9 +60,16 @@ class Listener:
                 self._session.shouldstop = f"{len(_hung)} tests hang"
 
 
+class Deselected:
+    """Hears in a process of xdist's which tests are left out, since the session's own is not told."""
+
+    def pytest_deselected(self, items):
+        note(f"deselected {len(items)}")
+
+
 def note(line):
-    if os.environ.get("TEST_IDS"):
-        with open(os.environ["TEST_IDS"], "a", encoding="utf-8") as file:
+    if os.environ.get(_IDS):
+        with open(os.environ[_IDS], "a", encoding="utf-8") as file:
             file.write(line + "\n")
 
 

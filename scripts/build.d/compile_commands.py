@@ -11,6 +11,7 @@ import pathlib
 import re
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRECOMPILED = re.compile(r" -Winvalid-pch -include [^ ]*cmake_pch\.hxx")
 INCLUDE = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 
@@ -19,8 +20,8 @@ def sources_of(file):
     """What is compiled by this file of CMake's; the file itself, unless it only includes others."""
     if pathlib.Path(file).parent.name != "Unity":
         return [file]
-    folder = os.path.dirname(file)
-    return [os.path.normpath(os.path.join(folder, path)) for path in INCLUDE.findall(pathlib.Path(file).read_text(encoding="utf-8"))]
+    paths = INCLUDE.findall(pathlib.Path(file).read_text(encoding="utf-8"))
+    return [path for path in (str(ROOT / path) for path in paths) if os.path.exists(path)]  # from the root, or absolute
 
 
 def main():

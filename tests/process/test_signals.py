@@ -380,7 +380,8 @@ def test_tstp_stops_the_workers_and_muster_and_cont_starts_all_again(muster, kin
 
 
 def test_a_worker_that_handles_tstp_does_so_before_it_stops(muster):
-    script = "trap 'echo handled' TSTP; echo pid $$; while :; do sleep 0.01; done"
+    # A shell in a loop of commands would be stopped while it waits in vfork for one that was stopped before.
+    script = "trap 'echo handled' TSTP; sleep 1000 & echo pid $$; while :; do wait; done"
     job = muster.start("--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", script)
     job.out.wait_for("pid ", times=2)
     workers = [int(line.split()[-1]) for line in job.out.lines if line.startswith("pid ")]
