@@ -35,7 +35,7 @@ make_venv() {
   rm -rf "$venv"
   local -a options=()
   if grep -qx "# beside Debian's packages" "$requirements"; then
-    "$root/scripts/install-packages" test horovod
+    "$root/scripts/install-packages" gate test horovod
     options=(--system-site-packages)
   fi
   "$venv_python" -m venv "${options[@]}" "$venv" || return

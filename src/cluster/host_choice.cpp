@@ -12,13 +12,13 @@ namespace {
 
 using Text = Sourced<std::string>;
 
-constexpr std::string_view kForm = "hosts and their devices such as a@b:0,2";
+constexpr std::string_view kChoiceForm = "hosts and their devices such as a@b:0,2";
 
 Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
   const std::size_t colon = word.find(':');
   ChosenHost chosen{word.substr(0, colon), {}};
   if (chosen.host.empty()) {
-    return wrong_value(text, kForm);
+    return wrong_value(text, kChoiceForm);
   }
   if (colon == std::string::npos) {
     return chosen;
@@ -26,11 +26,11 @@ Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
   for (const std::string& piece : split(word.substr(colon + 1), ',')) {
     const auto device = parse_integer(trim(piece), 0, kMostWorkers);
     if (!device) {
-      return wrong_value(text, kForm);
+      return wrong_value(text, kChoiceForm);
     }
     chosen.devices.push_back(*device);
   }
-  return chosen.devices.empty() ? Result<ChosenHost>(wrong_value(text, kForm)) : chosen;
+  return chosen.devices.empty() ? Result<ChosenHost>(wrong_value(text, kChoiceForm)) : chosen;
 }
 
 /// A host that is named again has more devices.
@@ -114,7 +114,7 @@ Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& tex
     }
     add(all, *chosen);
   }
-  return all.empty() ? Result<std::vector<ChosenHost>>(wrong_value(text, kForm)) : all;
+  return all.empty() ? Result<std::vector<ChosenHost>>(wrong_value(text, kChoiceForm)) : all;
 }
 
 Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed,

@@ -81,11 +81,6 @@ Result<> read_tasks(JobRoles& job,
   return {};
 }
 
-/// The count of nodes, or another number, as it was given.
-Sourced<std::string> as_text(const Sourced<int>& number) {
-  return {std::to_string(number.value), number.source};
-}
-
 }  // namespace
 
 Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,

@@ -14,10 +14,6 @@ Result<Sourced<int>> read_local_size(const Sourced<std::string>& text) {
               : wrong_value(text, "a number of processes of at least 1");
 }
 
-Sourced<std::string> as_text(const Sourced<int>& number) {
-  return {std::to_string(number.value), number.source};
-}
-
 Result<> check_share(const Findings& findings) {
   const HostShare& share = *findings.share;
   if (share.local_rank.value >= share.local_size.value) {

@@ -39,15 +39,15 @@ Result<> read_decides(RoleTemplate& role,
                       const json::object& object,
                       const std::string& path,
                       const Place& place) {
-  constexpr std::string_view kWithout = "without ";
+  constexpr std::string_view kWithoutRole = "without ";
   const json::value* const value = object.if_contains("decides_success");
   const std::string text =
       value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-  if (!text.starts_with(kWithout)) {
+  if (!text.starts_with(kWithoutRole)) {
     return read_field(
         role.decides_success, object, path + "/decides_success", place, read_yes_or_no);
   }
-  role.decides_without = text.substr(kWithout.size());
+  role.decides_without = text.substr(kWithoutRole.size());
   if (!place.roles.contains(role.decides_without)) {
     return place.error(path + "/decides_success",
                        "names the role '" + role.decides_without + "', which there is not");

@@ -1,8 +1,11 @@
 """What the tests of several agents are given."""
 
+import threading
+
 import pytest
 
 from support import gang as gangs
+from support.deadlines import wait_until
 from support.repetitions import soaking
 from support.witnesses import Witnesses
 
@@ -15,6 +18,17 @@ def pytest_collection_modifyitems(config, items):
     if long and not soaking():
         items[:] = [item for item in items if item not in long]
         config.hook.pytest_deselected(items=long)
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    """One that turns would be the load under which all tests behind it run."""
+    before = set(threading.enumerate())
+    yield
+    wait_until(
+        lambda: before.issuperset(threading.enumerate()),
+        lambda: f"threads to end: {set(threading.enumerate()) - before}",
+    )
 
 
 @pytest.fixture(scope="session")

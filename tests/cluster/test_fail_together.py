@@ -2,17 +2,18 @@
 
 import os
 import signal
-import statistics
 import time
 
 import pytest
 
 from support import processes
-from support.deadlines import wait_until
+from support.deadlines import promise, wait_until
 from support.relay import Relay
 from support.repetitions import default_or_soak
 
-QUICK = ["--heartbeat-timeout=1", "--grace=1"]
+PATIENT = "--heartbeat-timeout=60"  # nobody is lost because the machine is busy
+SILENCE = 5  # seconds, where silence is what the test is about
+HEEDFUL = [f"--heartbeat-timeout={SILENCE}", "--grace=1"]
 
 
 def kill(pid):
@@ -67,18 +68,16 @@ def seconds_until_term_elsewhere(gang, hosts):
 
 
 @pytest.mark.soak
-def test_a_killed_worker_ends_those_of_the_other_host_within_a_tenth_of_a_second(
-    gang, hosts, tmp_path
-):
+def test_a_killed_worker_ends_those_of_the_other_host(gang, hosts, tmp_path):
     seconds = []
-    for number in range(default_or_soak(3, 20)):
+    for number in range(default_or_soak(1, 20)):
         seconds.append(seconds_until_term_elsewhere(gang, hosts))
         job_folder = tmp_path / "witnesses"
         job_folder.rename(tmp_path / f"witnesses-{number}")
         job_folder.mkdir()
 
     print(f"KILL of a worker until TERM on the other host, ms: {[round(s * 1e3) for s in seconds]}")
-    assert statistics.median(seconds) <= 0.1
+    promise("TERM on the other host after KILL of a worker, in the median", 0.1, sorted(seconds)[len(seconds) // 2])
 
 
 def test_an_exit_code_of_one_worker_is_that_of_every_agent(gang, hosts):
@@ -110,6 +109,7 @@ def test_the_first_failure_is_reported_and_not_its_echo_on_other_nodes(gang, wor
     assert report["first_failure"]["signal"] == "SIGABRT"
 
 
+@pytest.mark.kernel
 def test_a_worker_that_cannot_be_started_on_one_node_ends_all(gang):
     job = gang(2)
     job.start(0)
@@ -123,19 +123,19 @@ def test_a_worker_that_cannot_be_started_on_one_node_ends_all(gang):
 
 
 @pytest.mark.soak
-def test_a_host_that_falls_silent_is_noticed_in_time_on_both_sides(gang, hosts):
-    options = default_or_soak(QUICK, ["--grace=1"])
-    limit = default_or_soak(2.0, 10.0)
+@pytest.mark.full
+def test_a_host_that_falls_silent_is_noticed_on_both_sides(gang, hosts):
+    options = default_or_soak(HEEDFUL, ["--grace=1"])
     job = gang(2, *options, on=hosts)
     job.start_all()
     job.wait_for_start()
 
     down = time.monotonic()
     hosts.network.take_down(1)
-    terms = job.witnesses.wait_for("TERM", times=2, seconds=limit + 1)
+    terms = job.witnesses.wait_for("TERM", times=2)
 
     print("link down until TERM, s:", [round(one.at - down, 2) for one in terms])
-    assert max(one.at for one in terms) - down <= limit
+    promise("the silence of a host", default_or_soak(SILENCE + 1, 10.0), max(one.at for one in terms) - down)
     job.assert_codes(69)
     job.muster.assert_no_survivors(seconds=0.5)
     leader, lost = job.jobs[0].report, job.jobs[1].report
@@ -145,9 +145,9 @@ def test_a_host_that_falls_silent_is_noticed_in_time_on_both_sides(gang, hosts):
     assert "the leader" in lost["reason"] and "was silent for" in lost["reason"]
 
 
-@pytest.mark.parametrize("direction", ["to_leader", "to_agent"])
+@pytest.mark.parametrize("direction", ["to_leader", pytest.param("to_agent", marks=pytest.mark.full)])
 def test_silence_in_one_direction_is_silence(gang, direction):
-    job = gang(2, *QUICK)
+    job = gang(2, *HEEDFUL)
     job.start(0)
     with Relay(("127.0.0.1", job.port)) as relay:
         job.start(1, port=relay.port)
@@ -157,12 +157,12 @@ def test_silence_in_one_direction_is_silence(gang, direction):
         relay.fall_silent(direction)
         terms = job.witnesses.wait_for("TERM", times=2)
 
-        assert max(one.at for one in terms) - silent < 3.5
+        promise("silence in one direction", 2 * SILENCE + 1.5, max(one.at for one in terms) - silent)
         job.assert_codes(69)
 
 
 def test_a_reset_connection_is_a_loss_at_once(gang):
-    job = gang(2, "--heartbeat-timeout=60", "--grace=1")
+    job = gang(2, PATIENT, "--grace=1")
     job.start(0)
     with Relay(("127.0.0.1", job.port)) as relay:
         job.start(1, port=relay.port)
@@ -172,19 +172,21 @@ def test_a_reset_connection_is_a_loss_at_once(gang):
         relay.reset()
         terms = job.witnesses.wait_for("TERM", times=2)
 
-        assert max(one.at for one in terms) - cut < 0.5
+        promise("a link that is reset", 0.5, max(one.at for one in terms) - cut)
         job.assert_codes(69)
 
 
+@pytest.mark.full
 def test_a_slow_link_is_no_loss(gang):
-    job = gang(2, *QUICK)
+    job = gang(2, *HEEDFUL)
     job.start(0)
-    with Relay(("127.0.0.1", job.port), delay=0.2) as relay:
+    with Relay(("127.0.0.1", job.port), delay=1.0) as relay:
         job.start(1, port=relay.port)
         job.succeed()
 
 
 @pytest.mark.soak
+@pytest.mark.full
 def test_lost_packets_are_no_loss_of_a_node(gang, hosts):
     job = gang(2, on=hosts)
     hosts.network.lose(1, 20)
@@ -203,6 +205,7 @@ def wait_here(seconds):
     wait_until(lambda: time.monotonic() - began > seconds, "time to pass", seconds + 1)
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("whose", ["leader", "other"])
 def test_a_killed_agent_ends_the_job_everywhere_with_69(gang, hosts, whose):
     victim, survivor = (0, 1) if whose == "leader" else (1, 0)
@@ -214,7 +217,7 @@ def test_a_killed_agent_ends_the_job_everywhere_with_69(gang, hosts, whose):
     job.jobs[victim].kill_agent()
     (term,) = job.witnesses.wait_for("TERM", ranks=[survivor])
 
-    assert term.at - killed < 0.5
+    promise("TERM elsewhere after KILL of an agent", 0.5, term.at - killed)
     job.assert_codes(69, **{f"node_{victim}": 137})
     assert not processes.is_alive(started[victim].pid)
     job.muster.assert_no_survivors(seconds=0.5)
@@ -239,6 +242,7 @@ def test_a_lost_node_is_told_once(gang, whose):
     assert "lost" not in job.jobs[survivor].said_about("asking 1 worker to end")
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("whose", ["leader", "other"])
 def test_a_killed_guard_ends_the_job_everywhere(gang, hosts, whose):
     victim, survivor = (0, 1) if whose == "leader" else (1, 0)
@@ -249,7 +253,7 @@ def test_a_killed_guard_ends_the_job_everywhere(gang, hosts, whose):
     killed = kill(job.jobs[victim].guard())
     (term,) = job.witnesses.wait_for("TERM", ranks=[survivor])
 
-    assert term.at - killed < 0.5
+    promise("TERM elsewhere after KILL of a guard", 0.5, term.at - killed)
     job.assert_codes(69, **{f"node_{victim}": -signal.SIGKILL})
     job.muster.assert_no_survivors(seconds=1)
 
@@ -264,34 +268,36 @@ def test_a_killed_leader_with_stubborn_workers_leaves_nothing_alive_after_the_gr
     job.assert_codes(69, node_0=137)
 
     job.muster.assert_no_survivors(seconds=0.5)
-    assert time.monotonic() - killed < 3
+    promise("the end of all after KILL of the leader", 3, time.monotonic() - killed)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("whose", ["leader", "other"])
 def test_a_stopped_agent_is_lost_and_its_guard_ends_its_workers(gang, whose):
     victim, survivor = (0, 1) if whose == "leader" else (1, 0)
-    job = gang(2, *QUICK)
+    job = gang(2, *HEEDFUL)
     job.start_all()
     job.wait_for_start()
     stopped = job.jobs[victim].agent()
 
     os.kill(stopped, signal.SIGSTOP)
-    assert job.jobs[survivor].end(4) == 69
+    assert job.jobs[survivor].end(SILENCE + 3) == 69
     assert "was lost" in job.jobs[survivor].report["reason"]
 
     assert job.jobs[victim].end() == 69
-    assert job.jobs[victim].said_about(f"the agent (pid {stopped}) has not moved for 1 s")
+    assert job.jobs[victim].said_about(f"the agent (pid {stopped}) has not moved for {SILENCE} s")
     job.muster.assert_no_survivors()
 
 
+@pytest.mark.full
 def test_an_agent_that_is_stopped_for_less_than_the_heartbeat_timeout_is_not_lost(gang):
-    job = gang(2, "--heartbeat-timeout=2")
+    job = gang(2, "--heartbeat-timeout=10")
     job.start_all()
     job.wait_for_start()
     for node in (0, 1):
         agent = job.jobs[node].agent()
         os.kill(agent, signal.SIGSTOP)
-        wait_here(1)
+        wait_here(3)
         os.kill(agent, signal.SIGCONT)
 
     job.succeed()
@@ -317,8 +323,9 @@ def test_a_rank_that_fails_after_others_succeeded_fails_the_job_everywhere(gang,
     job = gang(2)
     job.start_all()
     job.wait_for_start()
+    first = job.jobs[1 - last].agent()
     job.witnesses.end(1 - last, 0)
-    job.witnesses.wait_for("told", ranks=[1 - last])
+    wait_until(lambda: processes.children_of(first) == [], "its agent to bury the first")
 
     job.witnesses.end(last, 5)
 
@@ -327,19 +334,6 @@ def test_a_rank_that_fails_after_others_succeeded_fails_the_job_everywhere(gang,
     assert report["first_failure"]["global_rank"] == last
     hints = " ".join(report["first_failure"]["hints"])
     assert ("rank 0" in hints) == (last == 1), report
-
-
-def test_an_early_exit_is_waited_for_by_default(gang):
-    job = gang(2)
-    job.start_all()
-    job.wait_for_start()
-    job.witnesses.end(0, 0)
-    job.witnesses.wait_for("told", ranks=[0])
-    wait_here(0.5)
-
-    job.witnesses.end(1, 0)
-
-    job.assert_codes(0)
 
 
 def test_an_early_exit_that_is_forbidden_ends_the_job_and_names_the_rank(gang):
@@ -355,18 +349,6 @@ def test_an_early_exit_that_is_forbidden_ends_the_job_and_names_the_rank(gang):
     assert "rank 1 ended early" in report["reason"]
     for agent in job.jobs.values():
         assert agent.said_about("rank 1 ended while others worked on")
-
-
-def test_all_that_end_within_the_early_exit_timeout_have_not_ended_early(gang):
-    job = gang(2, "--on-early-exit=fail", "--early-exit-timeout=5")
-    job.start_all()
-    job.wait_for_start()
-    job.witnesses.end(1, 0)
-    wait_here(0.3)
-
-    job.witnesses.end(0, 0)
-
-    job.assert_codes(0)
 
 
 def test_ranks_that_go_on_for_too_long_after_an_early_exit_are_a_hang(gang):
@@ -396,10 +378,11 @@ def test_the_leader_leaves_last(gang, how):
         job.assert_codes({"success": 0, "failure": 3, "signal": 143}[how])
 
         (wire,) = relay.wires
-        wait_until(lambda: wire.leader_closed_at, "the leader's end of the link to close")
+        wait_until(lambda: wire.leader_closed_at and wire.agent_closed_at, "both ends of the link to close")
         assert wire.agent_closed_at < wire.leader_closed_at
 
 
+@pytest.mark.kernel
 def test_no_worker_outlives_the_agents_of_any_node(gang, worker):
     job = gang(2, "--grace=0.3", command=[worker("hydra")], workers=2)
     job.start_all()

@@ -16,8 +16,11 @@ from support.repetitions import default_or_soak
 from support.streams import Stream
 
 GRACE = 0.5
-QUICK = ["--heartbeat-timeout=1", f"--grace={GRACE}"]
-FENCED = 8.0  # seconds: a lost node is given the time to notice that it is lost
+SILENCE = 5  # seconds, where somebody is missed
+HEEDFUL = [f"--heartbeat-timeout={SILENCE}", f"--grace={GRACE}"]
+PATIENT = ["--heartbeat-timeout=60", f"--grace={GRACE}"]  # nobody is missed because the machine is busy
+FENCE = 2 * SILENCE + 2  # a lost node is given the time to notice that it is lost
+FENCED = FENCE + 4
 REPETITIONS = default_or_soak(1, 20)
 
 
@@ -42,7 +45,7 @@ def standing_still(pid, how, number):
 
 
 def start_with_a_spare(gang, **options):
-    job = gang(2, "--max-restarts=1", *QUICK)
+    job = gang(2, "--max-restarts=1", *HEEDFUL)
     job.start(0)
     job.start(1, **options)
     started = job.wait_for_start()
@@ -51,6 +54,7 @@ def start_with_a_spare(gang, **options):
 
 
 @pytest.mark.soak
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["stopped", "frozen by version 1", "frozen by version 2"])
 def test_nothing_of_an_agent_that_stands_still_meets_the_next_attempt(gang, how):
     for number in range(REPETITIONS):
@@ -63,12 +67,13 @@ def test_nothing_of_an_agent_that_stands_still_meets_the_next_attempt(gang, how)
         job.witnesses.end_all(2, attempt=1)
 
         job.assert_codes(0, node_1=69)
-        assert job.jobs[1].said_about(f"the agent (pid {agent}) has not moved for 1 s")
+        assert job.jobs[1].said_about(f"the agent (pid {agent}) has not moved for {SILENCE} s")
         job.witnesses.assert_attempts_never_met()
         job.witnesses.forget()
 
 
 @pytest.mark.soak
+@pytest.mark.full
 def test_a_node_that_was_frozen_as_a_whole_runs_nothing_when_it_thaws(gang):
     for number in range(REPETITIONS):
         with Freezer(f"node-{number}", 2) as freezer:
@@ -85,9 +90,10 @@ def test_a_node_that_was_frozen_as_a_whole_runs_nothing_when_it_thaws(gang):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_a_failure_restarts_the_job_although_a_guard_is_stopped(gang):
     for _ in range(REPETITIONS):
-        job = gang(2, "--max-restarts=1", *QUICK)
+        job = gang(2, "--max-restarts=1", *PATIENT)
         job.start_all()
         job.wait_for_start()
         stop(job.jobs[1].guard())
@@ -100,10 +106,11 @@ def test_a_failure_restarts_the_job_although_a_guard_is_stopped(gang):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 @pytest.mark.parametrize("asked", [0, 1], ids=["the other node", "the stopped guard"])
 def test_a_signal_ends_the_job_although_a_guard_is_stopped(gang, asked):
     for _ in range(REPETITIONS):
-        job = gang(2, *QUICK)
+        job = gang(2, *PATIENT)
         job.start_all()
         job.wait_for_start()
         stop(job.jobs[1].guard())
@@ -127,7 +134,7 @@ def slow(gang, tmp_path):
 
     @contextlib.contextmanager
     def start():
-        job = gang(2, *QUICK)
+        job = gang(2, *PATIENT)
         with unanswered(interpreter):
             job.start_all(command=[program])
             for one in job.jobs.values():
@@ -137,6 +144,7 @@ def slow(gang, tmp_path):
     return start
 
 
+@pytest.mark.full
 def test_a_slow_program_loses_no_node_and_is_told_of(slow):
     with slow() as job:
         for one in job.jobs.values():
@@ -157,10 +165,11 @@ def test_a_signal_ends_the_job_although_its_program_does_not_answer(slow, asked)
     assert job.jobs[asked].said_about("never started:")
 
 
+@pytest.mark.full
 def test_an_agent_that_has_lines_left_to_show_is_let_be(gang):
     """Its workers are gone, so nobody counts on it any more, however long its console takes."""
     lines = "for i in $(seq 4000); do echo a line that is so long that they fill every pipe; done"
-    job = gang(2, "--max-restarts=1", "--console-stall=60", *QUICK)
+    job = gang(2, "--max-restarts=1", "--console-stall=100", *HEEDFUL)
     job.start(0)
     reading, writing = os.pipe()
     job.start(1, command=["sh", "-c", f"{lines}; exec sleep 100"], stdout=writing)
@@ -172,8 +181,7 @@ def test_an_agent_that_has_lines_left_to_show_is_let_be(gang):
     killed = time.monotonic()
     job.jobs[0].signal(signal.SIGKILL)
     wait_until(lambda: not names_below(agent), "the worker to be gone")
-    fence_is_over = killed + 2 * 1 + 2
-    wait_until(lambda: time.monotonic() > fence_is_over, "the time to pass", 5)
+    wait_until(lambda: time.monotonic() > killed + FENCE, "the time to pass")
 
     assert processes.is_alive(agent), job.words()
     Stream("the console of node 1", reading)

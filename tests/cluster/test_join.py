@@ -9,12 +9,12 @@ import time
 import pytest
 
 from support import gang as gangs
-from support.deadlines import wait_until
+from support.deadlines import promise, wait_until
 from support.relay import Relay
 from support.repetitions import default_or_soak
 from support.wire import Peer, is_open, join
 
-QUIET = ["--heartbeat-timeout=1"]  # where nobody answers, that is soon noticed
+PLENTY = 10  # seconds: time for several agents to come, on any machine
 
 
 def wait_here(seconds):
@@ -35,7 +35,8 @@ def assert_never_started(gang, *agents):
 def test_a_second_agent_that_comes_late_is_waited_for(gang, hosts):
     late = default_or_soak(1, 120)
     job = gang(2, on=hosts, workers=2)
-    job.start(0)
+    leader = job.start(0)
+    wait_until(lambda: is_listening(hosts, 0, job.port), f"{leader} to listen")
     wait_here(late)
     assert job.witnesses.all() == []
 
@@ -43,7 +44,8 @@ def test_a_second_agent_that_comes_late_is_waited_for(gang, hosts):
     job.succeed()
 
     for report in job.reports().values():
-        assert late - 0.5 < report["gang"]["arrival_skew_s"] < late + 5
+        assert report["gang"]["arrival_skew_s"] >= late
+        promise("the arrival of an agent", late + 5, report["gang"]["arrival_skew_s"])
         assert report["gang"]["slowest"][0]["node"] == 1
         assert report["gang"]["slowest"][0]["host"] == hosts.name(1)
 
@@ -60,10 +62,14 @@ def test_a_leader_that_comes_last_finds_the_others_waiting(gang, hosts):
     job.start(0)
     began = time.monotonic()
     started = job.wait_for_start()
-    assert time.monotonic() - began < 3  # who waits tries again every second or so
+    promise("a start after the leader has come", 3, time.monotonic() - began)  # who waits tries again every second or so
 
     assert [started[rank].host for rank in range(3)] == [hosts.name(node) for node in range(3)]
     job.succeed()
+
+
+def is_listening(hosts, index, port):
+    return hosts.run(index, "ss", "-tlnH", "sport", f"= :{port}").stdout != ""
 
 
 def append_name(hosts, host, name, address):
@@ -73,6 +79,7 @@ def append_name(hosts, host, name, address):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_a_name_that_appears_later_is_found(gang, hosts):
     name = f"late-{os.getpid()}.test"
     job = gang(2, on=hosts)
@@ -92,12 +99,12 @@ where = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
 family = socket.AF_INET6 if ":" in where[0] else socket.AF_INET
 if os.environ["RANK"] == "0":
     with socket.create_server(where, family=family) as server:
-        server.settimeout(20)
+        server.settimeout(120)
         server.accept()[0].sendall(b"met")
 else:
-    for _ in range(200):
+    for _ in range(2400):
         try:
-            link = socket.create_connection(where, 20)
+            link = socket.create_connection(where, 120)
             break
         except ConnectionRefusedError:
             time.sleep(0.05)
@@ -264,14 +271,16 @@ def test_without_node_ranks_one_of_several_agents_on_one_host_leads(gang):
 
 
 def test_with_a_range_the_last_call_ends_the_wait(gang):
-    job = gang("2:4", "--last-call=0.7")
-    for node in range(3):
-        job.start(node)
+    job = gang("3:4", "--last-call=0.5")
+    leader = job.start(0, "--verbose")
+    job.start(1)
+    leader.err.wait_for("is here: 2 of 3")
     began = time.monotonic()
+    job.start(2)
 
     started = job.wait_for_start(3)
 
-    assert time.monotonic() - began > 0.4
+    assert min(one.at for one in started.values()) - began >= 0.5
     assert {one.nodes for one in started.values()} == {3}
     job.succeed()
 
@@ -294,8 +303,9 @@ def test_with_a_range_and_without_node_ranks_the_ranks_have_no_gap(gang, hosts):
 
 
 @pytest.mark.soak
+@pytest.mark.full
 def test_when_one_of_four_does_not_come_all_others_end_with_75_and_nothing_started(gang, hosts):
-    limit = default_or_soak(1, 20)
+    limit = default_or_soak(PLENTY, 20)
     job = gang(4, f"--gang-timeout={limit}", on=hosts)
     for node in (0, 1, 3):
         job.start(node)
@@ -308,7 +318,7 @@ def test_when_one_of_four_does_not_come_all_others_end_with_75_and_nothing_start
         report = job.jobs[node].report
         assert report["verdict"] == "incomplete"
         assert "node 2 never connected" in report["reason"]
-        assert job.jobs[node].seconds < limit + 2
+        promise("giving up", limit + 2, job.jobs[node].seconds)
 
 
 def volcano(node, hosts, port):
@@ -337,8 +347,9 @@ def test_who_is_missing_is_named_by_its_host_and_whether_that_resolves(muster, p
     assert "node 2 (127.0.0.3) never connected" in line
 
 
+@pytest.mark.full
 def test_a_node_that_was_refused_is_named_with_the_reason(gang):
-    job = gang(3, "--gang-timeout=2")
+    job = gang(3, f"--gang-timeout={PLENTY}")
     job.start(0)
     job.start(1, "--job-id=another")
 
@@ -349,8 +360,9 @@ def test_a_node_that_was_refused_is_named_with_the_reason(gang):
     assert "never started" not in job.words(), "it is not known which ranks they have"
 
 
+@pytest.mark.full
 def test_a_node_that_came_and_left_is_told_from_one_that_never_came(gang):
-    job = gang(3, "--gang-timeout=2")
+    job = gang(3, f"--gang-timeout={PLENTY}")
     leader = job.start(0, "--verbose")
     gone = job.start(1)
     leader.err.wait_for("is here: 2 of 3 nodes")
@@ -359,7 +371,7 @@ def test_a_node_that_came_and_left_is_told_from_one_that_never_came(gang):
 
     gone.end()
     assert leader.end() == 75
-    line = leader.said_about("came within 2 s")
+    line = leader.said_about(f"came within {PLENTY} s")
     assert re.search(r"node 1 \(.*\) left: closed the connection", line), line
     assert "node 2 never connected" in line
 
@@ -411,7 +423,7 @@ def test_a_leader_behind_a_silent_firewall_is_said_not_to_answer(gang, hosts):
 
     line = job.jobs[1].said_about("did not reach the leader", f"{hosts.address(0)}:{job.port}")
     assert re.search("no answer|has not answered", line), line
-    assert job.jobs[1].seconds < limit + 1
+    promise("giving up", limit + 1, job.jobs[1].seconds)
     assert_never_started(job, 1)
 
 
@@ -428,7 +440,7 @@ def test_a_leader_on_a_host_that_is_not_there_is_said_to_have_no_route(gang, hos
 
 
 def test_somebody_who_takes_connections_and_is_silent_is_no_leader(gang):
-    job = gang(2, "--gang-timeout=1", *QUIET)
+    job = gang(2, "--gang-timeout=1", "--heartbeat-timeout=1")  # so that silence is soon noticed
     with Relay() as half_open:
         job.start(1, port=half_open.port)
 

@@ -46,24 +46,24 @@ def test_the_leader_names_who_waits_and_both_start_when_it_is_ready(gang, tables
 def test_what_is_taken_back_before_the_start_is_waited_for_again(gang, tables):
     template, (own, other) = tables
     other.write_text('{"status": "completed"}')
-    job = gang(2, f"--template={template}", command=["echo", "started"])
+    job = gang(2, f"--template={template}", "--verbose", command=["echo", "started"])
     job.start(0, f"--set=table={own}")
     job.jobs[0].err.wait_for("leader ")
     own.write_text('{"status": "initializing"}')
     job.jobs[0].err.wait_for(f"waiting for the rank table '{own}': initializing")
     job.start(1, f"--set=table={other}")
-    job.jobs[1].err.wait_for(f"node 0 waits for its rank table '{own}': initializing")
+    job.jobs[0].err.wait_for("is here: 2 of 2 nodes")
     assert all(one.out.text == "" for one in job.jobs.values())
 
     own.write_text('{"status": "completed"}')
     job.assert_codes(0)
 
 
-@pytest.mark.parametrize("late", [0, 1])
-def test_when_it_waited_in_vain_all_nodes_end_with_75_and_say_why(gang, tables, late):
+@pytest.mark.parametrize("late, seconds", [pytest.param(0, 10, marks=pytest.mark.full), (1, 1)])
+def test_when_it_waited_in_vain_all_nodes_end_with_75_and_say_why(gang, tables, late, seconds):
     if late == 0:
         tables[1][0].rename(tables[1][1])
-    job = start(gang, tables, "--inputs-timeout=1")
+    job = start(gang, tables, f"--inputs-timeout={seconds}")
 
     job.assert_codes(75)
     for report in job.reports().values():
@@ -77,9 +77,9 @@ def test_an_input_that_is_wrong_ends_the_job_on_all_nodes(gang, tables, wrong):
     table = tables[1][wrong]
     if wrong == 0:
         table.rename(tables[1][1])
-    job = start(gang, tables)
-    for one in job.jobs.values():
-        one.err.wait_for(f"node {wrong} waits for its rank table '{table}': missing")
+    job = start(gang, tables, "--verbose")
+    job.jobs[wrong].err.wait_for(f"waiting for the rank table '{table}': missing")
+    job.jobs[1].err.wait_for("knows this node as node 1")
 
     table.write_text("[]")
     job.assert_codes(65)
@@ -88,9 +88,20 @@ def test_an_input_that_is_wrong_ends_the_job_on_all_nodes(gang, tables, wrong):
         assert report["reason"].endswith(f"'{table}' is no JSON object")
 
 
+def start_when_both_are_here(gang, tables, *options):
+    """A job that may be of one node: its leader is ready, and the last call begins, when both are here."""
+    own = tables[1][0]
+    text = own.read_text()
+    own.unlink()
+    job = start(gang, tables, "--last-call=0.5", "--verbose", *options, nodes="1:2")
+    job.jobs[0].err.wait_for("is here: 2 of 1 to 2 nodes")
+    own.write_text(text)
+    return job
+
+
 def test_a_job_that_may_be_smaller_starts_without_who_is_not_ready(gang, tables):
     table = tables[1][1]
-    job = start(gang, tables, "--last-call=1", nodes="1:2")
+    job = start_when_both_are_here(gang, tables)
 
     job.assert_codes(0, node_1=78)
     assert "started" in job.jobs[0].out.text
@@ -103,7 +114,7 @@ def test_a_job_that_may_be_smaller_starts_without_who_is_not_ready(gang, tables)
 
 
 def test_who_is_not_ready_is_a_spare_where_the_job_can_restart(gang, tables):
-    job = start(gang, tables, "--last-call=1", "--max-restarts=1", nodes="1:2")
+    job = start_when_both_are_here(gang, tables, "--max-restarts=1")
 
     job.assert_codes(0)
     assert "started" in job.jobs[0].out.text

@@ -21,7 +21,7 @@ def two_that_fail(gang, tmp_path):
     def run(script_of_0, script_of_1):
         wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done"
         script = f"echo ready $$; {wait}; case $RANK in 0) {script_of_0};; 1) {script_of_1};; esac"
-        job = gang(2, command=["sh", "-c", script])
+        job = gang(2, "--heartbeat-timeout=60", command=["sh", "-c", script])
         job.start_all()
         workers = [pid_of_worker(job.jobs[node]) for node in (0, 1)]
         agent = job.jobs[1].agent()
@@ -100,7 +100,7 @@ def test_every_node_says_which_one_was_asked_to_stop(gang, asked):
 def test_a_node_whose_guard_asked_the_workers_was_asked_to_stop(gang, asked):
     """Its agent stood still, and finds them ended with 0 when it goes on."""
     script = 'trap "exit 0" TERM; echo ready $$; while :; do sleep 0.05; done'
-    job = gang(2, "--heartbeat-timeout=20", "--grace=30", command=["sh", "-c", script])
+    job = gang(2, "--heartbeat-timeout=60", "--grace=100", command=["sh", "-c", script])
     job.start_all()
     workers = [pid_of_worker(job.jobs[node]) for node in (0, 1)]
     agent = job.jobs[asked].agent()

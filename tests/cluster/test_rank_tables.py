@@ -4,15 +4,15 @@ import itertools
 import json
 import os
 import signal
-import statistics
 import time
 
 import pytest
 
+from support.deadlines import promise
 from support.repetitions import default_or_soak
 
 NODES = 3
-TURNS = default_or_soak(5, 50)
+TURNS = [pytest.param(turn, marks=[pytest.mark.full] if turn > 1 else []) for turn in range(default_or_soak(5, 50))]
 DEVICES = (1, 3, 2)  # of each node
 
 # Checks what it was told against the table that it was told to read.
@@ -134,7 +134,7 @@ ORDERS = list(itertools.permutations(range(NODES)))
 
 @pytest.mark.soak
 @pytest.mark.parametrize("make", [table_of_groups, table_of_servers])
-@pytest.mark.parametrize("turn", range(TURNS))
+@pytest.mark.parametrize("turn", TURNS)
 def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tmp_path, turn, make):
     controller = Controller(tmp_path, make(hosts))
     first, second, third = ORDERS[turn % len(ORDERS)]
@@ -167,6 +167,7 @@ def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tm
         assert f"5 of 6, device 0 at {device_ip(0, 0)}" in right
 
 
+@pytest.mark.full
 def test_the_leader_says_which_node_waits_for_what(agents, hosts, tmp_path):
     controller = Controller(tmp_path, table_of_groups(hosts))
     controller.text = controller.text.replace('"completed"', '"initializing"')
@@ -192,9 +193,9 @@ def test_the_leader_says_which_node_waits_for_what(agents, hosts, tmp_path):
 
 
 @pytest.mark.soak
-def test_a_stop_while_they_wait_ends_all_within_100_ms(agents, tmp_path):
+def test_a_stop_while_they_wait_ends_all(agents, tmp_path):
     seconds = []
-    for turn in range(TURNS):
+    for turn in range(default_or_soak(1, 50)):
         controller = Controller(tmp_path / str(turn), {})
         job = agents("--verbose")
         started = [
@@ -213,7 +214,7 @@ def test_a_stop_while_they_wait_ends_all_within_100_ms(agents, tmp_path):
         job.gang.assert_codes(143)
         seconds.append(time.monotonic() - asked)
     print(f"TERM while waiting until all have ended, ms: {[round(s * 1e3) for s in seconds]}")
-    assert statistics.median(seconds) <= 0.1
+    promise("TERM while waiting until all have ended, in the median", 0.1, sorted(seconds)[len(seconds) // 2])
 
 
 def test_two_nodes_with_different_tables_end_with_the_first_difference(agents, hosts, tmp_path):

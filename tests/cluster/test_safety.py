@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-import os
+import random
 import re
 
 import pytest
@@ -40,19 +40,13 @@ def refusals(job):
 
 
 GARBAGE = {
-    "noise": os.urandom(4096),
+    "noise": random.Random(4711).randbytes(4096),
     "a question of the web": b"GET / HTTP/1.1\r\nHost: leader\r\n\r\n",
-    "a greeting of TLS": bytes.fromhex("16030100ff010000fb0303") + os.urandom(244),
+    "a greeting of TLS": bytes.fromhex("16030100ff010000fb0303") + random.Random(1).randbytes(244),
     "a length of four gibibytes": b"\xff\xff\xff\xff" + b"x" * 100,
-    "a message of no bytes": b"\0\0\0\0",
     "a join that is too long": frame(join(host="x" * 5000)),
-    "no object": frame(b"[1, 2, 3]"),
     "a deep object": frame(b'{"a":' * 400 + b"1" + b"}" * 400),
-    "no UTF-8": frame(b'{"type": "join", "host": "\xff\xfe"}'),
-    "an unknown message": frame({"type": "run", "command": "rm -rf /"}),
-    "a join without fields": frame({"type": "join"}),
     "a join with a line break": frame(join(host="one\ntwo")),
-    "a message before the join": frame({"type": "beat"}),
     "a finish before the join": frame({"type": "finish", "end": {}}),
 }
 
@@ -76,8 +70,6 @@ STRANGERS = {
     ),
     "another job": ({"job_id": "somebody's"}, r"its job is 'somebody's', the leader's is 'none'"),
     "the leader's own rank": ({"rank": 0}, r"node rank 0 is taken by \S+, the leader"),
-    "a rank that is too high": ({"rank": 7}, r"its node rank is 7, and the job has 2 nodes"),
-    "another number of nodes": ({"most_nodes": 3}, r"its number of nodes is '3', the leader's is '2'"),
     "another mode": ({"mode": "mpi"}, r"its mode is 'mpi', the leader's is 'torchrun'"),
 }
 
@@ -154,23 +146,9 @@ def test_agents_with_different_templates_are_refused(gang, tmp_path):
     assert [job.jobs[node].end() for node in (0, 1)] == [0, 0]
 
 
-def test_a_second_agent_with_a_taken_rank_is_refused(gang):
-    job = gang(3, "--heartbeat-timeout=1")
-    leader = job.start(0, "--verbose")
-    job.start(1)
-    leader.err.wait_for("is here: 2 of 3 nodes")
-    second = job.start(1, name="second")
-
-    assert second.end() == 78
-    assert second.said_about("node rank 1 is taken by")
-    job.start(2)
-    job.wait_for_start(3)
-    job.witnesses.end_all(3)
-    assert [job.jobs[node].end() for node in (0, 1, 2)] == [0, 0, 0]
-
-
-def test_a_taken_rank_is_said_on_both_consoles_with_the_hosts(gang, hosts):
-    job = gang(3, "--heartbeat-timeout=1", on=hosts)
+def test_a_taken_rank_is_refused_and_said_on_both_consoles_with_the_hosts(gang, hosts):
+    """Once its holder shows that it is alive, which it does four times in a heartbeat timeout."""
+    job = gang(3, "--heartbeat-timeout=10", on=hosts)
     leader = job.start(0, "--verbose")
     job.start(1)
     leader.err.wait_for("is here: 2 of 3 nodes")
@@ -181,13 +159,15 @@ def test_a_taken_rank_is_said_on_both_consoles_with_the_hosts(gang, hosts):
     newcomer = f"{hosts.name(2)} ({hosts.address(2)})"
     assert second.said_about(f"refused this node: node rank 1 is taken by {holder}")
     assert leader.said_about(f"refused {newcomer}: node rank 1 is taken by {holder}")
-    leader.signal(15)
-    assert [job.jobs[node].end() for node in (0, 1)] == [143, 143]
+    job.start(2)
+    job.wait_for_start(3)
+    job.witnesses.end_all(3)
+    assert [job.jobs[node].end() for node in (0, 1, 2)] == [0, 0, 0]
 
 
 def test_a_second_node_zero_on_another_host_says_that_it_is_not_meant(gang, hosts):
     job = gang(2, on=hosts)
-    job.start(0)
+    job.start(0).err.wait_for("flags: ")
     second = job.start(0, host=1, name="second")
 
     second.err.wait_for("no address of this host, which is node 0 and listens")
@@ -371,13 +351,14 @@ def test_agents_with_the_same_token_form_a_gang(gang, tmp_path, by):
     assert TOKEN not in job.words()
 
 
+@pytest.mark.full
 def test_who_has_another_token_is_the_reason_for_which_the_leader_gives_up(gang):
-    job = gang(2, "--gang-timeout=1")
+    job = gang(2, "--gang-timeout=10")
     leader = job.start(0, env={"MUSTER_TOKEN": TOKEN})
     job.start(1, env={"MUSTER_TOKEN": TOKEN + "!"})
 
     assert leader.end() == 75
-    assert "never joined; 127.0.0.1 was refused: it has another token" in leader.said_about("1 of 2")
+    assert "never joined; 127.0.0.1 was refused: it has another token" in leader.said_about("1 of 2", "within 10 s")
 
 
 MISMATCHES = {
@@ -391,11 +372,13 @@ MISMATCHES = {
 def test_a_peer_with_a_wrong_token_gets_no_message_through(gang, leaders, agents):
     job = gang(2)
     job.start(0, env=leaders)
+    wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
     with Relay(("127.0.0.1", job.port)) as relay:
-        stranger = job.start(1, "--gang-timeout=1", port=relay.port, name="stranger", env=agents)
-
-        assert stranger.end() == 75
-        said = stranger.said_about("did not reach the leader")
+        stranger = job.start(1, port=relay.port, name="stranger", env=agents)
+        stranger.err.wait_for("trying again for up to")
+        said = stranger.said_about("cannot reach the leader yet")
+        stranger.signal(15)
+        assert stranger.end() == 143
         told = b"".join(bytes(wire.to_agent) for wire in relay.wires)
 
     assert "token" in said
@@ -455,6 +438,19 @@ def test_no_answer_shows_the_token(muster, question):
     assert TOKEN not in job.out.text + job.err.text
 
 
+@pytest.mark.parametrize("env", [{}, {"MUSTER_TOKEN": TOKEN}], ids=["without", "with"])
+def test_a_token_hides_what_passes_on_a_link(gang, env):
+    job = gang(2, f"--job-id={JOB}")
+    job.start(0, env=env)
+    with Relay(("127.0.0.1", job.port)) as relay:
+        job.start(1, port=relay.port, env=env)
+        job.succeed()
+        shown = b"".join(bytes(wire.to_leader + wire.to_agent) for wire in relay.wires)
+
+    words = [JOB, "slots", "join", "admitted", "start", "worker"]
+    assert [word for word in words if word.encode() in shown] == ([] if env else words)
+
+
 def run_and_capture(gang, hosts, tmp_path, env):
     job = gang(2, "--max-restarts=1", on=hosts)
     file = tmp_path / f"link-{len(env)}.pcap"
@@ -469,6 +465,7 @@ def run_and_capture(gang, hosts, tmp_path, env):
     return capture
 
 
+@pytest.mark.full
 def test_with_a_token_the_link_shows_nothing_of_the_job(gang, hosts, tmp_path, witnesses):
     capture = run_and_capture(gang, hosts, tmp_path, {"MUSTER_TOKEN": TOKEN})
 
@@ -488,7 +485,8 @@ def test_with_a_token_the_link_shows_nothing_of_the_job(gang, hosts, tmp_path, w
     assert hellos and all(hello[0] == "0x0304" and all(hello) for hello in hellos), hellos
 
 
-def test_without_a_token_the_link_is_plain_which_is_said_once(gang, hosts, tmp_path, witnesses):
+@pytest.mark.full
+def test_without_a_token_the_link_is_plain(gang, hosts, tmp_path, witnesses):
     """Shows that the test above would see what it looks for."""
     capture = run_and_capture(gang, hosts, tmp_path, {})
 

@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 
+from support.deadlines import promise
 from support.muster import binary
 from support.repetitions import default_or_soak, soaking
 
-SECONDS = 60  # in which little is measured: the times are those of scripts/bench
+pytestmark = pytest.mark.full
 
 
 def simulate(muster, *options):
@@ -19,7 +20,7 @@ def simulate(muster, *options):
         env=muster.environment(),
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout)
@@ -31,7 +32,7 @@ def test_hundreds_of_nodes_get_one_rank_table_of_all_their_devices(muster):
     nodes = default_or_soak(100, 1000)
     figures = simulate(muster, "--agents", str(nodes), "--devices", "8")
     assert figures["merged_bytes"] > (nodes + 1) * 8 * 50  # each device with its address and its rank
-    assert figures["join_seconds"] <= 20, "from the last node to the start of all, with the table"
+    promise("from the last node to the start of all, with the table", 20, figures["join_seconds"])
 
 
 @pytest.mark.soak

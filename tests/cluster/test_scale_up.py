@@ -2,7 +2,7 @@
 
 import pytest
 
-QUICK = ["--heartbeat-timeout=1", "--grace=0.5", "--last-call=0.2"]
+OPTIONS = ["--heartbeat-timeout=60", "--grace=0.5", "--last-call=0.2"]
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def growing(gang, hosts, witnesses, worker):
             TORCHELASTIC_RESTART_COUNT=$((WORLD_SIZE - 1)) exec "$@"
         """
         command = ["sh", "-c", script, "sh", worker("witness"), witnesses.folder]
-        return gang(f"1:{most}", *QUICK, *options, on=hosts, command=command)
+        return gang(f"1:{most}", *OPTIONS, *options, on=hosts, command=command)
 
     return make
 
@@ -41,8 +41,9 @@ def test_a_node_that_comes_later_joins_at_once_and_no_restart_is_used_up(growing
     job.witnesses.assert_attempts_never_met()
 
 
+@pytest.mark.full
 def test_several_nodes_that_come_together_join_together(growing):
-    job = growing(4, "--scale-up=now", "--last-call=2")
+    job = growing(4, "--scale-up=now", "--last-call=10")
     job.start(0)
     job.wait_for_start(1)
 

@@ -3,6 +3,7 @@
 Some that are over soon; scripts/soak --schedules N carries out as many as one likes, and --seed repeats one.
 """
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,15 +14,18 @@ from schedules.oracle import complaints
 from schedules.schedule import Fault
 from schedules.seen import Seen, Strike
 
+from support.repetitions import default_or_soak
 from support.witnesses import Testimony
 
-SEEDS = [6, 8, 12, 13, 19, 20, 23, 28, 40, 44, 49, 52]
+SEEDS = [6, 8, 12, 13, 19, 20, 23, 28, 40, 44, 49, 52]  # with SOAK=1 as many others
 
 
+@pytest.mark.full
 def test_random_schedules_end_without_a_hang_a_survivor_or_a_wrong_verdict(tmp_path):
     lanes = Lanes(5, tmp_path, tmp_path / "results")
+    fresh = random.sample(range(1 << 31), len(SEEDS))
 
-    lanes.run(SEEDS)
+    lanes.run(default_or_soak(SEEDS, fresh))
 
     stories = [Path(tmp_path / "results" / f"{seed}.txt").read_text() for seed in lanes.wrong]
     assert not lanes.wrong, "\n".join([lanes.summary(), *stories])

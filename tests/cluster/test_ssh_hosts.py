@@ -90,6 +90,7 @@ def test_addresses_of_version_six_stand_in_brackets(muster, hosts, ssh):
     ]
 
 
+@pytest.mark.kernel
 def test_the_code_and_the_report_are_those_of_the_job(front, ssh):
     ssh.serve(*NODES)
 
@@ -167,7 +168,7 @@ def test_a_signal_reaches_every_host(front, ssh, worker, number):
 
 def test_a_killed_front_leaves_nothing_on_any_host(front, ssh, worker):
     ssh.serve(*NODES)
-    job = front("--grace=2", "--", worker("ignore_term"))
+    job = front("--grace=0.5", "--", worker("ignore_term"))
     job.out.wait_for("ready", times=3)
 
     guard, agent = job.guard(), job.agent()
@@ -191,9 +192,10 @@ def test_a_killed_remote_shell_loses_its_node_and_ends_the_others(front, hosts, 
     ssh.assert_nothing_is_left(*NODES, FRONT)
 
 
+@pytest.mark.full
 def test_a_node_whose_network_is_cut_is_lost_and_leaves_nothing(front, hosts, ssh, worker):
     ssh.serve(*NODES)
-    job = front("--grace=1", "--heartbeat-timeout=2", "--", worker("echo_signals"), 0)
+    job = front("--grace=1", "--heartbeat-timeout=5", "--", worker("echo_signals"), 0)
     job.out.wait_for("ready", times=3)
 
     hosts.network.take_down(2)
@@ -202,6 +204,7 @@ def test_a_node_whose_network_is_cut_is_lost_and_leaves_nothing(front, hosts, ss
     ssh.assert_nothing_is_left(*NODES, FRONT, seconds=10)
 
 
+@pytest.mark.full
 def test_a_front_whose_network_is_cut_is_gone_for_every_node(front, hosts, ssh, worker):
     ssh.serve(*NODES)
     job = front("--grace=1", "--", worker("echo_signals"), 0)

@@ -5,6 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from support import processes
 
 CLIENT = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
@@ -36,6 +38,7 @@ def test_the_ranks_of_three_hosts_meet_and_those_of_the_leader_may_end_first(gan
     assert "count 4" in output_of(job)
 
 
+@pytest.mark.kernel
 def test_each_attempt_of_two_hosts_has_an_empty_store(gang, hosts):
     job = start(gang, 2, "meet", "fail-3-0", "fail-0-1", on=hosts, options=["--max-restarts=2"])
 
@@ -67,9 +70,9 @@ def test_who_belongs_to_no_node_is_refused_and_named_once(gang, hosts):
 
 
 def test_when_its_process_is_killed_all_nodes_name_it(gang, hosts, muster):
-    job = start(gang, 2, "meet", "stay", on=hosts)
+    job = start(gang, 2, "meet", "rest", on=hosts)  # else a rank that fails for it might be named as well
     for one in job.jobs.values():
-        one.out.wait_for("stays at port")
+        one.out.wait_for("rests", times=2)
     stores = [one for one in processes.belonging_to(muster.tag) if one.name == "muster-store"]
     assert len(stores) == 1
     os.kill(stores[0].pid, signal.SIGKILL)

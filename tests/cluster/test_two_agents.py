@@ -116,12 +116,12 @@ where = (os.environ["MASTER_IP"], int(os.environ["MASTER_PORT"]))
 node, nodes = os.environ["RANK"], os.environ["WORLD_SIZE"]
 if node == "0":
     with socket.create_server(where) as server:
-        server.settimeout(30)
+        server.settimeout(120)
         server.accept()[0].sendall(b"met")
 else:
-    for _ in range(600):
+    for _ in range(2400):
         try:
-            link = socket.create_connection(where, 30)
+            link = socket.create_connection(where, 120)
             break
         except ConnectionRefusedError:
             time.sleep(0.05)

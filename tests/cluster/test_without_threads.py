@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from support.deadlines import wait_until
+from support.deadlines import promise, wait_until
 
-GANG_TIMEOUT = 4
+GANG_TIMEOUT = 10
 SERVERS = 2  # that say nothing, for a second each
 NAMES = 2  # that are asked for: that of the first search domain, and the one that was given
 
@@ -27,6 +27,7 @@ def silent(hosts, request):
         file.unlink()
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("system", ["threads", "old-docker"])
 def test_a_gang_meets_at_a_name(gang, worker, system):
     job = gang(2)
@@ -48,6 +49,7 @@ def wait_for_look_up(silent, number):
     wait_until(lambda: questions(silent) > 0, "the look-up to begin")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "number, look_up, silent",
     [(signal.SIGINT, 1, "timeout:30 attempts:5"), (signal.SIGTERM, 2, "")],
@@ -64,9 +66,10 @@ def test_a_signal_waits_for_a_look_up_in_place_and_no_longer(gang, worker, silen
     agent.signal(number)
 
     assert agent.end() == 128 + number
-    assert time.monotonic() - began < NAMES * SERVERS + 1
+    promise("the end after a signal while a name is looked up", NAMES * SERVERS + 1, time.monotonic() - began)
 
 
+@pytest.mark.full
 def test_a_leader_that_cannot_look_up_who_is_missing_keeps_its_links(
     muster, worker, silent, port
 ):
@@ -74,7 +77,7 @@ def test_a_leader_that_cannot_look_up_who_is_missing_keeps_its_links(
     agents = [
         muster.start(
             f"--gang-timeout={GANG_TIMEOUT}",
-            "--heartbeat-timeout=1",
+            "--heartbeat-timeout=5",
             "--",
             "true",
             through=[*silent.command("exec", str(node)), worker("refuse"), "threads"],
@@ -92,4 +95,4 @@ def test_a_leader_that_cannot_look_up_who_is_missing_keeps_its_links(
     assert [agent.end() for agent in agents] == [75, 75]
     assert "node 2 (a.test) never connected" in agents[0].said_about("2 of 6 nodes came")
     assert not any("lost the leader" in line for line in agents[1].said)
-    assert agents[0].seconds < GANG_TIMEOUT + 1
+    promise("giving up", GANG_TIMEOUT + 1, agents[0].seconds)

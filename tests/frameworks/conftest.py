@@ -24,7 +24,7 @@ def muster():
 
 def venv_of(variable):
     """The bin folder of the virtual environment that a variable names."""
-    assert variable in os.environ, f"{variable} is not set: run scripts/test --frameworks"
+    assert variable in os.environ, f"{variable} is not set: run scripts/test --full frameworks"
     return pathlib.Path(os.environ[variable]) / "bin"
 
 

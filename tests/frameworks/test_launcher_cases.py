@@ -1,7 +1,7 @@
 """PyTorch's own launcher, agent and multiprocessing tests as command lines, under torchrun and under muster.
 
 A case is alike, or differs by a row of docs/torchrun-differences.md, or is not yet done: then it must fail still. Two
-thirds of them run by default; with LAUNCHER_CASES=all (scripts/test --all-cases) all do.
+thirds of them run by default; with LAUNCHER_CASES=all (scripts/test --full --all-cases frameworks) all do.
 """
 
 import os

@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts"
+_HANG = 120  # seconds, as support/deadlines.py has it
 
 
 class Hosts:
@@ -42,12 +43,12 @@ class Hosts:
     def script(self, *arguments):
         """Runs scripts/hosts, which must succeed, and returns what it printed."""
         done = subprocess.run(
-            self.command(*arguments), capture_output=True, text=True, timeout=30, check=False
+            self.command(*arguments), capture_output=True, text=True, timeout=_HANG, check=False
         )
         assert done.returncode == 0, f"scripts/hosts {arguments}: {done.stderr}"
         return done.stdout
 
-    def run(self, index, *command, timeout=30, **options):
+    def run(self, index, *command, timeout=_HANG, **options):
         """Runs a command on a host to its end."""
         return subprocess.run(
             self.command("exec", str(index), *command),

@@ -39,7 +39,7 @@ def run(*command, **options):
 
 def check(*files):
     venv = os.environ.get("MANIFESTS_VENV")
-    assert venv, "MANIFESTS_VENV is not set: scripts/test manifests makes it"
+    assert venv, "MANIFESTS_VENV is not set: scripts/test --full manifests makes it"
     return run(Path(venv) / "bin/python", Path(__file__).with_name("check_schemas.py"), *files)
 
 

@@ -1,5 +1,6 @@
 """What goes well once in ten times with mpirun has to go well each time; and whatever is killed, nothing is left."""
 
+import contextlib
 import os
 import random
 import signal
@@ -8,12 +9,13 @@ import time
 import pytest
 
 from support import processes
-from support.deadlines import Missed, wait_until
+from support.deadlines import wait_until
 from support.mpi import MEETINGS, SECONDS
 from support.repetitions import default_or_soak
 
 NODES = 3
 SOON = 20  # seconds from a kill to the end of all: who waits for a node gives up, a grace
+UNHARMED = 10  # seconds that all ranks have to be there, and everybody to go on: what was killed had done its part
 _RANK = "end_as_told"
 _NO_PART = {"unshare", "sleep"}  # what makes the container, and what ranks leave behind
 
@@ -46,16 +48,37 @@ def test_whatever_is_killed_at_any_time(mpi, hosts, seed):
         return len(parts_on(hosts, node)) >= enough or job.all_ranks_are_here()
 
     wait_until(far_enough, lambda: f"{enough} processes on node {node}; {job.words()}", SECONDS)
-    victim = chance.choice(parts_on(hosts, node))
+    victim = kill_one(chance, hosts, node)
     if victim.pid == guards[node]:  # the first process of the container
         job.lose(node)
-    began = time.monotonic()
-    os.kill(victim.pid, signal.SIGKILL)
 
-    try:
-        codes, _ = job.ends(began, SOON)
-    except Missed:  # it had done its part, like the shell that mpirun sends ahead: nothing is amiss
-        job.wait_for_ranks().tell(*range(NODES))
-        assert set(job.end(SOON).values()) == {0}, f"{victim}: {job.words()}"
-    else:
+    if is_harmed(job):
+        codes = job.end(SOON)
         assert 0 not in codes.values(), f"{victim}: {codes}\n{job.words()}"
+    else:  # it had done its part, like the shell that mpirun sends ahead
+        job.tell(*range(NODES))
+        assert set(job.end(SOON).values()) == {0}, f"{victim}: {job.words()}"
+
+
+def kill_one(chance, hosts, node):
+    """Some end while they are looked at."""
+    while True:
+        victim = chance.choice(parts_on(hosts, node))
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim.pid, signal.SIGKILL)
+            return victim
+
+
+def is_harmed(job):
+    """Whether an agent ends; else all ranks are there, and stay."""
+    here_since = None
+
+    def verdict():
+        nonlocal here_since
+        if any(one.process.poll() is not None for one in job.jobs.values()):
+            return "harmed"
+        if here_since is None and job.all_ranks_are_here():
+            here_since = time.monotonic()
+        return "unharmed" if here_since and time.monotonic() - here_since > UNHARMED else None
+
+    return wait_until(verdict, lambda: f"an end, or all ranks; {job.words()}") == "harmed"

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from support.deadlines import promise
 from support.mpi import MEETINGS, WAYS, path_without
 from support.repetitions import default_or_soak
 
@@ -57,12 +58,15 @@ def soon(job):
     return SOON if job.way == "pmix" else BY_MPIRUN
 
 
+def promise_end(within, seconds):
+    promise("the end on all nodes", within, seconds)
+
+
 def assert_all(job, began, expected, measured, within=None):
     codes, seconds = job.ends(began)
     measured(codes, seconds)
-    within = within or soon(job)
     assert codes == {node: expected for node in range(NODES)}, job.words()
-    assert seconds < within, job.words()
+    promise_end(within or soon(job), seconds)
 
 
 @pytest.mark.soak
@@ -87,7 +91,7 @@ def test_of_two_that_fail_together_one_is_told(waiting, measured):
 
     measured(codes, seconds)
     assert set(codes.values()) in ({3}, {5}), job.words()
-    assert seconds < soon(job)
+    promise_end(soon(job), seconds)
 
 
 @pytest.mark.soak
@@ -129,7 +133,7 @@ def test_ranks_have_the_whole_grace(mpi):
     codes, seconds = job.ends(time.monotonic())
     assert codes == {0: 143, 1: 143}, job.words()
     assert job.lines == ["rank 0 has saved", "rank 1 has saved"]
-    assert seconds < 4 + BY_MPIRUN, job.words()
+    promise_end(4 + BY_MPIRUN, seconds)
 
 
 @pytest.mark.soak
@@ -154,7 +158,7 @@ def test_what_helps_the_ranks_is_killed(waiting, measured, node, name):
     codes, seconds = job.ends(time.monotonic())
     measured(codes, seconds)
     assert len(set(codes.values())) == 1 and 0 not in codes.values(), job.words()
-    assert seconds < soon(job), job.words()
+    promise_end(soon(job), seconds)
 
 
 @pytest.mark.parametrize("way", ["agent", "ssh"])
@@ -189,7 +193,7 @@ def test_a_host_without_the_daemon_of_mpirun(mpi, measured, tmp_path):
     codes, seconds = job.ends(began)
     measured(codes, seconds)
     assert len(set(codes.values())) == 1 and 0 not in codes.values(), job.words()
-    assert seconds < soon(job), job.words()
+    promise_end(soon(job), seconds)
 
 
 @pytest.mark.parametrize("node", [0, 2])
@@ -201,7 +205,7 @@ def test_muster_itself_is_killed(waiting, measured, node):
     codes, seconds = job.ends(time.monotonic())
     measured(codes, seconds)
     assert codes == {other: 137 if other == node else 69 for other in range(NODES)}, job.words()
-    assert seconds < LOST, job.words()
+    promise_end(LOST, seconds)
 
 
 @pytest.mark.parametrize("node", [0, 2])
@@ -216,7 +220,7 @@ def test_a_host_is_gone(waiting, measured, node):
     killed = codes.pop(node)
     assert killed not in (0, 69)
     assert set(codes.values()) == {69}, job.words()
-    assert seconds < LOST, job.words()
+    promise_end(LOST, seconds)
 
 
 @pytest.mark.soak
@@ -304,6 +308,6 @@ def test_a_rank_that_ends_without_mpi_is_waited_for_by_nobody(mpi, measured, pro
 
     measured(codes, seconds)
     assert set(codes.values()) == {code}, job.words()
-    assert seconds < soon(job), job.words()
+    promise_end(soon(job), seconds)
     said = "rank 2 has ended without MPI_Init, in which others wait for it" in job.words()
     assert said or own != 0, job.words()

@@ -25,7 +25,7 @@ def version(request):
 @pytest.fixture
 def folder(version):
     variable = VENVS[version]
-    assert variable in os.environ, f"{variable} is not set: run scripts/test --frameworks"
+    assert variable in os.environ, f"{variable} is not set: run scripts/test --full frameworks"
     return pathlib.Path(os.environ[variable]) / "bin"
 
 

@@ -6,12 +6,7 @@ import signal
 
 import pytest
 
-from support.deadlines import wait_until
-
-
-def quoted(value):
-    """How a message shows a value; of an empty one it may just say that it is missing."""
-    return f"'{value}'" if value else "value"
+from support.deadlines import promise, wait_until
 
 
 def assert_refused(job, code, *words):
@@ -41,11 +36,10 @@ class TestJobNames:
         assert_refused(job, 64, "--job-id is '", "expected at most 255 bytes of UTF-8 without control")
         assert job.said[0].isprintable()
 
-    @pytest.mark.parametrize("name", JOB_NAMES.values(), ids=JOB_NAMES.keys())
     @pytest.mark.parametrize("variable", ["MUSTER_JOB_ID", "PET_RDZV_ID"])
-    def test_it_is_refused_in_a_variable_too(self, muster, name, variable):
+    def test_it_is_refused_in_a_variable_too(self, muster, variable):
         pet = {"PET_NNODES": "1", "PET_NPROC_PER_NODE": "1", "PET_NODE_RANK": "0"}
-        job = muster.run("--", "true", env={**pet, variable: name})
+        job = muster.run("--", "true", env={**pet, variable: JOB_NAMES["an escape"]})
 
         assert_refused(job, 78, f"{variable} is '", "expected at most 255 bytes of UTF-8 without control")
 
@@ -145,6 +139,7 @@ class TestPrograms:
         assert_refused(muster.run("--"), 64, "program")
         assert_refused(muster.run("--nproc-per-node=2"), 64, "program")
 
+    @pytest.mark.full
     def test_an_environment_that_is_too_large_for_the_workers_is_said(self, muster):
         """Muster itself just starts; with the variables that it adds the kernel refuses."""
         job = start_with_the_largest_environment(muster, "--nproc-per-node=2", "--", "true")
@@ -165,87 +160,39 @@ def start_with_the_largest_environment(muster, *arguments):
     raise AssertionError("no environment is small enough")
 
 
-class TestCounts:
-    BAD = ["0", "-1", "", " 4", "4 ", "+4", "4x", "x", "0x4", "1e3", "4.0", "99999999999", "9" * 40]
-
-    @pytest.mark.parametrize("value", BAD)
-    def test_a_bad_count_on_the_command_line_is_64(self, muster, value):
-        job = muster.run(f"--nproc-per-node={value}", "--", "true")
-
-        assert_refused(job, 64, "--nproc-per-node", quoted(value))
-
-    @pytest.mark.parametrize("value", BAD)
-    def test_a_bad_count_in_the_environment_is_78(self, muster, value):
-        job = muster.run("--", "true", env={"MUSTER_NPROC_PER_NODE": value})
-
-        assert_refused(job, 78, "MUSTER_NPROC_PER_NODE", f"'{value}'", "expected")
-
-    @pytest.mark.parametrize("option", ["--grace", "--console-stall"])
-    @pytest.mark.parametrize("value", ["-1", "", "x", "1s", "nan", "inf", "1e300", " 1"])
-    def test_bad_seconds_are_64(self, muster, option, value):
-        assert_refused(muster.run(f"{option}={value}", "--", "true"), 64, option, quoted(value))
-
-    @pytest.mark.parametrize(
-        ("option", "value"),
-        [
-            ("--prefix", "sometimes"),
-            ("--color", "red"),
-            ("--platform", "nowhere"),
-            ("--mode", "nothing"),
-            ("--nnodes", "0"),
-            ("--node-rank", "-1"),
-            ("--master-port", "65536"),
-            ("--master-port", "0"),
-            ("--master-port", "x"),
-        ],
-    )
-    def test_a_value_that_is_none_of_the_choices_is_64(self, muster, option, value):
-        job = muster.run("--nproc-per-node=1", f"{option}={value}", "--", "true")
-
-        assert_refused(job, 64, option, f"'{value}'")
-
-    def test_a_node_rank_outside_the_nodes_is_64(self, muster):
-        job = muster.run(
-            "--nnodes=2",
-            "--node-rank=2",
-            "--master-addr=127.0.0.1",
-            "--nproc-per-node=1",
-            "--",
-            "true",
-        )
-
-        assert_refused(job, 64, "--node-rank", "--nnodes", "'2'")
-
-    def test_a_rank_outside_the_world_in_the_environment_is_78(self, muster):
-        environment = {
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": "29500",
-            "RANK": "3",
-            "WORLD_SIZE": "2",
-        }
-
-        job = muster.run("--nproc-per-node=1", "--", "true", env=environment)
-
-        assert_refused(job, 78, "RANK", "'3'", "WORLD_SIZE", "'2'")
+# Of each kind of mistake one: the unit tests have all of them. What is given, and words of the one sentence.
+ON_THE_LINE = {
+    "a count": (["--nproc-per-node=4x"], ["--nproc-per-node", "'4x'"]),
+    "nothing": (["--nproc-per-node="], ["--nproc-per-node", "value"]),
+    "seconds": (["--grace=1s"], ["--grace", "'1s'"]),
+    "a choice": (["--prefix=sometimes"], ["--prefix", "'sometimes'"]),
+    "a port": (["--master-port=65536"], ["--master-port", "'65536'"]),
+    "a rank": (["--nnodes=2", "--node-rank=2", "--master-addr=127.0.0.1"], ["--node-rank", "--nnodes", "'2'"]),
+    "a long name": (["--nproc_per_mode=4"], ["'--nproc-per-mode'", "did you mean '--nproc-per-node'"]),
+    "an abbreviation": (["--nproc", "4"], ["'--nproc'"]),
+    "a short name": (["-z"], ["-z"]),
+    "a switch with a value": (["--no-python=maybe"], ["--no-python"]),
+}
+IN_THE_ENVIRONMENT = {
+    "a count": ({"MUSTER_NPROC_PER_NODE": "4x"}, ["MUSTER_NPROC_PER_NODE", "'4x'", "expected"]),
+    "a name": ({"MUSTER_NPROC_PER_NOD": "4"}, ["MUSTER_NPROC_PER_NOD", "MUSTER_NPROC_PER_NODE"]),
+    "a rank": (
+        {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": "3", "WORLD_SIZE": "2"},
+        ["RANK", "'3'", "WORLD_SIZE", "'2'"],
+    ),
+}
 
 
 class TestOptions:
-    @pytest.mark.parametrize(
-        ("unknown", "nearest"),
-        [
-            ("--nproc-per-nod=4", "--nproc-per-node"),
-            ("--nproc_per_mode=4", "--nproc-per-node"),
-            ("--gracee=3", "--grace"),
-            ("--log_dirs=x", "--log-dir"),
-            ("--verbos", "--verbose"),
-        ],
-    )
-    def test_an_unknown_one_is_64_with_the_nearest_known(self, muster, unknown, nearest):
-        given = unknown.split("=")[0].replace("_", "-")
+    @pytest.mark.parametrize(("given", "words"), ON_THE_LINE.values(), ids=ON_THE_LINE.keys())
+    def test_a_mistake_on_the_command_line_is_64(self, muster, given, words):
+        assert_refused(muster.run(*given, "--", "true"), 64, *words)
 
-        assert_refused(
-            muster.run(unknown, "--", "true"), 64, f"'{given}'", f"did you mean '{nearest}'"
-        )
+    @pytest.mark.parametrize(
+        ("given", "words"), IN_THE_ENVIRONMENT.values(), ids=IN_THE_ENVIRONMENT.keys()
+    )
+    def test_a_mistake_in_the_environment_is_78(self, muster, given, words):
+        assert_refused(muster.run("--", "true", env=given), 78, *words)
 
     def test_one_that_is_like_no_other_is_64_without_a_guess(self, muster):
         job = muster.run("--xyzzy-quux-frobnicate", "--", "true")
@@ -253,28 +200,8 @@ class TestOptions:
         assert_refused(job, 64, "'--xyzzy-quux-frobnicate'")
         assert "did you mean" not in job.said[0]
 
-    @pytest.mark.parametrize("short", ["--nproc", "--nproc-per", "--gr", "--log", "--rep"])
-    def test_there_are_no_abbreviations(self, muster, short):
-        assert_refused(muster.run(short, "4", "--", "true"), 64, f"'{short}'")
-
-    def test_an_unknown_short_option_is_64(self, muster):
-        assert_refused(muster.run("-z", "--", "true"), 64, "-z")
-
-    @pytest.mark.parametrize("option", ["--nproc-per-node", "--log-dir", "--grace", "-r", "-m"])
-    def test_one_without_its_value_is_64(self, muster, option):
-        assert_refused(muster.run(option), 64, option)
-
-    def test_a_switch_with_a_value_is_64(self, muster):
-        assert_refused(muster.run("--no-python=maybe", "--", "true"), 64, "--no-python")
-
-    @pytest.mark.parametrize(
-        ("unknown", "nearest"),
-        [("MUSTER_NPROC_PER_NOD", "MUSTER_NPROC_PER_NODE"), ("MUSTER_GRACES", "MUSTER_GRACE")],
-    )
-    def test_an_unknown_variable_of_muster_is_78_with_the_nearest_known(
-        self, muster, unknown, nearest
-    ):
-        assert_refused(muster.run("--", "true", env={unknown: "4"}), 78, unknown, nearest)
+    def test_one_without_its_value_is_64(self, muster):
+        assert_refused(muster.run("--log-dir"), 64, "--log-dir")
 
     def test_an_unknown_subcommand_is_a_program(self, muster):
         job = muster.run("plann")
@@ -337,7 +264,7 @@ class TestScarceResources:
 
     @pytest.mark.parametrize("limit", [3, 4, 10])
     def test_a_refused_fork_is_71_and_nothing_is_left(self, muster, limit):
-        user = 54321  # nobody else runs anything as this one
+        user = 100_000 + os.getpid()  # nobody else runs anything as this one
         limited = [
             "setpriv",
             f"--reuid={user}",
@@ -389,7 +316,8 @@ class TestWorkers:
         job = muster.run("--nproc-per-node=2", "--", worker("close_its_pipes"), tmp_path / "go")
 
         assert job.code == 0
-        assert "runs on" not in job.err.text
+        # Between the two muster waits for so long.
+        promise("the end of who has closed its pipes", 1, 2 if "runs on" in job.err.text else 0)
 
     def test_one_that_closes_its_pipes_is_still_ended_by_term(self, muster, worker, tmp_path):
         job = muster.start(

@@ -41,6 +41,7 @@ def test_without_binding_a_worker_has_all_cpus_and_no_policy(muster, worker):
 
 @several_cpus
 @pytest.mark.needs("memory policies")
+@pytest.mark.kernel
 def test_given_cpus_are_those_of_the_worker(muster, worker):
     first, last = CPUS[0], CPUS[-1]
     given = json.dumps({"device0": [str(last)], "device1": [f"{first}", f"{last}"]})
@@ -123,6 +124,7 @@ def test_what_the_host_has_not_is_an_error_before_anything_starts(muster):
     assert "started" not in job.err.text
 
 
+@pytest.mark.kernel
 def test_a_restarted_worker_is_bound_again(muster, worker):
     job = muster.run(
         "--nproc-per-node=1",

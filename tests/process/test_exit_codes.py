@@ -19,10 +19,13 @@ _HARMLESS = {
 FATAL_SIGNALS = [number for number in range(1, 65) if number not in _HARMLESS]
 
 
-def test_all_256_exit_codes_of_a_worker_pass_through(muster):
-    ends = {code: muster.run("--", "/bin/sh", "-c", f"exit {code}").code for code in range(256)}
+@pytest.mark.kernel
+def test_exit_codes_of_a_worker_pass_through(muster):
+    codes = (0, 1, 2, 42, 127, 128, 137, 255)
 
-    assert ends == {code: code for code in range(256)}
+    ends = {code: muster.run("--", "/bin/sh", "-c", f"exit {code}").code for code in codes}
+
+    assert ends == {code: code for code in codes}
 
 
 def test_every_fatal_signal_of_a_worker_is_128_plus_its_number(muster, worker):
@@ -58,6 +61,7 @@ def test_one_failed_worker_of_four_decides_the_exit_code(muster, worker):
     assert "rank 2 " in job.said_about("failed first")
 
 
+@pytest.mark.kernel
 def test_the_first_failure_decides_and_not_what_the_stopped_workers_answer(
     muster, worker, tmp_path
 ):

@@ -8,12 +8,16 @@ ENABLED = {"TORCHELASTIC_ENABLE_FILE_TIMER": "1"}
 # As FileTimerClient of torch 2.13 writes it: `ask SECONDS SIGNAL`, of the process itself.
 CLIENT = """
 import json, os, sys, time
-def ask(scope, after, signal=9, pid=None):
-    pipe = os.open(os.environ["TORCHELASTIC_TIMER_FILE"], os.O_WRONLY | os.O_NONBLOCK)
+def request_of(scope, after, signal=9, pid=None):
     expires = time.time() + after if after >= 0 else -1
     request = {"version": 1, "pid": pid or os.getpid(), "scope_id": scope, "expiration_time": expires, "signal": signal}
-    os.write(pipe, (json.dumps(request) + "\\n").encode())
+    return json.dumps(request) + "\\n"
+def send(text):
+    pipe = os.open(os.environ["TORCHELASTIC_TIMER_FILE"], os.O_WRONLY | os.O_NONBLOCK)
+    os.write(pipe, text.encode())
     os.close(pipe)
+def ask(*request, **more):
+    send(request_of(*request, **more))
 attempt, rank = os.environ["TORCHELASTIC_RESTART_COUNT"], os.environ["RANK"]
 """
 HANG = "time.sleep(1000)\n"
@@ -47,8 +51,7 @@ def end(*_):
     print("well")
     sys.exit(0)
 signal.signal(signal.SIGUSR1, end)
-ask("x", 0.3)
-ask("x", -1, 0)
+send(request_of("x", 0.3) + request_of("x", -1, 0))  # at once, so that it cannot expire in between
 ask("later", 0.6, signal.SIGUSR1)
 """
     job = run(script + HANG)

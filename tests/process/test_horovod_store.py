@@ -5,7 +5,7 @@ import socket
 import urllib.error
 import urllib.request
 
-from support.deadlines import LONG
+from support.deadlines import HANG
 
 NAMES = "RANK SIZE LOCAL_RANK LOCAL_SIZE CROSS_RANK CROSS_SIZE HOSTNAME CONTROLLER CPU_OPERATIONS"
 
@@ -26,7 +26,7 @@ def ask(port, method, path, body=None):
         f"http://127.0.0.1:{port}{path}", data=body, method=method, headers={}
     )
     try:
-        with urllib.request.urlopen(request, timeout=LONG) as answer:
+        with urllib.request.urlopen(request, timeout=HANG) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()

@@ -95,6 +95,7 @@ def test_the_token_is_in_no_argument_no_environment_and_no_file(front, muster, t
     assert job.end() == 143
 
 
+@pytest.mark.full
 def test_the_end_does_not_wait_for_a_report_whose_disk_hangs(front, disk, tmp_path):
     wait = f"echo up; while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 7"
     job = front("a:1", "--", "sh", "-c", wait, report=disk.folder / "report.json")

@@ -2,57 +2,62 @@
 
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from support import processes
-from support.repetitions import default_or_soak
+from support.idleness import sleeps_for, wait_until_asleep
 
-SECONDS = default_or_soak(2, 60)
+SECONDS_TO_COME = 60  # for the ranks after the first one
 RANK = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
 
 
-@pytest.mark.soak
-# The time in which log files have to be there is over before the measurement.
+def test_a_wait_that_ends_by_itself_is_told_from_one_that_does_not(muster):
+    """Else the tests of this file would find that all sleep."""
+    script = "import select, sys; print(flush=True); select.epoll().poll(float(sys.argv[1]))"
+    jobs = [muster.start("--", sys.executable, "-c", script, limit) for limit in (10, -1)]
+    for job in jobs:
+        job.out.wait_for("\n")
+    bounded, endless = [one.pid for job in jobs for one in processes.workers_of(job.agent())]
+
+    wait_until_asleep(endless)
+    wait_until_asleep(bounded, least=1)
+
+    assert sleeps_for(bounded) == 10
+    for job in jobs:
+        job.signal(signal.SIGTERM)
+        assert job.end() == 143
+
+
+# The time in which log files have to be there is over soon, and its timer with it.
 @pytest.mark.parametrize(
-    "options", [[], ["--log-dir=logs", "--console-stall=0.1"]], ids=["plain", "with-files"]
+    "options",
+    [pytest.param([], marks=pytest.mark.kernel), ["--log-dir=logs", "--console-stall=0.1"]],
+    ids=["plain", "with-files"],
 )
 def test_an_idle_job_wakes_nobody_up(muster, options):
     job = muster.start(
         "--nproc-per-node=4", *options, "--", "sh", "-c", "echo ready; exec sleep 100"
     )
     job.out.wait_for("ready", times=4)
-    both = [job.guard(), job.agent()]
 
-    def figures():
-        return [
-            (processes.look_at(pid).cpu_ticks, processes.context_switches_of(pid)) for pid in both
-        ]
+    wait_until_asleep(job.guard(), job.agent())
 
-    time.sleep(0.3)  # what the start left to do is done by then; the rest is the measurement
-    before = figures()
-    time.sleep(SECONDS)
-    after = figures()
-
-    assert after == before
     job.signal(signal.SIGTERM)
     assert job.end(2) == 143
 
 
-@pytest.mark.soak
 def test_a_store_that_all_ranks_have_met_by_wakes_nobody_up(muster):
+    """But for one look of the agent, a minute after the first rank: there may be ranks that are late."""
     job = muster.start("--store=agent", "--nproc-per-node=2", "--", sys.executable, RANK, "meet", "stay")
     job.out.wait_for("stays at port", times=2)
     store = [one.pid for one in muster.survivors() if one.name == "muster-store"]
     all_three = [job.guard(), job.agent(), *store]
     assert len(all_three) == 3
 
-    time.sleep(0.3)
-    before = [processes.context_switches_of(pid) for pid in all_three]
-    time.sleep(SECONDS if SECONDS < 60 else 75)  # longer than ranks that are late are waited for
-    assert [processes.context_switches_of(pid) for pid in all_three] == before
+    wait_until_asleep(job.guard(), *store)
+    wait_until_asleep(*all_three, least=SECONDS_TO_COME / 2)
 
     job.signal(signal.SIGTERM)
     assert job.end(2) == 143

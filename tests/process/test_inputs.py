@@ -129,6 +129,7 @@ def test_what_can_never_become_it_ends_the_job(muster, table):
     assert job.end() == 65, job.words()
 
 
+@pytest.mark.full
 def test_a_restart_waits_as_the_start_does(muster, table):
     template = muster.folder / "own.yaml"
     template.write_text(TEMPLATE)
@@ -154,7 +155,7 @@ def test_a_restart_goes_by_the_same_rules_and_times(muster, table, left, code, r
     table.write_text('{"status": "completed"}')
     options = [f"--template={template}", f"--set=table={table}", "--max-restarts=1"]
     spoil = f"""test -e second && exit 0; touch second; printf '{left}' >{table}; exit 3"""
-    job = muster.start(*options, "--inputs-timeout=1", "--", "sh", "-c", spoil)
+    job = muster.start(*options, "--inputs-timeout=0.3", "--", "sh", "-c", spoil)
 
     assert job.end() == code, job.words()
     assert job.said_about(reason)

@@ -181,6 +181,7 @@ def test_servers_are_not_counted_as_workers(muster):
     assert "2 workers" not in job.err.text
 
 
+@pytest.mark.full
 def test_a_server_that_ends_early_with_0_is_noticed(muster):
     program = f'{ROLE} test "$role" = ps || exec sleep 1000'
     options = ["--mode=ps", "--roles=worker=1,ps=1"]

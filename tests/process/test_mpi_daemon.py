@@ -10,17 +10,12 @@ import time
 
 import pytest
 
+from support.deadlines import HANG, promise
+from support.gang import free_port
 from support.muster import binary
 from support.repetitions import default_or_soak
 
 SECRET = "0123456789abcdef0123456789abcdef"
-SECONDS = 10
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def proof(secret, text):
@@ -43,9 +38,9 @@ class Daemon:
         """Its port is known before it listens there."""
         while self.process.poll() is None:
             try:
-                return socket.create_connection(("127.0.0.1", self.port), SECONDS)
+                return socket.create_connection(("127.0.0.1", self.port), HANG)
             except ConnectionRefusedError:
-                pass
+                time.sleep(0.01)
         raise AssertionError(self.process.communicate())
 
 
@@ -80,7 +75,7 @@ def test_it_becomes_the_command_and_the_link_ends_with_that(daemon):
 
         assert answer == proof(SECRET, digits)
         assert link.recv(1) == b""
-    out, _ = daemon.process.communicate(timeout=SECONDS)
+    out, _ = daemon.process.communicate(timeout=HANG)
     assert (daemon.process.returncode, out) == (7, "a b;\n'\"0\n")
 
 
@@ -92,7 +87,7 @@ def test_who_does_not_know_the_secret_is_refused_and_the_next_one_is_not(daemon)
         assert whole(link, 1000)[32:] == b""
     with daemon.connect() as link:
         assert ask(link, "echo right")[0]
-    out, err = daemon.process.communicate(timeout=SECONDS)
+    out, err = daemon.process.communicate(timeout=HANG)
     assert (daemon.process.returncode, out) == (0, "right\n")
     assert err.count("refusing a connection") == 2
 
@@ -104,10 +99,10 @@ def test_who_takes_time_keeps_nobody_waiting(daemon):
         began = time.monotonic()
         with daemon.connect() as link:
             assert ask(link, "echo right")[0]
-        out, err = daemon.process.communicate(timeout=SECONDS)
+        out, err = daemon.process.communicate(timeout=HANG)
 
     assert (daemon.process.returncode, out) == (0, "right\n")
-    assert time.monotonic() - began < 5  # one alone has ten seconds
+    promise("an answer beside 70 slow ones", 5, time.monotonic() - began)  # one alone has ten seconds
     assert err.count("refusing a connection to the daemon of mpirun: too many others have come") == 7
 
 
@@ -120,7 +115,7 @@ def test_a_command_may_come_byte_by_byte(daemon):
             link.sendall(bytes([byte]))
         assert whole(link, 64)
 
-    assert daemon.process.communicate(timeout=SECONDS)[0] == "right\n"
+    assert daemon.process.communicate(timeout=HANG)[0] == "right\n"
 
 
 @pytest.mark.parametrize("length", [b"%d" % (10_000_000 + 128 * 1024 + 1), b"-0000001", b"99999999"])
@@ -131,7 +126,7 @@ def test_a_length_that_no_command_has_is_refused_at_once(daemon, length):
         assert whole(link, 1) == b""
 
     daemon.process.terminate()
-    assert "what came is no command" in daemon.process.communicate(timeout=SECONDS)[1]
+    assert "what came is no command" in daemon.process.communicate(timeout=HANG)[1]
 
 
 def test_the_secret_is_in_no_command_line(daemon):
@@ -139,7 +134,7 @@ def test_the_secret_is_in_no_command_line(daemon):
         ask(link, "cat /proc/self/cmdline /proc/$PPID/cmdline; :")
         link.recv(1)
 
-    assert SECRET not in daemon.process.communicate(timeout=SECONDS)[0]
+    assert SECRET not in daemon.process.communicate(timeout=HANG)[0]
 
 
 def test_it_ends_when_it_is_asked_to(daemon):
@@ -147,7 +142,7 @@ def test_it_ends_when_it_is_asked_to(daemon):
 
     daemon.process.terminate()
 
-    assert daemon.process.wait(SECONDS) == -15
+    assert daemon.process.wait(HANG) == -15
 
 
 # --- mpirun's remote shell, which asks for the command ------------------------------------------------
@@ -191,7 +186,7 @@ def test_who_is_not_the_daemon_is_told_from_it(tmp_path, how, said):
         with link:
             if not answer(link, how):
                 link.close()
-            _, err = agent.communicate(timeout=35)
+            _, err = agent.communicate(timeout=HANG)
 
     assert agent.returncode == 71
     assert f"cannot start mpirun's daemon on 'w-1.job': {said}" in err
@@ -201,7 +196,7 @@ def test_who_is_not_the_daemon_is_told_from_it(tmp_path, how, said):
 def test_a_host_that_is_no_other_node_is_refused(tmp_path, host):
     agent = call_agent(tmp_path, host, free_port())
 
-    _, err = agent.communicate(timeout=SECONDS)
+    _, err = agent.communicate(timeout=HANG)
 
     assert agent.returncode == 71
     assert f"cannot start mpirun's daemon on '{host}': it is none of the other nodes" in err
@@ -211,7 +206,7 @@ def test_a_command_that_no_shell_takes_is_refused(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as daemon:
         port = daemon.getsockname()[1]
         agent = call_agent(tmp_path, "w-1.job", port, "orted", "x" * 100_000, "y" * 100_000)
-        _, err = agent.communicate(timeout=SECONDS)
+        _, err = agent.communicate(timeout=HANG)
 
     assert agent.returncode == 64
     assert "a command of 200012 bytes is too long for a shell" in err

@@ -136,6 +136,7 @@ def test_muster_in_muster_ends_all_at_term(muster):
 
 
 @pytest.mark.parametrize("victim", ["guard", "agent"])
+@pytest.mark.kernel
 def test_kill_of_the_outer_muster_ends_the_inner_ones_and_their_hydras(muster, worker, victim):
     job = muster.start(
         "--nproc-per-node=2", "--", binary(), "--nproc-per-node=1", "--", worker("hydra")
@@ -148,6 +149,7 @@ def test_kill_of_the_outer_muster_ends_the_inner_ones_and_their_hydras(muster, w
     job.end()
 
 
+@pytest.mark.full
 def test_under_mpirun_each_muster_starts_its_own_and_workers_see_what_mpirun_set(muster, tmp_path):
     assert shutil.which("mpirun"), "Open MPI is not installed"
     mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2"]
@@ -162,6 +164,7 @@ def test_under_mpirun_each_muster_starts_its_own_and_workers_see_what_mpirun_set
         assert seen[b"OMPI_COMM_WORLD_SIZE"] == b"2"
 
 
+@pytest.mark.full
 def test_under_mpirun_a_failure_reaches_mpirun(muster):
     mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2"]
 

@@ -404,8 +404,9 @@ def test_a_restart_waits_for_the_node_to_which_the_table_comes_last(muster, slow
     assert [job.out.lines for job in nodes.jobs] == [["rank 0 device 2"], ["rank 1 device 3"]]
 
 
+@pytest.mark.full
 def test_a_restart_waits_as_long_as_for_a_table(muster):
-    nodes = TwoNodes(muster, "--rank-table-timeout=0.5")
+    nodes = TwoNodes(muster, "--rank-table-timeout=10")
     nodes.bring(0, 2, 2, 3)
     nodes.fail()
 

@@ -1,9 +1,12 @@
-"""Where the system refuses calls. Both rings run whole under such filters: scripts/test kernels."""
+"""Where the system refuses calls. What is marked with `kernel` elsewhere runs under such filters, too."""
 
 import os
 import signal
 
 import pytest
+
+from support import processes
+from support.deadlines import wait_until
 
 
 @pytest.fixture
@@ -37,9 +40,20 @@ def test_an_abort_is_named(muster, worker, old_kernel):
 
 
 def test_the_report_says_that_the_order_within_one_wake_up_is_unknown(muster, old_kernel):
-    job = muster.run("--nproc-per-node=4", "--", "sh", "-c", "exit 5", through=old_kernel)
+    script = f"echo ready $$; while ! [ -e {muster.folder}/go ]; do sleep 0.01; done; exit 5"
+    job = muster.start(
+        "--nproc-per-node=4", "--prefix=never", "--", "sh", "-c", script, through=old_kernel
+    )
+    job.out.wait_for("ready", times=4)
+    workers = [int(line.split()[-1]) for line in job.out.lines]
+    agent = job.agent()
+    os.kill(agent, signal.SIGSTOP)
+    wait_until(lambda: processes.look_at(agent).state == "T", "the agent to be stopped")
+    (muster.folder / "go").touch()
+    wait_until(lambda: not any(map(processes.is_alive, workers)), "all workers to be dead")
+    os.kill(agent, signal.SIGCONT)
 
-    assert job.code == 5
+    assert job.end() == 5
     assert job.said_about("probably failed first")
 
 

@@ -4,6 +4,8 @@ import os
 import signal
 import stat
 
+import pytest
+
 
 def write_template(muster, text):
     path = muster.folder / "own.yaml"
@@ -45,6 +47,7 @@ def test_roles_without_labels_are_not_all_called_workers(muster):
     assert job.said_about("2 processes succeeded in")
 
 
+@pytest.mark.full
 def test_a_role_without_a_label_is_named_when_it_ends_early(muster):
     own = write_template(muster, SCHEDULER)
     job = muster.start(own, "--nproc-per-node=1", "--", "sleep", "1000")

@@ -1,5 +1,6 @@
 """Who reads the standard input of muster."""
 
+import contextlib
 import subprocess
 
 import pytest
@@ -9,10 +10,12 @@ from support.descriptions import Description
 
 
 def type_into(job, text):
-    job.process.stdin.write(text)
-    job.process.stdin.close()
+    with contextlib.suppress(BrokenPipeError):  # who reads nothing may have ended by then
+        job.process.stdin.write(text)
+        job.process.stdin.close()
 
 
+@pytest.mark.kernel
 def test_one_worker_reads_what_muster_is_given(muster):
     job = muster.start("--", "cat", stdin=subprocess.PIPE)
     type_into(job, b"hi\n")
@@ -100,6 +103,7 @@ def test_a_choice_that_is_no_local_rank_is_refused(muster, rank):
     assert job.said_about("--stdin", f"'{rank}'" if rank else "value")
 
 
+@pytest.mark.kernel
 def test_a_closed_standard_input_breaks_nothing(muster, worker):
     job = muster.run("--", worker("describe_itself"), through=["sh", "-c", 'exec "$@" <&-', "sh"])
 

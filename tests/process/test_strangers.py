@@ -55,6 +55,7 @@ def test_a_child_that_muster_inherited_survives_term(muster, stranger_lives_on):
 
 
 @pytest.mark.parametrize("victim", ["guard", "agent"])
+@pytest.mark.kernel
 def test_a_child_that_muster_inherited_survives_kill(muster, stranger_lives_on, victim):
     job = beside_a_child(
         muster, "--nproc-per-node=2", "--", "sh", "-c", "echo ready; exec sleep 100"
@@ -68,6 +69,7 @@ def test_a_child_that_muster_inherited_survives_kill(muster, stranger_lives_on, 
     muster.assert_no_survivors(seconds=1)
 
 
+@pytest.mark.kernel
 def test_a_daemon_of_an_inherited_child_survives_though_it_comes_to_muster(
     muster, stranger_lives_on
 ):

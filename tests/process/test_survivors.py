@@ -10,11 +10,11 @@ import time
 import pytest
 
 from support import processes
-from support.deadlines import wait_until
+from support.deadlines import promise, wait_until
 from support.repetitions import default_or_soak
 
 GRACE = 0.2
-REPETITIONS = default_or_soak(5, 50)
+REPETITIONS = default_or_soak(2, 50)
 AS_FIRST_PROCESS = ["unshare", "--pid", "--fork", "--mount-proc"]
 
 
@@ -41,6 +41,7 @@ def assert_gone(heads, seconds):
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_nothing_of_a_hydra_is_left_when_the_worker_fails(muster, worker):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker, 3)
@@ -78,7 +79,7 @@ def test_nothing_of_a_hydra_is_left_when_the_worker_succeeds(muster, worker):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.kernel), signal.SIGINT])
 def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(muster, worker, number):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker)
@@ -91,6 +92,7 @@ def test_nothing_of_a_hydra_is_left_after_a_signal_to_muster(muster, worker, num
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_nothing_of_a_hydra_is_left_one_second_after_kill_of_muster(muster, worker):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker)
@@ -103,6 +105,7 @@ def test_nothing_of_a_hydra_is_left_one_second_after_kill_of_muster(muster, work
 
 
 @pytest.mark.soak
+@pytest.mark.kernel
 def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
     for _ in range(REPETITIONS):
         job, heads = grow_hydra(muster, worker)
@@ -116,7 +119,7 @@ def test_nothing_of_a_hydra_is_left_after_kill_of_the_agent(muster, worker):
 
 @pytest.mark.soak
 def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
-    for moment in range(default_or_soak(10, 200)):
+    for moment in range(0, default_or_soak(20, 200), default_or_soak(4, 1)):
         job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
         time.sleep(moment % 20 * 0.0005)  # not to wait for anything: to hit every moment
 
@@ -128,7 +131,7 @@ def test_kill_at_any_moment_of_the_start_leaves_nothing(muster, worker):
 
 @pytest.mark.soak
 def test_kill_of_the_agent_at_any_moment_of_the_start_leaves_nothing(muster, worker):
-    for moment in range(default_or_soak(10, 100)):
+    for moment in range(0, default_or_soak(10, 100), default_or_soak(2, 1)):
         job = muster.start("--nproc-per-node=8", "--", worker("hydra"))
         agent = job.agent()
         time.sleep(moment % 10 * 0.0005)  # not to wait for anything: to hit every moment
@@ -139,6 +142,7 @@ def test_kill_of_the_agent_at_any_moment_of_the_start_leaves_nothing(muster, wor
         muster.assert_no_survivors()
 
 
+@pytest.mark.kernel
 def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muster, worker):
     job = muster.start("--nproc-per-node=4", "--", worker("ignore_term"))
     job.out.wait_for("ready", times=4)
@@ -210,6 +214,7 @@ class TestAsFirstProcess:
             assert job.end(1) == 128 + signal.SIGKILL
             muster.assert_no_survivors()
 
+    @pytest.mark.kernel
     def test_orphans_of_the_container_are_buried(self, muster, worker):
         """Zombies that come to the first process do not pile up while the job runs."""
         orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
@@ -227,12 +232,12 @@ class TestAsFirstProcess:
 
 
 @pytest.mark.parametrize("kind", [[], ["session"]])
+@pytest.mark.kernel
 def test_a_child_that_a_worker_leaves_behind_is_ended_and_the_job_succeeds(muster, worker, kind):
-    job = muster.run("--", worker("leave_a_grandchild"), *kind)
+    job = muster.run("--", worker("leave_a_grandchild"), *kind, seconds=2)
 
     left = job.out.text.split()[1]
     assert job.code == 0
-    assert job.seconds < 2
     assert f"pid {left} (leave_a_grandc" in job.said_about("1 process", "left behind")
     muster.assert_no_survivors()
 
@@ -249,18 +254,22 @@ def test_a_helper_that_ends_by_itself_in_a_moment_is_not_called_left_behind(must
     job = muster.run("spawn.py")
 
     assert job.code == 0
-    assert "left behind" not in job.err.text
+    moment = 0.5  # seconds that muster gives it, which is more than it takes
+    promise("the end of Python's resource tracker", moment, 2 * moment if "left behind" in job.err.text else 0)
 
 
 def test_a_stubborn_child_that_a_worker_leaves_behind_is_killed_after_the_grace(muster, worker):
-    job = muster.run(f"--grace={GRACE}", "--", worker("leave_a_grandchild"), "stubborn")
+    job = muster.run(
+        f"--grace={GRACE}", "--", worker("leave_a_grandchild"), "stubborn", seconds=GRACE + 1
+    )
 
     assert job.code == 0
-    assert GRACE <= job.seconds < GRACE + 1
+    assert GRACE <= job.seconds
     muster.assert_no_survivors()
 
 
 @pytest.mark.parametrize("arguments", [[], ["without its first thread"]], ids=" ".join)
+@pytest.mark.kernel
 def test_a_daemon_is_ended_with_the_job_and_named(muster, worker, arguments):
     options = ["--nproc-per-node=2", "--prefix=never"]
     job = muster.run(*options, "--", worker("daemonise"), *arguments)
@@ -274,6 +283,7 @@ def test_a_daemon_is_ended_with_the_job_and_named(muster, worker, arguments):
     muster.assert_no_survivors()
 
 
+@pytest.mark.kernel
 def test_a_worker_that_ignores_term_is_killed_after_the_grace_and_named(muster, worker):
     job = muster.start(f"--grace={GRACE}", "--", worker("ignore_term"))
     job.out.wait_for("ready")
@@ -281,8 +291,8 @@ def test_a_worker_that_ignores_term_is_killed_after_the_grace_and_named(muster, 
     asked_at = time.monotonic()
     job.signal(signal.SIGTERM)
 
-    assert job.end() == 143
-    assert GRACE <= time.monotonic() - asked_at < GRACE + 1
+    assert job.end(GRACE + 1) == 143
+    assert GRACE <= time.monotonic() - asked_at
     assert "killing it" in job.said_about("rank 0 (pid ", "SIGTERM")
 
 
@@ -337,6 +347,7 @@ def many_processes(count):
         crowd.stdout.close()
 
 
+@pytest.mark.full
 def test_children_that_die_faster_than_one_can_look_hold_up_nothing_else(muster, worker):
     script = f"trap '' TERM; (sleep 0.5; echo late) & exec {worker('keep_hopping')} 1"
     with many_processes(1000):
@@ -358,6 +369,7 @@ def keyboard():
     os.close(theirs)
 
 
+@pytest.mark.kernel
 def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker, keyboard):
     """It is in the group of the agent, which must not be signalled as a whole either."""
     job = muster.start("--", worker("join_the_parents_group"), stdin=keyboard)
@@ -400,6 +412,7 @@ def test_what_a_worker_leaves_behind_lives_on_while_others_work(muster, worker, 
     assert not processes.is_alive(server)
 
 
+@pytest.mark.kernel
 def test_orphans_are_buried_while_the_job_runs(muster):
     orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
     job = muster.start("--", "sh", "-c", f"{orphans}; echo ready; exec sleep 100")

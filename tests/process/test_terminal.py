@@ -38,6 +38,7 @@ def test_one_worker_reads_what_is_typed(terminal):
     assert "hello rank" in one.screen.text
 
 
+@pytest.mark.kernel
 def test_ctrl_c_reaches_one_worker_and_muster_ends_with_130(terminal):
     one = terminal(binary(), "--", *READY)
     one.screen.wait_for("ready")
@@ -119,6 +120,7 @@ def test_after_one_worker_the_terminal_belongs_to_its_former_user_again(terminal
     assert "read back" in one.screen.text
 
 
+@pytest.mark.kernel
 def test_after_a_killed_agent_the_terminal_belongs_to_its_former_user_again(terminal):
     one = terminal(
         "sh",
@@ -147,6 +149,7 @@ def test_in_the_background_one_worker_does_not_take_the_terminal(shell, worker):
 
 
 @pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.kernel
 def test_ctrl_z_stops_the_job_and_fg_goes_on_with_it(shell, count):
     shell.press(f"{binary()} --nproc-per-node={count} -- sh -c 'echo rea\"\"dy; exec sleep 100'\n")
     shell.screen.wait_for("ready", times=count)
@@ -166,15 +169,17 @@ def test_ctrl_z_stops_the_job_and_fg_goes_on_with_it(shell, count):
     shell.end(2)
 
 
-def test_a_job_that_was_stopped_can_go_on_in_the_background(shell):
+def test_a_job_that_was_stopped_can_go_on_in_the_background(shell, tmp_path):
+    waits = f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done"
     shell.press(
-        f'{binary()} --nproc-per-node=2 -- sh -c \'echo rea""dy; sleep 0.3; echo do""ne\'\n'
+        f'{binary()} --nproc-per-node=2 -- sh -c \'echo rea""dy; {waits}; echo do""ne\'\n'
     )
     shell.screen.wait_for("ready", times=2)
 
     shell.press(CTRL_Z)
     shell.screen.wait_for("Stopped", seconds=3)
     shell.press("bg\n")
+    (tmp_path / "go").touch()
 
     shell.screen.wait_for("done", times=2, seconds=3)
     shell.press("wait; exit\n")

@@ -8,8 +8,10 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import pytest
+
 from support import processes
-from support.deadlines import wait_until
+from support.deadlines import HANG, wait_until
 from support.torch_store import Client
 
 RANK = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
@@ -28,6 +30,14 @@ def start_and_find_port(muster, *todo, **more):
 
 def store_processes(muster):
     return [one for one in muster.survivors() if one.name == "muster-store"]
+
+
+def hold_ranks(job):
+    """Until they are asked to end. Else they end by themselves when they have lost the store, and may be found first."""
+    ranks = [one.pid for one in processes.workers_of(job.agent())]
+    for rank in ranks:
+        os.kill(rank, signal.SIGSTOP)
+    wait_until(lambda: all(processes.look_at(rank).state == "T" for rank in ranks), "ranks that stand still")
 
 
 def stop(job):
@@ -84,6 +94,7 @@ def test_without_a_client_there_is_no_process_and_with_one_it_ends_with_the_job(
         assert after.connect_ex(("127.0.0.1", port)) != 0
 
 
+@pytest.mark.kernel
 def test_nothing_of_it_is_left_whoever_is_killed(muster):
     for victim in ("guard", "agent"):
         job, _ = start_and_find_port(muster, "meet")
@@ -92,19 +103,20 @@ def test_nothing_of_it_is_left_whoever_is_killed(muster):
         muster.assert_no_survivors(5)
 
 
-def test_each_attempt_has_an_empty_store_also_at_a_fixed_port(muster, port):
-    for options in ([], [f"--master-port={port}"]):
-        options = ["--max-restarts=2", *options]
-        job = start(muster, "meet", "fail-1-0", "fail-0-1", "count", workers=3, options=options)
+@pytest.mark.parametrize("is_fixed", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_each_attempt_has_an_empty_store_also_at_a_fixed_port(muster, port, is_fixed):
+    options = ["--max-restarts=2", *([f"--master-port={port}"] if is_fixed else [])]
+    job = start(muster, "meet", "fail-1-0", "fail-0-1", "count", workers=3, options=options)
 
-        assert job.end() == 0, job.words()
-        assert job.out.text.count("arrived 1") == 3, job.out.text
-        assert job.out.text.count("count 3") >= 1, job.out.text
-        assert not any("may not be able to meet" in line for line in job.said), job.words()
+    assert job.end() == 0, job.words()
+    assert job.out.text.count("arrived 1") == 3, job.out.text
+    assert job.out.text.count("count 3") >= 1, job.out.text
+    assert not any("may not be able to meet" in line for line in job.said), job.words()
 
 
 def test_its_death_is_the_nodes_failure_by_its_name(muster):
     job, _ = start_and_find_port(muster, "meet", report=True)
+    hold_ranks(job)
     os.kill(store_processes(muster)[0].pid, signal.SIGKILL)
 
     assert job.end() == 71, job.words()
@@ -115,6 +127,7 @@ def test_its_death_is_the_nodes_failure_by_its_name(muster):
 def test_when_it_has_no_memory_left_it_says_so(muster):
     job, port = start_and_find_port(muster, "meet", report=True)
     store = store_processes(muster)[0].pid
+    hold_ranks(job)
     with Client("127.0.0.1", port) as client:
         resource.prlimit(store, resource.RLIMIT_AS, (64 << 20, 64 << 20))
         with suppress(ConnectionError):  # somewhere in between it ends
@@ -140,7 +153,7 @@ def test_who_talks_nonsense_is_closed_and_named_and_the_ranks_go_on(muster):
     job, port = start_and_find_port(muster, "meet")
     with socket.create_connection(("127.0.0.1", port)) as web:
         web.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        web.settimeout(10)
+        web.settimeout(HANG)
         assert web.recv(1) == b""
     with Client("127.0.0.1", port, pid=4711) as client:
         client.say(b"\xff")
@@ -176,7 +189,7 @@ def test_many_that_wait_for_one_key_are_told_at_once_and_too_many_are_refused(mu
             client.ask_to_wait(b"/gate")
         with Client("127.0.0.1", port) as opener:
             with socket.create_connection(("127.0.0.1", port)) as one_more:
-                one_more.settimeout(10)
+                one_more.settimeout(HANG)
                 assert one_more.recv(1) == b""
             opener.set(b"/gate", b"")
             for client in clients:
@@ -212,7 +225,8 @@ def test_the_report_of_a_hang_names_the_keys_that_are_waited_for(muster):
     wait_until_waiting(job, port, 2)
     with Client("127.0.0.1", port, pid=1) as client:
         client.set(b"/enough", b"")
-        assert client.has(b"/enough")
+        with suppress(ConnectionError):  # the job may be over by then
+            client.has(b"/enough")
 
     assert job.end() == 86, job.words()
     waited = "in the store of the ranks '/never' was waited for by ranks 1-2"
@@ -245,5 +259,7 @@ def test_the_agents_memory_does_not_grow_with_the_store(muster):
         for number in range(8):
             client.set(b"/big_%d" % number, bytes(8 << 20))
         assert client.has(b"/big_7")
-    wait_until(lambda: processes.peak_memory_of(agent) <= before + (1 << 20), "the agent to stay small")
+    grown = processes.peak_memory_of(agent) - before
     stop(job)
+    # All of that is more; its own program, which it reads page by page, is less.
+    assert grown < 32 << 20

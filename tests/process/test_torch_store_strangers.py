@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from support.deadlines import wait_until
+from support.deadlines import HANG, wait_until
 from support.repetitions import default_or_soak
 from support.torch_store import Client
 
@@ -81,7 +81,7 @@ class Training:
 
     def connect(self, number=0):
         source = f"127.9.0.{number % SOURCES + 1}"
-        return socket.create_connection(("127.0.0.1", self.port), 10, (source, 0))
+        return socket.create_connection(("127.0.0.1", self.port), HANG, (source, 0))
 
     def said_of_the_store(self):
         return [line for line in self.job.said if "closed the store's connection" in line]
@@ -89,7 +89,8 @@ class Training:
     def end(self):
         with self.client() as client:
             client.set(b"/enough", b"")
-            assert client.has(b"/enough")
+            with contextlib.suppress(ConnectionError):  # the job may be over by then
+                client.has(b"/enough")
         assert self.job.end() == 0, self.job.words()
         assert self.job.out.text.count("has taken") == self.ranks
         assert self.job.report["first_failure"] is None

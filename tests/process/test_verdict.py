@@ -16,6 +16,11 @@ LOST_PEER = "echo 'read: Connection reset by peer' >&2"
 TRACEBACK = "echo 'Traceback (most recent call last):' >&2"
 
 
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: processes.look_at(pid).state == "T", f"{pid} to be stopped")
+
+
 @pytest.fixture
 def die_at_once(muster, tmp_path):
     """Workers of which each runs its script, and all are dead before muster can look."""
@@ -32,7 +37,7 @@ def die_at_once(muster, tmp_path):
         job.out.wait_for("ready", times=len(scripts))
         workers = [int(line.split()[-1]) for line in job.out.lines if "ready" in line]
         agent = job.agent()
-        os.kill(agent, signal.SIGSTOP)
+        stop(agent)
         (tmp_path / "go").touch()
         wait_until(
             lambda: not any(processes.is_alive(pid) for pid in workers), "all workers to be dead"
@@ -75,6 +80,7 @@ def test_the_one_that_crashed_is_named_of_many_that_die_together(
 
 
 @pytest.mark.soak
+@pytest.mark.full
 @pytest.mark.parametrize("microseconds", (0, 300, 1_000, 10_000, 50_000) if soaking() else (0,))
 def test_the_one_that_crashed_is_named_while_both_cores_are_busy(
     muster, worker, tmp_path, microseconds, busy_cores
@@ -82,6 +88,7 @@ def test_the_one_that_crashed_is_named_while_both_cores_are_busy(
     assert_the_culprit_is_named(muster, worker, tmp_path, microseconds, default_or_soak(2, 100))
 
 
+@pytest.mark.kernel
 def test_a_single_failure_is_named_with_certainty(muster, worker):
     job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 2, 3, report=True)
 
@@ -107,6 +114,7 @@ def test_an_error_of_its_own_outranks_a_lost_peer_that_was_seen_first(die_at_onc
     assert not any("stopped by muster" in line for line in job.said)
 
 
+@pytest.mark.kernel
 def test_a_crash_outranks_an_error_that_was_seen_first(die_at_once):
     job = die_at_once(f"{TRACEBACK}; exit 6", "sleep 0.1; kill -SEGV $$")
 
@@ -130,10 +138,11 @@ def test_a_worker_that_crashes_while_it_is_being_ended_has_failed_and_changes_no
     assert job.said_about("also failed: rank 0", "SIGSEGV")
 
 
+@pytest.mark.kernel
 def test_a_worker_that_somebody_else_kills_in_the_grace_was_not_stopped_by_muster(muster, worker):
     job = muster.start("--nproc-per-node=1", "--", worker("ignore_term"), report=True)
     job.out.wait_for("ready")
-    (pid,) = [child.pid for child in processes.children_of(job.agent())]
+    (pid,) = [child.pid for child in processes.workers_of(job.agent())]
 
     job.signal(signal.SIGTERM)
     job.err.wait_for("asking 1 worker to end")
@@ -167,6 +176,7 @@ def test_a_signal_that_somebody_else_sent_is_not_called_passed_on(muster):
     assert not job.report["first_failure"]["was_passed_on"]
 
 
+@pytest.mark.kernel
 def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(muster, tmp_path):
     """Both are found in one turn of the loop: the failure that still waits for others, and the signal."""
     fails = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 3"
@@ -179,7 +189,7 @@ def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(mus
     agent = job.agent()
     (failing,) = [int(line.split()[-1]) for line in job.out.lines if "ready 0" in line]
 
-    os.kill(agent, signal.SIGSTOP)
+    stop(agent)
     (tmp_path / "go").touch()
     wait_until(lambda: not processes.is_alive(failing), "rank 0 to be dead")
     os.kill(agent, signal.SIGTERM)

@@ -26,6 +26,7 @@ def describe_all(muster, worker, count, *arguments, **options):
     return read_descriptions(folder)
 
 
+@pytest.mark.kernel
 def test_a_worker_has_its_three_streams_and_no_other_descriptor(muster, worker):
     for one in describe_all(muster, worker, 8).values():
         assert set(one.descriptors) == {0, 1, 2}
@@ -41,6 +42,7 @@ def test_every_stream_of_every_worker_has_a_pipe_of_its_own(muster, worker):
     assert len(pipes) == 8
 
 
+@pytest.mark.kernel
 def test_a_descriptor_that_muster_inherited_is_not_passed_on(muster, worker):
     read_end, write_end = os.pipe()
     try:
@@ -61,6 +63,7 @@ def test_a_worker_leads_a_session_of_its_own(muster, worker):
     assert len({one.one("parent") for one in workers}) == 1
 
 
+@pytest.mark.kernel
 def test_a_worker_dies_with_the_agent(muster, worker):
     assert describe_one(muster, worker).number("parent_death_signal") == signal.SIGKILL
 
@@ -78,6 +81,7 @@ def test_many_workers_start_under_a_small_soft_limit_of_descriptors(muster, work
     assert {one.one("descriptor_limit") for one in workers.values()} == {"64 4000"}
 
 
+@pytest.mark.kernel
 def test_no_signal_is_ignored_or_blocked_that_was_not_before(muster, worker):
     one = describe_one(muster, worker)
 

@@ -68,7 +68,7 @@ def test_a_worker_that_somebody_killed_is_not_called_out_of_memory(muster):
     assert "is 0 as before" in hint
 
 
-@pytest.mark.parametrize("limit, name", [("-St", "SIGXCPU"), ("-t", "SIGKILL")])
+@pytest.mark.parametrize("limit, name", [("-St", "SIGXCPU"), pytest.param("-t", "SIGKILL", marks=pytest.mark.full)])
 def test_a_worker_that_has_used_its_cpu_time_is_told_from_others(muster, worker, limit, name):
     job = muster.run(
         "--", "sh", "-c", f"ulimit {limit} 1; exec {worker('spin')}", report=True, seconds=30
@@ -89,6 +89,7 @@ def test_a_file_that_is_too_large_is_named(muster, tmp_path):
     assert hint.endswith("bytes (RLIMIT_FSIZE, ulimit -f)"), hint
 
 
+@pytest.mark.kernel
 def test_a_filter_of_system_calls_is_named(muster, worker):
     job = muster.run("--", worker("raise_signal"), signal.SIGSYS.value, report=True)
 

@@ -1,4 +1,7 @@
-"""How long a job may take by its options, whatever happens to it. On an idle machine: a busy one is allowed for where it is waited."""
+"""How long a job may take by its options, whatever happens to it.
+
+On an idle machine: a busy one is allowed for where it is waited.
+"""
 
 _START = 3.0
 # What muster takes for what has no option: killing what does not die, the last bytes of files that hang.

@@ -2,11 +2,10 @@
 
 import heapq
 import json
-import threading
 import time
 from itertools import count
 
-from support import processes
+from support import lag
 from support.deadlines import Missed, wait_until
 
 from .bounds import after_being_asked, until_something_happens
@@ -16,39 +15,12 @@ from .strikes import Striker
 _BETWEEN_LOOKS = 0.02  # seconds
 
 
-class Lag:
-    """How late this machine wakes up somebody who asked for it and makes a file for him, at worst."""
-
-    def __init__(self, folder):
-        self.seconds = 0.0
-        self._file = folder / "lag"
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._measure, daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._over.set()
-        self._thread.join()
-
-    def _measure(self):
-        while not self._over.is_set():
-            before = time.monotonic()
-            self._over.wait(_BETWEEN_LOOKS)
-            self._file.touch()
-            self._file.unlink()
-            self.seconds = max(self.seconds, time.monotonic() - before - _BETWEEN_LOOKS)
-
-
 class Course:
     """One schedule, once."""
 
-    def __init__(self, job, lag):
+    def __init__(self, job):
         self._job = job
         self._schedule = job.schedule
-        self._lag = lag
         self._striker = Striker(job)
         self._due = []
         self._order = count()
@@ -153,7 +125,11 @@ class Course:
 
     def _scaled(self, seconds):
         """A machine that is busy with something else is allowed for."""
-        return seconds + 20 * self._lag.seconds
+        return seconds + 20 * self._lag()
+
+    def _lag(self):
+        """How late the machine woke somebody up since the beginning, at worst."""
+        return lag.worst_since(self.seen.began)
 
     def _alive(self):
         return [agent for agent in self._job.agents if self._job.is_alive(agent)]
@@ -193,7 +169,7 @@ class Course:
         except Missed:
             seen.survivors = [str(one) for one in self._left()]
         seen.events = self._job.witnesses.all()  # of workers that outlived their agent, too
-        seen.lag = self._lag.seconds
+        seen.lag = self._lag()
 
     def _left(self):
         """What the agents have left; those that have not ended are another complaint."""

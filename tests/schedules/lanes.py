@@ -31,6 +31,7 @@ class Lanes:
     def __init__(self, count, programs, results):
         self._count = count
         self._programs = programs
+        self._lag_file = programs / "lag"
         self._results = results
         self._prefixes = Queue()
         self._schedules = 0
@@ -44,12 +45,15 @@ class Lanes:
         for name in ("witness", "refuse", "flood"):
             Workers(self._programs)(name)
         lanes = [Hosts(MOST_AGENTS, f"lane{os.getpid()}x{number}") for number in range(self._count)]
+        measuring = subprocess.Popen([sys.executable, "-B", "-m", "support.lag", self._lag_file], env=self._environment())
         try:
             for lane in lanes:
                 lane.__enter__()
                 self._prefixes.put(lane.prefix)
             self._run_all(seeds)
         finally:
+            measuring.kill()
+            measuring.wait()
             for lane in lanes:
                 lane.__exit__()
         self._seconds = time.monotonic() - began
@@ -77,7 +81,6 @@ class Lanes:
     def _run_one(self, seed):
         prefix = self._prefixes.get()
         command = [sys.executable, "-B", "-m", "schedules.once", seed, self._programs, prefix]
-        path = os.pathsep.join(map(str, (_TESTS, _TESTS / "hosts")))
         try:
             done = subprocess.run(
                 [str(word) for word in command],
@@ -85,13 +88,17 @@ class Lanes:
                 text=True,
                 timeout=_LAST_RESORT,
                 check=False,
-                env={**os.environ, "PYTHONPATH": path},
+                env=self._environment(),
             )
             self._note(seed, done.stdout, done.stderr)
         except subprocess.TimeoutExpired as expired:
             self._note(seed, "", f"it did not end within {_LAST_RESORT:g} s\n{expired.stderr}")
         finally:
             self._prefixes.put(prefix)
+
+    def _environment(self):
+        path = os.pathsep.join(map(str, (_TESTS, _TESTS / "hosts")))
+        return {**os.environ, "PYTHONPATH": path, "LAG_FILE": str(self._lag_file), "STRICT_TIME": "1"}
 
     def _note(self, seed, out, err):
         first, _, story = out.partition("\n")

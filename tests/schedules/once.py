@@ -13,7 +13,7 @@ from support.workers import Workers
 
 from hosts import Hosts
 
-from .course import Course, Lag
+from .course import Course
 from .draw import MOST_AGENTS, draw
 from .job import ScheduledJob
 from .oracle import complaints
@@ -27,8 +27,8 @@ def run_seed(seed, folder, programs, hosts=None):
     under = [programs("refuse"), refused] if refused else []
     muster = Muster(folder, f"schedule-{os.getpid()}-{seed}", under)
     witnesses = Witnesses(folder / "witnesses")
-    with ScheduledJob(schedule, muster, witnesses, programs, hosts) as job, Lag(folder) as lag:
-        seen = Course(job, lag).run()
+    with ScheduledJob(schedule, muster, witnesses, programs, hosts) as job:
+        seen = Course(job).run()
     return schedule, seen, complaints(schedule, seen)
 
 

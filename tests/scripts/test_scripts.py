@@ -16,7 +16,7 @@ def run(*command, **options):
         [str(part) for part in command],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
         **options,
     )

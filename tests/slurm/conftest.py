@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.deadlines import wait_until
+from support.deadlines import HANG, wait_until
 from support.muster import Muster, binary
-from support.slurm import DEADLINE, Slurm
+from support.slurm import Slurm
 
 NODES = 3
 _numbers = itertools.count()
@@ -35,14 +35,14 @@ class Batch:
         shown = self._slurm.run("scontrol", "show", "--oneliner", "job", self.number)
         return dict(re.findall(r"(\S+?)=(\S*)", shown.stdout))
 
-    def wait_for_line(self, pattern, seconds=DEADLINE):
+    def wait_for_line(self, pattern, seconds=HANG):
         return wait_until(
             lambda: re.search(pattern, self.output, re.MULTILINE),
             lambda: f"'{pattern}' in what job {self.number} writes:\n{self.output}",
             seconds,
         )
 
-    def end(self, seconds=DEADLINE):
+    def end(self, seconds=HANG):
         """Waits for its end, and returns what Slurm says of it then."""
         ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
 
@@ -91,7 +91,7 @@ class Jobs:
             capture_output=True,
             text=True,
             env=self.environment,
-            timeout=DEADLINE,
+            timeout=HANG,
             check=False,
         )
         assert rendered.returncode == 0, rendered.stderr

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from . import processes
-from .deadlines import LONG, wait_until
+from .deadlines import HANG, wait_until
 
 
 class Quiet:
@@ -51,7 +51,7 @@ class Capture:
         quiet = Quiet(self.file, seconds=1.0)
         wait_until(quiet.has_lasted, "the last packets to be recorded")
         self._process.send_signal(signal.SIGINT)
-        processes.wait_for_end(self._process, LONG, "dumpcap")
+        processes.wait_for_end(self._process, HANG, "dumpcap")
 
     @property
     def bytes(self):
@@ -63,5 +63,5 @@ class Capture:
         command += ["-Y", shown, "-T", "fields"]
         for name in names:
             command += ["-e", name]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG)
         return [line.split("\t") for line in done.stdout.splitlines()]

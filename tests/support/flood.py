@@ -2,7 +2,7 @@
 
 import subprocess
 
-from .deadlines import LONG, Missed
+from .deadlines import HANG, Missed
 from .wire import frame, join
 
 ONE_ADDRESS = ("127.9.0.1", 1)
@@ -45,11 +45,11 @@ class Flood:
     def __exit__(self, *_):
         self._process.stdin.close()
         try:
-            self._process.wait(LONG)
+            self._process.wait(HANG)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-            raise Missed(f"waited {LONG:g} s for the end of {self._process.args}") from None
+            raise Missed(f"waited {HANG:g} s for the end of {self._process.args}") from None
         finally:
             self._process.stdout.close()
 

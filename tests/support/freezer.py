@@ -7,7 +7,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from .deadlines import LONG, wait_until
+from .deadlines import HANG, wait_until
 
 _HOMES = {1: Path("/sys/fs/cgroup/freezer"), 2: Path("/sys/fs/cgroup/unified")}
 
@@ -42,7 +42,7 @@ class Freezer:
         """A command that enters the group and executes what follows."""
         return ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh"]
 
-    def freeze(self, seconds=LONG):
+    def freeze(self, seconds=HANG):
         """Returns when all of its processes stand still."""
         self._write("FROZEN", "1")
         wait_until(self._is_frozen, f"{self.folder} to be frozen", seconds)

@@ -10,6 +10,8 @@ import os
 import subprocess
 import tempfile
 
+from .deadlines import HANG
+
 _SIZE = 16 << 20
 # From linux/fanotify.h and linux/fcntl.h.
 _FAN_CLASS_CONTENT, _FAN_MARK_ADD, _AT_FDCWD = 4, 1, -100
@@ -77,8 +79,7 @@ def unanswered(path):
 
 
 def _run(*command):
-    # With a limit: nothing here takes long, and a test that hangs says nothing.
     done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=30, check=False
+        [str(word) for word in command], capture_output=True, text=True, timeout=HANG, check=False
     )
     assert done.returncode == 0, f"{command}: {done.stderr}"

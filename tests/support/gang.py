@@ -4,7 +4,7 @@ import itertools
 import socket
 import threading
 
-from .deadlines import LONG, Missed
+from .deadlines import HANG, Missed
 
 LOOPBACK = "127.0.0.1"
 
@@ -107,7 +107,7 @@ class Gang:
             self.start(node, *more, **options)
         return list(self.jobs.values())
 
-    def wait_for_start(self, workers=None, attempt=0, seconds=LONG):
+    def wait_for_start(self, workers=None, attempt=0, seconds=HANG):
         workers = workers or self.workers * len(self.jobs)
         try:
             return self.witnesses.wait_for_start(workers, attempt, seconds)
@@ -121,7 +121,7 @@ class Gang:
         self.witnesses.end_all(workers, 0, attempt)
         self.assert_codes(0)
 
-    def end(self, seconds=LONG):
+    def end(self, seconds=HANG):
         """Waits for all agents; by their names, their exit codes."""
         try:
             return {
@@ -131,7 +131,7 @@ class Gang:
         except Missed as missed:
             raise Missed(f"{missed}\n{self.words()}") from None
 
-    def assert_codes(self, code, seconds=LONG, **exceptions):
+    def assert_codes(self, code, seconds=HANG, **exceptions):
         """All agents end with that code, but for those named in `exceptions` as node_1=137."""
         expected = {name: exceptions.get(f"node_{name}", code) for name in self.jobs}
         assert self.end(seconds) == expected, self.words()

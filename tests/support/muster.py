@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from . import processes
-from .deadlines import LONG, Missed, wait_until
+from .deadlines import HANG, Missed, wait_until
 from .streams import Stream
 
 _ROOTS_COMMANDS = {"unshare", "setpriv"}
@@ -55,7 +55,7 @@ class Muster:
             pytest.skip("needs root")
         return Job(command, self.environment(env), report_file, self.folder, options)
 
-    def run(self, *arguments, seconds=LONG, **options):
+    def run(self, *arguments, seconds=HANG, **options):
         """Starts muster and waits for its end."""
         job = self.start(*arguments, **options)
         job.end(seconds)
@@ -118,7 +118,7 @@ class Job:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def end(self, seconds=LONG):
+    def end(self, seconds=HANG):
         """Waits for muster and for the end of its output; returns the exit code."""
         try:
             self.code = processes.wait_for_end(self.process, seconds, self)

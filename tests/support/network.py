@@ -2,6 +2,8 @@
 
 import subprocess
 
+from .deadlines import HANG
+
 
 class Network:
     """The links of some hosts (tests/hosts)."""
@@ -106,5 +108,5 @@ class Network:
             input=text,
             text=True,
             check=True,
-            timeout=10,
+            timeout=HANG,
         )

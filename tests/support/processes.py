@@ -11,10 +11,11 @@ import os
 import select
 import signal
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .deadlines import Missed, wait_until
+from .deadlines import Missed, limit_of, promise, wait_until
 
 _PR_SET_CHILD_SUBREAPER = 36
 _own_children = {}
@@ -96,6 +97,11 @@ def children_of(pid):
     ]
 
 
+def workers_of(agent):
+    """Its children but for those that serve the workers or do something with files for it, for a moment or for good."""
+    return [process for process in children_of(agent) if not process.name.startswith("muster")]
+
+
 def program_of(pid):
     """The file that the process runs, or None."""
     try:
@@ -142,14 +148,16 @@ def wait_for_end(process, seconds, what):
     if process.returncode is not None:  # Popen's own send_signal found that it had ended
         _own_children.pop(process.pid, None)
         return process.returncode
+    began = time.monotonic()
     fd = os.pidfd_open(process.pid)
     try:
         poller = select.poll()
         poller.register(fd, select.POLLIN)
-        if not poller.poll(seconds * 1000):
-            raise Missed(f"waited {seconds:g} s for the end of {what}")
+        if not poller.poll(limit_of(seconds) * 1000):
+            raise Missed(f"waited {limit_of(seconds):g} s for the end of {what}")
     finally:
         os.close(fd)
+    promise(f"the end of {what}", seconds, time.monotonic() - began)
     _own_children.pop(process.pid, None)
     return process.wait()
 

@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 
+from .deadlines import HANG, Missed
+
 
 class Wire:
     """One connection through the relay."""
@@ -35,21 +37,37 @@ class Relay:
         self.wires = []
         self.accepted = []
         self._over = threading.Event()
+        self._threads = []
 
     def __enter__(self):
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._run(self._accept)
         return self
 
     def __exit__(self, *_):
+        """Nothing of it runs any more afterwards."""
         self._over.set()
         self._flows.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
+        self._join(self._threads[0])  # so that no connection comes any more
         self._listener.close()
         for one in self.accepted:
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                one.shutdown(socket.SHUT_RDWR)  # which wakes whoever reads or writes it
+        for thread in self._threads:
+            self._join(thread)
+        for one in self.accepted:
             one.close()
+
+    def _run(self, target, *arguments):
+        self._threads.append(threading.Thread(target=target, args=arguments, name=f"relay {self.port}", daemon=True))
+        self._threads[-1].start()
+
+    @staticmethod
+    def _join(thread):
+        thread.join(HANG)
+        if thread.is_alive():
+            raise Missed(f"waited {HANG:g} s for the end of {thread.name}")
 
     def fall_silent(self, direction="both"):
         """Stops forwarding, without closing anything: to_leader, to_agent or both."""
@@ -85,7 +103,7 @@ class Relay:
             if self._target is None:
                 continue
             try:
-                leader = socket.create_connection(self._target, 5)
+                leader = socket.create_connection(self._target, HANG)
                 leader.settimeout(None)
             except OSError:
                 agent.close()
@@ -93,11 +111,8 @@ class Relay:
             self.accepted.append(leader)
             wire = Wire(agent, leader)
             self.wires.append(wire)
-            for arguments in (
-                (wire, agent, leader, wire.to_leader, "to_leader", "agent_closed_at"),
-                (wire, leader, agent, wire.to_agent, "to_agent", "leader_closed_at"),
-            ):
-                threading.Thread(target=self._forward, args=arguments, daemon=True).start()
+            self._run(self._forward, wire, agent, leader, wire.to_leader, "to_leader", "agent_closed_at")
+            self._run(self._forward, wire, leader, agent, wire.to_agent, "to_agent", "leader_closed_at")
 
     def _forward(self, wire, source, sink, captured, direction, closed):
         while True:

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from .deadlines import LONG, wait_until
+from .deadlines import HANG, wait_until
 
 # A terminal whose command has ended reads what is there, and may be a moment too early for what is still on its way in the kernel.
 # So the command ends when the terminal has answered a question that was asked behind everything else; a terminal that was brought to
@@ -31,7 +31,7 @@ class Screen:
     def __exit__(self, *_):
         self._tmux("kill-server")
 
-    def rows(self, seconds=LONG):
+    def rows(self, seconds=HANG):
         """Everything that stands there, and above it, once the command has ended and all of it was shown."""
         wait_until(
             lambda: self._tmux("display", "-p", "#{pane_dead}") == "1\n",
@@ -53,7 +53,7 @@ class Screen:
             ["tmux", "-S", self._socket, *arguments],
             capture_output=True,
             check=True,
-            timeout=LONG,
+            timeout=HANG,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"},
         )
         return done.stdout.decode(errors="backslashreplace")

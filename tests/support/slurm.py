@@ -4,10 +4,8 @@ import select
 import subprocess
 
 from . import processes
-from .deadlines import Missed
+from .deadlines import HANG, Missed
 from .muster import ROOT
-
-DEADLINE = 60  # seconds; four imports of torch, on two cores with other work to do
 
 
 class Slurm:
@@ -23,7 +21,7 @@ class Slurm:
         self.pid = self._cluster.pid
 
     def __enter__(self):
-        readable, _, _ = select.select([self._cluster.stdout], [], [], DEADLINE)
+        readable, _, _ = select.select([self._cluster.stdout], [], [], HANG)
         said = self._cluster.stdout.readline() if readable else ""
         if said != "ready\n":
             self.__exit__()
@@ -33,7 +31,7 @@ class Slurm:
 
     def __exit__(self, *_):
         self._cluster.kill()  # and with it all that runs in its namespaces
-        self._cluster.wait(DEADLINE)
+        self._cluster.wait(HANG)
         self._cluster.stdout.close()
 
     def command(self, *command):
@@ -41,7 +39,7 @@ class Slurm:
         inside = ["nsenter", "--target", self._init, *"--mount --net --pid".split()]
         return [str(word) for word in (*inside, self.folder / "on", 0, *command)]
 
-    def run(self, *command, env=None, seconds=DEADLINE):
+    def run(self, *command, env=None, seconds=HANG):
         """Runs a command on the first node to its end."""
         return subprocess.run(
             self.command(*command),

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from . import processes
-from .deadlines import wait_until
+from .deadlines import HANG, wait_until
 from .streams import Stream
 
 PORT = 2222
@@ -52,7 +52,7 @@ class Ssh:
 
     def _make_key(self, name):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name]
-        subprocess.run(command, check=True, timeout=30)
+        subprocess.run(command, check=True, timeout=HANG)
 
     def _public(self, name):
         return (self.folder / f"{name}.pub").read_text()

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from .deadlines import LONG, Missed
+from .deadlines import HANG, Missed, limit_of, promise
 
 
 class Stream:
@@ -49,7 +49,7 @@ class Stream:
     def lines(self):
         return self.text.splitlines()
 
-    def wait_for(self, text, times=1, seconds=LONG):
+    def wait_for(self, text, times=1, seconds=HANG):
         """Waits until the text, which may begin or end anywhere, has come that many times."""
         wanted = text if isinstance(text, bytes) else text.encode()
         self._wait(
@@ -59,18 +59,19 @@ class Stream:
         )
         return self.text
 
-    def wait_for_end(self, seconds=LONG):
+    def wait_for_end(self, seconds=HANG):
         self._wait(lambda: self._ended, lambda: f"the end of {self._name}", seconds)
         self._thread.join()
         return self.bytes
 
     def _wait(self, happened, what, seconds):
-        deadline = time.monotonic() + seconds
+        began = time.monotonic()
         with self._news:
             while not happened():
-                left = deadline - time.monotonic()
+                left = began + limit_of(seconds) - time.monotonic()
                 if left <= 0 or self._ended:
                     state = "it has ended" if self._ended else "it is still open"
                     tail = bytes(self._bytes[-2000:]).decode(errors="backslashreplace")
-                    raise Missed(f"waited {seconds:g} s for {what()}; {state}, with:\n{tail}")
+                    raise Missed(f"waited {time.monotonic() - began:.3g} s for {what()}; {state}, with:\n{tail}")
                 self._news.wait(left)
+        promise(self._name, seconds, time.monotonic() - began)

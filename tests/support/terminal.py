@@ -7,7 +7,7 @@ import struct
 import termios
 
 from . import processes
-from .deadlines import LONG
+from .deadlines import HANG
 from .streams import Stream
 
 CTRL_C = b"\x03"
@@ -47,7 +47,7 @@ class Terminal:
         """The process group that the keys go to."""
         return os.tcgetpgrp(self._keyboard)
 
-    def end(self, seconds=LONG):
+    def end(self, seconds=HANG):
         code = processes.wait_for_end(self.process, seconds, self.process.args)
         self.screen.wait_for_end()
         return code

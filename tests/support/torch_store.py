@@ -7,10 +7,12 @@ usage: torch_store.py [DO...]     what a rank does, one after the other:
   fail-R-A   the rank R fails in attempt A
   count      adds 1 to a counter, and says what it is
   train      adds up numbers with the others by the store, step by step, until there is a key /enough
-  stay       stays for good
+  stay       stays for good, and waits for a key
+  rest       stays for good, and does not notice that the store is gone
 """
 
 import os
+import signal
 import socket
 import struct
 import sys
@@ -26,7 +28,7 @@ def _text(value):
 class Client:
     """One connection. Keys are bytes."""
 
-    def __init__(self, host, port, pid=None, source="", seconds=10):
+    def __init__(self, host, port, pid=None, source="", seconds=120):
         source_address = (source, 0) if source else None
         self.socket = socket.create_connection((host, port), seconds, source_address)
         self.socket.sendall(b"\0" + struct.pack("<I", _MAGIC))
@@ -132,6 +134,9 @@ def _run(rank, size, attempt, todo):
             os.write(1, f"stays at port {os.environ['MASTER_PORT']}\n".encode())
             store.socket.settimeout(None)
             store.has_come()
+        elif name == "rest":
+            os.write(1, b"rests\n")
+            signal.pause()
     return 0
 
 

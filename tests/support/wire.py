@@ -5,7 +5,7 @@ import json
 import socket
 import struct
 
-from .deadlines import LONG
+from .deadlines import HANG, limit_of
 
 
 def frame(message):
@@ -43,7 +43,7 @@ class Peer:
     """A connection to a leader, without muster at this end."""
 
     def __init__(self, port, address="127.0.0.1"):
-        self._socket = socket.create_connection((address, port), LONG)
+        self._socket = socket.create_connection((address, port), HANG)
         self.received = b""
 
     def __enter__(self):
@@ -67,9 +67,9 @@ class Peer:
             rest = rest[4 + size :]
         return found
 
-    def wait_for(self, kind, seconds=LONG):
+    def wait_for(self, kind, seconds=HANG):
         """The first message of that type."""
-        self._socket.settimeout(seconds)
+        self._socket.settimeout(limit_of(seconds))
         while True:
             for message in self.messages():
                 if message["type"] == kind:
@@ -78,9 +78,9 @@ class Peer:
             assert piece, f"the leader closed before it sent '{kind}', after {self.messages()}"
             self.received += piece
 
-    def wait_for_end(self, seconds=LONG):
+    def wait_for_end(self, seconds=HANG):
         """Everything that came until the leader closed the connection."""
-        self._socket.settimeout(seconds)
+        self._socket.settimeout(limit_of(seconds))
         try:
             while piece := self._socket.recv(1 << 16):
                 self.received += piece

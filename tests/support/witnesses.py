@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .deadlines import LONG, wait_until
+from .deadlines import HANG, wait_until
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Witnesses:
             and (ranks is None or one.rank in ranks)
         ]
 
-    def wait_for(self, what, times=1, attempt=None, ranks=None, seconds=LONG):
+    def wait_for(self, what, times=1, attempt=None, ranks=None, seconds=HANG):
         """The testimonies, once there are that many. By default of any attempt and any rank."""
         wait_until(
             lambda: len(self.told(what, attempt, ranks)) >= times,
@@ -91,7 +91,7 @@ class Witnesses:
         )
         return self.told(what, attempt, ranks)
 
-    def wait_for_start(self, workers, attempt=0, seconds=LONG):
+    def wait_for_start(self, workers, attempt=0, seconds=HANG):
         """By global rank, how the workers of that attempt were started."""
         started = self.wait_for("started", workers, attempt, seconds=seconds)
         by_rank = {one.rank: one for one in started}

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-  kTries = 4000,
+  kTries = 60000,
   kMaxWorkers = 256
 };
 

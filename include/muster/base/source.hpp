@@ -36,6 +36,11 @@ struct Sourced {
   bool operator==(const Sourced&) const = default;
 };
 
+/// The number as text, for messages.
+[[nodiscard]] inline Sourced<std::string> as_text(const Sourced<int>& number) {
+  return {std::to_string(number.value), number.source};
+}
+
 [[nodiscard]] inline Source from_flag(std::string name) {
   return {SourceKind::Flag, std::move(name)};
 }

@@ -160,23 +160,28 @@ std::string Leader::workers_address(const std::vector<LinkId>& nodes) const {
   }
   std::string address;
   for (const LinkId link : nodes) {
-    const std::string& local = roster_.find(link)->local;
-    if (!local.empty() && !is_loopback(local)) {
-      return local;
+    const Member* const member = roster_.find(link);
+    if (member == nullptr) {
+      continue;
     }
-    address = address.empty() ? local : address;
+    if (!member->local.empty() && !is_loopback(member->local)) {
+      return member->local;
+    }
+    address = address.empty() ? member->local : address;
   }
   return address.empty() ? policy_.host : address;
 }
 
-/// The nodes with their addresses. Who came over loopback is on this machine, which the others reach as
-/// they reach us.
+/// The nodes with their addresses; a node whose job is over may have left, and has none. Who came over loopback is on this
+/// machine, which the others reach as they reach us.
 std::vector<ExchangeNode> Leader::exchange_nodes(const std::vector<LinkId>& nodes) const {
   const std::string here = workers_address(nodes);
   std::vector<ExchangeNode> known;
   for (const LinkId link : nodes) {
-    const std::string& peer = roster_.find(link)->peer;
-    known.push_back({link, peer.empty() || is_loopback(peer) ? here : peer});
+    const Member* const member = roster_.find(link);
+    const std::string peer = member == nullptr ? "" : member->peer;
+    const bool is_here = member != nullptr && (peer.empty() || is_loopback(peer));
+    known.push_back({link, is_here ? here : peer});
   }
   return known;
 }

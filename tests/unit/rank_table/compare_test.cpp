@@ -49,17 +49,18 @@ std::string rank_of(int rank) {
          number + R"("}]}]})";
 }
 
-const std::string kRanks = R"({"status":"completed","version":"2.0","rank_count":2,"rank_list":[)" +
-                           rank_of(0) + "," + rank_of(1) + "]}";
+const std::string kComparedRanks =
+    R"({"status":"completed","version":"2.0","rank_count":2,"rank_list":[)" + rank_of(0) + "," +
+    rank_of(1) + "]}";
 
 TEST(Compare, FindsNothingBetweenEqualTables) {
   EXPECT_EQ(difference(table_of(2), table_of(2)), "");
   EXPECT_EQ(difference(table_of(500), table_of(500)), "");
-  EXPECT_EQ(difference_of_texts(kRanks, kRanks), "");
+  EXPECT_EQ(difference_of_texts(kComparedRanks, kComparedRanks), "");
 }
 
 TEST(Compare, NamesNoServerWhereTheFormHasNone) {
-  const std::string one = with(kRanks, R"("net_instance_id":"s",)", "");
+  const std::string one = with(kComparedRanks, R"("net_instance_id":"s",)", "");
   EXPECT_EQ(difference_of_texts(one, with(one, R"("device_id":0)", R"("device_id":3)")),
             "rank 0 is device 0 on node 0 and device 3 on node 2");
 }
@@ -109,7 +110,8 @@ TEST(Compare, TakesGroupsForTheServersThatTheyBecome) {
 }
 
 TEST(Compare, NamesOtherFormsByTheirVersion) {
-  EXPECT_EQ(difference_of_texts(kRanks, with(with(kRanks, "ff0", "ff2"), "\"2.0\"", "\"2.1\"")),
+  EXPECT_EQ(difference_of_texts(kComparedRanks,
+                                with(with(kComparedRanks, "ff0", "ff2"), "\"2.0\"", "\"2.1\"")),
             "version is 2.0 on node 0 and 2.1 on node 2");
 }
 
@@ -129,11 +131,13 @@ TEST(Compare, SeesSuperDevicesAndSuperPods) {
 
 TEST(Compare, NamesAFieldOfARank) {
   EXPECT_EQ(
-      difference_of_texts(kRanks, with(kRanks, "\"ff1\"", "\"ee1\"")),
+      difference_of_texts(kComparedRanks, with(kComparedRanks, "\"ff1\"", "\"ee1\"")),
       R"(level_list[0].rank_addr_list[0].addr of rank 1 is "ff1" on node 0 and "ee1" on node 2)");
-  EXPECT_EQ(difference_of_texts(kRanks, with(kRanks, "\"local_id\":1", "\"local_id\":7")),
-            "local_id of rank 1 is 1 on node 0 and 7 on node 2");
-  EXPECT_EQ(difference_of_texts(kRanks, with(kRanks, "\"device_id\":1", "\"device_id\":7")),
+  EXPECT_EQ(
+      difference_of_texts(kComparedRanks, with(kComparedRanks, "\"local_id\":1", "\"local_id\":7")),
+      "local_id of rank 1 is 1 on node 0 and 7 on node 2");
+  EXPECT_EQ(difference_of_texts(kComparedRanks,
+                                with(kComparedRanks, "\"device_id\":1", "\"device_id\":7")),
             "rank 1 is device 1 of s on node 0 and device 7 of s on node 2");
   const std::string one = write(table_of(2));
   EXPECT_EQ(difference_of_texts(one,

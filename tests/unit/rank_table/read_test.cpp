@@ -6,7 +6,7 @@
 namespace muster::rank_table {
 namespace {
 
-Table table_of(std::string_view text) {
+Table table_in(std::string_view text) {
   Reading reading = read(text, "hccl.json");
   if (const auto* error = std::get_if<Error>(&reading)) {
     ADD_FAILURE() << error->message;
@@ -32,7 +32,7 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(Read, OrdersInstancesOfAGroupByTheNumberOfThePod) {
-  const Table table = table_of(R"({"status": "completed", "group_count": "1", "group_list": [
+  const Table table = table_in(R"({"status": "completed", "group_count": "1", "group_list": [
       {"group_name": "job", "device_count": "3", "instance_count": "3", "instance_list": [
         {"pod_name": "job-10", "server_id": "10.0.0.3", "devices": [{"device_id": "2"}]},
         {"pod_name": "job-9", "server_id": "10.0.0.2", "devices": [{"device_id": 1}]},
@@ -50,7 +50,7 @@ TEST(Read, OrdersInstancesOfAGroupByTheNumberOfThePod) {
 }
 
 TEST(Read, PassesOverGroupsWithoutDevices) {
-  const Table table = table_of(R"({"status": "completed", "group_count": "2", "group_list": [
+  const Table table = table_in(R"({"status": "completed", "group_count": "2", "group_list": [
       {"group_name": "ps", "device_count": "0", "instance_count": "1", "instance_list": [
         {"pod_name": "ps-0", "server_id": "10.0.0.1"}]},
       {"group_name": "job", "device_count": "1", "instance_count": "1", "instance_list": [
@@ -61,7 +61,7 @@ TEST(Read, PassesOverGroupsWithoutDevices) {
 }
 
 TEST(Read, JoinsProcessesOfOneHostInTheFormWithoutAVersion) {
-  const Table table = table_of(R"({"status": "completed", "board_id": "0x0020", "group_list": [
+  const Table table = table_in(R"({"status": "completed", "board_id": "0x0020", "group_list": [
       {"device_num": "2", "server_num": "1", "instance_list": [
         {"rank_id": "1", "server_id": "a", "devices": [{"device_id": "1"}]},
         {"rank_id": "0", "server_id": "a", "devices": [{"device_id": "0"}]}]}]})");
@@ -73,7 +73,7 @@ TEST(Read, JoinsProcessesOfOneHostInTheFormWithoutAVersion) {
 }
 
 TEST(Read, TakesNumbersAsTextAndAsNumbers) {
-  const Table table = table_of(R"({"status": "completed", "version": "1.0", "server_count": 1,
+  const Table table = table_in(R"({"status": "completed", "version": "1.0", "server_count": 1,
       "server_list": [{"server_id": "a", "host_ip": "10.0.0.7",
         "device": [{"device_id": 3, "rank_id": 0}, {"device_id": "4", "rank_id": "1"}]}]})");
 
@@ -84,7 +84,7 @@ TEST(Read, TakesNumbersAsTextAndAsNumbers) {
 }
 
 TEST(Read, FindsSuperPods) {
-  const Table table = table_of(R"({"status": "completed", "version": "1.2", "server_count": "1",
+  const Table table = table_in(R"({"status": "completed", "version": "1.2", "server_count": "1",
       "server_list": [{"server_id": "a", "device":
         [{"device_id": "0", "rank_id": "0", "super_device_id": "17"}]}],
       "super_pod_list": [{"super_pod_id": "5", "server_list": [{"server_id": "a"}]}]})");
@@ -96,7 +96,7 @@ TEST(Read, FindsSuperPods) {
 }
 
 TEST(Read, StartsAHostWhereADeviceOfTheRankListComesAgain) {
-  const Table table = table_of(R"({"version": "2.0", "rank_count": 3, "rank_list": [
+  const Table table = table_in(R"({"version": "2.0", "rank_count": 3, "rank_list": [
       {"rank_id": 0, "local_id": 0, "device_id": 0}, {"rank_id": 1, "local_id": 1, "device_id": 1},
       {"rank_id": 2, "local_id": 0, "device_id": 0}]})");
 
@@ -106,7 +106,7 @@ TEST(Read, StartsAHostWhereADeviceOfTheRankListComesAgain) {
 }
 
 TEST(Read, TakesTheFirstAddressInTheRankList) {
-  const Table table = table_of(R"({"version": "2.0", "rank_count": 1, "rank_list": [
+  const Table table = table_in(R"({"version": "2.0", "rank_count": 1, "rank_list": [
       {"rank_id": 0, "local_id": 0, "device_id": 0, "level_list": [
         {"net_layer": 0, "net_instance_id": "a", "rank_addr_list": []},
         {"net_layer": 1, "net_instance_id": "b", "rank_addr_list": [
@@ -124,8 +124,8 @@ TEST(Read, WaitsForTextThatEndsInTheMiddle) {
   for (std::size_t length = 1; length < whole.size(); ++length) {
     EXPECT_EQ(reason_of(whole.substr(0, length)), "it ends in the middle (being written)");
   }
-  EXPECT_EQ(table_of(whole + "\n").size, 1);
-  EXPECT_EQ(table_of("\xEF\xBB\xBF" + whole).size, 1);
+  EXPECT_EQ(table_in(whole + "\n").size, 1);
+  EXPECT_EQ(table_in("\xEF\xBB\xBF" + whole).size, 1);
   EXPECT_EQ(reason_of(whole.substr(0, 9) + std::string(40, '\0')),
             "it ends in the middle (being written)");
   for (const std::size_t zeros : {1, 40}) {

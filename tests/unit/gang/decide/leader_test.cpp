@@ -527,6 +527,19 @@ TEST(Leader, WaitsForGoodbyesAndNotForEver) {
   EXPECT_EQ(story.state(), State::Finished);
 }
 
+TEST(Leader, KnowsItsNodesAlsoWhenOneHasLeft) {
+  LeaderStory story = running(3);
+  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.end_all();
+  (void)story.lose(1);
+
+  std::vector<std::string> addresses;
+  for (const ExchangeNode& node : story.leader().exchange_nodes()) {
+    addresses.push_back(node.address);
+  }
+  EXPECT_EQ(addresses, (std::vector<std::string>{"10.0.0.1", "", "10.0.0.3"}));
+}
+
 TEST(Leader, DoesNothingAnyMoreWhenItIsFinished) {
   LeaderStory story = running(1);
   (void)story.hear(0, last_success_of(1));

@@ -1,0 +1,112 @@
+"""Results of the parts of `scripts/test --full`, kept by the hash of what each part depends on: a part that was green on the same
+inputs is not run again."""
+
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+from dataclasses import dataclass
+
+from suites import ROOT
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "muster" / "results"
+_TABLE = pathlib.Path(__file__).with_name("parts.tsv")
+_EVERY_PARTS = ["scripts/test", "scripts/test.d", "scripts/pytest_no_skip.py", "pytest.ini", "tests/conftest.py", "tests/support"]
+_NO_PARTS = ["docs", "README.md", "LICENSE", "CHANGELOG.md", ".ci", ".gitignore", "tests/unstable.tsv", "tests/seeds.txt"]
+
+
+@dataclass
+class Part:
+    """One row of parts.tsv."""
+
+    name: str
+    seconds: int
+    by_default: bool
+    packages: list
+    inputs: list
+
+
+def read_parts(table=_TABLE):
+    parts = {}
+    for line in table.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, seconds, default, packages, inputs = (cell.strip() for cell in line.split("\t"))
+            parts[name] = Part(name, int(seconds), default == "yes", packages.split(), inputs.split())
+    return parts
+
+
+def tracked_files(root=ROOT):
+    listed = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return sorted(name for name in set(listed.stdout.split("\0")) if name and (root / name).is_file())
+
+
+def belongs(path, inputs):
+    return any(path == one or path.startswith(one + "/") for one in inputs)
+
+
+def inputs_of(part, parts, files):
+    """The files that the part depends on: those of its row, and those that no row names, since nobody knows whose they are."""
+    named = [one for other in parts.values() for one in other.inputs] + _NO_PARTS
+    return [path for path in files if belongs(path, part.inputs + _EVERY_PARTS) or not belongs(path, named)]
+
+
+def versions_of(groups):
+    """The versions of the Debian packages that the part uses."""
+    if not groups:
+        return ""
+    listed = subprocess.run([ROOT / "scripts/install-packages", "--list", *groups], capture_output=True, text=True, check=True)
+    command = ["dpkg-query", "--show", "--showformat=${Package} ${Version}\n", *listed.stdout.split()]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def key_of(part, parts, files=None, root=ROOT):
+    """A hash of everything that the part's result depends on."""
+    sums = hashlib.sha256(versions_of(part.packages).encode())
+    for path in inputs_of(part, parts, files if files is not None else tracked_files(root)):
+        sums.update(f"{path}\0".encode() + hashlib.sha256((root / path).read_bytes()).digest())
+    return sums.hexdigest()[:20]
+
+
+def store(part, key, verdict, seconds, commit):
+    folder = CACHE / part.name
+    folder.mkdir(parents=True, exist_ok=True)
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    result = {"part": part.name, "verdict": verdict, "seconds": round(seconds), "commit": commit, "at": now}
+    unfinished = folder / f".{key}.{os.getpid()}"
+    unfinished.write_text(json.dumps(result), encoding="utf-8")
+    unfinished.replace(folder / f"{key}.json")
+
+
+def known(part):
+    """{key: result} of all runs of the part on this machine."""
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in (CACHE / part.name).glob("*.json")}
+
+
+def age_of(result):
+    seconds = (datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(result["at"])).total_seconds()
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def state_of(part, key):
+    """What is known of the part: on these inputs, else the last time that it was green."""
+    results = known(part)
+    if key in results:
+        one = results[key]
+        return f"{one['verdict']} on these inputs, {age_of(one)} ago"
+    green = [one for one in results.values() if one["verdict"] == "green"]
+    if not green:
+        return "never green here"
+    last = max(green, key=lambda one: one["at"])
+    return f"green on other inputs, {age_of(last)} ago ({last['commit'][:10] or 'no commit'})"
+
+
+def is_green(part, key):
+    return known(part).get(key, {}).get("verdict") == "green"
