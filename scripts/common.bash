@@ -55,6 +55,17 @@ run_quietly() {
   return "$status"
 }
 
+# try_again COMMAND...: up to three times, with pauses, for what fetches over the network.
+try_again() {
+  local pause
+  for pause in 5 20; do
+    "$@" && return
+    say "'$1' failed; trying again in $pause s"
+    sleep "$pause"
+  done
+  "$@"
+}
+
 # The C++ of the repository, one path a line, from its root. Files that git does not know yet count.
 cpp_files() {
   git -C "$root" ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.c' '*.h' |

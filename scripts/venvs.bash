@@ -44,7 +44,7 @@ make_venv() {
   local -a requirement
   while read -r -a requirement; do # options of pip may stand before a name
     say "installing ${requirement[*]}"
-    run_quietly env "${horovod_build[@]}" "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
+    try_again run_quietly env "${horovod_build[@]}" "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
       "${requirement[@]}" </dev/null || return
   done < <(sed -E 's/#.*//; s/[[:space:]]+$//; /^$/d' "$requirements")
   touch "$venv/.complete" # only now: an environment that was interrupted is made again
