@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from support.deadlines import promise
-from support.muster import binary
+from support.muster import binary, built
 from support.repetitions import default_or_soak, soaking
 
 pytestmark = pytest.mark.full
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.full
 
 def simulate(muster, *options):
     """Joins so many agents, fails one of them, restarts and ends; what was measured meanwhile."""
-    simulator = binary().parent / "tests" / "simulate_agents"
+    simulator = built().parent / "tests" / "simulate_agents"
     done = subprocess.run(
         [*muster.under, simulator, "--muster", binary(), "--hold", "1", *options],
         env=muster.environment(),

@@ -204,6 +204,7 @@ os.write(1, f"{world.allreduce(world.rank)} {world.size} {values}\\n".encode())
 """
 
 
+@pytest.mark.full  # with mpi4py
 def test_a_line_for_mpirun_starts_ranks_without_it(muster):
     value = "1 2; '3' \\ {\"4\": 5}\n6"
     line = ["-np", "3", "-x", f"ONE={value}", "-x", "TWO", "-mca", "btl", "self,tcp"]
@@ -215,7 +216,8 @@ def test_a_line_for_mpirun_starts_ranks_without_it(muster):
     assert lines_of(job) == [f"3 3 {[value, '', 'self,tcp']}"] * 3
 
 
-@pytest.mark.parametrize("only_mpirun", [[], pytest.param(["--timeout", "60"], marks=pytest.mark.full)], ids=["muster", "mpirun"])
+@pytest.mark.full  # with mpi4py
+@pytest.mark.parametrize("only_mpirun", [[], ["--timeout", "60"]], ids=["muster", "mpirun"])
 def test_the_hosts_of_a_hostfile_get_as_many_ranks_as_they_have_slots(
     muster, port, tmp_path, only_mpirun
 ):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.deadlines import HANG, wait_until
-from support.muster import Muster, binary
+from support.muster import Muster, binary, built
 from support.slurm import Slurm
 
 NODES = 3
@@ -129,6 +129,6 @@ def jobs(slurm, muster):
 @pytest.fixture(scope="session")
 def expander():
     """Expands lists on standard input as muster does; built with the unit tests."""
-    program = Path(binary()).parent / "tests" / "expand_host_lists"
+    program = built().parent / "tests" / "expand_host_lists"
     assert program.exists(), f"{program} does not exist: run scripts/build"
     return program

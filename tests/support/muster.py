@@ -1,10 +1,14 @@
 """Starts the real program and looks at it from outside, as its users do."""
 
+import atexit
+import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,10 +23,25 @@ ROOT = Path(__file__).resolve().parents[2]
 _SANITIZER = re.compile(r"ERROR: \w+Sanitizer|^\S+:\d+:\d+: runtime error: ", re.MULTILINE)
 
 
-def binary():
-    """The program under test: $MUSTER or $BINARY, else build/muster."""
+def built():
+    """The program as it was built: $MUSTER or $BINARY, else build/muster. Other programs of the build are beside it."""
     named = os.environ.get("MUSTER") or os.environ.get("BINARY")
     return Path(named or ROOT / "build" / "muster").absolute()
+
+
+def binary():
+    """The program under test: a copy of what was built, where other users cannot reach that, as below /root."""
+    return _for_everybody(built())
+
+
+@functools.cache
+def _for_everybody(program):
+    if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in program.parents):
+        return program
+    folder = Path(tempfile.mkdtemp(prefix="muster-under-test-", dir="/tmp"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder)
+    return Path(shutil.copy(program, folder))
 
 
 def is_sanitized():
