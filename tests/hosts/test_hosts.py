@@ -87,7 +87,7 @@ def test_a_host_has_no_way_outside(two_hosts):
 
 
 def test_exec_becomes_the_command_and_passes_its_exit_code_on(two_hosts):
-    command = two_hosts.start(0, "python3", "-c", "import os; print(os.getpid()); os._exit(7)")
+    command = two_hosts.start(0, "python3", "-c", "import os; print(os.getpid(), flush=True); os._exit(7)")
 
     assert int(command.stdout.readline()) == command.pid
     assert command.wait(timeout=HANG) == 7
