@@ -230,6 +230,11 @@ TEST(Mpirun, GoesToTheHostsOfAList) {
             "ssh -o ConnectionAttempts=10 (OMPI_MCA_plm_rsh_args)");
   EXPECT_EQ(setting_of("mpirun a.out", "hostfile", {{"HYDRA_HOST_FILE", "/etc/mpi/hostfile"}}),
             "/etc/mpi/hostfile (HYDRA_HOST_FILE)");
+  EXPECT_EQ(setting_of("mpirun a.out",
+                       "hostfile",
+                       {{"OMPI_MCA_orte_default_hostfile", ""}, {"HYDRA_HOST_FILE", "f"}}),
+            "f (HYDRA_HOST_FILE)")
+      << "an empty variable says nothing";
   EXPECT_EQ(error_of("mpirun -H a:x a.out"),
             "64: -H is 'a:x', expected hosts such as a,b or a:8,b:8");
 }

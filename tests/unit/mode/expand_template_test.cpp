@@ -24,6 +24,8 @@ roles:
       RANK: "{global_rank}"
       TAG: "{tag}"
       OLD: "{old}"
+    environment_if_given:
+      IF_GIVEN: "{old}"
     unset: [A]
   - name: helper
     decides_success: false
@@ -80,7 +82,7 @@ roles:
 }
 
 TEST(ExpandTemplate, TakesAwayParametersAndVariables) {
-  const auto mode = read("mode: own\ninherits: base\nwithout: [old, OLD, A]\n");
+  const auto mode = read("mode: own\ninherits: base\nwithout: [old, OLD, A, IF_GIVEN]\n");
 
   ASSERT_TRUE(mode) << mode.error().message;
   EXPECT_EQ(mode->parameters.size(), 1U);
