@@ -1,0 +1,63 @@
+// The ssh service before its keys are made: what the programs that it starts must not have.
+#include "service/ssh_service.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+class NoCompanion final : public Companion {
+ public:
+  void send(std::string /*bytes*/) override {}
+  void read_now() override {}
+};
+
+/// Descriptors that a program would have that is executed now.
+std::set<int> passed_on() {
+  constexpr int kMost = 1'024;
+  std::set<int> found;
+  for (int fd = 0; fd < kMost; ++fd) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
+      found.insert(fd);
+    }
+  }
+  return found;
+}
+
+/// An sshd outlives its job where somebody's session does, and would keep the port from the next one.
+TEST(SshService, PassesItsClaimOfThePortToNoProgram) {
+  std::string folder = testing::TempDir() + "ssh_service_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::set<int> before = passed_on();
+  std::set<int> then;
+  ServiceInput input;
+  input.run_folder = folder;
+  input.is_protected = true;
+  input.start_companion = [&then](const CompanionRequest&, const CompanionEvents&) {
+    then = passed_on();
+    return Result<std::unique_ptr<Companion>>(std::make_unique<NoCompanion>());
+  };
+  LaunchPlan plan;
+  plan.nodes = 2;
+  plan.node_rank = NodeRank{1};
+  plan.parameters = {{"ssh_key", {}}, {"sshd_port", {"29622", {}}}, {"sshd", {"sshd", {}}}};
+
+  const auto service = make_ssh_service(input);
+  ASSERT_TRUE(service->start(plan));
+
+  EXPECT_EQ(then, before);
+  service->stop();
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace muster
