@@ -71,7 +71,9 @@ def run_again(outcomes, folder, env, commit, ledger=LEDGER):
         (place / "first.txt").write_bytes(outcome.log.read_bytes())
         (place / "machine.txt").write_text(machine(env.get("LAG_FILE", os.devnull)), encoding="utf-8")
         more = outcome.suite.environment(place) if hasattr(outcome.suite, "environment") else {}
-        if run_command(outcome.suite.again(test), place / "again.txt", {**env, **more}) != 0:
+        status = run_command(outcome.suite.again(test, place), place / "again.txt", {**env, **more})
+        again = outcome.suite.outcome(status, place)
+        if status != 0 or again.failed or again.broken:
             red.append(f"{test}: failed twice; see {outcome.log} and {place / 'again.txt'}")
             continue
         times = note(test, first_complaint(outcome.log, test), commit, ledger)
