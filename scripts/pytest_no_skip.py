@@ -52,8 +52,9 @@ class Listener:
         note(f"deselected {len(items)}")
 
     def pytest_runtest_logreport(self, report):
-        if report.failed or report.when == "call":
-            note(f"{'failed' if report.failed else 'passed'} {report.nodeid}")
+        if report.failed or report.skipped or report.when == "call":
+            word = "failed" if report.failed else "skipped" if report.skipped and not hasattr(report, "wasxfail") else "passed"
+            note(f"{word} {report.nodeid}")
         if report.failed and report.duration > HANGS_FOR:
             _hung.add(report.nodeid)
             if len(_hung) >= MOST_HANGS:

@@ -1,6 +1,7 @@
 """Results of the parts of `scripts/test --full`, kept by the hash of what each part depends on: a part that was green on the same
 inputs is not run again."""
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -13,8 +14,14 @@ from suites import ROOT
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "muster" / "results"
 _TABLE = pathlib.Path(__file__).with_name("parts.tsv")
-_EVERY_PARTS = ["scripts/test", "scripts/test.d", "scripts/pytest_no_skip.py", "pytest.ini", "tests/conftest.py", "tests/support"]
-_NO_PARTS = ["docs", "README.md", "LICENSE", "CHANGELOG.md", ".ci", ".gitignore", "tests/unstable.tsv", "tests/seeds.txt"]
+# The program, what builds it, and what runs the tests.
+_EVERY_PARTS = """src include launcher templates CMakeLists.txt cmake tests/CMakeLists.txt scripts/build scripts/build.d scripts/common.bash
+  scripts/venvs.bash requirements/zig.txt scripts/test scripts/test.d scripts/pytest_no_skip.py pytest.ini tests/conftest.py tests/support
+  tests/workers tests/hosts scripts/hosts""".split()
+# What no part reads, unless its row names it.
+_NO_PARTS = """docs README.md LICENSE .ci .gitignore .clang-format tests/unstable.tsv tests/seeds.txt tests/docs tests/scripts tests/unit tests/golden
+  examples scripts/bench scripts/bench.d scripts/check scripts/check-layers scripts/format scripts/pictures.d scripts/quickstart scripts/sizes
+  scripts/soak scripts/update-golden scripts/update-pictures scripts/update-start-order""".split()
 
 
 @dataclass
@@ -84,7 +91,11 @@ def store(part, key, verdict, seconds, commit):
 
 def known(part):
     """{key: result} of all runs of the part on this machine."""
-    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in (CACHE / part.name).glob("*.json")}
+    found = {}
+    for file in (CACHE / part.name).glob("*.json"):
+        with contextlib.suppress(ValueError):  # a file of a disk that was full is no result
+            found[file.stem] = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def age_of(result):
@@ -105,7 +116,7 @@ def state_of(part, key):
     if not green:
         return "never green here"
     last = max(green, key=lambda one: one["at"])
-    return f"green on other inputs, {age_of(last)} ago ({last['commit'][:10] or 'no commit'})"
+    return f"green on other inputs, {age_of(last)} ago ({last['commit'][:10] or 'no commit'}{'+' if last['commit'].endswith('+') else ''})"
 
 
 def is_green(part, key):

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HANG = 2400  # seconds; a suite of thousands of tests that each have a deadline of their own
+_groups = set()  # process groups that are to end with this program
+_is_ending = threading.Event()
 
 
 @dataclass
@@ -21,6 +23,7 @@ class Outcome:
     suite: object
     passed: int = 0
     left_out: int = 0  # tests that another tier runs
+    needs_root: int = 0  # tests that were skipped, since only root can run them
     failed: list = field(default_factory=list)
     broken: str = ""
     seconds: float = 0.0
@@ -29,6 +32,8 @@ class Outcome:
 
 class Pytest:
     """Test files under pytest. `workers` of them run side by side, a file at a time."""
+
+    limit = HANG
 
     def __init__(self, name, paths, select="", workers=1, env=None, root=ROOT):
         self.name = name
@@ -48,7 +53,7 @@ class Pytest:
         return {**self._env, "TEST_IDS": str(folder / f"{self.name}.ids"), "COLUMNS": "200"}  # so that reasons are not cut off
 
     def again(self, test, folder):
-        return [*_PYTEST, f"--rootdir={self._root}", str(self._root / test)]  # ids are paths from the root
+        return [*_PYTEST, f"--rootdir={self._root}", f"{self._root}/{test}"]  # ids are paths from the root
 
     def outcome(self, status, folder):
         """Ids are noted by scripts/pytest_no_skip.py, since a report in XML does not have them."""
@@ -57,6 +62,7 @@ class Pytest:
         outcome.failed = sorted({line[7:] for line in lines if line.startswith("failed ")})
         passed = {line[7:] for line in lines if line.startswith("passed ")}
         outcome.passed = len(passed - set(outcome.failed))
+        outcome.needs_root = len({line for line in lines if line.startswith("skipped ")})
         outcome.left_out = max((int(line[11:]) for line in lines if line.startswith("deselected ")), default=0)
         if status not in (0, 1) or (status == 1 and not outcome.failed):
             outcome.broken = f"pytest ended with {status}"
@@ -66,21 +72,23 @@ class Pytest:
 
 
 class GoogleTest:
-    """One executable of GoogleTest's."""
+    """One executable of GoogleTest's. A test that hangs is the last one that its log begins."""
+
+    limit = 300
 
     def __init__(self, executable):
         self._executable = str(executable)
         self.name = pathlib.Path(executable).name
 
     def command(self, folder):
-        return [self._executable, f"--gtest_output=xml:{folder / self.name}.xml", "--gtest_brief=1"]
+        return [self._executable, f"--gtest_output=xml:{folder / self.name}.xml"]
 
     def environment(self, _folder):
         return {}
 
     def again(self, test, folder):
-        # a test that is skipped again, or is not found, ends with 0 as well: unstable.py asks `passed_again`
-        return [self._executable, f"--gtest_filter={test}", "--gtest_brief=1", f"--gtest_output=xml:{folder / self.name}.xml"]
+        # With a report, since a test that is skipped again ends with 0 as well.
+        return [self._executable, f"--gtest_filter={test}", f"--gtest_output=xml:{folder / self.name}.xml"]
 
     def outcome(self, status, folder):
         outcome = Outcome(self)
@@ -113,20 +121,39 @@ def _lines_of(path):
         return []
 
 
-def run_command(command, log, env):
-    """The exit status of a command whose output goes to a file. It leads a process group, which ends with it."""
-    with open(log, "wb") as file:
+def run_command(command, log, env, limit=HANG):
+    """The exit status of a command whose output goes to a file, or to ours where that is None. It leads a process group, which ends
+    with it and with us."""
+    with open(log, "wb") if log else contextlib.nullcontext() as file:
         process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=file and subprocess.STDOUT,
             env={**os.environ, **env}, start_new_session=True,
         )  # fmt: skip
+        _groups.add(process.pid)
+        if _is_ending.is_set():
+            end_group(process.pid)
         try:
-            return process.wait(HANG)
+            return process.wait(limit)
         except subprocess.TimeoutExpired:
-            return f"nothing for {HANG} s"
+            return f"a hang: it did not end within {limit} s"
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            end_group(process.pid)
+            _groups.discard(process.pid)
+
+
+def end_group(group, number=signal.SIGKILL):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def end_all_groups():
+    """Ends what still runs when this program is interrupted: by TERM first, at which pytest ends what its tests have started."""
+    _is_ending.set()
+    for number, pause in ((signal.SIGTERM, 3), (signal.SIGKILL, 0)):
+        for group in list(_groups):
+            end_group(group, number)
+        if _groups:
+            time.sleep(pause)
 
 
 def run_suite(suite, folder, env):
@@ -134,7 +161,7 @@ def run_suite(suite, folder, env):
     for old in (folder / f"{suite.name}.xml", folder / f"{suite.name}.ids"):
         old.unlink(missing_ok=True)
     began = time.monotonic()
-    status = run_command(suite.command(folder), log, {**env, **suite.environment(folder)})
+    status = run_command(suite.command(folder), log, {**env, **suite.environment(folder)}, suite.limit)
     outcome = suite.outcome(status, folder)
     outcome.seconds, outcome.log = time.monotonic() - began, log
     return outcome
@@ -153,7 +180,8 @@ def run_lanes(lanes, folder, env, tell):
                 outcome.log.touch()
             with turn:
                 outcomes.append(outcome)
-                tell(outcome)
+                with contextlib.suppress(OSError, ValueError):  # such as a terminal that is gone: the verdict counts
+                    tell(outcome)
 
     threads = [threading.Thread(target=drive, args=(lane,), daemon=True) for lane in lanes]
     for thread in threads:

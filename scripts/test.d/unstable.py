@@ -18,8 +18,15 @@ def read_ledger(path=LEDGER):
     """{test: [first seen, times, commit, what was seen]}"""
     if not path.exists():
         return {}
-    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-    return {row[0]: row[1:] for row in rows if len(row) == 5}
+    rows = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = line.split("\t")
+        if line.startswith("#") or not line.strip():
+            continue
+        if len(cells) != 5 or not cells[2].isdigit() or cells[0] in rows:
+            raise ValueError(f"{path} has the line '{line}', expected a test, a date, how often, a commit, what was seen; each test once")
+        rows[cells[0]] = cells[1:]
+    return rows
 
 
 def write_ledger(rows, path=LEDGER):
@@ -70,13 +77,18 @@ def run_again(outcomes, folder, env, commit, ledger=LEDGER):
         place.mkdir(parents=True, exist_ok=True)
         (place / "first.txt").write_bytes(outcome.log.read_bytes())
         (place / "machine.txt").write_text(machine(env.get("LAG_FILE", os.devnull)), encoding="utf-8")
-        more = outcome.suite.environment(place) if hasattr(outcome.suite, "environment") else {}
-        status = run_command(outcome.suite.again(test, place), place / "again.txt", {**env, **more})
+        status = run_command(
+            outcome.suite.again(test, place), place / "again.txt", {**env, **outcome.suite.environment(place)}, outcome.suite.limit
+        )
         again = outcome.suite.outcome(status, place)
         if status != 0 or again.failed or again.broken:
             red.append(f"{test}: failed twice; see {outcome.log} and {place / 'again.txt'}")
             continue
-        times = note(test, first_complaint(outcome.log, test), commit, ledger)
+        try:
+            times = note(test, first_complaint(outcome.log, test), commit, ledger)
+        except ValueError as error:
+            red.append(f"{test}: unstable, and cannot be noted: {error}")
+            continue
         unstable.append(f"{test}: seen {times} times; see {place}")
         if times >= MOST_TIMES:
             red.append(f"{test}: unstable for the {times}. time; mend it")

@@ -372,9 +372,10 @@ def test_the_leader_leaves_last(gang, how):
         job.start(1, port=relay.port)
         job.wait_for_start()
         if how == "signal":
-            leader.signal(signal.SIGTERM)
-        job.witnesses.end(1, 3 if how == "failure" else 0)
-        job.witnesses.end(0, 0)
+            leader.signal(signal.SIGTERM)  # the workers end by it
+        else:
+            job.witnesses.end(1, 3 if how == "failure" else 0)
+            job.witnesses.end(0, 0)
         job.assert_codes({"success": 0, "failure": 3, "signal": 143}[how])
 
         (wire,) = relay.wires

@@ -195,7 +195,7 @@ def test_a_killed_remote_shell_loses_its_node_and_ends_the_others(front, hosts, 
 @pytest.mark.full
 def test_a_node_whose_network_is_cut_is_lost_and_leaves_nothing(front, hosts, ssh, worker):
     ssh.serve(*NODES)
-    job = front("--grace=1", "--heartbeat-timeout=5", "--", worker("echo_signals"), 0)
+    job = front("--grace=1", "--heartbeat-timeout=10", "--", worker("echo_signals"), 0)
     job.out.wait_for("ready", times=3)
 
     hosts.network.take_down(2)

@@ -2,10 +2,11 @@
 
 import os
 import re
-import socket
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from support.gang import free_port  # noqa: F401  # for those that run commands of pages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -13,11 +14,6 @@ DEADLINE = 120  # seconds after which what a page runs is taken to hang
 
 FENCE = re.compile(r"^```(\S*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def page(name):

@@ -1,6 +1,7 @@
 """What the workers say, on the console: whole lines, in order, none lost, with a prefix."""
 
 import os
+import random
 import pathlib
 import re
 import signal
@@ -22,7 +23,7 @@ SECONDS = default_or_soak(0.3, 10)
 
 
 def test_one_worker_is_passed_on_byte_by_byte(muster, tmp_path):
-    everything = os.urandom(1 << 20) + b"no newline at the end"
+    everything = random.Random(1).randbytes(1 << 20) + b"no newline at the end"
     (tmp_path / "bytes").write_bytes(everything)
 
     job = muster.run("--", "cat", "bytes")

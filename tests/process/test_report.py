@@ -50,7 +50,7 @@ def test_a_failure_by_a_signal(muster, worker):
     assert (first["global_rank"], first["local_rank"]) == (2, 2)
     assert (first["exit_code"], first["signal"]) == (None, "SIGABRT")
     assert first["pid"] > 0
-    assert 0 <= first["run_time_s"] < 5
+    assert first["run_time_s"] >= 0
     assert first["stderr_tail"] == ["last words"]
     assert isinstance(first["hints"], list)
     outcomes = {one["global_rank"]: (one["outcome"], one["signal"]) for one in report["workers"]}

@@ -109,10 +109,51 @@ def test_a_skipped_test_is_red(judge):
     assert len(red) == 1 and "failed twice" in red[0]
 
 
+def google_test(folder, body):
+    """A program that behaves as an executable of GoogleTest's, with one test in its report."""
+    program = folder / "muster_trial_tests"
+    program.write_text(f"""#!/bin/sh
+for word; do case $word in --gtest_output=xml:*) report=${{word#*xml:}} ;; esac; done
+echo '<testsuites><testsuite><testcase classname="A" name="b" {body}</testsuite></testsuites>' >"$report"
+""")
+    program.chmod(0o755)
+    return suites.GoogleTest(program)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_green"),
+    [
+        ('status="run" result="completed"/>', True),
+        ('status="run" result="skipped"/>', False),
+        ('status="notrun" result="suppressed"/>', False),
+        ('status="run" result="completed"><failure/></testcase>', False),
+    ],
+)
+def test_a_unit_test_that_is_skipped_or_left_out_is_red(tmp_path, body, is_green):
+    outcomes = suites.run_lanes([[google_test(tmp_path, body)]], tmp_path, {}, lambda outcome: None)
+    red, shaky = unstable.run_again(outcomes, tmp_path, {}, "abc", tmp_path / "ledger")
+
+    assert (red == [], shaky) == (is_green, [])
+
+
+def test_a_suite_that_cannot_be_run_is_red(tmp_path):
+    outcomes = suites.run_lanes([[suites.GoogleTest(tmp_path / "missing")]], tmp_path, {}, lambda outcome: None)
+    red, _ = unstable.run_again(outcomes, tmp_path, {}, "abc", tmp_path / "ledger")
+
+    assert len(red) == 1 and "it could not be run" in red[0]
+
+
+def test_a_ledger_that_cannot_be_read_is_said(tmp_path):
+    (tmp_path / "ledger").write_text("# head\n<<<<<<< HEAD\n")
+
+    with pytest.raises(ValueError, match="has the line '<<<<<<< HEAD'"):
+        unstable.note("a", "x", "abc", tmp_path / "ledger")
+
+
 @pytest.fixture
 def kept(monkeypatch, tmp_path):
     monkeypatch.setattr(results, "CACHE", tmp_path)
-    return results.Part("trial", 1, True, [], ["src/one"])
+    return results.Part("trial", 1, True, [], ["tests/one"])
 
 
 def test_a_part_is_green_on_the_inputs_on_which_it_was_green(kept):
@@ -127,19 +168,19 @@ def test_a_part_is_green_on_the_inputs_on_which_it_was_green(kept):
 
 
 def test_a_change_of_an_input_is_another_key_and_of_another_file_is_not(tmp_path):
-    part = results.Part("trial", 1, True, [], ["src/one"])
-    parts = {"trial": part, "other": results.Part("other", 1, True, [], ["src/two"])}
-    files = ["nobodys", "src/one/a", "src/two/b"]
+    part = results.Part("trial", 1, True, [], ["tests/one"])
+    parts = {"trial": part, "other": results.Part("other", 1, True, [], ["tests/two"])}
+    files = ["nobodys", "tests/one/a", "tests/two/b"]
     for file in files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("before")
     before = results.key_of(part, parts, files, tmp_path)
 
-    (tmp_path / "src/two/b").write_text("after")
+    (tmp_path / "tests/two/b").write_text("after")
     assert results.key_of(part, parts, files, tmp_path) == before
     (tmp_path / "nobodys").write_text("after")
     nobodys = results.key_of(part, parts, files, tmp_path)
-    (tmp_path / "src/one/a").write_text("after")
+    (tmp_path / "tests/one/a").write_text("after")
     assert len({before, nobodys, results.key_of(part, parts, files, tmp_path)}) == 3
 
 

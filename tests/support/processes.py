@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .deadlines import Missed, limit_of, promise, wait_until
+from .deadlines import HANG, Missed, limit_of, promise, wait_until
 
 _PR_SET_CHILD_SUBREAPER = 36
 _own_children = {}
@@ -86,7 +86,7 @@ def is_alive(pid):
 def on_host(name):
     """What runs on a test host, whoever started it."""
     command = ["ip", "netns", "pids", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG)
     found = [look_at(pid) for pid in done.stdout.split()]
     return [process for process in found if process and process.state not in "ZX"]
 

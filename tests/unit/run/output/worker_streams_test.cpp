@@ -90,7 +90,7 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   void wait_until(const std::string& what, const std::function<bool()>& is_so) {
-    const auto deadline = std::chrono::steady_clock::now() + 5s;
+    const auto deadline = std::chrono::steady_clock::now() + 120s;  // a bound on a hang
     while (!is_so()) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "waited for " << what;
       io_.run_for(10ms);
