@@ -3,6 +3,7 @@ inputs is not run again."""
 
 import contextlib
 import datetime
+import functools
 import hashlib
 import json
 import os
@@ -56,27 +57,41 @@ def belongs(path, inputs):
     return any(path == one or path.startswith(one + "/") for one in inputs)
 
 
-def inputs_of(part, parts, files):
-    """The files that the part depends on: those of its row, and those that no row names, since nobody knows whose they are."""
-    named = [one for other in parts.values() for one in other.inputs] + _NO_PARTS
-    return [path for path in files if belongs(path, part.inputs + _EVERY_PARTS) or not belongs(path, named)]
+@functools.cache
+def packages_of(groups):
+    listed = subprocess.run([ROOT / "scripts/install-packages", "--list", *groups], capture_output=True, text=True, check=True)
+    return listed.stdout.split()
 
 
 def versions_of(groups):
     """The versions of the Debian packages that the part uses."""
     if not groups:
         return ""
-    listed = subprocess.run([ROOT / "scripts/install-packages", "--list", *groups], capture_output=True, text=True, check=True)
-    command = ["dpkg-query", "--show", "--showformat=${Package} ${Version}\n", *listed.stdout.split()]
+    command = ["dpkg-query", "--show", "--showformat=${Package} ${Version}\n", *packages_of(tuple(groups))]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
+def keys_of(chosen, parts, files=None, root=ROOT):
+    """By the names of the parts, a hash of everything that a part's result depends on. Each file is read once for all of them."""
+    digests = {
+        path: hashlib.sha256((root / path).read_bytes()).digest()
+        for path in (tracked_files(root) if files is None else files)
+    }
+    named = [one for other in parts.values() for one in other.inputs] + _NO_PARTS
+    # Those that no row names are every part's, too, since nobody knows whose they are.
+    everybodys = {path for path in digests if belongs(path, _EVERY_PARTS) or not belongs(path, named)}
+    keys = {}
+    for part in chosen:
+        sums = hashlib.sha256(versions_of(part.packages).encode())
+        for path in digests:
+            if path in everybodys or belongs(path, part.inputs):
+                sums.update(f"{path}\0".encode() + digests[path])
+        keys[part.name] = sums.hexdigest()[:20]
+    return keys
+
+
 def key_of(part, parts, files=None, root=ROOT):
-    """A hash of everything that the part's result depends on."""
-    sums = hashlib.sha256(versions_of(part.packages).encode())
-    for path in inputs_of(part, parts, files if files is not None else tracked_files(root)):
-        sums.update(f"{path}\0".encode() + hashlib.sha256((root / path).read_bytes()).digest())
-    return sums.hexdigest()[:20]
+    return keys_of([part], parts, files, root)[part.name]
 
 
 def store(part, key, verdict, seconds, commit):
