@@ -69,7 +69,7 @@ struct NodeFacts {
   int slots = 1;                            ///< workers that it can run
   std::string host;                         ///< its name
   std::chrono::milliseconds grace{30'000};  ///< between asking workers to end and killing them
-  /// What the user calls the role of its workers (--role). Ranks within a role are counted over the nodes that call theirs the
+  /// The user's name for the role of its workers (--role). Ranks within a role are counted over the nodes that call theirs the
   /// same. Empty: the mode knows no such name.
   std::string role_name = {};
 

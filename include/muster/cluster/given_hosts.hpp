@@ -36,7 +36,7 @@ struct ChosenHost {
 /// "a@b:0,2": hosts in the order in which they are named first, with all devices that are named of them. Fails for what is no choice.
 [[nodiscard]] Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& text);
 
-/// What the choice in the settings leaves of a list: hosts in its order. Fails for an inclusion beside an exclusion, and for a host
+/// Hosts that the choice in the settings leaves of a list, in its order. Fails for an inclusion beside an exclusion, and for a host
 /// or a device that is not listed.
 [[nodiscard]] Result<Sourced<std::vector<GivenHost>>> choose_hosts(
     Sourced<std::vector<GivenHost>> listed, const Settings& settings);

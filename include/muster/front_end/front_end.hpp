@@ -99,7 +99,7 @@ struct FrontEnd {
   const char* product = nullptr;
   /// The word that must stand behind the name, where the original has others as well: "launch". nullptr: none.
   const char* subcommand = nullptr;
-  /// What texts call the original, where it has another name than this.
+  /// Name of the original in texts, where it has another than this.
   const char* original = nullptr;
   bool variables_win = false;  ///< over flags, as Paddle's do
 };
@@ -107,7 +107,7 @@ struct FrontEnd {
 /// The words by which muster takes its command line: "torchrun", "accelerate launch".
 [[nodiscard]] std::string command_of(const FrontEnd& front_end);
 
-/// What texts call the original.
+/// Name of the original in texts.
 [[nodiscard]] std::string original_of(const FrontEnd& front_end);
 
 [[nodiscard]] std::span<const FrontEnd> front_ends();

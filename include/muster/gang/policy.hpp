@@ -33,7 +33,7 @@ struct Policy {
   std::uint64_t seed = 0;  ///< of this agent: spreads the dials of thousands of agents
 };
 
-/// Who leads. Jobs of one node lead themselves and listen on nothing.
+/// The choice of a leader. Jobs of one node lead themselves and listen on nothing.
 enum class Lead {
   Never,     ///< another agent does
   Always,    ///< this agent has node rank 0

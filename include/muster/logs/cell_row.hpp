@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// What stands in the columns of one row of a terminal. Pure.
+/// The cells of one row of a terminal. Pure.
 class CellRow {
  public:
   /// A character that takes so many columns (0: it is drawn over the one before), in colours as "31;1" names them.

@@ -53,7 +53,7 @@ class LineFramer {
   /// The size of the worker's terminal.
   void set_size(std::size_t rows, std::size_t columns);
   [[nodiscard]] bool has_rows() const { return drawn_.has_value(); }
-  /// What the worker may still change; empty where no rows are drawn.
+  /// Rows that the worker may still change; empty where none are drawn.
   [[nodiscard]] ShownRows shown(bool has_cursor) const;
 
   /// Something waits that is to be shown on a terminal when nothing follows for a moment.

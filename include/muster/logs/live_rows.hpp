@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Where in rows the cursor is to be seen.
+/// The place of the cursor in the rows.
 struct CursorPlace {
   std::size_t row = 0;
   std::string before;  ///< what stands before it in that row, as bytes
@@ -21,7 +21,7 @@ struct WayToCursor {
   std::string before;  ///< what stands there already, as in `CursorPlace`
 };
 
-/// What a worker may still change, as it is to be shown.
+/// Rows that a worker may still change, as they are to be shown.
 struct ShownRows {
   std::vector<std::string> rows;      ///< none wider than the terminal
   std::optional<CursorPlace> cursor;  ///< of who is typed to
@@ -37,7 +37,7 @@ class LiveRows {
   /// From now on a worker has these; what is drawn does not change by that.
   void set(std::size_t worker, ShownRows rows);
 
-  /// What is drawn is not what should be.
+  /// True when the rows on the screen are outdated.
   [[nodiscard]] bool is_outdated() const { return is_outdated_ && !is_left_; }
   /// Takes away what is drawn; the cursor stands at the beginning of its first row then.
   [[nodiscard]] std::string erase();
@@ -45,7 +45,7 @@ class LiveRows {
   [[nodiscard]] std::string draw();
   /// To be written directly behind them. Empty: nobody is typed to.
   [[nodiscard]] std::optional<WayToCursor> way_to_cursor() const;
-  /// What is drawn stays as it is, for somebody else writes below it from now on: nothing is outdated until `come_back`.
+  /// Leaves the rows as they are, for somebody else writes below them from now on: nothing is outdated until `come_back`.
   [[nodiscard]] std::string leave();
   void come_back() { is_left_ = false; }
 
