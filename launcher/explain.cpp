@@ -2,6 +2,7 @@
 #include "explain.hpp"
 
 #include "check_table.hpp"
+#include "control.hpp"
 #include "doctor.hpp"
 #include "render.hpp"
 #include "token.hpp"
@@ -90,6 +91,10 @@ std::string help_of(const CommandLine& line) {
       return check_help();
     case Command::Doctor:
       return doctor_help();
+    case Command::Status:
+    case Command::Stop:
+    case Command::Suspend:
+      return control_help(line.command);
     case Command::Token:
       return token_help();
     default:

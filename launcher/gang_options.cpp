@@ -56,7 +56,8 @@ Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
   }
   for (const auto& [name, target] : {std::pair("last-call", &options.last_call),
                                      std::pair("inputs-timeout", &options.inputs_timeout),
-                                     std::pair("rank-table-timeout", &options.inputs_timeout)}) {
+                                     std::pair("rank-table-timeout", &options.inputs_timeout),
+                                     std::pair("suspend-timeout", &options.suspend_timeout)}) {
     if (auto read = read_duration(*target, settings, name); !read) {
       return read;
     }

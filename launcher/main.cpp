@@ -1,6 +1,7 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
 #include "agent_of_front.hpp"
 #include "check_table.hpp"
+#include "control.hpp"
 #include "doctor.hpp"
 #include "explain.hpp"
 #include "fan_out.hpp"
@@ -100,6 +101,10 @@ std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snaps
       return run_doctor(line);
     case Command::Token:
       return run_token();
+    case Command::Status:
+    case Command::Stop:
+    case Command::Suspend:
+      return run_control(line, snapshot);
     case Command::Run:
     case Command::Plan:
     case Command::Explain:

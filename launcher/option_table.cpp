@@ -5,6 +5,7 @@
 #include <muster/base/text.hpp>
 #include <muster/cluster/cluster.hpp>
 #include <muster/environment/marker.hpp>
+#include <muster/environment/worker_variables.hpp>
 #include <muster/mpi/agent_call.hpp>
 
 #include <array>
@@ -13,17 +14,23 @@ namespace muster {
 
 namespace {
 
-/// Our marker; what muster's own processes for mpirun are told; the token, for which there is no flag since command lines are public; and what others
+/// Our marker; what workers find, in which another muster may run; what muster's own processes for mpirun are told; the token, for which there is no flag since command lines are public; and what others
 /// mean by a name of ours: images say which version they hold.
-constexpr std::array<std::string_view, 9> kNoOptions = {kMarkerVariable,
-                                                        "MUSTER_TOKEN",
-                                                        "MUSTER_VERSION",
-                                                        mpi::variable::kSecret,
-                                                        mpi::variable::kEndpoint,
-                                                        mpi::variable::kDaemons,
-                                                        mpi::variable::kHostfile,
-                                                        mpi::variable::kInterfaces,
-                                                        mpi::variable::kShared};
+constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,
+                                                         "MUSTER_TOKEN",
+                                                         "MUSTER_VERSION",
+                                                         kControlSocketVariable,
+                                                         kSuspendFileVariable,
+                                                         kHeartbeatFileVariable,
+                                                         kRestartCountVariable,
+                                                         kLastVerdictVariable,
+                                                         kJobStateVariable,
+                                                         mpi::variable::kSecret,
+                                                         mpi::variable::kEndpoint,
+                                                         mpi::variable::kDaemons,
+                                                         mpi::variable::kHostfile,
+                                                         mpi::variable::kInterfaces,
+                                                         mpi::variable::kShared};
 
 /// Of mpirun, srun, DeepSpeed, msrun and others.
 constexpr auto kOtherNames = std::to_array<OtherName>({

@@ -1,5 +1,6 @@
 // Cuts the command line into options and program, and reads both.
 #include "check_table.hpp"
+#include "control.hpp"
 #include "doctor.hpp"
 #include "options.hpp"
 #include "render.hpp"
@@ -99,6 +100,9 @@ std::optional<Command> command_of(const std::vector<std::string>& tokens) {
                                                           {"check", Command::Check},
                                                           {"doctor", Command::Doctor},
                                                           {"token", Command::Token},
+                                                          {"status", Command::Status},
+                                                          {"stop", Command::Stop},
+                                                          {"suspend", Command::Suspend},
                                                           {"render", Command::Render}};
   const auto found = tokens.empty() ? commands.end() : commands.find(tokens.front());
   return found == commands.end() ? std::nullopt : std::optional(found->second);
@@ -115,7 +119,7 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
   return read_flags(parts.options, render_options(), line.settings);
 }
 
-/// `muster [plan|explain|run|check|doctor|token|render] [options] program ...`, where the program may be another launcher's
+/// `muster [plan|explain|run|check|doctor|token|status|stop|suspend|render] [options] program ...`, where the program may be another launcher's
 /// name with its command line.
 Result<> read_own_command_line(CommandLine& line,
                                const std::vector<std::string>& tokens,
@@ -138,6 +142,9 @@ Result<> read_own_command_line(CommandLine& line,
   }
   if (line.command == Command::Token) {
     return read_token_line(line, rest);
+  }
+  if (is_control(line.command)) {
+    return read_control_line(line, rest);
   }
   Cut parts = cut(rest, own_options());
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
@@ -201,7 +208,8 @@ Result<CommandLine> read_command_line(std::span<char* const> argv,
     return read.error();
   }
   if (line.command == Command::Render || line.command == Command::Check ||
-      line.command == Command::Doctor || line.command == Command::Token) {
+      line.command == Command::Doctor || line.command == Command::Token ||
+      is_control(line.command)) {
     return line;
   }
   if (auto extra = read_run_method(line, snapshot); !extra) {

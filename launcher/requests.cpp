@@ -229,6 +229,9 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
     return stop_signals.error();
   }
   options.stop_signals = *stop_signals;
+  if (auto read = read_suspend_options(options, settings, snapshot); !read) {
+    return read.error();
+  }
   if (auto read = read_stdin(options, settings); !read) {
     return read.error();
   }

@@ -55,6 +55,11 @@ struct Options {
 [[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings,
                                                   const Snapshot& snapshot);
 
+/// The part of it that says how the job gives way after a notice. Fails when two options contradict each other.
+[[nodiscard]] Result<> read_suspend_options(RunOptions& options,
+                                            const Settings& settings,
+                                            const Snapshot& snapshot);
+
 /// The part of it that says which lines go where, and what they begin with.
 [[nodiscard]] Result<> read_log_options(RunOptions& options,
                                         const Settings& settings,

@@ -1,5 +1,6 @@
 // --help, the manual page and the completions, from the table of options.
 #include "check_table.hpp"
+#include "control.hpp"
 #include "doctor.hpp"
 #include "options.hpp"
 #include "render.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace muster {
 namespace {
@@ -21,6 +23,7 @@ constexpr const char* kIntroduction =
        muster plan [--json] [options] -- program [arguments...]
        muster explain [options]
        muster check ranktable FILE          what is wrong with a rank table (--help behind it)
+       muster status|stop|suspend           about a job that runs here (--help behind it)
        muster doctor [--json]               what this system allows (--help behind it)
        muster token                         a secret for the links of a job (--help behind it)
        muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
@@ -53,8 +56,8 @@ and both win over the platform. Nothing after the program is read as an option o
 Exit codes: 0 all workers succeeded; the first failed worker's own, or 128 + its signal; 128 + the
 signal that stopped the job; 64 bad command line, 65 bad data, 69 a node or the leader was lost,
 70 a bug in muster, 71 the system refused a call, 75 the gang never became complete, 78 bad
-environment, 86 hang detected, 93 no progress over several attempts, 126 program not executable,
-127 program not found.
+environment, 85 suspended, 86 hang detected, 93 no progress over several attempts, 126 program not
+executable, 127 program not found.
 )";
 
 constexpr const char* kRenderIntroduction =
@@ -111,6 +114,48 @@ Examples:
   muster doctor
   kubectl exec train-worker-0 -- muster doctor
   muster doctor --json | jq '.guarantees[] | select(.holds != "yes")'
+)";
+
+constexpr const char* kStatusIntroduction =
+    R"(Usage: muster status [--job ID|PID] [--watch] [--json]
+
+Shows the workers of a running job on all of its nodes, from any of them: their state, processor time and
+memory, the time since they last wrote something, and what their program calls progress() with.
+
+Exit codes: 0; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+
+Examples:
+  muster status
+  muster status --job train --watch
+  kubectl exec train-worker-3 -- muster status --json | jq '.nodes[].workers[] | select(.output_age_s > 600)'
+)";
+
+constexpr const char* kStopIntroduction =
+    R"(Usage: muster stop [--job ID|PID] [--grace SECONDS]
+
+Ends a running job on all of its nodes, as a SIGTERM to any muster of it does: the workers get SIGTERM, and what is
+left after the grace is killed. The job ends with 143.
+
+Exit codes: 0 the job is ending; 64 bad command line, or several jobs run here; 75 none does.
+
+Examples:
+  muster stop
+  muster stop --job 4711 --grace 5
+)";
+
+constexpr const char* kSuspendIntroduction =
+    R"(Usage: muster suspend [--job ID|PID] [--within SECONDS] [--reason TEXT]
+       muster suspend [--job ID|PID] --cancel
+
+Tells the workers of a running job, on all of its nodes, that the job is to give way: they save their work and end,
+or one of them says that it has saved. The job ends with 85, 'suspended', for a scheduler to queue it again.
+docs/suspend.md tells how a program hears of it.
+
+Exit codes: 0 the workers are told; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+
+Examples:
+  muster suspend
+  muster suspend --within 120 --reason 'maintenance of rack 7'
 )";
 
 constexpr const char* kTokenIntroduction =
@@ -218,6 +263,13 @@ std::string doctor_help() {
   return std::string(kDoctorIntroduction) + help_of(doctor_options().options);
 }
 
+std::string control_help(Command command) {
+  const char* const introduction = command == Command::Status ? kStatusIntroduction
+                                   : command == Command::Stop ? kStopIntroduction
+                                                              : kSuspendIntroduction;
+  return introduction + help_of(control_options(command).options);
+}
+
 std::string token_help() {
   return std::string(kTokenIntroduction) + help_of(token_options().options);
 }
@@ -232,6 +284,9 @@ std::string man_page() {
                      ".B muster explain\n[options]\n.br\n"
                      ".B muster check ranktable\n[\\-\\-json] FILE\n.br\n"
                      ".B muster doctor\n[\\-\\-json]\n.br\n"
+                     ".B muster status\n[\\-\\-watch] [\\-\\-json]\n.br\n"
+                     ".B muster stop\n[\\-\\-grace SECONDS]\n.br\n"
+                     ".B muster suspend\n[\\-\\-within SECONDS]\n.br\n"
                      ".B muster token\n.br\n"
                      ".B muster render\nKIND [options] \\-\\- program [arguments...]\n"
                      ".SH DESCRIPTION\n.nf\n";
@@ -242,6 +297,13 @@ std::string man_page() {
   text += man_entries(check_options().options);
   text += ".SH DOCTOR\n.nf\n" + roff(std::string_view(kDoctorIntroduction)) + ".fi\n";
   text += man_entries(doctor_options().options);
+  for (const auto& [heading, introduction, command] :
+       {std::tuple(".SH STATUS", kStatusIntroduction, Command::Status),
+        std::tuple(".SH STOP", kStopIntroduction, Command::Stop),
+        std::tuple(".SH SUSPEND", kSuspendIntroduction, Command::Suspend)}) {
+    text += std::string(heading) + "\n.nf\n" + roff(std::string_view(introduction)) + ".fi\n";
+    text += man_entries(control_options(command).options);
+  }
   text += ".SH TOKEN\n.nf\n" + roff(std::string_view(kTokenIntroduction)) + ".fi\n";
   text += man_entries(token_options().options);
   text += ".SH RENDER\n.nf\n" + roff(std::string_view(kRenderIntroduction)) + ".fi\n";
@@ -250,14 +312,17 @@ std::string man_page() {
 }
 
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
-  std::string words = "run plan explain check doctor token render";
+  std::string words = "run plan explain check doctor token status stop suspend render";
   for (const FrontEnd& front_end : front_ends()) {
     words += std::string(" ") + front_end.name;
   }
-  const std::array<CompletedCommand, 4> inner = {
+  const std::array<CompletedCommand, 7> inner = {
       {{"check", check_options().options, "ranktable"},
        {"doctor", doctor_options().options, ""},
        {"token", token_options().options, ""},
+       {"status", control_options(Command::Status).options, ""},
+       {"stop", control_options(Command::Stop).options, ""},
+       {"suspend", control_options(Command::Suspend).options, ""},
        {"render", render_options().options, join(render::manifest_kinds(), " ")}}};
   return completion_script(shell, {"muster", own_options().options, words}, inner);
 }

@@ -100,6 +100,9 @@ class Gang::Driver {
   void act(const StopAttempt& wanted) { callbacks_.stop_attempt(wanted); }
   void act(const PassSignal& wanted) { callbacks_.pass_signal(wanted.signal); }
   void act(const KillAttempt& /*wanted*/) { callbacks_.kill_attempt(); }
+  void act(const TellWorkers& wanted) { callbacks_.tell_workers(wanted.notice); }
+  void act(const DescribeStatus& wanted) { callbacks_.describe_status(wanted); }
+  void act(const StatusOfNode& wanted) { callbacks_.status_of_node(wanted); }
   void act(const Mention& wanted) { say(wanted.level, wanted.text); }
   void act(const Leave& wanted);
 

@@ -5,13 +5,20 @@
 
 #include <muster/base/text.hpp>
 #include <muster/environment/marker.hpp>
+#include <muster/environment/worker_variables.hpp>
+
+#include <algorithm>
 
 namespace muster {
 namespace {
 
-/// Nothing of muster's own may reach a worker but the marker, which run/ adds.
+/// Nothing of muster's own may reach a worker but what is for workers: the marker, which run/ adds, and the ways to talk to the
+/// job that it is a worker of.
 bool is_own_variable(const std::string& name) {
-  return name.starts_with("MUSTER_") && name != kMarkerVariable;
+  const bool is_for_workers =
+      name == kMarkerVariable ||
+      std::find(kWorkerVariables.begin(), kWorkerVariables.end(), name) != kWorkerVariables.end();
+  return name.starts_with("MUSTER_") && !is_for_workers;
 }
 
 }  // namespace

@@ -289,8 +289,11 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     lines.push_back({Level::Info, describe_success(outcome)});
     return lines;
   }
+  const bool is_suspended = end.verdict == Verdict::Suspended;
   if (says_more_than_a_failure(end)) {
-    const Level level = end.verdict == Verdict::Stopped ? Level::Warning : Level::Error;
+    const Level level = is_suspended                      ? Level::Info
+                        : end.verdict == Verdict::Stopped ? Level::Warning
+                                                          : Level::Error;
     lines.push_back({level, end.reason});
   }
   if (end.first_failure) {
@@ -300,13 +303,17 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     lines.push_back({Level::Error, "hint: " + hint});
   }
   add_other_failures(lines, end);
+  if (is_suspended) {
+    add_ranks(lines, outcome, WorkerOutcome::Failed, "ended with an error after the notice");
+  }
   add_ranks(lines, outcome, WorkerOutcome::Stopped, "stopped by muster");
   add_ranks(lines, outcome, WorkerOutcome::Succeeded, "succeeded");
   if (outcome.has_place) {
     add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");
   }
   add_ranks(lines, outcome, WorkerOutcome::Running, "could not be killed");
-  lines.push_back({Level::Error, "exit code " + std::to_string(end.exit_code)});
+  lines.push_back(
+      {is_suspended ? Level::Info : Level::Error, "exit code " + std::to_string(end.exit_code)});
   return lines;
 }
 

@@ -57,6 +57,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       progress_(io_, asides_, input.job.gang.policy.options.restarts.progress_file),
       store_(io_, asides_),
       companions_(io_, input.inherited, input.variables, input.marker),
+      control_(io_, asides_, input.run_folder, job_state()),
       ports_(input.job),
       gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
@@ -76,33 +77,38 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       last_look_(io_, kMoment, [this] { give_up_logs(); }) {}
 
 gang::GangCallbacks Agent::callbacks() {
-  return {.start_attempt = [this](const gang::Start& start,
-                                  const gang::Exchanged& merged) { start_attempt(start, merged); },
-          .stop_attempt =
-              [this](const gang::StopAttempt& stop) {
-                first_look_.ask();
-                store_.ask_who_waits();
-                attempt_->stop(stop.signal, stop.reason, stop.most_grace);
-                if (attempt_->has_said_order()) {
-                  told_attempts_.insert(attempt_->plan().attempt);
-                }
-              },
-          .pass_signal =
-              [this](int signal) {
-                store_.ask_who_waits();
-                attempt_->request_stop(signal);
-              },
-          .kill_attempt = [this] { attempt_->kill(); },
-          .renew_lease = [this](const gang::Lease& lease) { signs_of_life_.renew(lease); },
-          .reserve_port = [this] { return reserve_port(); },
-          .merged =
-              [this](const gang::Value& value) {
-                if (attempt_) {
-                  attempt_->on_merged(value);
-                }
-              },
-          .leave = [this](const JobEnd& end) { leave(end); },
-          .done = [this] { on_goodbye(); }};
+  return {
+      .start_attempt = [this](const gang::Start& start,
+                              const gang::Exchanged& merged) { start_attempt(start, merged); },
+      .stop_attempt =
+          [this](const gang::StopAttempt& stop) {
+            first_look_.ask();
+            store_.ask_who_waits();
+            attempt_->stop(stop.signal, stop.reason, stop.most_grace);
+            if (attempt_->has_said_order()) {
+              told_attempts_.insert(attempt_->plan().attempt);
+            }
+          },
+      .pass_signal =
+          [this](int signal) {
+            store_.ask_who_waits();
+            attempt_->request_stop(signal);
+          },
+      .kill_attempt = [this] { attempt_->kill(); },
+      .tell_workers = [this](const gang::SuspendNotice& notice) { tell_workers(notice); },
+      .describe_status =
+          [this](const gang::DescribeStatus& wanted) { control_.describe_status(wanted); },
+      .status_of_node = [this](const gang::StatusOfNode& status) { control_.take_status(status); },
+      .renew_lease = [this](const gang::Lease& lease) { signs_of_life_.renew(lease); },
+      .reserve_port = [this] { return reserve_port(); },
+      .merged =
+          [this](const gang::Value& value) {
+            if (attempt_) {
+              attempt_->on_merged(value);
+            }
+          },
+      .leave = [this](const JobEnd& end) { leave(end); },
+      .done = [this] { on_goodbye(); }};
 }
 
 int Agent::run() {
@@ -121,6 +127,7 @@ int Agent::run() {
   store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
   service_files_.on_empty = [this] { reasons_.remove(kFilesOfServices); };
   progress_.start();
+  start_control();
   if (const auto contributed = contribute(); contributed) {
     wait_for_inputs();  // first: the gang hears at once whether this node is ready
     gang_.start();
@@ -172,7 +179,9 @@ void Agent::on_guard_lost(const ErrorCode& error) {
 }
 
 void Agent::take_signal(int signal) {
-  if (input_.options.stop_signals.contains(signal)) {
+  if (signal == input_.options.suspend.signal) {
+    request_suspend(signal);
+  } else if (input_.options.stop_signals.contains(signal)) {
     request_stop(signal);
   } else if (signal != SIGCHLD) {
     if (attempt_) {
@@ -295,6 +304,12 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
                     {"log_token", log_token_},
                     {"own_address", own.address},
                     {"own_interface", own.interface}});
+  if (placement.attempt > 0) {
+    control_.forget_heartbeats(plan.workers.size());
+  }
+  for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+    plan.workers[i].environment.merge(control_.environment_of(i));
+  }
   ways_.say(way, placement);
   say_start(plan, placement, own.interface);
   return plan;

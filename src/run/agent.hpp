@@ -7,6 +7,7 @@
 #include "errand_queue.hpp"
 #include "front_link.hpp"
 #include "input_wait.hpp"
+#include "job_control.hpp"
 #include "output/consoles.hpp"
 #include "output/last_call.hpp"
 #include "output/log_files.hpp"
@@ -82,6 +83,13 @@ class Agent {
   void act_on_failures();
   void listen_to_front();
 
+  // What is asked from outside, and notices: agent_control.cpp.
+  [[nodiscard]] JobState job_state() const;
+  void start_control();
+  [[nodiscard]] control::NodeStatus describe_node() const;
+  void request_suspend(int signal);
+  void tell_workers(const gang::SuspendNotice& notice);
+
   // What the gang wants.
   [[nodiscard]] gang::GangCallbacks callbacks();
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
@@ -131,6 +139,7 @@ class Agent {
   ProgressWatch progress_;
   StorePort store_;
   Companions companions_;
+  JobControl control_;
   OwnPorts ports_;
   gang::Gang gang_;
   InputWait inputs_;

@@ -56,6 +56,7 @@ void Agent::on_workers_asked(int signal) {
 void Agent::leave(const JobEnd& end) {
   inputs_.cancel();
   end_ = end;
+  control_.end(end.reason);
   link_.page.decide(end.exit_code);
   if (attempt_) {
     attempt_->cancel();

@@ -125,6 +125,21 @@ void Attempt::request_stop(int signal) {
   process();
 }
 
+void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
+  collect_deaths();  // who is dead by now has not ended because of it
+  process();
+  if (is_withdrawn) {
+    events_.emplace_back(NoticeWithdrawn{});
+  } else {
+    events_.emplace_back(NoticeGiven{signal});
+  }
+  process();
+  if (signal && !is_withdrawn && supervisor_.is_undisturbed()) {
+    has_asked_ = true;
+    workers_.signal_processes(*signal);
+  }
+}
+
 void Attempt::kill() {
   collect_deaths();
   events_.emplace_back(PartnerLost{});
@@ -369,6 +384,10 @@ bool Attempt::is_nothing_left() const {
 /// Nobody has failed here, and nobody has asked for the end.
 bool Attempt::is_succeeding() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
+}
+
+std::vector<control::WorkerStatus> Attempt::describe_workers() const {
+  return status_of(view());
 }
 
 AttemptView Attempt::view() const {

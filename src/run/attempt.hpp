@@ -19,6 +19,7 @@
 #include "timers.hpp"
 #include "worker_starter.hpp"
 
+#include <muster/control/status.hpp>
 #include <muster/gang/events.hpp>
 #include <muster/run/run.hpp>
 #include <muster/supervise/supervisor.hpp>
@@ -84,6 +85,9 @@ class Attempt {
             std::optional<std::chrono::milliseconds> most_grace);
   /// Somebody outside wants the end: the first time asks the workers, the second one kills them.
   void request_stop(int signal);
+  /// The job is to give way, or goes on after all: who ends now ends because of it. `signal`: by which the workers are told, if by
+  /// one; their processes alone, since what helps them may end by it.
+  void take_notice(bool is_withdrawn, std::optional<int> signal);
   /// Kills the workers at once.
   void kill();
   /// Passes a signal on that asks for no end.
@@ -117,6 +121,8 @@ class Attempt {
   /// True when the console names the reason of the order to stop.
   [[nodiscard]] bool has_said_order() const { return words_.has_said_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
+  /// For the control socket.
+  [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
   [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
   /// Who failed on this node, with their last lines.
   [[nodiscard]] NodeFailures failures() const {

@@ -7,6 +7,7 @@
 #include <muster/supervise/first_failure.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -136,6 +137,49 @@ std::vector<WorkerResult> results_of(const AttemptView& attempt) {
     results[i].run_time_seconds = attempt.workers.run_time_seconds(i);
   }
   return results;
+}
+
+namespace {
+
+std::string describe_state(const AttemptView& attempt, std::size_t worker) {
+  if (const auto status = attempt.supervisor.status(worker)) {
+    return status->describe();
+  }
+  if (!attempt.workers.is_alive(worker)) {
+    return attempt.start_failure ? "not started" : "starting";
+  }
+  return attempt.supervisor.is_undisturbed() ? "running" : "stopping";
+}
+
+double since_1970(std::chrono::steady_clock::time_point moment) {
+  const auto ago = std::chrono::steady_clock::now() - moment;
+  const auto at = std::chrono::system_clock::now().time_since_epoch() - ago;
+  return std::chrono::duration<double>(at).count();
+}
+
+}  // namespace
+
+std::vector<control::WorkerStatus> status_of(const AttemptView& attempt) {
+  std::vector<control::WorkerStatus> all;
+  for (std::size_t i = 0; i < attempt.plan.workers.size(); ++i) {
+    const WorkerPlan& planned = attempt.plan.workers[i];
+    control::WorkerStatus status;
+    status.role = planned.role;
+    status.global_rank = planned.global_rank.value;
+    status.local_rank = planned.local_rank.value;
+    status.state = describe_state(attempt, i);
+    status.pid = attempt.workers.pid(i);
+    if (status.pid > 0) {
+      const bool is_alive = attempt.workers.is_alive(i);
+      status.since = since_1970(is_alive ? attempt.workers.started(i) : attempt.workers.ended(i));
+      if (const auto written = attempt.streams.last_output(i)) {
+        status.output_age =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
+      }
+    }
+    all.push_back(std::move(status));
+  }
+  return all;
 }
 
 NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name) {

@@ -7,6 +7,7 @@
 #include "process/workers.hpp"
 #include "worker_starter.hpp"
 
+#include <muster/control/status.hpp>
 #include <muster/plan/launch_plan.hpp>
 #include <muster/run/outcome.hpp>
 #include <muster/service/service.hpp>
@@ -39,6 +40,9 @@ struct NodeFailures {
   std::optional<Failure> first;  ///< empty: nobody did before they were asked to end
   OtherFailures others;          ///< as they ended
 };
+
+/// How the workers are now, without what /proc knows of them.
+[[nodiscard]] std::vector<control::WorkerStatus> status_of(const AttemptView& attempt);
 
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
 

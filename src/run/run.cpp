@@ -6,6 +6,7 @@
 
 #include <muster/logs/messages.hpp>
 #include <muster/run/run.hpp>
+#include <muster/supervise/notice.hpp>
 
 #include <unistd.h>
 
@@ -62,18 +63,20 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
   if (needs_both && !resources.shared.make_in_memory()) {
     say_debug("no folder in shared memory, taking the one for temporary files");
   }
-  if (!plan.needs_run_folder || (!needs_both && resources.folder.make_in_memory())) {
+  if (plan.is_transparent || (!needs_both && resources.folder.make_in_memory())) {
     return;
   }
   const auto made = resources.folder.make_below(temporary);
   if (made) {
     return;
   }
-  say_warning("cannot make a folder below '" + temporary + "': " + made.error().message +
-              (resources.folder.make_in_memory()
-                   ? "; taking one in shared memory"
-                   : "; the workers' error files are not collected, going on without them") +
-              " (TMPDIR names another place)");
+  const bool has_other = resources.folder.make_in_memory();
+  const auto say = plan.needs_run_folder ? say_warning : say_debug;
+  say("cannot make a folder below '" + temporary + "': " + made.error().message +
+      (has_other ? "; taking one in shared memory"
+                 : "; the workers' error files are not collected and the job cannot be asked from "
+                   "outside, going on without") +
+      " (TMPDIR names another place)");
 }
 
 Result<> acquire(Resources& resources,
@@ -153,6 +156,14 @@ Result<int> run(const JobPlan& job,
     ::_exit(*result);
   }
   return result;
+}
+
+std::optional<std::chrono::milliseconds> SuspendOptions::time_left() const {
+  if (!allocation_end) {
+    return std::nullopt;
+  }
+  const auto left = *allocation_end - std::chrono::system_clock::now();
+  return time_to_save(std::chrono::duration_cast<std::chrono::milliseconds>(left));
 }
 
 bool is_dumb(const std::map<std::string, std::string>& variables) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kLost = 69;
 constexpr int kIncomplete = 75;
+constexpr int kSuspended = 85;
 constexpr int kHung = 86;
 constexpr int kNoProgress = 93;
 constexpr int kSystem = static_cast<int>(ErrorKind::System);
@@ -20,7 +21,7 @@ constexpr int kNotExecutable = static_cast<int>(ErrorKind::NotExecutable);
 constexpr int kNotFound = static_cast<int>(ErrorKind::NotFound);
 
 // Kind, verdict and its name, exit code, what a scheduler should do. In the order of EndKind.
-constexpr std::array<EndRow, 12> kEnds{{
+constexpr std::array<EndRow, 13> kEnds{{
     {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy"},
     {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy"},
     {EndKind::NoProgress, Verdict::Failed, "failed", kNoProgress, "stop"},
@@ -33,6 +34,7 @@ constexpr std::array<EndRow, 12> kEnds{{
     {EndKind::Hung, Verdict::Hung, "hung", kHung, "retry"},
     {EndKind::NotExecutable, Verdict::Failed, "failed", kNotExecutable, "not retry"},
     {EndKind::NotFound, Verdict::Failed, "failed", kNotFound, "not retry"},
+    {EndKind::Suspended, Verdict::Suspended, "suspended", kSuspended, "requeue"},
 }};
 
 /// How a job ends because something could not be started.

@@ -34,6 +34,7 @@ Result<StopSignals> StopSignals::read(const std::optional<Sourced<std::string>>&
     return no_names;
   }
   signals.asked_for_.clear();
+  signals.is_given_ = true;
   for (const std::string& name : names) {
     const auto signal = parse_signal(trim(name));
     if (!signal) {
@@ -46,6 +47,15 @@ Result<StopSignals> StopSignals::read(const std::optional<Sourced<std::string>>&
     signals.all_.insert(*signal);
   }
   return signals;
+}
+
+bool StopSignals::make_notice(int signal) {
+  const bool is_named =
+      is_given_ && std::find(asked_for_.begin(), asked_for_.end(), signal) != asked_for_.end();
+  if (!is_named) {
+    all_.erase(signal);
+  }
+  return !is_named;
 }
 
 std::string StopSignals::to_text() const {

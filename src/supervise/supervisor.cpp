@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 namespace muster {
 
@@ -44,7 +45,8 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   --alive_;
   statuses_[ended.worker] = ended.status;
   const bool is_stopping = state_ == State::Stopping || state_ == State::Killing;
-  const WorkerOutcome outcome = is_stopping ? outcome_in_stop(ended) : outcome_of(ended);
+  const bool may_answer = is_stopping || is_told_by_signal_;
+  const WorkerOutcome outcome = may_answer ? outcome_in_stop(ended) : outcome_of(ended);
   outcomes_[ended.worker] = outcome;
   if (outcome == WorkerOutcome::Failed) {
     failed_.push_back({ended.worker, !is_stopping || ended.ended_unasked});
@@ -52,11 +54,15 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   if (is_stopping) {
     return after_an_end();
   }
+  if (outcome == WorkerOutcome::Failed && has_notice_) {
+    note_failure(ended.worker, std::max(ended.status.shell_code(), 1));
+    return after_an_end();  // others may be saving: whether it is a failure is decided when all have ended
+  }
   if (outcome == WorkerOutcome::Failed) {
     return fail(ended.worker, std::max(ended.status.shell_code(), 1));
   }
   std::vector<Action> actions = after_an_end();
-  if (decides_success_[ended.worker]) {
+  if (decides_success_[ended.worker] && outcome == WorkerOutcome::Succeeded) {
     actions.insert(actions.begin(), TellSuccess{ended.worker, all_deciding_succeeded()});
   }
   return actions;
@@ -103,6 +109,24 @@ std::vector<Action> Supervisor::handle(const StopRequested& request) {
   return state_ == State::Running ? ask_to_end(request.signal) : std::vector<Action>{};
 }
 
+std::vector<Action> Supervisor::handle(const NoticeGiven& notice) {
+  if (state_ == State::Running) {
+    has_notice_ = true;
+    if (notice.signal) {
+      is_told_by_signal_ = true;
+      sent_signals_.insert(*notice.signal);
+    }
+  }
+  return {};
+}
+
+std::vector<Action> Supervisor::handle(const NoticeWithdrawn& /*withdrawn*/) {
+  has_notice_ = false;
+  is_told_by_signal_ = false;
+  return state_ == State::Running && has_failed_ ? fail(first_failure_, exit_code_)
+                                                 : std::vector<Action>{};
+}
+
 std::vector<Action> Supervisor::handle(const StopOrdered& order) {
   return state_ == State::Running ? ask_to_end(order.signal) : std::vector<Action>{};
 }
@@ -133,10 +157,16 @@ std::vector<Action> Supervisor::handle(const GaveUpWaiting& /*gave_up*/) {
   return {Finish{}};
 }
 
+/// The first one alone.
+void Supervisor::note_failure(std::optional<std::size_t> worker, int exit_code) {
+  if (!std::exchange(has_failed_, true)) {
+    first_failure_ = worker;
+    exit_code_ = exit_code;
+  }
+}
+
 std::vector<Action> Supervisor::fail(std::optional<std::size_t> worker, int exit_code) {
-  has_failed_ = true;
-  first_failure_ = worker;
-  exit_code_ = exit_code;
+  note_failure(worker, exit_code);
   // Workers would wait for a lost one in a collective until their own timeout.
   std::vector<Action> actions = ask_to_end(SIGTERM);
   actions.insert(actions.begin(), TellFailure{worker});

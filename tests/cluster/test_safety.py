@@ -65,8 +65,8 @@ def test_what_is_no_join_is_refused_and_the_gang_goes_on(waiting, data):
 
 STRANGERS = {
     "another version": (
-        {"protocol": 3, "version": "9.9.9"},
-        r"muster 9\.9\.9 speaks version 3 of the protocol, the leader version 2",
+        {"protocol": 4, "version": "9.9.9"},
+        r"muster 9\.9\.9 speaks version 4 of the protocol, the leader version 3",
     ),
     "another job": ({"job_id": "somebody's"}, r"its job is 'somebody's', the leader's is 'none'"),
     "the leader's own rank": ({"rank": 0}, r"node rank 0 is taken by \S+, the leader"),

@@ -203,9 +203,11 @@ def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(mus
 def test_an_exit_code_of_a_python_handler_is_the_answer_to_the_signal(muster):
     """Python takes its handlers back before it ends: what a dead process could handle says nothing."""
     answers = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
+    # Python runs a handler between two of its instructions: a signal right before a long sleep would wait for its end.
+    waits = "[time.sleep(0.05) for _ in iter(int, 1)]"
     job = muster.start(
         "--nproc-per-node=2",
-        *("--", sys.executable, "-c", f"{answers}; print('ready', flush=True); time.sleep(60)"),
+        *("--", sys.executable, "-c", f"{answers}; print('ready', flush=True); {waits}"),
         report=True,
     )
     job.out.wait_for("ready", times=2)

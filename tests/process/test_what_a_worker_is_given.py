@@ -219,13 +219,14 @@ def test_threads_follow_the_affinity(muster, worker):
     assert one.environment["OMP_NUM_THREADS"] == "1"
 
 
-def test_the_options_of_muster_do_not_reach_a_worker_but_its_marker_does(muster, worker):
+def test_the_options_of_muster_do_not_reach_a_worker_but_what_is_for_it_does(muster, worker):
     options = {"MUSTER_NPROC_PER_NODE": 1, "MUSTER_GRACE": 2, "MUSTER_PREFIX": "auto"}
 
     environment = describe_one(muster, worker, env=options).environment
 
     ours = {name: value for name, value in environment.items() if name.startswith("MUSTER_")}
-    assert list(ours) == ["MUSTER_JOB_MARKER"]
+    for_workers = {"MUSTER_CONTROL_SOCKET", "MUSTER_HEARTBEAT_FILE", "MUSTER_JOB_MARKER", "MUSTER_SUSPEND_FILE"}
+    assert set(ours) == for_workers
     assert re.fullmatch("[0-9a-f]{8,}", ours["MUSTER_JOB_MARKER"])
 
 

@@ -132,11 +132,11 @@ def sized(tmp_path):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("\n" * 401, "src/a.cpp: 401 lines"),
-        (long_function("void f()", 41), "src/a.cpp:1: 41 lines in f"),
-        (long_function("A::A(int x) : a_{x}, b_(x)", 41), "41 lines in A::A"),
-        ("class A {\n public:\n" + long_function("auto f() const -> B<int>", 41) + "};", "lines in f"),
-        ("template <class T>\n" + long_function("T f(T a = {})", 41), "41 lines in f"),
+        ("\n" * 601, "src/a.cpp: 601 lines"),
+        (long_function("void f()", 61), "src/a.cpp:1: 61 lines in f"),
+        (long_function("A::A(int x) : a_{x}, b_(x)", 61), "61 lines in A::A"),
+        ("class A {\n public:\n" + long_function("auto f() const -> B<int>", 61) + "};", "lines in f"),
+        ("template <class T>\n" + long_function("T f(T a = {})", 61), "61 lines in f"),
         ("void f(int a, int b, int c, int d, int e, int g);", "6 parameters of f"),
         ("void f() { g([](int a, int b, int c, int d, int e, int h) {}); }", "6 parameters of a lambda"),
     ],
@@ -151,8 +151,8 @@ def test_the_sizes_object(sized, text, complaint):
 @pytest.mark.parametrize(
     "text",
     [
-        "\n" * 400,
-        long_function("void f()", 40),
+        "\n" * 600,
+        long_function("void f()", 60),
         "void f(std::map<int, std::pair<int, int>> a, int b, int c, int d, B<int, int> e);",
         "namespace a {\n" + long_function("void f()", 30) + long_function("void g()", 30) + "}",
         "const A a{1, 2, 3, 4, 5, 6, 7};\nauto b = f(1, 2, 3, 4, 5, 6, 7);",

@@ -16,7 +16,10 @@ enum class Command {
   Render,
   Check,
   Doctor,
-  Token
+  Token,
+  Status,
+  Stop,
+  Suspend
 };
 
 /// An option of the front ends, which prints their table for the documentation.

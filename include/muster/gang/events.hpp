@@ -33,6 +33,24 @@ struct StopAttempt {
   std::optional<std::chrono::milliseconds> most_grace;
 };
 
+/// A notice that the job is to give way, told to the workers of this node. They save and end, or say that they have saved.
+struct SuspendNotice {
+  std::string source;                   ///< who asked for it, for the user
+  std::chrono::milliseconds within{0};  ///< from now until the workers are asked to end
+  bool is_withdrawn = false;            ///< the job goes on
+};
+
+/// Describe the workers of this node as a line of JSON, in a `StatusReady`.
+struct DescribeStatus {
+  int number = 0;
+};
+
+/// What one node of the job says of its workers, for whoever asked here.
+struct StatusOfNode {
+  std::string text;
+  int missing = 0;  ///< nodes that have not answered yet
+};
+
 /// How long what runs on this node may live without a word from its agent: the other nodes count on it. Whoever watches the
 /// agent ends all of it when the agent has not renewed this for `limit`, and at `gone_by` in any case.
 struct Lease {
@@ -78,6 +96,24 @@ struct WorkersGone {};
 struct StopSignal {
   int signal = 0;
   bool workers_know = false;  ///< it came from the terminal, to them as well
+  std::optional<std::chrono::milliseconds> most_grace{};  ///< on all nodes; empty: each node's own
+};
+/// A notice reached this node, or one is withdrawn.
+struct SuspendRequested {
+  std::string source;
+  std::optional<std::chrono::milliseconds> within;  ///< what it leaves; empty: no limit of its own
+  bool is_withdrawn = false;
+};
+/// A process of a worker says that the work is saved.
+struct WorkSaved {
+  std::string process;  ///< "rank 3"
+};
+/// Somebody on this node wants to know the state of the job: `StatusOfNode` follows for each node.
+struct StatusWanted {};
+/// The answer to `DescribeStatus`.
+struct StatusReady {
+  int number = 0;
+  std::string text;
 };
 /// The other half of muster was killed: there is no time for anything.
 struct GuardGone {};
@@ -107,6 +143,10 @@ using NodeEvent = std::variant<WorkerFailed,
                                WorkersGone,
                                AttemptOver,
                                StopSignal,
+                               SuspendRequested,
+                               WorkSaved,
+                               StatusWanted,
+                               StatusReady,
                                GuardGone,
                                InputsAre,
                                Contributed,

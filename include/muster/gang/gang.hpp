@@ -25,6 +25,12 @@ struct GangCallbacks {
   std::function<void(const StopAttempt&)> stop_attempt;
   std::function<void(int signal)> pass_signal;
   std::function<void()> kill_attempt;
+  /// Tells the workers of a notice, or that it was withdrawn.
+  std::function<void(const SuspendNotice&)> tell_workers;
+  /// To be answered by `StatusReady`.
+  std::function<void(const DescribeStatus&)> describe_status;
+  /// What a node says, since `StatusWanted`.
+  std::function<void(const StatusOfNode&)> status_of_node;
   /// Renewed while it lasts, more often than its limit; given back with an empty one.
   std::function<void(const Lease&)> renew_lease;
   /// Reserves ports for the workers.

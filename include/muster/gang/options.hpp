@@ -36,6 +36,7 @@ struct GangOptions {
   std::chrono::milliseconds last_call{30'000};         ///< for more nodes, once the least are here
   std::chrono::milliseconds heartbeat_timeout{8'000};  ///< silence that means loss
   RestartPolicy restarts;
+  std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// How long ranks may go on after the first one ended with 0; empty: without limit.

@@ -51,6 +51,18 @@ struct FrontSeat {
   Terminals terminals;    ///< where it shows what we write
 };
 
+/// How the job gives way after a notice (docs/suspend.md).
+struct SuspendOptions {
+  std::optional<int> signal;    ///< that is a notice and no request to end; empty: none
+  std::optional<int> tells_by;  ///< by which the workers are told besides by the file
+  /// When the allocation ends, as its platform says.
+  std::optional<std::chrono::system_clock::time_point> allocation_end;
+  std::optional<std::chrono::milliseconds> before_end;  ///< a notice comes so long before that
+
+  /// What the end of the allocation leaves for saving; empty: nobody knows when it ends.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
+};
+
 /// How to run a plan; nothing here changes what the workers see.
 struct RunOptions {
   std::chrono::milliseconds grace{30'000};         ///< between asking to end and KILL
@@ -66,6 +78,7 @@ struct RunOptions {
   When terminals = When::Auto;     ///< what workers write into; Auto: where it is shown on one
   InputFor input_for = InputFor::SingleWorker;
   LocalRank input_rank{};  ///< who is chosen
+  SuspendOptions suspend;
   std::string host_name;
   std::optional<FrontSeat> front;  ///< empty: somebody else has started us
 

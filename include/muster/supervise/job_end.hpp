@@ -23,6 +23,7 @@ enum class Verdict {
   Incomplete,  ///< the gang never became complete: nothing was started
   Lost,        ///< a node or the leader was lost
   Hung,        ///< ranks ran on although another had ended long before
+  Suspended,   ///< it gave way after a notice, to be started again
 };
 
 /// The ways in which a job can end: each has a row in the table of ends.
@@ -38,7 +39,8 @@ enum class EndKind {
   Lost,
   Hung,
   NotExecutable,  ///< the program of a worker that was not started
-  NotFound        ///< the same
+  NotFound,       ///< the same
+  Suspended
 };
 
 /// The worker or service that failed first in an attempt, with everything that its node knows about it.

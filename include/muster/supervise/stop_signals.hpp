@@ -18,6 +18,9 @@ class StopSignals {
   /// that is unknown, and for a signal that cannot be a request.
   [[nodiscard]] static Result<StopSignals> read(const std::optional<Sourced<std::string>>& given);
 
+  /// A signal that is a notice asks for no end. False where the user has named it as one that does.
+  [[nodiscard]] bool make_notice(int signal);
+
   [[nodiscard]] bool contains(int signal) const { return all_.contains(signal); }
   [[nodiscard]] const std::set<int>& all() const { return all_; }
   /// What was asked for, as torchrun's workers find it: "SIGUSR1,SIGUSR2".
@@ -28,6 +31,7 @@ class StopSignals {
  private:
   std::vector<int> asked_for_;  ///< in the order in which they were given
   std::set<int> all_;
+  bool is_given_ = false;  ///< `asked_for_` is what the user said
 };
 
 }  // namespace muster

@@ -32,6 +32,12 @@ struct ServiceFailed {
 struct StopRequested {
   int signal = 0;
 };
+/// The job is to give way: who ends now ends because of it.
+struct NoticeGiven {
+  std::optional<int> signal;  ///< by which the workers were told; empty: by a file
+};
+/// The job goes on after all.
+struct NoticeWithdrawn {};
 /// The job ends or starts anew: something happened on another node, or all that decide are done.
 struct StopOrdered {
   int signal = 15;
@@ -49,6 +55,8 @@ using Event = std::variant<WorkerEnded,
                            WorkerNotStarted,
                            ServiceFailed,
                            StopRequested,
+                           NoticeGiven,
+                           NoticeWithdrawn,
                            StopOrdered,
                            GraceEnded,
                            PartnerLost,
@@ -159,6 +167,8 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
   [[nodiscard]] std::vector<Action> handle(const ServiceFailed& failed);
   [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
+  [[nodiscard]] std::vector<Action> handle(const NoticeGiven& notice);
+  [[nodiscard]] std::vector<Action> handle(const NoticeWithdrawn& withdrawn);
   [[nodiscard]] std::vector<Action> handle(const StopOrdered& order);
   [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
   [[nodiscard]] std::vector<Action> handle(const PartnerLost& lost);
@@ -166,6 +176,7 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> handle(const GaveUpWaiting& gave_up);
 
   [[nodiscard]] WorkerOutcome outcome_in_stop(const WorkerEnded& ended) const;
+  void note_failure(std::optional<std::size_t> worker, int exit_code);
   [[nodiscard]] std::vector<Action> fail(std::optional<std::size_t> worker, int exit_code);
   [[nodiscard]] std::vector<Action> ask_to_end(int signal);
   [[nodiscard]] std::vector<Action> after_an_end();
@@ -182,6 +193,8 @@ class Supervisor {
   bool grace_runs_ = false;
   int exit_code_ = 0;  ///< of the first failure
   int stop_requests_ = 0;
+  bool has_notice_ = false;
+  bool is_told_by_signal_ = false;
   bool has_failed_ = false;
   std::optional<std::size_t> first_failure_;
   std::optional<int> stop_signal_;

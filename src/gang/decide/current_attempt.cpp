@@ -40,6 +40,12 @@ void CurrentAttempt::note_failure(Failure failure) {
   }
 }
 
+void CurrentAttempt::take_first_failure() {
+  if (!failures_.empty()) {
+    first_failure_ = failures_.front();
+  }
+}
+
 void CurrentAttempt::rank_failures() {
   const bool is_by_failure = first_failure_ && !first_failure_->is_early_exit;
   if (is_by_failure && !failures_.empty()) {

@@ -40,6 +40,8 @@ class CurrentAttempt {
 
   /// The attempt ends because of it, which is the first one as far as is known.
   void note_first_failure(Failure failure) { first_failure_ = std::move(failure); }
+  /// The same, where the attempt ended for another reason: one of those that are known is it.
+  void take_first_failure();
   /// The first one of a node, before the end reached it; told again when the node has ended, now with its
   /// last lines.
   void note_failure(Failure failure);

@@ -14,6 +14,8 @@ namespace muster::gang {
 
 /// The most bytes of any encoded message. What may be larger goes in pieces.
 inline constexpr std::size_t kMostMessageBytes = std::size_t{256} << 10U;
+/// Of what one node says of its workers.
+inline constexpr std::size_t kMostStatusBytes = std::size_t{128} << 10U;
 /// Of a `Join`, which a stranger may send: what the job's nodes agree on, and names.
 inline constexpr std::size_t kMostJoinBytes = std::size_t{64} << 10U;
 /// Keys under which a node contributes before the start.

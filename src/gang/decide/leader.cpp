@@ -60,6 +60,7 @@ std::optional<Instant> Leader::next_wake() const {
     case State::Running:
       at(early_exit_.deadline());
       at(newcomers_call_.end());
+      at(notice_ ? std::optional(notice_->deadline) : std::nullopt);
       break;
     case State::Resting:
       at(rest_until_);
@@ -128,6 +129,9 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
   if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {
     end_by_early_exit(now);
   }
+  if (state_ == State::Running && notice_ && now >= notice_->deadline) {
+    end_at_deadline(now);
+  }
   if (state_ == State::Stopping && now >= stop_deadline_) {
     give_up_stopping(now);
   }
@@ -184,7 +188,7 @@ void Leader::take(LinkId link, const Failed& failed, Instant now) {
   if (is_of_this && (state_ == State::Running || state_ == State::Stopping)) {
     attempt_.note_failure(failed.failure);
   }
-  if (is_of_this && state_ == State::Running) {
+  if (is_of_this && state_ == State::Running && !notice_) {
     attempt_.note_first_failure(failed.failure);
     end_attempt(end_of(failed.failure), SIGTERM, now, describe_failure(failed.failure));
   }
@@ -222,6 +226,10 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
   if (member.leaving_after) {
     let_go(link, "was stopped by " + signal_name(*member.leaving_after), now);
   }
+  if (state_ == State::Running && notice_ && attempt_.is_over()) {
+    end_after_all_have_ended(now);
+    return;
+  }
   after_an_end(now);
 }
 
@@ -251,6 +259,7 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
     go_on_without(link, asked.signal, now);
     return;
   }
+  asked_grace_ = asked.most_grace;
   const std::string request = describe_request(member, asked.signal);
   JobEnd end = end_by_request(request, asked.signal);
   if (state_ == State::Running) {
@@ -298,7 +307,7 @@ void Leader::hurry(const Member& asked, int signal, Instant now) {
     }
   }
   send(std::move(alive),
-       Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true});
+       Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
 }
 
 /// One node is taken away, such as by a drain, and the job has another or may be smaller.

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -150,6 +151,10 @@ class Leader {
   void take(LinkId link, const Succeeded& succeeded, Instant now);
   void take(LinkId link, const Ended& ended, Instant now);
   void take(LinkId link, const StopAsked& asked, Instant now);
+  void take(LinkId link, const SuspendAsked& asked, Instant now);
+  void take(LinkId link, const Saved& saved, Instant now);
+  void take(LinkId link, const StatusAsked& asked, Instant now);
+  void take(LinkId link, const StatusReport& report, Instant now);
   template <typename Other>
   void take(LinkId link, const Other& unexpected, Instant now);
 
@@ -231,6 +236,18 @@ class Leader {
   [[nodiscard]] JobEnd recorded(JobEnd end) const;
   [[nodiscard]] JobEnd end_of(const Failure& failure) const;
 
+  // After a notice.
+  void note_notice(const std::string& source,
+                   std::optional<std::chrono::milliseconds> within,
+                   Instant now);
+  void withdraw_notice(Instant now);
+  void end_suspended(const std::string& what, Instant now);
+  void end_at_deadline(Instant now);
+  void end_after_all_have_ended(Instant now);
+  [[nodiscard]] static JobEnd suspended_end(const std::string& source, const std::string& what);
+  [[nodiscard]] bool has_failed_instead() const;
+  [[nodiscard]] std::optional<std::chrono::milliseconds> grace_after_notice(Instant now) const;
+
   // A rank that ends early.
   void note_success(LinkId link, const Succeeded& succeeded, Instant now);
   void end_by_early_exit(Instant now);
@@ -243,6 +260,20 @@ class Leader {
   void send(std::vector<LinkId> links, Message message);
   void say(Level level, std::string text);
 
+  /// The job is to give way: the workers have been told.
+  struct Notice {
+    std::string source;
+    Instant asked;
+    Instant deadline;
+  };
+  /// Somebody wants to know the state of the job.
+  struct Question {
+    LinkId asker = kOwnLink;
+    int number = 0;  ///< the asker's
+    std::set<LinkId> awaited;
+    std::size_t bytes = 0;  ///< of the answers so far
+  };
+
   Policy policy_;
   State state_ = State::Gathering;
   Roster roster_;
@@ -253,7 +284,12 @@ class Leader {
   LastCall newcomers_call_;  ///< for more nodes, before the job starts again for those that came
   Progress progress_;
   Fence fence_;
-  std::optional<JobEnd> end_;  ///< known: there will be no other attempt
+  std::optional<Notice> notice_;   ///< of this attempt
+  bool has_anybody_left_ = false;  ///< a process saved, or ended with 0, after the notice
+  std::map<int, Question> questions_;
+  int last_question_ = 0;
+  std::optional<std::chrono::milliseconds> asked_grace_;  ///< by who asked for the end
+  std::optional<JobEnd> end_;                             ///< known: there will be no other attempt
   GangRecord record_;
   std::set<std::string> incarnations_;  ///< of the agents that were let in
   int refusals_ = 0;

@@ -32,7 +32,8 @@ std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
 
 /// Every node is told at once; what follows is decided when nothing is alive any more.
 void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason) {
-  const bool is_by_choice = end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped;
+  const bool is_by_choice = end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped ||
+                            end.verdict == Verdict::Suspended;
   reason = reason.empty() ? end.reason : std::move(reason);
   attempt_.note_ending(std::move(reason), recorded(std::move(end)));
   if (is_by_choice || !progress_.may_restart(now)) {
@@ -56,7 +57,13 @@ void Leader::stop_nodes(int signal, Instant now) {
       alive.push_back(link);
     }
   }
-  send(std::move(alive), Stop{attempt_.number(), signal, attempt_.reason(), without_texts(end_)});
+  send(std::move(alive),
+       Stop{attempt_.number(),
+            signal,
+            attempt_.reason(),
+            without_texts(end_),
+            /*is_urgent=*/false,
+            asked_grace_ ? asked_grace_ : grace_after_notice(now)});
   after_an_end(now);
 }
 
@@ -98,7 +105,9 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   }
   let_go(link, why, now);
   if (is_missed) {
-    end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
+    end_attempt(notice_ ? suspended_end(notice_->source, reason) : make_end(EndKind::Lost, reason),
+                SIGTERM,
+                now);
   } else {
     after_an_end(now);
   }
@@ -118,13 +127,16 @@ void Leader::after_an_end(Instant now) {
 
 /// All nodes have told what happened before they heard of the end, and with which words.
 void Leader::name_first_failure() {
+  if (has_failed_instead()) {
+    attempt_.take_first_failure();
+  }
   attempt_.rank_failures();
   const auto& first = attempt_.first_failure();
   if (!first || first->is_early_exit) {
     return;
   }
   JobEnd end = recorded(end_of(*first));
-  if (end_ && end_->first_failure) {
+  if (end_ && (end_->first_failure || has_failed_instead())) {
     end_ = end;
   }
   attempt_.note_ending(describe_failure(*first), std::move(end));
@@ -141,6 +153,7 @@ void Leader::rest(Instant now) {
     record_.past_attempts.erase(record_.past_attempts.begin());
   }
   attempt_.advance();
+  notice_.reset();
   state_ = State::Resting;
   const Instant backoff_over = attempt_.is_scaling_up() ? now : now + progress_.backoff();
   rest_until_ = std::max(backoff_over, fence_.until());
@@ -186,7 +199,9 @@ void Leader::conclude(JobEnd end, Instant now) {
     end.first_failure = attempt_.first_failure();  // with its last lines
   }
   end = recorded(std::move(end));
-  end.also_failed = attempt_.other_failures();
+  if (end.kind != EndKind::Suspended) {  // who ends because another one has gone has not failed
+    end.also_failed = attempt_.other_failures();
+  }
   end_ = end;
   state_ = State::Finishing;
   goodbye_deadline_ = now + kGoodbye;
@@ -255,7 +270,12 @@ JobEnd Leader::end_of(const Failure& failure) const {
 void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) {
   Member& member = *roster_.find(link);
   early_exit_.note_success(*member.node_rank, member.join.node.host, succeeded, now);
-  note_newcomers(now);
+  if (notice_) {
+    has_anybody_left_ = has_anybody_left_ || succeeded.pid > 0;
+    early_exit_.cancel_deadline();
+  } else {
+    note_newcomers(now);
+  }
   if (succeeded.pid > 0) {
     attempt_.note_deciding_role(succeeded.role);
   }
@@ -263,6 +283,10 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
     member.has_succeeded = true;
     member.serves_others = succeeded.pid <= 0;
     attempt_.note_node_succeeded();
+  }
+  if (attempt_.has_succeeded() && notice_) {
+    end_suspended("all processes ended with 0 after the notice", now);
+    return;
   }
   if (attempt_.has_succeeded()) {
     const auto& roles = attempt_.deciding_roles();

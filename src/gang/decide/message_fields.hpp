@@ -66,7 +66,7 @@ inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
 inline constexpr Rare<Integer> kRareExitCode{kExitCode};
 /// Where it is missing, or none of the verdict's, the verdict alone counts.
-inline constexpr Rare<Integer> kRareEndKind{{0, static_cast<int>(EndKind::NotFound)}};
+inline constexpr Rare<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Suspended)}};
 inline constexpr Rare<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
 inline constexpr Rare<Text> kRareSentence{kSentence};
@@ -79,6 +79,7 @@ inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
 inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
 inline constexpr Rare<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
 inline constexpr Rare<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
+inline constexpr Text kStatusText{.most = kMostStatusBytes};
 inline constexpr Text kKey{.most = kMostKeyBytes};
 inline constexpr Rare<List<Text>> kKeys{{kMostKeys, Keep::First, kKey}};
 inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
@@ -242,6 +243,32 @@ template <typename Io>
 void describe(Io& io, StopAsked& asked) {
   io("signal", asked.signal, kSignal);
   io("is_urgent", asked.is_urgent, Flag{});
+  io("most_grace_seconds", asked.most_grace, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, SuspendAsked& asked) {
+  io("source", asked.source, kSentence);
+  io("within_seconds", asked.within, Seconds{});
+  io("is_withdrawn", asked.is_withdrawn, Rare<Flag>{});
+}
+
+template <typename Io>
+void describe(Io& io, Saved& saved) {
+  io("attempt", saved.attempt, kNumber);
+  io("process", saved.process, kName);
+}
+
+template <typename Io>
+void describe(Io& io, StatusAsked& asked) {
+  io("number", asked.number, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, StatusReport& report) {
+  io("number", report.number, kNumber);
+  io("text", report.text, kStatusText);
+  io("missing", report.missing, kNumber);
 }
 
 template <typename Io>
@@ -319,6 +346,15 @@ void describe(Io& io, Stop& stop) {
   io("reason", stop.reason, kSentence);
   io("end", stop.end, Object{});
   io("is_urgent", stop.is_urgent, Flag{});
+  io("most_grace_seconds", stop.most_grace, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, Suspend& suspend) {
+  io("attempt", suspend.attempt, kNumber);
+  io("source", suspend.notice.source, kSentence);
+  io("within_seconds", suspend.notice.within, Seconds{});
+  io("is_withdrawn", suspend.notice.is_withdrawn, Rare<Flag>{});
 }
 
 template <typename Io>
@@ -326,21 +362,11 @@ void describe(Io& io, Finish& finish) {
   io("end", finish.end, Object{});
 }
 
-inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{"join",
-                                                                              "preparing",
-                                                                              "beat",
-                                                                              "failed",
-                                                                              "succeeded",
-                                                                              "ended",
-                                                                              "stop_asked",
-                                                                              "contribute",
-                                                                              "admitted",
-                                                                              "refused",
-                                                                              "waiting",
-                                                                              "merged",
-                                                                              "start",
-                                                                              "stop",
-                                                                              "finish"};
+inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{
+    "join",          "preparing",  "beat",          "failed",  "succeeded",
+    "ended",         "stop_asked", "suspend_asked", "saved",   "status_asked",
+    "status_report", "contribute", "admitted",      "refused", "waiting",
+    "merged",        "start",      "suspend",       "stop",    "finish"};
 
 template <typename T>
 concept Rank =

@@ -10,6 +10,7 @@
 #include <muster/gang/events.hpp>
 #include <muster/supervise/job_end.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -18,7 +19,7 @@
 namespace muster::gang {
 
 /// Raised when a message changes in a way that an older agent would misread.
-inline constexpr int kProtocol = 2;
+inline constexpr int kProtocol = 3;
 
 // --- From an agent to the leader ----------------------------------------------------------------
 
@@ -62,11 +63,39 @@ struct Ended {
 struct StopAsked {
   int signal = 0;
   bool is_urgent = false;  ///< a second one: nobody waits for any grace
+  std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: each node's own
+};
+
+/// A notice reached this node: the job is to give way. Or it was withdrawn there.
+struct SuspendAsked {
+  std::string source;                               ///< who sent it, for the user
+  std::optional<std::chrono::milliseconds> within;  ///< what it leaves; empty: no limit of its own
+  bool is_withdrawn = false;
+};
+
+/// A process of this node has saved its work after a notice, and the job may end.
+struct Saved {
+  int attempt = 0;
+  std::string process;  ///< "rank 3"
 };
 
 /// A piece of what this node contributes to the exchange.
 struct Contribute {
   Piece piece;
+};
+
+// --- In both directions -----------------------------------------------------------------------------
+
+/// Asks for the state of the job: an agent asks the leader, which asks all agents. `number` belongs to the sender.
+struct StatusAsked {
+  int number = 0;
+};
+
+/// What one node knows of its workers, as a line of JSON (docs/control.md). The leader passes it on to who has asked.
+struct StatusReport {
+  int number = 0;
+  std::string text;
+  int missing = 0;  ///< from the leader: how many nodes have not answered yet
 };
 
 // --- From the leader to an agent ----------------------------------------------------------------
@@ -101,6 +130,13 @@ struct Stop {
   std::string reason;         ///< for the user
   std::optional<JobEnd> end;  ///< empty: another attempt follows
   bool is_urgent = false;     ///< kill them
+  std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: the node's own
+};
+
+/// The job is to give way, or goes on after all: tell the workers of this attempt.
+struct Suspend {
+  int attempt = 0;
+  SuspendNotice notice;
 };
 
 /// The job is over: report this and end.
@@ -115,12 +151,17 @@ using Message = std::variant<Join,
                              Succeeded,
                              Ended,
                              StopAsked,
+                             SuspendAsked,
+                             Saved,
+                             StatusAsked,
+                             StatusReport,
                              Contribute,
                              Admitted,
                              Refused,
                              Waiting,
                              Merged,
                              Start,
+                             Suspend,
                              Stop,
                              Finish>;
 

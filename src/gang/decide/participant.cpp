@@ -266,10 +266,10 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
     if (!stop.workers_know) {
       actions_.emplace_back(PassSignal{stop.signal});
     }
-    tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first});
+    tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
     return;
   }
-  tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first});
+  tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
   // The leader tells the others before it goes; an agent that runs nothing is not waited for by
   // anybody, unless it does not know yet how the job ended.
   const bool awaits_the_end = (is_leader_ && (is_the_first || is_the_second)) ||
@@ -277,6 +277,30 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
   if (!awaits_the_end) {
     leave(known_end_ ? *known_end_ : in_this_attempt(end_by_signal(*own_signal_)));
   }
+}
+
+/// Before the nodes have met nothing runs that could save anything.
+void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
+  if (state_ == State::Seeking && !request.is_withdrawn) {
+    leave(in_this_attempt(
+        make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
+    return;
+  }
+  tell(SuspendAsked{request.source, request.within, request.is_withdrawn});
+}
+
+void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
+  if (state_ == State::Running) {
+    tell(Saved{attempt_, saved.process});
+  }
+}
+
+void Participant::handle(const StatusWanted& /*wanted*/, Instant /*now*/) {
+  tell(StatusAsked{});
+}
+
+void Participant::handle(const StatusReady& ready, Instant /*now*/) {
+  tell(StatusReport{ready.number, ready.text});
 }
 
 void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {

@@ -67,6 +67,10 @@ struct PassSignal {
   int signal = 0;
 };
 struct KillAttempt {};
+/// Tell the workers of the notice, or that it was withdrawn.
+struct TellWorkers {
+  SuspendNotice notice;
+};
 /// The job is over for this agent: report and leave.
 struct Leave {
   JobEnd end;
@@ -80,6 +84,9 @@ using ParticipantAction = std::variant<Dial,
                                        StopAttempt,
                                        PassSignal,
                                        KillAttempt,
+                                       TellWorkers,
+                                       DescribeStatus,
+                                       StatusOfNode,
                                        Mention,
                                        Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
@@ -131,6 +138,10 @@ class Participant {
   void handle(const WorkersGone& gone, Instant now);
   void handle(const AttemptOver& over, Instant now);
   void handle(const StopSignal& stop, Instant now);
+  void handle(const SuspendRequested& request, Instant now);
+  void handle(const WorkSaved& saved, Instant now);
+  void handle(const StatusWanted& wanted, Instant now);
+  void handle(const StatusReady& ready, Instant now);
   void handle(const InputsAre& inputs, Instant now);
   void handle(const InputsFailed& failed, Instant now);
   void handle(const GuardGone& gone, Instant now);
@@ -142,7 +153,10 @@ class Participant {
   void take(const Waiting& waiting, Instant now);
   void take(const Merged& merged, Instant now);
   void take(const Start& start, Instant now);
+  void take(const Suspend& suspend, Instant now);
   void take(const Stop& stop, Instant now);
+  void take(const StatusAsked& asked, Instant now);
+  void take(const StatusReport& report, Instant now);
   void take(const Finish& finish, Instant now);
   void take(const Beat& beat, Instant now);
   template <typename Other>

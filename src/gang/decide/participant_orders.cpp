@@ -87,8 +87,24 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
   if (has_workers() && stop.is_urgent) {
     actions_.emplace_back(KillAttempt{});
   } else if (has_workers()) {
-    stop_attempt(stop.signal, stop.end ? still_to_say(*stop.end, stop.reason) : stop.reason);
+    stop_attempt(stop.signal,
+                 stop.end ? still_to_say(*stop.end, stop.reason) : stop.reason,
+                 stop.most_grace);
   }
+}
+
+void Participant::take(const Suspend& suspend, Instant /*now*/) {
+  if (suspend.attempt == attempt_ && has_workers()) {
+    actions_.emplace_back(TellWorkers{suspend.notice});
+  }
+}
+
+void Participant::take(const StatusAsked& asked, Instant /*now*/) {
+  actions_.emplace_back(DescribeStatus{asked.number});
+}
+
+void Participant::take(const StatusReport& report, Instant /*now*/) {
+  actions_.emplace_back(StatusOfNode{report.text, report.missing});
 }
 
 void Participant::take(const Finish& finish, Instant /*now*/) {

@@ -10,8 +10,8 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kPatienceToJoin{30};
 
-milliseconds milliseconds_of(double seconds) {
-  return milliseconds(static_cast<milliseconds::rep>(seconds * 1'000));
+milliseconds milliseconds_of(double length) {
+  return milliseconds(static_cast<milliseconds::rep>(length * 1'000));
 }
 
 }  // namespace

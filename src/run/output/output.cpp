@@ -146,6 +146,7 @@ Output::ReadResult Output::read_once(Stream& stream) {
     on_resized(stream.route.worker);  // the kernel tells who has the terminal, which may not be us
   }
   stream.left_by_the_dead -= size;
+  stream.last_output = std::chrono::steady_clock::now();
   deliver(stream, {buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
 }
@@ -201,6 +202,16 @@ void Output::end(Stream& stream) {
   if (on_end) {
     on_end(stream.route.worker);
   }
+}
+
+std::optional<std::chrono::steady_clock::time_point> Output::last_output(std::size_t worker) const {
+  std::optional<std::chrono::steady_clock::time_point> last;
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker) {
+      last = std::max(last, stream->last_output);
+    }
+  }
+  return last;
 }
 
 void Output::resume() {

@@ -11,6 +11,7 @@
 #include <muster/logs/line_framer.hpp>
 #include <muster/logs/tail.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -86,6 +87,9 @@ class Output {
 
   /// True when all streams of a worker have ended.
   [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
+  /// When a worker last wrote something; empty: never.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(
+      std::size_t worker) const;
   /// True when a console that shows this worker has not taken everything yet.
   [[nodiscard]] bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.

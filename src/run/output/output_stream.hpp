@@ -53,6 +53,7 @@ class Output::Stream {
   boost::asio::posix::stream_descriptor pipe;
   boost::asio::steady_timer progress_timer;
   Tail tail;
+  std::optional<std::chrono::steady_clock::time_point> last_output;  ///< empty: none yet
   std::chrono::steady_clock::time_point last_read;
   std::chrono::steady_clock::time_point last_settled;
   bool has_unsettled = false;  ///< it is to be settled

@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -72,6 +73,11 @@ class WorkerStreams {
 
   void write_for(std::size_t worker, std::string_view lines) { output_.write_for(worker, lines); }
 
+  /// When it last wrote something; empty: never.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(
+      std::size_t worker) const {
+    return output_.last_output(worker);
+  }
   [[nodiscard]] bool has_ended(std::size_t worker) const { return output_.has_ended(worker); }
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const {
     return output_.last_lines(worker);

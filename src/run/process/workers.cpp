@@ -99,6 +99,14 @@ void Workers::signal(std::size_t worker, int signal) const {
   }
 }
 
+void Workers::signal_processes(int signal) const {
+  for (const State& state : states_) {
+    if (state.is_alive) {
+      (void)::kill(state.pid, signal);
+    }
+  }
+}
+
 void Workers::pass_on(int signal) {
   passed_on_.insert(signal);
   if (signal == SIGCONT) {

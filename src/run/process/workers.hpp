@@ -50,6 +50,8 @@ class Workers {
   /// Sends a signal to each worker that is alive and to its group, or to one.
   void signal_all(int signal) const;
   void signal(std::size_t worker, int signal) const;
+  /// Sends a signal to each worker alone, not to what it has started.
+  void signal_processes(int signal) const;
   /// Sends all a signal that reached us and is no request to end.
   void pass_on(int signal);
   /// Stops those that lead sessions: nobody is there for whom TSTP would (credentials(7), orphaned process groups).

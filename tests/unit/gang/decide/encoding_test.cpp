@@ -124,6 +124,14 @@ std::vector<Message> all_messages() {
           Ended{1, some_failure(), false},
           Ended{},
           StopAsked{15},
+          StopAsked{15, false, std::chrono::milliseconds(1'500)},
+          SuspendAsked{"SIGTERM", std::chrono::milliseconds(26'000), false},
+          SuspendAsked{"muster suspend", {}, true},
+          Saved{1, "rank 3"},
+          StatusAsked{7},
+          StatusReport{7, R"({"node":0})", 2},
+          Suspend{1, {"SIGTERM", std::chrono::milliseconds(26'000), false}},
+          Suspend{1, {"SIGTERM", {}, true}},
           Admitted{NodeRank{3}, 7.5},
           Admitted{},
           Admitted{std::nullopt, 8, true},
@@ -136,6 +144,7 @@ std::vector<Message> all_messages() {
           some_start(),
           Start{},
           Stop{1, 2, "worker failed", some_end()},
+          Stop{1, 2, "suspended", some_end(), false, std::chrono::milliseconds(500)},
           Stop{},
           Finish{some_end()},
           Finish{}};
@@ -267,12 +276,12 @@ TEST(Messages, KeepTheFactsOfTheJob) {
 TEST(Messages, AreRefusedByTheirVersionBeforeAnythingElse) {
   for (const char* const text :
        {R"({"type": "join", "protocol": 1, "version": "0.1.0", "mode": "m"})",
-        R"({"type": "join", "protocol": 3, "version": "9.9"})"}) {
+        R"({"type": "join", "protocol": 4, "version": "9.9"})"}) {
     const auto read = decode(text);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_NE(std::get<Join>(*read).protocol, kProtocol);
   }
-  EXPECT_EQ(error_of(R"({"type": "join", "protocol": 2, "version": "9.9"})"),
+  EXPECT_EQ(error_of(R"({"type": "join", "protocol": 3, "version": "9.9"})"),
             "in 'join' 'incarnation' is missing");
 }
 
@@ -331,7 +340,7 @@ TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/verdict", "won")),
             "in 'finish' 'end.verdict' is \"won\", expected a verdict such as \"failed\"");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/kind", end_table().size())),
-            "in 'finish' 'end.kind' is 12, expected a number from 0 to 11");
+            "in 'finish' 'end.kind' is 13, expected a number from 0 to 12");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/gang/slowest/1/host", 1)),
             "in 'finish' 'end.gang.slowest[1].host' is 1, expected a text of at most 255 bytes");
   EXPECT_EQ(error_of(with(Ended{0, {}, true}, "/made_progress", 1)),

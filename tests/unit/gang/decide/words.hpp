@@ -11,7 +11,7 @@ namespace muster::gang {
 
 [[nodiscard]] inline std::string words_of(const JobEnd& end) {
   static constexpr const char* kNames[] = {
-      "succeeded", "failed", "stopped", "incomplete", "lost", "hung"};
+      "succeeded", "failed", "stopped", "incomplete", "lost", "hung", "suspended"};
   return std::string(kNames[static_cast<std::size_t>(end.verdict)]) + " " +
          std::to_string(end.exit_code);
 }
@@ -45,6 +45,22 @@ namespace muster::gang {
     std::string operator()(const StopAsked& asked) const {
       return "stop asked by " + signal_name(asked.signal) + (asked.is_urgent ? ", now" : "");
     }
+    std::string operator()(const SuspendAsked& asked) const {
+      return (asked.is_withdrawn ? "notice withdrawn: " : "suspend asked: ") + asked.source;
+    }
+    std::string operator()(const Saved& saved) const { return "saved: " + saved.process; }
+    std::string operator()(const StatusAsked& asked) const {
+      return "status asked " + std::to_string(asked.number);
+    }
+    std::string operator()(const StatusReport& report) const {
+      return "status " + std::to_string(report.number) + ", " + std::to_string(report.missing) +
+             " missing: " + report.text;
+    }
+    std::string operator()(const Suspend& suspend) const {
+      return suspend.notice.is_withdrawn
+                 ? "go on after all"
+                 : "suspend within " + std::to_string(suspend.notice.within.count()) + " ms";
+    }
     std::string operator()(const Admitted& admitted) const {
       return admitted.seat ? "admitted as node " + to_string(*admitted.seat)
                            : std::string("admitted as a spare") +
@@ -69,6 +85,8 @@ namespace muster::gang {
     std::string operator()(const Stop& stop) const {
       return "stop " + std::to_string(stop.attempt) + " by " + signal_name(stop.signal) +
              (stop.is_urgent ? ", now" : "") +
+             (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms"
+                              : "") +
              (stop.end ? ", the end is " + words_of(*stop.end) : "");
     }
     std::string operator()(const Finish& finish) const { return "finish: " + words_of(finish.end); }
@@ -116,6 +134,16 @@ namespace muster::gang {
     std::string operator()(const StopAttempt& stop) const {
       return "stop workers by " + signal_name(stop.signal) +
              (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms" : "");
+    }
+    std::string operator()(const TellWorkers& tell) const {
+      return tell.notice.is_withdrawn ? "tell workers to go on"
+                                      : "tell workers of a notice from " + tell.notice.source;
+    }
+    std::string operator()(const DescribeStatus& wanted) const {
+      return "describe status " + std::to_string(wanted.number);
+    }
+    std::string operator()(const StatusOfNode& status) const {
+      return "status of a node: " + status.text;
     }
     std::string operator()(const PassSignal& pass) const {
       return "pass " + signal_name(pass.signal);

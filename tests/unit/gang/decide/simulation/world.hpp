@@ -157,6 +157,10 @@ class World {
   void act(std::size_t index, const StopAttempt& wanted);
   void act(std::size_t index, const PassSignal& /*wanted*/);
   void act(std::size_t index, const KillAttempt& /*wanted*/);
+  // Workers that hear of a notice go on: nobody asks for one here, nor for the state of the job.
+  void act(std::size_t /*index*/, const TellWorkers& /*wanted*/) {}
+  void act(std::size_t /*index*/, const DescribeStatus& /*wanted*/) {}
+  void act(std::size_t /*index*/, const StatusOfNode& /*wanted*/) {}
   void act(std::size_t index, const Mention& wanted) { log(name(index), " says: ", wanted.text); }
   void act(std::size_t index, const Leave& wanted);
 

@@ -1,0 +1,207 @@
+// Commands for a running job: what they ask is in docs/control.md.
+#include "control.hpp"
+
+#include "explain.hpp"
+
+#include <muster/base/text.hpp>
+#include <muster/control/client.hpp>
+#include <muster/control/status.hpp>
+#include <muster/options/syntax.hpp>
+#include <muster/options/typed_settings.hpp>
+
+#include <chrono>
+#include <thread>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The agent itself gives an answer from the whole job 15 s.
+constexpr milliseconds kPatience{20'000};
+constexpr milliseconds kBetweenTables{2'000};
+/// Cursor to the upper left corner, and nothing below it.
+constexpr const char* kRepaint = "\033[H\033[J";
+
+#define MUSTER_JOB_OPTION(SECTION)                                                         \
+  {                                                                                        \
+    "job", '\0', "ID|PID", SECTION,                                                        \
+        "The job: its id, or the pid of muster. Needed where several run on this machine." \
+  }
+#define MUSTER_HELP_OPTION(SECTION) \
+  { "help", 'h', nullptr, SECTION, "Print this text." }
+
+constexpr auto kStatusTable = std::to_array<Option>({
+    MUSTER_JOB_OPTION("Status"),
+    {"watch", '\0', nullptr, "Status", "Show it anew every two seconds, until the job ends."},
+    {"json", '\0', nullptr, "Status", "Print JSON."},
+    MUSTER_HELP_OPTION("Status"),
+});
+
+constexpr auto kStopTable = std::to_array<Option>({
+    MUSTER_JOB_OPTION("Stop"),
+    {"grace",
+     '\0',
+     "SECONDS",
+     "Stop",
+     "Time between asking the workers to end and killing them. Default: what the job was started "
+     "with."},
+    MUSTER_HELP_OPTION("Stop"),
+});
+
+constexpr auto kSuspendTable = std::to_array<Option>({
+    MUSTER_JOB_OPTION("Suspend"),
+    {"within",
+     '\0',
+     "SECONDS",
+     "Suspend",
+     "Time for the workers to save, at most the job's --suspend-timeout, which is the default."},
+    {"reason", '\0', "TEXT", "Suspend", "Why, for the report and the workers."},
+    {"cancel", '\0', nullptr, "Suspend", "Withdraw the notice: the job goes on."},
+    MUSTER_HELP_OPTION("Suspend"),
+});
+
+#undef MUSTER_JOB_OPTION
+#undef MUSTER_HELP_OPTION
+
+const char* name_of(Command command) {
+  return command == Command::Status ? "status" : command == Command::Stop ? "stop" : "suspend";
+}
+
+double now_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string temporary_folder(const Snapshot& snapshot) {
+  return snapshot.variable("TMPDIR").value_or("/tmp");
+}
+
+Result<std::string> find_socket(const CommandLine& line, const Snapshot& snapshot) {
+  const auto wanted = line.settings.find("job");
+  const auto agent = control::choose_agent(control::find_agents(temporary_folder(snapshot)),
+                                           wanted ? std::optional(wanted->value) : std::nullopt);
+  return agent ? Result<std::string>(agent->socket) : agent.error();
+}
+
+Result<control::Request> read_request(const CommandLine& line) {
+  const Settings& settings = line.settings;
+  std::optional<milliseconds> time;
+  if (line.command == Command::Status) {
+    return control::Request(control::StatusRequest{});
+  }
+  if (line.command == Command::Stop) {
+    const auto read = read_duration(time, settings, "grace");
+    return read ? Result<control::Request>(control::StopRequest{time}) : read.error();
+  }
+  const auto read = read_duration(time, settings, "within");
+  if (!read) {
+    return read.error();
+  }
+  if (is_on(settings, "cancel") && (time || settings.has("reason"))) {
+    return Error{ErrorKind::BadUsage,
+                 "--cancel withdraws a notice: it takes no --within and no --reason"};
+  }
+  if (is_on(settings, "cancel")) {
+    return control::Request(control::WithdrawRequest{});
+  }
+  const auto reason = settings.find("reason");
+  return control::Request(control::SuspendRequest{time, reason ? reason->value : ""});
+}
+
+std::string describe_status(const json::object& answer, bool is_json) {
+  if (!is_json) {
+    return control::status_table(answer, now_since_1970());
+  }
+  json::value document = answer;
+  return pretty_json(document);
+}
+
+/// What has become of the request, in a sentence.
+std::string describe_answer(const CommandLine& line, const json::object& answer) {
+  if (line.command == Command::Stop) {
+    return "the job is ending\n";
+  }
+  if (const json::value* const end = answer.if_contains("end");
+      end != nullptr && end->is_string()) {
+    return "the job ends: " + std::string(end->get_string()) + "\n";
+  }
+  const json::value* const notice = answer.if_contains("notice");
+  if (notice == nullptr || !notice->is_object()) {
+    return "the notice is withdrawn: the job goes on\n";
+  }
+  const json::value* const deadline = notice->get_object().if_contains("deadline");
+  boost::system::error_code error;
+  const double until =
+      deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
+  return "all workers are told: they have " +
+         format_seconds(std::max(until - now_since_1970(), 0.0)) + " s to save\n";
+}
+
+/// Until the job ends, or the terminal does.
+Result<int> watch(const std::string& socket) {
+  while (true) {
+    const auto answer = control::ask(socket, control::StatusRequest{}, kPatience);
+    if (!answer) {
+      return print(answer.error().message + "\n");
+    }
+    if (auto printed = print(kRepaint + describe_status(*answer, false)); !printed) {
+      return printed;
+    }
+    std::this_thread::sleep_for(kBetweenTables);
+  }
+}
+
+}  // namespace
+
+bool is_control(Command command) {
+  return command == Command::Status || command == Command::Stop || command == Command::Suspend;
+}
+
+OptionTable control_options(Command command) {
+  if (command == Command::Status) {
+    return {kStatusTable, {}, {}, "muster status"};
+  }
+  return command == Command::Stop ? OptionTable{kStopTable, {}, {}, "muster stop"}
+                                  : OptionTable{kSuspendTable, {}, {}, "muster suspend"};
+}
+
+Result<> read_control_line(CommandLine& line, std::span<const std::string> tokens) {
+  std::vector<std::string> flags;
+  const OptionTable table = control_options(line.command);
+  bool is_value = false;
+  for (const std::string& token : tokens) {
+    if (!is_value && !token.starts_with('-')) {
+      return Error{ErrorKind::BadUsage,
+                   "'" + token + "' is nothing that muster " + name_of(line.command) +
+                       " takes; it has options only"};
+    }
+    const Option* const option =
+        !is_value && token.starts_with("--") ? table.find(with_dashes(token).substr(2)) : nullptr;
+    flags.push_back(is_value ? token : with_dashes(token));
+    is_value = option != nullptr && option->argument != nullptr;
+  }
+  return read_flags(flags, table, line.settings);
+}
+
+Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
+  const auto request = read_request(line);
+  if (!request) {
+    return request.error();
+  }
+  const auto socket = find_socket(line, snapshot);
+  if (!socket) {
+    return socket.error();
+  }
+  const bool is_json = is_on(line.settings, "json");
+  if (line.command == Command::Status && is_on(line.settings, "watch") && !is_json) {
+    return watch(*socket);
+  }
+  const auto answer = control::ask(*socket, *request, kPatience);
+  if (!answer) {
+    return answer.error();
+  }
+  return print(line.command == Command::Status ? describe_status(*answer, is_json)
+                                               : describe_answer(line, *answer));
+}
+
+}  // namespace muster

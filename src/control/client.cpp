@@ -1,0 +1,235 @@
+// Finds control sockets in run folders and speaks to them, blocking: for commands, not for agents.
+#include <muster/base/text.hpp>
+#include <muster/base/unique_fd.hpp>
+#include <muster/control/client.hpp>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace muster::control {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// An answer of thousands of nodes has megabytes.
+constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20U;
+constexpr std::chrono::seconds kHelloPatience{2};
+constexpr std::string_view kFolderStart = "muster_";
+
+Result<UniqueFd> connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return system_error("cannot connect to '" + path + "'", ENAMETOOLONG);
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd ||
+      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return system_error("cannot connect to '" + path + "'", errno);
+  }
+  return fd;
+}
+
+/// Until the descriptor is ready for `events`; false: the time is over.
+bool wait_for(int fd, short events, Clock::time_point until) {
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    pollfd ready{fd, events, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (count > 0) {
+      return true;
+    }
+    if (count == 0 || errno != EINTR) {
+      return false;
+    }
+  }
+}
+
+Error no_answer(const std::string& socket) {
+  return {ErrorKind::Incomplete, "the job at '" + socket + "' does not answer"};
+}
+
+Result<> send_line(int fd,
+                   std::string_view line,
+                   const std::string& socket,
+                   Clock::time_point until) {
+  while (!line.empty()) {
+    const ssize_t sent = ::send(fd, line.data(), line.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      line.remove_prefix(static_cast<std::size_t>(sent));
+    } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLOUT, until)) {
+      return no_answer(socket);
+    }
+  }
+  return {};
+}
+
+Result<std::string> receive_line(int fd, const std::string& socket, Clock::time_point until) {
+  std::string received;
+  std::array<char, 65536> chunk{};
+  while (received.size() < kMostAnswerBytes) {
+    const ssize_t size = ::recv(fd, chunk.data(), chunk.size(), 0);
+    if (size > 0) {
+      received.append(chunk.data(), static_cast<std::size_t>(size));
+      if (received.back() == '\n') {
+        received.pop_back();
+        return received;
+      }
+    } else if (size == 0) {
+      return Error{ErrorKind::Incomplete, "the job at '" + socket + "' ended before it answered"};
+    } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLIN, until)) {
+      return no_answer(socket);
+    }
+  }
+  return Error{ErrorKind::Incomplete, "the answer of the job at '" + socket + "' is too long"};
+}
+
+std::string member_text(const json::object& object, const char* name) {
+  const json::value* const value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+Result<FoundAgent> greet(const std::string& socket) {
+  auto answer = ask(socket, HelloRequest{}, kHelloPatience);
+  if (!answer) {
+    return answer.error();
+  }
+  FoundAgent agent;
+  agent.socket = socket;
+  agent.job_id = member_text(*answer, "id");
+  agent.rendezvous = member_text(*answer, "rendezvous");
+  agent.version = member_text(*answer, "version");
+  const json::value* const pid = answer->if_contains("pid");
+  agent.pid = pid != nullptr && pid->is_int64() ? static_cast<pid_t>(pid->get_int64()) : -1;
+  return agent;
+}
+
+/// A folder that another user's muster made: what is in it cannot be seen.
+bool is_of_another_user(const std::string& folder) {
+  struct stat status {};
+  return ::geteuid() != 0 && ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid != ::geteuid();
+}
+
+bool is_socket(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+void look_in(const std::string& place, Found& found) {
+  std::error_code error;  // a place that cannot be read has nothing for us
+  for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string folder = entry->path().string();
+    if (!entry->path().filename().string().starts_with(kFolderStart)) {
+      continue;
+    }
+    if (is_of_another_user(folder)) {
+      ++found.of_others;
+      continue;
+    }
+    const std::string socket = folder + "/" + kSocketName;
+    if (!is_socket(socket)) {
+      continue;
+    }
+    if (auto agent = greet(socket)) {
+      found.agents.push_back(std::move(*agent));
+    } else if (agent.error().kind != ErrorKind::System) {  // else nobody listens there any more
+      found.refusals.push_back(agent.error().message);
+    }
+  }
+}
+
+std::string name_of(const FoundAgent& agent) {
+  return (agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
+         std::to_string(agent.pid) + ")";
+}
+
+Error nobody(const Found& found, const std::string& what) {
+  std::string message = what;
+  if (found.of_others > 0) {
+    message += "; " + count_of(static_cast<std::size_t>(found.of_others), "run folder") +
+               " of other users cannot be opened";
+  }
+  for (const std::string& refusal : found.refusals) {
+    message += "; " + refusal;
+  }
+  return {ErrorKind::Incomplete, message};
+}
+
+}  // namespace
+
+bool FoundAgent::is_of_same_job(const FoundAgent& other) const {
+  return rendezvous.empty() ? pid == other.pid
+                            : rendezvous == other.rendezvous && job_id == other.job_id;
+}
+
+Found find_agents(const std::string& temporary_folder) {
+  Found found;
+  for (const std::string& place : std::set<std::string>{"/dev/shm", "/tmp", temporary_folder}) {
+    look_in(place, found);
+  }
+  std::sort(found.agents.begin(), found.agents.end(), [](const auto& left, const auto& right) {
+    return left.pid < right.pid;
+  });
+  return found;
+}
+
+Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
+  std::vector<FoundAgent> chosen;
+  for (const FoundAgent& agent : found.agents) {
+    const bool is_wanted = !wanted || *wanted == std::to_string(agent.pid) ||
+                           (!wanted->empty() && *wanted == agent.job_id);
+    const bool is_known = std::any_of(chosen.begin(), chosen.end(), [&](const FoundAgent& other) {
+      return agent.is_of_same_job(other);
+    });
+    if (is_wanted && !is_known) {
+      chosen.push_back(agent);
+    }
+  }
+  if (chosen.size() == 1) {
+    return chosen.front();
+  }
+  std::vector<std::string> names;
+  for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
+    names.push_back(name_of(agent));
+  }
+  if (chosen.size() > 1) {
+    return Error{ErrorKind::BadUsage,
+                 count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
+                     " run here: " + join(names, ", ") + "; choose one with --job PID"};
+  }
+  return wanted && !names.empty()
+             ? nobody(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
+             : nobody(found, "no job of muster runs here");
+}
+
+Result<json::object> ask(const std::string& socket,
+                         const Request& request,
+                         std::chrono::milliseconds most_time) {
+  const Clock::time_point until = Clock::now() + most_time;
+  const auto fd = connect_to(socket);
+  if (!fd) {
+    return fd.error();
+  }
+  if (auto sent = send_line(fd->get(), write_request(request), socket, until); !sent) {
+    return sent.error();
+  }
+  const auto line = receive_line(fd->get(), socket, until);
+  return line ? parse_answer(*line) : line.error();
+}
+
+}  // namespace muster::control

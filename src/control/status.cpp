@@ -1,0 +1,318 @@
+// One description of a node for the wire and for `muster status --json`, and the table that people read.
+#include <muster/base/columns.hpp>
+#include <muster/base/text.hpp>
+#include <muster/control/status.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace muster::control {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 64;
+
+double rounded(double seconds) {
+  return std::round(seconds * 1'000) / 1'000;
+}
+
+template <typename T>
+void add(json::object& object, const char* name, const std::optional<T>& value) {
+  if (value) {
+    object[name] = *value;
+  }
+}
+
+json::object document_of(const WorkerStatus& worker) {
+  json::object object{{"rank", worker.global_rank},
+                      {"local_rank", worker.local_rank},
+                      {"role", worker.role},
+                      {"state", worker.state}};
+  if (worker.pid > 0) {
+    object["pid"] = worker.pid;
+    object["since"] = rounded(worker.since);
+  }
+  add(object, "cpu_s", worker.cpu_seconds);
+  add(object, "memory_bytes", worker.memory_bytes);
+  add(object, "output_age_s", worker.output_age);
+  add(object, "heartbeat_age_s", worker.heartbeat_age);
+  add(object, "step", worker.step);
+  if (!worker.numbers.empty()) {
+    object["numbers"] = worker.numbers;
+  }
+  return object;
+}
+
+// --- The table ----------------------------------------------------------------------------------
+
+const json::value* find(const json::object& object, const char* name) {
+  const json::value* const value = object.if_contains(name);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+/// Of strangers' making: another version may say something else.
+std::string text_at(const json::object& object, const char* name) {
+  const json::value* const value = find(object, name);
+  if (value == nullptr) {
+    return "-";
+  }
+  return one_line(value->is_string() ? std::string(value->get_string()) : json::serialize(*value),
+                  kMostNameBytes);
+}
+
+std::optional<double> number_at(const json::object& object, const char* name) {
+  const json::value* const value = find(object, name);
+  boost::system::error_code error;
+  const double number =
+      value != nullptr && value->is_number() ? value->to_number<double>(error) : 0;
+  return value != nullptr && value->is_number() && !error ? std::optional(number) : std::nullopt;
+}
+
+json::array array_at(const json::object& object, const char* name) {
+  const json::value* const value = find(object, name);
+  return value != nullptr && value->is_array() ? value->get_array() : json::array();
+}
+
+json::object object_of(const json::value& value) {
+  return value.is_object() ? value.get_object() : json::object();
+}
+
+/// "45s", "12m05s", "3h20m", "5d06h".
+std::string short_duration(std::optional<double> seconds) {
+  constexpr long kMinute = 60;
+  constexpr long kHour = 3'600;
+  constexpr long kDay = 86'400;
+  if (!seconds) {
+    return "-";
+  }
+  const auto whole = static_cast<long>(std::clamp(*seconds, 0.0, 1e12));
+  const auto two = [](long number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  if (whole < kMinute) {
+    return std::to_string(whole) + "s";
+  }
+  if (whole < kHour) {
+    return std::to_string(whole / kMinute) + "m" + two(whole % kMinute) + "s";
+  }
+  if (whole < kDay) {
+    return std::to_string(whole / kHour) + "h" + two(whole % kHour / kMinute) + "m";
+  }
+  return std::to_string(whole / kDay) + "d" + two(whole % kDay / kHour) + "h";
+}
+
+std::string short_bytes(std::optional<double> bytes) {
+  if (!bytes) {
+    return "-";
+  }
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  constexpr double kStep = 1'024;
+  double size = *bytes;
+  std::size_t unit = 0;
+  while (size >= kStep && unit + 1 < kUnits.size()) {
+    size /= kStep;
+    ++unit;
+  }
+  const auto tenths = static_cast<long>(size * 10);
+  constexpr double kWhole = 10;
+  return std::to_string(tenths / 10) +
+         (unit > 0 && size < kWhole ? "." + std::to_string(tenths % 10) : "") + " " +
+         kUnits.at(unit);
+}
+
+using Row = std::vector<std::string>;
+
+/// Columns that hold something, as wide as their widest cell.
+std::string layout(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], columns_of_text(row[i]));
+    }
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i] + std::string(widths[i] - columns_of_text(row[i]) + 2, ' ');
+    }
+    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+Row row_of(const json::object& node, const json::object& worker, double now) {
+  const auto since = number_at(worker, "since");
+  std::string step = text_at(worker, "step");
+  if (const auto heartbeat = number_at(worker, "heartbeat_age_s"); heartbeat && step == "-") {
+    step = "heartbeat " + short_duration(heartbeat) + " ago";
+  }
+  return {text_at(node, "node"),
+          text_at(node, "host"),
+          text_at(worker, "rank"),
+          text_at(worker, "role"),
+          text_at(worker, "state"),
+          text_at(worker, "pid"),
+          text_at(node, "attempt"),
+          short_duration(since ? std::optional(now - *since) : std::nullopt),
+          short_duration(number_at(worker, "cpu_s")),
+          short_bytes(number_at(worker, "memory_bytes")),
+          short_duration(number_at(worker, "output_age_s")),
+          step};
+}
+
+Row row_of_idle(const json::object& node) {
+  return {text_at(node, "node"),
+          text_at(node, "host"),
+          "-",
+          "-",
+          text_at(node, "state"),
+          "-",
+          "-",
+          "-",
+          "-",
+          "-",
+          "-",
+          "-"};
+}
+
+std::string describe_notice(const json::object& job, double now) {
+  const json::value* const value = find(job, "notice");
+  if (value == nullptr) {
+    return {};
+  }
+  const json::object notice = object_of(*value);
+  const auto deadline = number_at(notice, "deadline");
+  return "to be suspended (" + text_at(notice, "source") +
+         "): " + short_duration(deadline ? std::optional(*deadline - now) : std::nullopt) +
+         " left to save\n";
+}
+
+}  // namespace
+
+std::string to_line(const NodeStatus& status, std::size_t most_bytes) {
+  json::object object{{"host", status.host},
+                      {"pid", status.pid},
+                      {"state", status.state},
+                      {"attempt", status.attempt}};
+  add(object, "node", status.node);
+  json::array workers;
+  constexpr std::size_t kMargin = 256;
+  std::size_t bytes = json::serialize(object).size() + kMargin;
+  for (const WorkerStatus& worker : status.workers) {
+    json::value document = document_of(worker);
+    make_valid_utf8(document);
+    bytes += json::serialize(document).size() + 1;
+    if (bytes > most_bytes) {
+      object["workers_left_out"] = status.workers.size() - workers.size();
+      break;
+    }
+    workers.push_back(std::move(document));
+  }
+  object["workers"] = std::move(workers);
+  json::value document = std::move(object);
+  make_valid_utf8(document);
+  return json::serialize(document);
+}
+
+json::array join_nodes(const std::vector<std::string>& lines) {
+  std::vector<json::object> nodes;
+  for (const std::string& line : lines) {
+    boost::system::error_code error;
+    json::value value = json::parse(line, error);
+    if (!error && value.is_object()) {
+      nodes.push_back(std::move(value.get_object()));
+    }
+  }
+  const auto rank = [](const json::object& node) { return number_at(node, "node").value_or(1e9); };
+  std::stable_sort(nodes.begin(), nodes.end(), [&](const auto& left, const auto& right) {
+    return rank(left) < rank(right);
+  });
+  return json::array(nodes.begin(), nodes.end());
+}
+
+std::string status_table(const json::object& answer, double now) {
+  const json::value* const given = find(answer, "job");
+  const json::object job = given == nullptr ? json::object() : object_of(*given);
+  std::vector<Row> rows = {{"NODE",
+                            "HOST",
+                            "RANK",
+                            "ROLE",
+                            "STATE",
+                            "PID",
+                            "ATTEMPT",
+                            "SINCE",
+                            "CPU",
+                            "MEMORY",
+                            "OUTPUT",
+                            "STEP"}};
+  std::size_t workers = 0;
+  std::size_t running = 0;
+  double cpu = 0;
+  double memory = 0;
+  const json::array nodes = array_at(answer, "nodes");
+  for (const json::value& value : nodes) {
+    const json::object node = object_of(value);
+    const json::array listed = array_at(node, "workers");
+    if (listed.empty()) {
+      rows.push_back(row_of_idle(node));
+    }
+    for (const json::value& one : listed) {
+      const json::object worker = object_of(one);
+      rows.push_back(row_of(node, worker, now));
+      ++workers;
+      running += text_at(worker, "state") == "running" ? 1 : 0;
+      cpu += number_at(worker, "cpu_s").value_or(0);
+      memory += number_at(worker, "memory_bytes").value_or(0);
+    }
+  }
+  const auto missing = number_at(answer, "missing").value_or(0);
+  const auto since = number_at(job, "since");
+  std::string text = "job " + text_at(job, "id") + ", " +
+                     (since ? "since " + short_duration(now - *since) + ", " : "") +
+                     count_of(nodes.size(), "node") + ", " + std::to_string(running) + " of " +
+                     count_of(workers, "worker") + " running, CPU " + short_duration(cpu) +
+                     ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
+  if (missing > 0) {
+    text += count_of(static_cast<std::size_t>(missing), "node") + " did not answer in time\n";
+  }
+  return text + "\n" + layout(rows);
+}
+
+std::optional<Heartbeat> parse_heartbeat(std::string_view bytes) {
+  constexpr std::string_view kMagic = "MUSTERH1";
+  constexpr std::size_t kNumbersAt = 40;
+  constexpr std::size_t kMostNumbers = 1'024;
+  if (bytes.size() < kNumbersAt || !bytes.starts_with(kMagic)) {
+    return std::nullopt;
+  }
+  const auto at = [&](auto& target, std::size_t offset) {
+    std::memcpy(&target, bytes.data() + offset, sizeof(target));
+  };
+  Heartbeat heartbeat;
+  std::int64_t step = -1;
+  std::uint32_t sequence = 0;
+  std::uint32_t length = 0;
+  at(heartbeat.at, 8);
+  at(step, 24);
+  at(sequence, 32);
+  at(length, 36);
+  if (!std::isfinite(heartbeat.at) || heartbeat.at <= 0) {
+    return std::nullopt;
+  }
+  if (step >= 0) {
+    heartbeat.step = step;
+  }
+  const bool is_whole =
+      sequence % 2 == 0 && length <= kMostNumbers && kNumbersAt + length <= bytes.size();
+  if (is_whole && length > 0) {
+    boost::system::error_code error;
+    json::value numbers = json::parse(bytes.substr(kNumbersAt, length), error);
+    if (!error && numbers.is_object()) {
+      heartbeat.numbers = std::move(numbers.get_object());
+    }
+  }
+  return heartbeat;
+}
+
+}  // namespace muster::control

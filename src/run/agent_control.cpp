@@ -1,0 +1,75 @@
+// What the agent does for its control socket, and what it makes of a notice.
+#include "agent.hpp"
+
+#include <muster/base/endpoint.hpp>
+#include <muster/base/text.hpp>
+#include <muster/logs/messages.hpp>
+#include <muster/supervise/notice.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace muster {
+JobState Agent::job_state() const {
+  const gang::Policy& policy = input_.job.gang.policy;
+  const bool has_others = policy.job.most_nodes > 1;
+  return {policy.job.job_id,
+          has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(),
+          policy.version,
+          link_.guard,
+          policy.job.most_nodes};
+}
+
+void Agent::start_control() {
+  control_.notify = [this](gang::NodeEvent event) { gang_.notify(std::move(event)); };
+  control_.describe = [this] { return describe_node(); };
+  control_.name_process = [this](pid_t pid) -> std::optional<std::string> {
+    const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
+    return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
+  };
+  if (!input_.job.plan.is_transparent) {
+    control_.start();
+  }
+}
+
+control::NodeStatus Agent::describe_node() const {
+  control::NodeStatus status;
+  status.host = input_.options.host_name;
+  status.pid = link_.guard;
+  if (!attempt_) {
+    const auto awaited = gang_.awaited();
+    status.state = awaited.empty() ? "starting" : "waiting for " + join(awaited, ", ");
+    return status;
+  }
+  status.node = attempt_->plan().node_rank.value;
+  status.attempt = attempt_->plan().attempt;
+  status.state = "running";
+  status.workers = attempt_->describe_workers();
+  return status;
+}
+
+/// Of a signal that ends the job on other platforms, the platform's kill follows after its grace.
+void Agent::request_suspend(int signal) {
+  const bool is_usual_end =
+      signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+  std::optional<std::chrono::milliseconds> within = input_.options.suspend.time_left();
+  if (is_usual_end) {
+    const auto left = time_to_save(input_.options.grace);
+    within = within ? std::min(*within, left) : left;
+  }
+  gang_.notify(gang::SuspendRequested{signal_name(signal), within});
+}
+
+void Agent::tell_workers(const gang::SuspendNotice& notice) {
+  control_.take_notice(notice, attempt_->plan().attempt);
+  attempt_->take_notice(notice.is_withdrawn, input_.options.suspend.tells_by);
+  say_info(notice.is_withdrawn
+               ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
+               : "the job is to be suspended (" + notice.source + "): the workers have " +
+                     format_seconds(std::chrono::duration<double>(notice.within).count()) +
+                     " s to save");
+}
+
+}  // namespace muster

@@ -1,0 +1,140 @@
+// The table of a job, and what nodes say of themselves.
+#include <muster/control/client.hpp>
+#include <muster/control/status.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace muster::control {
+namespace {
+
+WorkerStatus some_worker(int rank) {
+  WorkerStatus worker;
+  worker.role = "worker";
+  worker.global_rank = rank;
+  worker.local_rank = rank % 2;
+  worker.state = "running";
+  worker.pid = 100 + rank;
+  worker.since = 1'000;
+  worker.cpu_seconds = 65.0 * rank;
+  worker.memory_bytes = std::uint64_t{3} << 30U;
+  worker.output_age = 2.5;
+  return worker;
+}
+
+std::string line_of_node(int node) {
+  NodeStatus status;
+  status.node = node;
+  status.host = "host-" + std::to_string(node);
+  status.pid = 50 + node;
+  status.state = "running";
+  status.workers = {some_worker(2 * node), some_worker(2 * node + 1)};
+  return to_line(status, 100'000);
+}
+
+TEST(StatusTable, ShowsAllNodesByRankWithTotals) {
+  const json::object answer{{"job", {{"id", "train"}, {"since", 1'000.0}}},
+                            {"nodes", join_nodes({line_of_node(1), "rubbish", line_of_node(0)})},
+                            {"missing", 1}};
+  EXPECT_EQ(
+      status_table(answer, 1'075),
+      "job train, since 1m15s, 2 nodes, 4 of 4 workers running, CPU 6m30s, memory 12 GiB\n"
+      "1 node did not answer in time\n"
+      "\n"
+      "NODE  HOST    RANK  ROLE    STATE    PID  ATTEMPT  SINCE  CPU    MEMORY   OUTPUT  STEP\n"
+      "0     host-0  0     worker  running  100  0        1m15s  0s     3.0 GiB  2s      -\n"
+      "0     host-0  1     worker  running  101  0        1m15s  1m05s  3.0 GiB  2s      -\n"
+      "1     host-1  2     worker  running  102  0        1m15s  2m10s  3.0 GiB  2s      -\n"
+      "1     host-1  3     worker  running  103  0        1m15s  3m15s  3.0 GiB  2s      -\n");
+}
+
+TEST(StatusTable, TakesNothingForGranted) {
+  for (const char* const answer : {"{}",
+                                   R"({"nodes":1,"job":[],"missing":"x"})",
+                                   R"({"nodes":[1,{"workers":[2,{"pid":"\u001b[31m"}]}]})",
+                                   R"({"nodes":[{"workers":[]}],"job":{"notice":1}})"}) {
+    const std::string table = status_table(json::parse(answer).as_object(), 0);
+    EXPECT_EQ(table.find('\x1b'), std::string::npos) << answer;
+  }
+}
+
+TEST(StatusLine, LeavesOutWorkersThatDoNotFit) {
+  NodeStatus status;
+  for (int rank = 0; rank < 1'000; ++rank) {
+    status.workers.push_back(some_worker(rank));
+  }
+  const std::string line = to_line(status, 10'000);
+  EXPECT_LE(line.size(), 10'000U);
+  const json::object object = json::parse(line).as_object();
+  EXPECT_EQ(object.at("workers").as_array().size() +
+                static_cast<std::size_t>(object.at("workers_left_out").as_int64()),
+            1'000U);
+}
+
+std::string heartbeat_bytes(double at,
+                            std::int64_t step,
+                            std::uint32_t sequence,
+                            std::string_view text) {
+  std::string bytes(kHeartbeatBytes, '\0');
+  const auto length = static_cast<std::uint32_t>(text.size());
+  std::memcpy(bytes.data(), "MUSTERH1", 8);
+  std::memcpy(bytes.data() + 8, &at, sizeof(at));
+  std::memcpy(bytes.data() + 24, &step, sizeof(step));
+  std::memcpy(bytes.data() + 32, &sequence, sizeof(sequence));
+  std::memcpy(bytes.data() + 36, &length, sizeof(length));
+  std::memcpy(bytes.data() + 40, text.data(), text.size());
+  return bytes;
+}
+
+TEST(Heartbeats, AreReadFromTheFileOfAWorker) {
+  const auto heartbeat = parse_heartbeat(heartbeat_bytes(12.5, 84'925, 2, R"({"loss":0.5})"));
+  ASSERT_TRUE(heartbeat);
+  EXPECT_EQ(heartbeat->at, 12.5);
+  EXPECT_EQ(heartbeat->step, 84'925);
+  EXPECT_EQ(heartbeat->numbers.at("loss").as_double(), 0.5);
+}
+
+TEST(Heartbeats, AreBytesOfAStranger) {
+  EXPECT_FALSE(parse_heartbeat(""));
+  EXPECT_FALSE(parse_heartbeat(std::string(4'096, 'x')));
+  EXPECT_FALSE(parse_heartbeat(std::string(kHeartbeatBytes, '\0')));
+  EXPECT_TRUE(parse_heartbeat(heartbeat_bytes(1, -1, 3, "{}"))->numbers.empty()) << "half written";
+  EXPECT_TRUE(parse_heartbeat(heartbeat_bytes(1, -1, 2, "rubbish"))->numbers.empty());
+  EXPECT_FALSE(parse_heartbeat(heartbeat_bytes(1, -1, 2, ""))->step);
+  std::string too_long = heartbeat_bytes(1, 1, 2, "");
+  std::memset(too_long.data() + 36, 0xFF, 4);
+  EXPECT_TRUE(parse_heartbeat(too_long)->numbers.empty());
+}
+
+// --- Which job is meant -------------------------------------------------------------------------
+
+FoundAgent agent(pid_t pid, const std::string& id, const std::string& rendezvous = "") {
+  return {"/dev/shm/muster_x/control", id, rendezvous, pid, "0.1.0"};
+}
+
+TEST(ChoiceOfAJob, NeedsNoNameWhereOneJobRuns) {
+  const Found found{{agent(1, "train", "a:29500"), agent(2, "train", "a:29500")}, {}, 0};
+  EXPECT_EQ(choose_agent(found, std::nullopt)->pid, 1) << "two agents of one job";
+}
+
+TEST(ChoiceOfAJob, NamesWhatThereIs) {
+  const Found found{{agent(1, "train"), agent(2, "train"), agent(3, "")}, {}, 2};
+  EXPECT_EQ(
+      choose_agent(found, std::nullopt).error().message,
+      "3 jobs run here: 'train' (pid 1), 'train' (pid 2), a job without an id (pid 3); choose "
+      "one with --job PID");
+  EXPECT_EQ(
+      choose_agent(found, "train").error().message,
+      "2 jobs called 'train' run here: 'train' (pid 1), 'train' (pid 2); choose one with --job "
+      "PID");
+  EXPECT_EQ(choose_agent(found, "2")->pid, 2);
+  EXPECT_EQ(
+      choose_agent(found, "other").error().message,
+      "no job 'other' runs here; these do: 'train' (pid 1), 'train' (pid 2), a job without an "
+      "id (pid 3); 2 run folders of other users cannot be opened");
+  EXPECT_EQ(choose_agent(Found{}, std::nullopt).error().message, "no job of muster runs here");
+}
+
+}  // namespace
+}  // namespace muster::control
