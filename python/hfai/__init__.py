@@ -31,6 +31,7 @@ def _give_way(spec, path):
     other._hfai_path = path  # another copy of this file looks in the rest only, so that two do not look for each other
     sys.modules[__name__] = other
     spec.loader.exec_module(other)
+    del other._hfai_path
 
 
 _path = [one for one in globals().get("_hfai_path", sys.path) if os.path.realpath(one or os.curdir) != _FOLDER]

@@ -84,7 +84,7 @@ def go_suspend():
         return
     request = {"control": 1, "request": "saved"}
     rank = os.environ.get("RANK", "")
-    if rank.isdigit() and rank.isascii():
+    if rank.isdigit() and rank.isascii() and len(rank) < 19:
         request["rank"] = int(rank)
     answer = _ask(path, request)
     if answer.get("ok") is not True:
