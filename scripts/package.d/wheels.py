@@ -1,4 +1,4 @@
-"""The wheel: `pip install` puts the program and its pages on PATH and MANPATH. There is no Python in it."""
+"""The wheel: `pip install` puts the program and its pages on PATH and MANPATH, and the module `muster` among Python's."""
 
 import time
 import zipfile
@@ -8,6 +8,7 @@ from wheel.wheelfile import WheelFile
 import tree
 
 NAME = "muster_launcher"
+MODULE = "share/muster/python/muster/"  # as it is installed; hfai stays there, and is imported only where muster says so
 
 METADATA = """\
 Metadata-Version: 2.4
@@ -49,6 +50,7 @@ def write(release, parts, description):
         description=description,
     )
     files = {f"{stem}.data/{place_of(name)}": content for name, content in parts.installed.items()}
+    files |= {f"muster/{name.removeprefix(MODULE)}": content for name, content in parts.installed.items() if name.startswith(MODULE)}
     files |= {f"{info}/{name}": content for name, content in licences.items()}
     files[f"{info}/sboms/muster.cdx.json"] = parts.bill.encode()
     files[f"{info}/METADATA"] = metadata.encode()

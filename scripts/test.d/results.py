@@ -16,7 +16,7 @@ from suites import ROOT
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "muster" / "results"
 _TABLE = pathlib.Path(__file__).with_name("parts.tsv")
 # The program, what builds it, and what runs the tests.
-_EVERY_PARTS = """src include launcher templates CMakeLists.txt cmake tests/CMakeLists.txt scripts/build scripts/build.d scripts/common.bash
+_EVERY_PARTS = """src include python launcher templates CMakeLists.txt cmake tests/CMakeLists.txt scripts/build scripts/build.d scripts/common.bash
   scripts/venvs.bash requirements/zig.txt scripts/test scripts/test.d scripts/pytest_no_skip.py pytest.ini tests/conftest.py tests/support
   tests/workers tests/hosts scripts/hosts""".split()
 # What no part reads, unless its row names it.

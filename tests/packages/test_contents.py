@@ -13,6 +13,11 @@ PAGES = {
     "share/bash-completion/completions/muster",
     "share/zsh/vendor-completions/_muster",
 }
+FOR_PROGRAMS = {
+    "include/muster.h",
+    "share/muster/python/muster/__init__.py",
+    *(f"share/muster/python/hfai/{name}.py" for name in ("__init__", "client", "distributed", "multiprocessing")),
+}
 # As source packages; a release that leaves one of them out, or adds one, is looked at.
 LINKED_IN = {
     "boost1.81",
@@ -44,7 +49,8 @@ def test_the_wheel_holds_program_pages_licences_and_bill(packages, program):
     files = packages.files_of_wheel()
     stem = f"muster_launcher-{packages.version}"
     data, info = f"{stem}.data", f"{stem}.dist-info"
-    expected = {f"{data}/scripts/muster", *(f"{data}/data/{page}" for page in PAGES)}
+    expected = {f"{data}/scripts/muster", "muster/__init__.py"}
+    expected |= {f"{data}/data/{name}" for name in PAGES | FOR_PROGRAMS}
     expected |= {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "sboms/muster.cdx.json")}
     assert {name for name in files if not is_licence(name)} == expected
     assert files[f"{data}/scripts/muster"] == (0o755, program)
@@ -59,7 +65,7 @@ def test_the_wheel_holds_program_pages_licences_and_bill(packages, program):
 def test_the_archive_holds_program_pages_licences_and_bill(packages, program):
     files = packages.files_of_tar()
     top = f"muster-{packages.version}"
-    expected = {f"{top}/{page}" for page in PAGES}
+    expected = {f"{top}/{name}" for name in PAGES | FOR_PROGRAMS}
     expected |= {f"{top}/{name}" for name in ("bin/muster", "LICENSE", "share/doc/muster/muster.cdx.json")}
     assert {name for name in files if not is_licence(name)} == expected
     assert files[f"{top}/bin/muster"] == (0o755, program)
@@ -68,7 +74,7 @@ def test_the_archive_holds_program_pages_licences_and_bill(packages, program):
 def test_the_package_holds_program_pages_licences_and_bill(packages, program):
     files = packages.files_of_deb()
     documents = "usr/share/doc/muster"
-    expected = {f"usr/{page}" for page in PAGES} - {"usr/share/man/man1/muster.1"}
+    expected = {f"usr/{name}" for name in PAGES | FOR_PROGRAMS} - {"usr/share/man/man1/muster.1"}
     expected |= {"usr/bin/muster", "usr/share/man/man1/muster.1.gz", "usr/share/lintian/overrides/muster"}
     expected |= {f"{documents}/{name}" for name in ("copyright", "changelog.gz", "muster.cdx.json")}
     assert set(files) == expected

@@ -33,6 +33,8 @@ def test_the_wheel_in_a_virtual_environment(native, tmp_path):
     assert_two_workers(run("sh", "-c", JOB))
     assert (venv / "share/man/man1/muster.1").read_text().startswith(".TH MUSTER 1")
     assert run("sh", "-c", "command -v muster").strip() == f"{venv}/bin/muster"
+    assert run("python", "-c", "import muster; print(muster.receive_suspend_command())") == "False\n"
+    assert run("python", "-c", "import importlib.util as i; print(i.find_spec('hfai'))") == "None\n"
     run("pip", "uninstall", "--yes", "muster-launcher")
     assert files_below(venv) == before
 

@@ -699,7 +699,7 @@ TEST(FrontEnds, HaveCompletions) {
                 ->find("complete -o filenames -F _torchrun torchrun"),
             std::string::npos);
   EXPECT_NE(
-      completion_script({"bash", {}})->find("run plan explain check doctor token render torchrun"),
+      completion_script({"bash", {}})->find("run plan explain check doctor token status stop suspend render torchrun"),
       std::string::npos);
 }
 
