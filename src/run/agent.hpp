@@ -8,6 +8,7 @@
 #include "front_link.hpp"
 #include "input_wait.hpp"
 #include "job_control.hpp"
+#include "notices/notice_source.hpp"
 #include "output/consoles.hpp"
 #include "output/last_call.hpp"
 #include "output/log_files.hpp"
@@ -88,6 +89,7 @@ class Agent {
   void start_control();
   [[nodiscard]] control::NodeStatus describe_node() const;
   void request_suspend(int signal);
+  void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within);
   void tell_workers(const gang::SuspendNotice& notice);
 
   // What the gang wants.
@@ -140,6 +142,7 @@ class Agent {
   StorePort store_;
   Companions companions_;
   JobControl control_;
+  std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
   OwnPorts ports_;
   gang::Gang gang_;
   InputWait inputs_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <utility>
 
 namespace muster {
@@ -29,8 +30,17 @@ void Agent::start_control() {
     const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
     return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
   };
-  if (!input_.job.plan.is_transparent) {
-    control_.start();
+  if (input_.job.plan.is_transparent) {
+    return;
+  }
+  control_.start();
+  const auto withdraw = [this](const std::string& source) {
+    gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
+  };
+  notice_sources_ = make_notice_sources(
+      io_, asides_, input_.options.suspend, {std::bind_front(&Agent::take_notice, this), withdraw});
+  for (const auto& source : notice_sources_) {
+    source->start();
   }
 }
 
@@ -54,16 +64,24 @@ control::NodeStatus Agent::describe_node() const {
 void Agent::request_suspend(int signal) {
   const bool is_usual_end =
       signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
-  std::optional<std::chrono::milliseconds> within = input_.options.suspend.time_left();
-  if (is_usual_end) {
-    const auto left = time_to_save(input_.options.grace);
-    within = within ? std::min(*within, left) : left;
+  take_notice(signal_name(signal),
+              is_usual_end ? std::optional(time_to_save(input_.options.grace)) : std::nullopt);
+}
+
+/// The end of the allocation bounds every notice.
+void Agent::take_notice(const std::string& source,
+                        std::optional<std::chrono::milliseconds> within) {
+  if (const auto left = input_.options.suspend.time_left()) {
+    within = within ? std::min(*within, *left) : *left;
   }
-  gang_.notify(gang::SuspendRequested{signal_name(signal), within});
+  gang_.notify(gang::SuspendRequested{source, within});
 }
 
 void Agent::tell_workers(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().attempt);
+  for (const auto& source : notice_sources_) {
+    source->on_told();
+  }
   attempt_->take_notice(notice.is_withdrawn, input_.options.suspend.tells_by);
   say_info(notice.is_withdrawn
                ? "the notice (" + notice.source + ") is withdrawn: the job goes on"

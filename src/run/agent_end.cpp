@@ -57,6 +57,9 @@ void Agent::leave(const JobEnd& end) {
   inputs_.cancel();
   end_ = end;
   control_.end(end.reason);
+  for (const auto& source : notice_sources_) {
+    source->stop();
+  }
   link_.page.decide(end.exit_code);
   if (attempt_) {
     attempt_->cancel();

@@ -698,9 +698,9 @@ TEST(FrontEnds, HaveCompletions) {
   EXPECT_NE(front_end_completion(*find_front_end("torchrun"), {"bash", {}})
                 ->find("complete -o filenames -F _torchrun torchrun"),
             std::string::npos);
-  EXPECT_NE(
-      completion_script({"bash", {}})->find("run plan explain check doctor token status stop suspend render torchrun"),
-      std::string::npos);
+  EXPECT_NE(completion_script({"bash", {}})
+                ->find("run plan explain check doctor token status stop suspend render torchrun"),
+            std::string::npos);
 }
 
 }  // namespace

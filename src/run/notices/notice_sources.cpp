@@ -1,0 +1,17 @@
+// Which sources of notices a job has.
+#include "allocation_end.hpp"
+
+namespace muster {
+
+std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
+                                                               Asides& /*helpers*/,
+                                                               const SuspendOptions& options,
+                                                               const NoticeCallbacks& callbacks) {
+  std::vector<std::unique_ptr<NoticeSource>> sources;
+  if (options.before_end) {
+    sources.push_back(std::make_unique<AllocationEnd>(io, options, callbacks));
+  }
+  return sources;
+}
+
+}  // namespace muster
