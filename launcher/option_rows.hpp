@@ -328,6 +328,13 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "Suspending",
      "Workers get this signal at a notice, such as USR1 or TERM, besides the file that "
      "MUSTER_SUSPEND_FILE names."},
+    {"state-dir",
+     '\0',
+     "DIR",
+     "Suspending",
+     "Keep what goes over runs of the job in DIR/<job id>: how many there were and how the last "
+     "one "
+     "ended, and what the program puts there. Workers find it as MUSTER_JOB_STATE_DIR."},
     {"stdin",
      '\0',
      "RANK",

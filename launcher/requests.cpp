@@ -257,6 +257,9 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
   options.stop_signals = source_of(settings, "signals-to-handle");
   options.stdin_rank = source_of(settings, "stdin");
   options.report = settings.find("report");
+  if (auto read = read_file_name(options.state_dir, settings, "state-dir"); !read) {
+    return read.error();
+  }
   options.devices = settings.find("devices");
   options.is_verbose = is_on(settings, "verbose");
   options.is_json = is_on(settings, "json");

@@ -34,6 +34,7 @@ struct Options {
   std::optional<Source> stop_signals;  ///< who named them
   std::optional<Source> stdin_rank;
   std::optional<Sourced<std::string>> report;
+  std::string state_dir;  ///< empty: none
   bool is_verbose = false;
   bool is_json = false;
   /// Another launcher has placed this worker: what the user says about places has no effect.

@@ -10,6 +10,7 @@
 #include <muster/inputs/input.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/report/report.hpp>
+#include <muster/report/run_history.hpp>
 #include <muster/run/run.hpp>
 
 #include <unistd.h>
@@ -47,17 +48,25 @@ void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task
   }
 }
 
-/// Both of them, if the first one fails, too.
-Result<> write_files(const Outcome& outcome,
-                     const Options& options,
-                     const std::string& error_file) {
+/// What is written at the end, beside the report.
+struct EndFiles {
+  std::string error;         ///< empty: nobody asks for it
+  std::string state_folder;  ///< likewise
+  RunHistory history;        ///< before this run
+};
+
+/// All of them, if one fails, too.
+Result<> write_files(const Outcome& outcome, const Options& options, const EndFiles& files) {
   const auto report = options.report ? write_report(outcome, options.report->value) : Result<>();
-  const auto error = error_file.empty() ? Result<>() : write_error_file(outcome, error_file);
-  return report ? error : report;
+  const auto error = files.error.empty() ? Result<>() : write_error_file(outcome, files.error);
+  const bool keeps_state = !files.state_folder.empty() && outcome.node_rank.value == 0;
+  const auto state =
+      keeps_state ? write_history(files.state_folder, files.history, outcome.end) : Result<>();
+  return !report ? report : !error ? error : state;
 }
 
 /// What is written at the end. Fails where the report cannot be.
-Result<LastWords> make_last_words(const Options& options, const Snapshot& snapshot) {
+Result<LastWords> make_last_words(const Options& options, const EndFiles& files) {
   LastWords words;
   if (options.report) {
     const auto stream = try_report(*options.report);
@@ -66,13 +75,29 @@ Result<LastWords> make_last_words(const Options& options, const Snapshot& snapsh
     }
     words.stream = *stream;
   }
-  const std::string error_file = snapshot.variable(kErrorFile).value_or("");
-  if (options.report || !error_file.empty()) {
-    words.write_report = [&options, error_file](const Outcome& outcome) {
-      return write_files(outcome, options, error_file);
+  if (options.report || !files.error.empty() || !files.state_folder.empty()) {
+    words.write_report = [&options, files](const Outcome& outcome) {
+      return write_files(outcome, options, files);
     };
   }
   return words;
+}
+
+/// A job whose state cannot be kept runs without: what it computes counts more.
+EndFiles open_end_files(const Planned& planned, const Options& options, const Snapshot& snapshot) {
+  EndFiles files;
+  files.error = snapshot.variable(kErrorFile).value_or("");
+  if (options.state_dir.empty() || !planned.input) {
+    return files;
+  }
+  const std::string folder = state_folder_of(options.state_dir, planned.input->cluster.job.job_id);
+  if (auto history = open_history(folder)) {
+    files.state_folder = folder;
+    files.history = std::move(*history);
+  } else {
+    say_warning(history.error().message + "; going on without it");
+  }
+  return files;
 }
 
 /// The socket by which an MPI process talks to what has started it: Hydra, srun --mpi=pmi2, Flux. It is for
@@ -165,11 +190,16 @@ Result<int> start_job(Planned planned,
   if (planned.input) {
     run_options.grace = planned.input->cluster.node.grace;
   }
-  const auto job = make_job_plan(std::move(planned), options);
+  EndFiles files = open_end_files(planned, options, snapshot);
+  run_options.state_folder = files.state_folder;
+  const int platform_restarts = planned.input ? planned.input->cluster.platform_restarts : 0;
+  auto job = make_job_plan(std::move(planned), options);
   if (!job) {
     return job.error();
   }
-  auto last_words = make_last_words(options, snapshot);
+  job->gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
+  job->gang.policy.last_verdict = files.history.verdict;
+  auto last_words = make_last_words(options, files);
   if (!last_words) {
     return last_words.error();
   }

@@ -72,6 +72,7 @@ void add_nodes(Cluster& cluster, const Findings& findings) {
 /// What the platform does by itself, for people.
 void add_platform_habits(Cluster& cluster, const Findings& findings) {
   if (const auto& count = findings.restart_count) {
+    cluster.platform_restarts = count->value;
     cluster.decisions.push_back(
         {"platform.restarts", std::to_string(count->value), count->source.name});
   }

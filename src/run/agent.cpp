@@ -307,9 +307,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   if (placement.attempt > 0) {
     control_.forget_heartbeats(plan.workers.size());
   }
-  for (std::size_t i = 0; i < plan.workers.size(); ++i) {
-    plan.workers[i].environment.merge(control_.environment_of(i));
-  }
+  add_job_environment(plan, start);
   ways_.say(way, placement);
   say_start(plan, placement, own.interface);
   return plan;

@@ -3,6 +3,7 @@
 
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
+#include <muster/environment/worker_variables.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/supervise/notice.hpp>
 
@@ -10,13 +11,14 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <map>
 #include <utility>
 
 namespace muster {
 JobState Agent::job_state() const {
   const gang::Policy& policy = input_.job.gang.policy;
   const bool has_others = policy.job.most_nodes > 1;
-  return {policy.job.job_id,
+  return {policy.job.job_id == kNoJobId ? std::string() : policy.job.job_id,
           has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(),
           policy.version,
           link_.guard,
@@ -41,6 +43,25 @@ void Agent::start_control() {
       io_, asides_, input_.options.suspend, {std::bind_front(&Agent::take_notice, this), withdraw});
   for (const auto& source : notice_sources_) {
     source->start();
+  }
+}
+
+/// What workers find of their job; inside another launcher's worker they find what that has.
+void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) const {
+  if (plan.is_transparent) {
+    return;
+  }
+  std::map<std::string, std::string> all = {
+      {kRestartCountVariable, std::to_string(start.restart_count)}};
+  if (!start.last_verdict.empty()) {
+    all[kLastVerdictVariable] = start.last_verdict;
+  }
+  if (!input_.options.state_folder.empty()) {
+    all[kJobStateVariable] = input_.options.state_folder;
+  }
+  for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+    plan.workers[i].environment.merge(control_.environment_of(i));
+    plan.workers[i].environment.insert(all.begin(), all.end());
   }
 }
 

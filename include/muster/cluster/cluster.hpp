@@ -44,6 +44,7 @@ struct Cluster {
   std::uint16_t gang_port = 0;               ///< where the agents meet; 0 for one node
   std::string secret_file;                   ///< a secret that all nodes share; empty: none
   int max_restarts = 0;                      ///< how often all workers may be started again
+  int platform_restarts = 0;                 ///< how often the platform has started the job again
   bool has_task_config = false;              ///< the tasks come from a TF_CONFIG: scripts read that
   std::vector<std::string> remarks;          ///< what the user should read once at the start
   std::vector<Decision> decisions;           ///< how each of these was found, in this order

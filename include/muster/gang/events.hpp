@@ -24,6 +24,8 @@ struct Start {
   /// When the leader is lost, the workers must be gone so many seconds later, because the job goes
   /// on without this node. 0: they have their whole grace.
   double orphan_limit_seconds = 0;
+  int restart_count = 0;       ///< runs and attempts of the job before this one
+  std::string last_verdict{};  ///< of the last of them; empty: nobody knows
 };
 
 /// End the workers with their grace, or with less.

@@ -30,7 +30,9 @@ struct Policy {
   std::string waits_for;  ///< inputs of this node that are not here yet; empty: it is ready
   /// Of a leader, to other nodes and to spares: so many as it has descriptors for.
   std::size_t most_links = std::numeric_limits<std::size_t>::max();
-  std::uint64_t seed = 0;  ///< of this agent: spreads the dials of thousands of agents
+  int earlier_runs = 0;      ///< of the job, as this node knows; the leader's count
+  std::string last_verdict;  ///< of the last of them; empty: nobody knows
+  std::uint64_t seed = 0;    ///< of this agent: spreads the dials of thousands of agents
 };
 
 /// The choice of a leader. Jobs of one node lead themselves and listen on nothing.

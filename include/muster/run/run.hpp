@@ -79,6 +79,7 @@ struct RunOptions {
   InputFor input_for = InputFor::SingleWorker;
   LocalRank input_rank{};  ///< who is chosen
   SuspendOptions suspend;
+  std::string state_folder;  ///< of the job, over all of its runs; empty: nobody asked for one
   std::string host_name;
   std::optional<FrontSeat> front;  ///< empty: somebody else has started us
 

@@ -191,6 +191,7 @@ class Leader {
   void try_start(Instant now);
   [[nodiscard]] bool is_seat_in_doubt(Instant now);
   void start_attempt(const Offer& offer, Instant now);
+  [[nodiscard]] std::string last_verdict() const;
   void send_starts(Start start);
   [[nodiscard]] bool is_pending() const;
   bool end_for_want(Instant now);

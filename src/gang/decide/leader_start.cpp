@@ -93,10 +93,21 @@ void Leader::start_attempt(const Offer& offer, Instant now) {
   placement.is_decided = true;
   start.orphan_limit_seconds =
       can_start_again() ? seconds_of(policy_.options.heartbeat_timeout) : 0;
+  start.restart_count = policy_.earlier_runs + attempt_.number();
+  start.last_verdict = last_verdict();
   for (Merged& piece : *merged) {
     send(attempt_.nodes(), std::move(piece));
   }
   send_starts(std::move(start));
+}
+
+/// That of the attempt before, else of the run before.
+std::string Leader::last_verdict() const {
+  if (record_.past_attempts.empty()) {
+    return policy_.last_verdict;
+  }
+  return std::string(
+      verdict_name(record_.past_attempts.back().is_loss ? Verdict::Lost : Verdict::Failed));
 }
 
 /// Each node is told its own place.

@@ -337,6 +337,8 @@ template <typename Io>
 void describe(Io& io, Start& start) {
   io("placement", start.placement, Object{});
   io("orphan_limit_seconds", start.orphan_limit_seconds, Seconds{});
+  io("restart_count", start.restart_count, Rare<Integer>{kNumber});
+  io("last_verdict", start.last_verdict, kRareName);
 }
 
 template <typename Io>

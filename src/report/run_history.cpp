@@ -1,0 +1,79 @@
+// A small document in the state folder of a job, written by node 0 at the end of each run.
+#include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
+#include <muster/base/untrusted_file.hpp>
+#include <muster/cluster/facts.hpp>
+#include <muster/report/report.hpp>
+#include <muster/report/run_history.hpp>
+#include <muster/run/briefly.hpp>
+#include <muster/supervise/job_end.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+
+namespace muster {
+namespace {
+
+constexpr const char* kFile = "muster.json";
+constexpr std::size_t kMostBytes = 4'096;
+constexpr std::chrono::seconds kFolderPatience{5};
+
+std::string path_in(const std::string& folder) {
+  return folder + "/" + kFile;
+}
+
+}  // namespace
+
+std::string state_folder_of(const std::string& state_dir, const std::string& job_id) {
+  std::string name = job_id.empty() || job_id == kNoJobId ? "job" : job_id;
+  std::replace_if(
+      name.begin(),
+      name.end(),
+      [](char c) { return !is_letter_or_digit(c) && c != '.' && c != '_' && c != '-'; },
+      '_');
+  return state_dir + "/" + (name.starts_with('.') ? "_" + name : name);
+}
+
+std::optional<RunHistory> parse_history(const std::string& text) {
+  boost::system::error_code error;
+  const json::value value = json::parse(text, error);
+  if (error || !value.is_object()) {
+    return std::nullopt;
+  }
+  const json::value* const runs = value.get_object().if_contains("runs");
+  const json::value* const verdict = value.get_object().if_contains("verdict");
+  const bool is_one = runs != nullptr && runs->is_int64() && runs->get_int64() >= 0 &&
+                      runs->get_int64() < std::numeric_limits<int>::max() && verdict != nullptr &&
+                      verdict->is_string() && find_verdict(std::string(verdict->get_string()));
+  return is_one ? std::optional(RunHistory{static_cast<int>(runs->get_int64()),
+                                           std::string(verdict->get_string())})
+                : std::nullopt;
+}
+
+Result<RunHistory> open_history(const std::string& folder) {
+  const auto work = [&] {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    return error ? "!" + error.message() : read_untrusted_file(path_in(folder), kMostBytes);
+  };
+  const auto text = ask_briefly(work, {}, kFolderPatience);
+  const std::string refusal = !text                    ? "its file system does not answer"
+                              : text->starts_with('!') ? text->substr(1)
+                                                       : "";
+  if (!refusal.empty()) {
+    return Error{ErrorKind::System, "cannot make the state folder '" + folder + "': " + refusal};
+  }
+  return parse_history(*text).value_or(RunHistory{});
+}
+
+Result<> write_history(const std::string& folder, const RunHistory& before, const JobEnd& end) {
+  const json::value document = json::object{{"runs", before.runs + 1},
+                                            {"verdict", json::string(verdict_name(end.verdict))},
+                                            {"exit_code", end.exit_code},
+                                            {"reason", valid_utf8(end.reason)}};
+  return write_report(pretty_json(document), path_in(folder));
+}
+
+}  // namespace muster
