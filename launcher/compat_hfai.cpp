@@ -18,6 +18,15 @@ std::string describe_places() {
   return "neither '" + places[0] + "' nor '" + places[1] + "' is there";
 }
 
+/// In front of what is there. An empty part of the list would be the folder where a worker is.
+void add_python_path(PlanInput& input, const std::string& folder) {
+  const auto [path, is_new] = input.job.exported.try_emplace("PYTHONPATH");
+  if (is_new) {
+    path->second = input.snapshot.variable("PYTHONPATH").value_or("");
+  }
+  path->second = folder + (path->second.empty() ? "" : ":") + path->second;
+}
+
 }  // namespace
 
 Result<> read_compat_hfai(Options& options, const Settings& settings) {
@@ -41,15 +50,16 @@ Result<> add_hfai(PlanInput& input, const Options& options) {
   if (when == When::Never || (when == When::Auto && input.cluster.platform != kHai)) {
     return {};
   }
-  input.job.modules = input.snapshot.modules.get();
-  if (!input.job.modules.empty()) {
+  if (const std::string modules = find_own_modules(); !modules.empty()) {
+    add_python_path(input, modules);
     return {};
   }
   if (when == When::Always) {
     return wrong_value({"always", source},
                        "an installation with the modules for Python, and " + describe_places());
   }
-  input.cluster.remarks.push_back("scripts do not find muster's package hfai: " + describe_places());
+  input.cluster.remarks.push_back("scripts do not find muster's package hfai: " +
+                                  describe_places());
   return {};
 }
 

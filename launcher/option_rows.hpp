@@ -314,7 +314,8 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      '\0',
      "WHEN",
      "Suspending",
-     "Scripts find a package hfai, where none is installed, and the module muster: auto (on HAI), always, "
+     "Scripts find a package hfai, where none is installed, and the module muster: auto (on HAI), "
+     "always, "
      "never.",
      "auto always never"},
     {"signals-to-handle",

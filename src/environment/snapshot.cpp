@@ -1,6 +1,5 @@
 // Takes the snapshot. The only place in the program that reads variables from the process.
 #include <muster/environment/own_address.hpp>
-#include <muster/environment/own_program.hpp>
 #include <muster/environment/snapshot.hpp>
 
 #include <limits.h>
@@ -81,7 +80,6 @@ Snapshot take_snapshot() {
   snapshot.rank_table = find_rank_table();
   snapshot.addresses = Lazy(own_addresses);
   snapshot.interfaces = Lazy(own_interfaces);
-  snapshot.modules = Lazy(find_own_modules);
   snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
   return snapshot;
 }

@@ -206,14 +206,13 @@ void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> 
   worker.binding = std::move(binding);
 }
 
-/// Python finds modules of the folder, and then those of the places where it would look without. An empty part would be the folder where
-/// the worker is.
-void add_python_path(WorkerPlan& worker, const std::string& folder, const Snapshot& snapshot) {
+/// Modules that Python would find in the folder where muster was started are found from another one, too.
+void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
   const auto [path, is_new] = worker.environment.try_emplace("PYTHONPATH");
   if (is_new) {
     path->second = snapshot.variable("PYTHONPATH").value_or("");
   }
-  path->second = folder + (path->second.empty() ? "" : ":") + path->second;
+  path->second = snapshot.working_directory + (path->second.empty() ? "" : ":") + path->second;
 }
 
 /// The folder that the user names for the program, which is named from there.
@@ -247,7 +246,7 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
     worker.script = absolute_path(worker.script, here);
   }
   if (shared.job.files.imports_from_here && runs_users_program(shared.role)) {
-    add_python_path(worker, here, shared.snapshot);  // as from the folder where muster was started
+    add_python_path(worker, shared.snapshot);
   }
   std::string& program = worker.argv.front();
   if (program.find('/') != std::string::npos) {  // else it is looked for in PATH
@@ -279,9 +278,6 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
     worker.environment.merge(mpi::with_shell_names(shared.snapshot.variables));
   }
   enter_directory(worker, shared, values);
-  if (!shared.job.modules.empty() && runs_users_program(role)) {
-    add_python_path(worker, shared.job.modules, shared.snapshot);
-  }
   worker.label = fill_placeholders(role.label, values);
   worker.is_unranked = role.is_unranked;
   worker.log = name_logs(shared.job,

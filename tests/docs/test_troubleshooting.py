@@ -31,6 +31,8 @@ WITHOUT_MESSAGES = (
 
 # Texts of several words that are no part of a message that wants an explanation.
 OTHER_TEXTS = {
+    "whoever wanted the job to give way": "a reason to stay",
+    "HAI's suspend command": "a source",
     "goodbye of the gang": "a reason to stay, for which those who are waited for are named",
     "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",
     "a free port, at start": "a source",

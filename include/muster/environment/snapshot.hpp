@@ -46,7 +46,6 @@ struct Snapshot {
       addresses;  ///< of this host's interfaces, but those of its loopback
   Lazy<std::vector<std::string>>
       interfaces;  ///< the names of those that are up and have an address
-  Lazy<std::string> modules;  ///< the folder of muster's own modules for Python; empty: none is there
   /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
   /// secret that they share. Empty: there is none.
   std::string volcano_ssh_key;

@@ -46,7 +46,6 @@ struct JobRequest {
   std::string script;   ///< what an interpreter in `program` is to read, if one was added
   ProgramFiles files;   ///< what `program` needs of the folder where muster is started
   std::string folder;   ///< where the program is started; empty: where muster is
-  std::string modules;  ///< a folder whose modules Python finds before others; empty: none
   std::string log_dir;  ///< empty: no log files
   LogLayout log_layout = LogLayout::ByRank;
   GiveArguments template_arguments = GiveArguments::Auto;

@@ -53,7 +53,7 @@ struct FrontSeat {
 
 /// What this node's agent does for HAI, which tells its first node alone that the job is to give way.
 struct HaiTask {
-  std::string manager;   ///< the host of the task's manager; empty: nobody knows its name
+  std::string manager;       ///< the host of the task's manager; empty: nobody knows its name
   bool is_training = false;  ///< only such a task is suspended and started again
 };
 

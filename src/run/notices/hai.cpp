@@ -64,12 +64,13 @@ void HaiFlag::look_after(std::chrono::milliseconds time) {
 /// Without a receipt the manager stops the task after five seconds, with one after ten.
 void HaiFlag::on_told() {
   if (std::exchange(owes_receipt_, false) && !task_.manager.empty()) {
-    receipt_.start({[this] { return tell_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
-                   kManagerPatience,
-                   [](const Errand::Answer& problem) {
-                     say_debug("HAI's manager was told that its command has arrived: " +
-                               describe_telling(problem));
-                   });
+    receipt_.start(
+        {[this] { return tell_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
+        kManagerPatience,
+        [](const Errand::Answer& problem) {
+          say_debug("HAI's manager was told that its command has arrived: " +
+                    describe_telling(problem));
+        });
   }
 }
 
@@ -84,7 +85,10 @@ void HaiFlag::on_suspended(const std::function<void()>& then) {
                   kManagerPatience,
                   [then](const Errand::Answer& problem) {
                     if (!problem || !problem->empty()) {
-                      say_warning("HAI's manager does not know that the job is suspended, and may not start it again: " + describe_telling(problem));
+                      say_warning(
+                          "HAI's manager does not know that the job is suspended, and may not "
+                          "start it again: " +
+                          describe_telling(problem));
                     }
                     then();
                   });

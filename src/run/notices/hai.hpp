@@ -17,7 +17,11 @@ class HaiFlag final : public NoticeSource {
           Asides& helpers,
           const HaiTask& task,
           NoticeCallbacks callbacks)
-      : timer_(io), receipt_(io, helpers), farewell_(io, helpers), task_(task), callbacks_(std::move(callbacks)) {}
+      : timer_(io),
+        receipt_(io, helpers),
+        farewell_(io, helpers),
+        task_(task),
+        callbacks_(std::move(callbacks)) {}
 
   void start() override { look_after({}); }
   void stop() override { timer_.cancel(); }
@@ -33,7 +37,7 @@ class HaiFlag final : public NoticeSource {
   Errand farewell_;  ///< says that the task may be stopped
   const HaiTask& task_;
   NoticeCallbacks callbacks_;
-  bool is_set_ = false;       ///< the byte, when it was last looked at
+  bool is_set_ = false;  ///< the byte, when it was last looked at
   bool owes_receipt_ = false;
 };
 

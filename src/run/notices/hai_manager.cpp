@@ -27,10 +27,13 @@ constexpr timeval kPatience{1, 0};
 
 /// As protocol 2 of Python's pickle has a text of up to 255 bytes.
 std::string pickled(std::string_view text) {
-  return std::string("X") + static_cast<char>(text.size()) + std::string(3, '\0') + std::string(text);
+  return std::string("X") + static_cast<char>(text.size()) + std::string(3, '\0') +
+         std::string(text);
 }
 
-std::string reason() { return std::generic_category().message(errno); }
+std::string reason() {
+  return std::generic_category().message(errno);
+}
 
 /// To the first address that takes it; empty: none does, and errno says why the last one did not.
 UniqueFd connect_to(const addrinfo* address) {
