@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kKey = 0xA896216F;
 constexpr char kSet = '1';
 
-constexpr std::chrono::milliseconds kBetweenLooks{200};
+constexpr std::chrono::milliseconds kBetweenFlagLooks{200};
 /// Then the manager stops a task that has not answered.
 constexpr std::chrono::milliseconds kTimeToAnswer{5'000};
 /// For the manager, at the end of the job above all.
@@ -49,7 +49,7 @@ void HaiFlag::look() {
     owes_receipt_ = true;
     callbacks_.notice("HAI's suspend command", time_to_save(kTimeToAnswer));
   }
-  look_after(kBetweenLooks);
+  look_after(kBetweenFlagLooks);
 }
 
 void HaiFlag::look_after(std::chrono::milliseconds time) {
