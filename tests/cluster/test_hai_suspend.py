@@ -88,10 +88,10 @@ def pod(muster, hosts, tmp_path):
 def start(muster, hosts):
     """Starts the agents of a task as HAI's pods do, the first one in its own."""
 
-    def start_nodes(pod, command, nodes=1, port=None, **variables):
-        port = port or free_port()
+    def start_nodes(pod, command, nodes=1, count=None, **variables):
+        port = free_port()
         jobs = []
-        for rank in range(nodes):
+        for rank in range(count or nodes):
             place = {"RANK": rank, "WORLD_SIZE": nodes, "MASTER_PORT": port}
             address = {"MASTER_IP": hosts.address(0), "MASTER_ADDR": hosts.address(0)}
             jobs.append(
@@ -185,6 +185,27 @@ def test_a_flag_that_is_cleared_is_no_withdrawal(pod, start):
     jobs[0].err.wait_for("is to be suspended")
     hai.clear()
     end_suspended(jobs, since)
+
+
+def test_shared_memory_that_is_made_anew_is_found(pod, start):
+    hai = pod()
+
+    jobs = start(hai, ["-c", SAVE])
+    wait_for_steps(jobs, "running")
+    hai.remake()
+    end_suspended(jobs, hai.suspend())
+
+    assert "rank 0 saved" in jobs[0].report["reason"]
+
+
+def test_a_command_before_the_nodes_have_met_is_confirmed_at_the_end(pod, start):
+    hai = pod()
+
+    first = start(hai, ["-c", WAIT], nodes=2, count=1)
+    first[0].err.wait_for("node 0 of 2")
+    end_suspended(first, hai.suspend())
+
+    assert hai.requests() == [{"source": "go_suspend"}]
 
 
 def test_a_task_that_does_no_training_only_confirms(pod, start):

@@ -55,6 +55,11 @@ class Pod:
         self._order("clear")
         self.wait_for("clear")
 
+    def remake(self):
+        """There is another segment now, as when its server was started again."""
+        self._order("remake")
+        self.wait_for("remake")
+
     def wait_for(self, what):
         from .deadlines import wait_until
 
@@ -162,6 +167,9 @@ def main(manager):
             order = sys.stdin.readline().strip()
             if not order:
                 break
+            if order == "remake":
+                flag.remove()
+                flag = Flag()
             flag.set(b"1" if order == "suspend" else b"0")
             clear_at = time.monotonic() + CLEARED_AFTER if order == "suspend" else None
             say(order)
