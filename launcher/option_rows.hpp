@@ -328,6 +328,14 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "Suspending",
      "Workers get this signal at a notice, such as USR1 or TERM, besides the file that "
      "MUSTER_SUSPEND_FILE names."},
+    {"compat-hfai",
+     '\0',
+     "WHEN",
+     "Suspending",
+     "Scripts find a package hfai, where none is installed, and the module muster: auto (on HAI), "
+     "always, "
+     "never.",
+     "auto always never"},
     {"state-dir",
      '\0',
      "DIR",

@@ -1,6 +1,8 @@
 // Joins the stages up to the plan.
 #include "plan_job.hpp"
 
+#include "compat_hfai.hpp"
+
 #include <muster/environment/topology.hpp>
 #include <muster/front_end/front_end.hpp>
 #include <muster/inputs/input.hpp>
@@ -290,6 +292,9 @@ Result<Planned> plan_visible(const CommandLine& line,
     return cluster.error();
   }
   PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
+  if (auto added = add_hfai(input, options); !added) {
+    return added.error();
+  }
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
   const auto refusal = read_ranks(input, line.command == Command::Run);
   if (refusal && line.command != Command::Explain) {

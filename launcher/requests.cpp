@@ -268,6 +268,9 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
     options.ignored = placed_by(settings);
     return options;
   }
+  if (auto read = read_compat_hfai(options, settings); !read) {
+    return read.error();
+  }
   if (auto read = read_places(options, line, snapshot); !read) {
     return read.error();
   }

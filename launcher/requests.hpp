@@ -29,6 +29,7 @@ struct Options {
   RunOptions run;
   gang::GangOptions gang;
   std::optional<BindingOptions> binding;
+  Sourced<When> compat_hfai = {When::Auto, {}};  ///< whether scripts find muster's package hfai
   std::optional<Sourced<std::string>>
       devices;                         ///< those of this node that the job uses; empty: all
   std::optional<Source> stop_signals;  ///< who named them
@@ -60,6 +61,9 @@ struct Options {
 [[nodiscard]] Result<> read_suspend_options(RunOptions& options,
                                             const Settings& settings,
                                             const Snapshot& snapshot);
+
+/// Whether scripts find muster's package hfai. Fails when the option is wrong.
+[[nodiscard]] Result<> read_compat_hfai(Options& options, const Settings& settings);
 
 /// The part of it that says which lines go where, and what they begin with.
 [[nodiscard]] Result<> read_log_options(RunOptions& options,

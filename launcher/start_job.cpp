@@ -1,6 +1,7 @@
 // From the plan to the end of the job: what the run is given, and what is said when it is over.
 #include "start_job.hpp"
 
+#include "compat_hfai.hpp"
 #include "gang_setup.hpp"
 #include "report_trial.hpp"
 
@@ -187,6 +188,7 @@ Result<int> start_job(Planned planned,
     run_options.log_dir = planned.log_dir;
     run_options.selection.add_folder();
   }
+  run_options.suspend.hai = find_hai_task(planned.plan, snapshot);
   if (planned.input) {
     run_options.grace = planned.input->cluster.node.grace;
   }

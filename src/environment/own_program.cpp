@@ -35,6 +35,22 @@ std::string own_program() {
   return is_word ? path : "/proc/" + std::to_string(::getpid()) + "/exe";
 }
 
+std::array<std::string, 2> own_module_places() {
+  std::error_code failed;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+  return {(folder.parent_path() / "share/muster/python").string(),
+          (folder.parent_path() / "python").string()};
+}
+
+std::string find_own_modules() {
+  for (const std::string& place : own_module_places()) {
+    if (::access((place + "/hfai/__init__.py").c_str(), R_OK) == 0) {
+      return place;
+    }
+  }
+  return {};
+}
+
 std::string find_own_python(std::string_view argv0, std::string_view search_path) {
   const std::filesystem::path bin = folder_of(argv0, search_path);
   const std::filesystem::path environment = bin / "..";

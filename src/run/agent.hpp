@@ -120,6 +120,7 @@ class Agent {
   void leave(const JobEnd& end);
 
   // The end.
+  void tell_suspended();
   void conclude();
   void write_report();
   void say_last_words(const Result<>& report);
@@ -144,6 +145,7 @@ class Agent {
   Companions companions_;
   JobControl control_;
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
+  std::size_t unheard_sources_ = 0;  ///< those that have not yet told who sent them
   OwnPorts ports_;
   gang::Gang gang_;
   InputWait inputs_;

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kLastLines = "the last lines";
 constexpr const char* kReport = "the report";
+constexpr const char* kNoticeSources = "whoever wanted the job to give way";
 
 /// Ranks of MPI are told it, too, and meet elsewhere.
 bool rank_zero_hosts_store(const LaunchPlan& plan) {
@@ -64,6 +65,9 @@ void Agent::leave(const JobEnd& end) {
   if (attempt_) {
     attempt_->cancel();
   }
+  if (end.verdict == Verdict::Suspended) {
+    tell_suspended();
+  }
   reasons_.add(kGoodbye, [this] { return gang_.awaited(); });
   reasons_.add(kLastLines, [this] { return describe_unwritten(); });
   reasons_.remove(kEndOfJob);
@@ -72,6 +76,20 @@ void Agent::leave(const JobEnd& end) {
   // Log files that nobody could make have been waited for.
   last_call_.start(is_patient ? input_.options.console_stall : kShortPatience);
   conclude();
+}
+
+/// Each source has a limit of its own.
+void Agent::tell_suspended() {
+  unheard_sources_ = notice_sources_.size();
+  for (const auto& source : notice_sources_) {
+    reasons_.add(kNoticeSources);
+    source->on_suspended([this] {
+      if (--unheard_sources_ == 0) {
+        wait_for_last_lines();  // it may have said something
+        reasons_.remove(kNoticeSources);
+      }
+    });
+  }
 }
 
 /// "the last lines for standard output", by what has not taken everything.

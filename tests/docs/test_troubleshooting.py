@@ -34,6 +34,8 @@ WITHOUT_MESSAGES = (
 OTHER_TEXTS = {
     "the end of the allocation": "what a notice came from",
     "muster suspend --cancel": "what withdrew a notice",
+    "whoever wanted the job to give way": "a reason to stay",
+    "HAI's suspend command": "a source",
     "goodbye of the gang": "a reason to stay, for which those who are waited for are named",
     "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",
     "a free port, at start": "a source",

@@ -1,6 +1,7 @@
 """Breaks the network of test hosts, and heals it."""
 
 import subprocess
+from pathlib import Path
 
 from .deadlines import HANG
 
@@ -16,6 +17,7 @@ class Network:
         self._served = {}
         self._dual = set()
         self._bridged = set()
+        self._names = {}
 
     def take_down(self, index):
         """As when the cable is pulled: nothing is refused, nothing arrives."""
@@ -82,7 +84,17 @@ class Network:
         self._on(index, *"ip addr add 172.17.0.1/16 dev docker0".split())
         self._on(index, *"ip link set docker0 up".split())
 
+    def add_name(self, index, name, address):
+        """What starts on that host from now on finds the address by the name."""
+        file = Path("/etc/netns", self._hosts.name(index), "hosts")
+        before = file.read_text()
+        self._names.setdefault(file, before)
+        file.write_text(f"{before}{address} {name}\n")
+
     def heal(self):
+        for file, text in self._names.items():
+            file.write_text(text)
+        self._names.clear()
         for index in list(self._harmed):
             self.heal_loss(index)
         for index in list(self._down):

@@ -51,6 +51,12 @@ struct FrontSeat {
   Terminals terminals;    ///< where it shows what we write
 };
 
+/// What this node's agent does for HAI, which tells its first node alone that the job is to give way.
+struct HaiTask {
+  std::string manager;       ///< the host of the task's manager; empty: nobody knows its name
+  bool is_training = false;  ///< only such a task is suspended and started again
+};
+
 /// How the job gives way after a notice (docs/suspend.md).
 struct SuspendOptions {
   std::optional<int> signal;    ///< that is a notice and no request to end; empty: none
@@ -58,6 +64,7 @@ struct SuspendOptions {
   /// When the allocation ends, as its platform says.
   std::optional<std::chrono::system_clock::time_point> allocation_end;
   std::optional<std::chrono::milliseconds> before_end;  ///< a notice comes so long before that
+  std::optional<HaiTask> hai;  ///< empty: HAI is not the platform, or another node looks
 
   /// What the end of the allocation leaves for saving; empty: nobody knows when it ends.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;

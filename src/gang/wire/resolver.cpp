@@ -4,6 +4,7 @@
 #include "resolver.hpp"
 
 #include <muster/base/unique_fd.hpp>
+#include <muster/environment/name_lookup.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -11,8 +12,6 @@
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <nss.h>
-#include <resolv.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -54,24 +53,6 @@ void collect(const addrinfo* first, Resolver::Addresses& addresses) {
     if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
       addresses.push_back(address);
     }
-  }
-}
-
-/// Which of its services the C library asks. A static one would load those that the image's
-/// nsswitch.conf names from that image, and these two are in it. They are what images have in common.
-void choose_name_services() {
-  static const bool is_chosen = ::__nss_configure_lookup("hosts", "files dns") == 0;
-  (void)is_chosen;  // no memory: as the file says
-}
-
-/// For the calling thread's next look-up: one second for each name server, one try, no TCP, whose
-/// connecting has no limit. resolv.conf is read anew here, and not by the look-up itself (RES_NORELOAD), which
-/// would forget these settings.
-void bound_lookup() {
-  if (::res_init() == 0) {
-    _res.retrans = 1;
-    _res.retry = 1;
-    _res.options |= RES_IGNTC | RES_NORELOAD;
   }
 }
 

@@ -39,7 +39,7 @@ class NoticeSource {
   virtual void stop() = 0;
   /// The workers were told of a notice, whatever its source.
   virtual void on_told() {}
-  /// The job ends because its work is saved. `then` is called once, in a later turn of the loop, and soon.
+  /// The job ends as suspended. `then` is called once, after a second at most if there is a core for it.
   virtual void on_suspended(const std::function<void()>& then) { then(); }
 };
 

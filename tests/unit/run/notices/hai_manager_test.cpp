@@ -1,0 +1,25 @@
+// What the manager of a task of HAI is sent, byte by byte: Python reads it with pickle.loads.
+#include "run/notices/hai_manager.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace muster {
+namespace {
+
+TEST(WriteHaiRequest, IsALengthAndAPickledDictionary) {
+  using namespace std::string_literals;
+
+  EXPECT_EQ(write_hai_request("go_suspend"),
+            "      39\x80\x02}X\x06\0\0\0sourceX\x0a\0\0\0go_suspends."s);
+}
+
+TEST(DescribeTelling, SaysWhetherItWasDone) {
+  EXPECT_EQ(describe_telling(std::nullopt), "no answer in time");
+  EXPECT_EQ(describe_telling(""), "done");
+  EXPECT_EQ(describe_telling("it does not answer"), "it does not answer");
+}
+
+}  // namespace
+}  // namespace muster
