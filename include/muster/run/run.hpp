@@ -51,6 +51,13 @@ struct FrontSeat {
   Terminals terminals;    ///< where it shows what we write
 };
 
+/// Whose metadata server is asked for notices.
+enum class Cloud {
+  Aws,
+  Gcp,
+  Azure
+};
+
 /// How the job gives way after a notice (docs/suspend.md).
 struct SuspendOptions {
   std::optional<int> signal;    ///< that is a notice and no request to end; empty: none
@@ -58,6 +65,7 @@ struct SuspendOptions {
   /// When the allocation ends, as its platform says.
   std::optional<std::chrono::system_clock::time_point> allocation_end;
   std::optional<std::chrono::milliseconds> before_end;  ///< a notice comes so long before that
+  std::optional<Cloud> watched;                         ///< empty: no cloud is asked
 
   /// What the end of the allocation leaves for saving; empty: nobody knows when it ends.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;

@@ -1,15 +1,19 @@
 // Which sources of notices a job has.
 #include "allocation_end.hpp"
+#include "metadata.hpp"
 
 namespace muster {
 
 std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
-                                                               Asides& /*helpers*/,
+                                                               Asides& helpers,
                                                                const SuspendOptions& options,
                                                                const NoticeCallbacks& callbacks) {
   std::vector<std::unique_ptr<NoticeSource>> sources;
   if (options.before_end) {
     sources.push_back(std::make_unique<AllocationEnd>(io, options, callbacks));
+  }
+  if (options.watched) {
+    sources.push_back(std::make_unique<Metadata>(io, helpers, *options.watched, callbacks));
   }
   return sources;
 }
