@@ -140,7 +140,10 @@ Result<MetadataReply> ask_azure(Instant deadline) {
     const auto name =
         ask({"GET /metadata/instance/compute/name?api-version=2020-06-01&format=text", header},
             deadline);
-    reply->own_name = name ? read_metadata_word(*name).value_or("") : "";
+    if (!name) {
+      return name.error();
+    }
+    reply->own_name = read_metadata_word(*name).value_or("");
   }
   return reply;
 }
