@@ -40,6 +40,9 @@ Error unexpected(const HttpAnswer& answer) {
 
 /// Two or four digits; empty for anything else.
 std::optional<int> read_digits(std::string_view text) {
+  if (text.size() != 2 && text.size() != 4) {
+    return std::nullopt;
+  }
   int number = 0;
   for (const char c : text) {
     if (c < '0' || c > '9') {
@@ -47,7 +50,7 @@ std::optional<int> read_digits(std::string_view text) {
     }
     number = number * 10 + (c - '0');
   }
-  return (text.size() == 2 || text.size() == 4) ? std::optional(number) : std::nullopt;
+  return number;
 }
 
 /// "08:22:00"

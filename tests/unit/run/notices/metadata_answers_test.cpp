@@ -71,6 +71,8 @@ TEST(MetadataAnswers, TellsWhatAzureLeaves) {
   EXPECT_EQ(left(R"(,"EventType":"Terminate","NotBefore":"2017-09-18T08:25:00Z")"), 300s);
   EXPECT_EQ(left(R"(,"EventType":"Preempt","EventStatus":"Started","NotBefore":"")"), 30s);
   EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Foo 2017 08:20:40 GMT")"), 30s);
+  EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Sep 99999999999 08:20:40 GMT")"),
+            30s);
   EXPECT_EQ(left(R"(,"EventType":"Freeze","NotBefore":"")"), Notice());
   EXPECT_EQ(left(R"(,"EventType":7)"), Notice());
   EXPECT_EQ(notice_of(Cloud::Azure, R"({"DocumentIncarnation":1,"Events":[]})"), Notice());
