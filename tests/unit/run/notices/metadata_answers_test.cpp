@@ -15,13 +15,15 @@ using Notice = std::optional<milliseconds>;
 // 2017-09-18T08:20:00Z
 constexpr std::chrono::system_clock::time_point kNow{1'505'722'800s};
 
-/// Empty: unreadable.
-std::optional<Notice> notice_of(Cloud cloud,
-                                const std::string& body,
-                                int status = 200,
-                                std::string_view own_name = "") {
+constexpr Notice kNone;
+constexpr Notice kUnreadable{-1ms};
+
+Notice notice_of(Cloud cloud,
+                 const std::string& body,
+                 int status = 200,
+                 std::string_view own_name = "") {
   const auto read = read_cloud_notice(cloud, {status, body}, own_name, kNow);
-  return read ? std::optional(*read) : std::nullopt;
+  return read ? *read : kUnreadable;
 }
 
 std::string azure_event(const std::string& fields) {
@@ -34,7 +36,7 @@ TEST(MetadataAnswers, TellsWhatAwsLeaves) {
   EXPECT_EQ(notice_of(Cloud::Aws, R"({"action":"hibernate","time":"2017-09-18T08:19:00Z"})"), 0s);
   EXPECT_EQ(notice_of(Cloud::Aws, R"({"action":"stop","time":"9999-12-31T23:59:59Z"})"),
             315'360'000s);
-  EXPECT_EQ(notice_of(Cloud::Aws, "<?xml version=\"1.0\"?>", 404), Notice());
+  EXPECT_EQ(notice_of(Cloud::Aws, "<?xml version=\"1.0\"?>", 404), kNone);
 }
 
 TEST(MetadataAnswers, TakesNothingElseOfAws) {
@@ -49,18 +51,18 @@ TEST(MetadataAnswers, TakesNothingElseOfAws) {
                            R"({"action":"stop","time":"2017-09-18T24:22:00Z"})",
                            R"({"action":"stop","time":"-017-09-18T08:22:00Z"})",
                            R"({"time":"2017-09-18T08:22:00Z"})"}) {
-    EXPECT_EQ(notice_of(Cloud::Aws, body), std::nullopt) << body;
+    EXPECT_EQ(notice_of(Cloud::Aws, body), kUnreadable) << body;
   }
   const char* const good = R"({"action":"stop","time":"2017-09-18T08:22:00Z"})";
-  EXPECT_EQ(notice_of(Cloud::Aws, good, 401), std::nullopt);
+  EXPECT_EQ(notice_of(Cloud::Aws, good, 401), kUnreadable);
 }
 
 TEST(MetadataAnswers, TellsWhatGcpLeaves) {
   EXPECT_EQ(notice_of(Cloud::Gcp, "TRUE\n"), 30s);
-  EXPECT_EQ(notice_of(Cloud::Gcp, "FALSE"), Notice());
-  EXPECT_EQ(notice_of(Cloud::Gcp, "true"), std::nullopt);
-  EXPECT_EQ(notice_of(Cloud::Gcp, ""), std::nullopt);
-  EXPECT_EQ(notice_of(Cloud::Gcp, "TRUE", 404), std::nullopt);
+  EXPECT_EQ(notice_of(Cloud::Gcp, "FALSE"), kNone);
+  EXPECT_EQ(notice_of(Cloud::Gcp, "true"), kUnreadable);
+  EXPECT_EQ(notice_of(Cloud::Gcp, ""), kUnreadable);
+  EXPECT_EQ(notice_of(Cloud::Gcp, "TRUE", 404), kUnreadable);
 }
 
 TEST(MetadataAnswers, TellsWhatAzureLeaves) {
@@ -73,12 +75,12 @@ TEST(MetadataAnswers, TellsWhatAzureLeaves) {
   EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Foo 2017 08:20:40 GMT")"), 30s);
   EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Sep 99999999999 08:20:40 GMT")"),
             30s);
-  EXPECT_EQ(left(R"(,"EventType":"Freeze","NotBefore":"")"), Notice());
-  EXPECT_EQ(left(R"(,"EventType":7)"), Notice());
-  EXPECT_EQ(notice_of(Cloud::Azure, R"({"DocumentIncarnation":1,"Events":[]})"), Notice());
-  EXPECT_EQ(notice_of(Cloud::Azure, R"({"Events":[1,null,[]]})"), Notice());
-  EXPECT_EQ(notice_of(Cloud::Azure, R"({"Events":{}})"), std::nullopt);
-  EXPECT_EQ(notice_of(Cloud::Azure, R"({"error":"Bad request"})", 400), std::nullopt);
+  EXPECT_EQ(left(R"(,"EventType":"Freeze","NotBefore":"")"), kNone);
+  EXPECT_EQ(left(R"(,"EventType":7)"), kNone);
+  EXPECT_EQ(notice_of(Cloud::Azure, R"({"DocumentIncarnation":1,"Events":[]})"), kNone);
+  EXPECT_EQ(notice_of(Cloud::Azure, R"({"Events":[1,null,[]]})"), kNone);
+  EXPECT_EQ(notice_of(Cloud::Azure, R"({"Events":{}})"), kUnreadable);
+  EXPECT_EQ(notice_of(Cloud::Azure, R"({"error":"Bad request"})", 400), kUnreadable);
 }
 
 TEST(MetadataAnswers, TakesTheEarliestEventOfThisMachine) {
@@ -87,7 +89,7 @@ TEST(MetadataAnswers, TakesTheEarliestEventOfThisMachine) {
       R"({"EventType":"Terminate","Resources":["x","Own_1"],"NotBefore":"2017-09-18T08:25:00Z"},)"
       R"({"EventType":"Terminate","Resources":["own_1"],"NotBefore":"2017-09-18T08:24:00Z"}]})";
   EXPECT_EQ(notice_of(Cloud::Azure, body, 200, "own_1"), 240s);
-  EXPECT_EQ(notice_of(Cloud::Azure, body, 200, "third"), Notice());
+  EXPECT_EQ(notice_of(Cloud::Azure, body, 200, "third"), kNone);
   EXPECT_EQ(notice_of(Cloud::Azure, body), 30s) << "who does not know its name takes all";
 }
 
