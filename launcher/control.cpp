@@ -23,47 +23,6 @@ constexpr milliseconds kBetweenTables{2'000};
 /// Cursor to the upper left corner, and nothing below it.
 constexpr const char* kRepaint = "\033[H\033[J";
 
-#define MUSTER_JOB_OPTION(SECTION)                                                         \
-  {                                                                                        \
-    "job", '\0', "ID|PID", SECTION,                                                        \
-        "The job: its id, or the pid of muster. Needed where several run on this machine." \
-  }
-#define MUSTER_HELP_OPTION(SECTION) \
-  { "help", 'h', nullptr, SECTION, "Print this text." }
-
-constexpr auto kStatusTable = std::to_array<Option>({
-    MUSTER_JOB_OPTION("Status"),
-    {"watch", '\0', nullptr, "Status", "Show it anew every two seconds, until the job ends."},
-    {"json", '\0', nullptr, "Status", "Print JSON."},
-    MUSTER_HELP_OPTION("Status"),
-});
-
-constexpr auto kStopTable = std::to_array<Option>({
-    MUSTER_JOB_OPTION("Stop"),
-    {"grace",
-     '\0',
-     "SECONDS",
-     "Stop",
-     "Time between asking the workers to end and killing them. Default: what the job was started "
-     "with."},
-    MUSTER_HELP_OPTION("Stop"),
-});
-
-constexpr auto kSuspendTable = std::to_array<Option>({
-    MUSTER_JOB_OPTION("Suspend"),
-    {"within",
-     '\0',
-     "SECONDS",
-     "Suspend",
-     "Time for the workers to save, at most the job's --suspend-timeout, which is the default."},
-    {"reason", '\0', "TEXT", "Suspend", "Why, for the report and the workers."},
-    {"cancel", '\0', nullptr, "Suspend", "Withdraw the notice: the job goes on."},
-    MUSTER_HELP_OPTION("Suspend"),
-});
-
-#undef MUSTER_JOB_OPTION
-#undef MUSTER_HELP_OPTION
-
 const char* name_of(Command command) {
   return command == Command::Status ? "status" : command == Command::Stop ? "stop" : "suspend";
 }
@@ -155,14 +114,6 @@ Result<int> watch(const std::string& socket) {
 
 bool is_control(Command command) {
   return command == Command::Status || command == Command::Stop || command == Command::Suspend;
-}
-
-OptionTable control_options(Command command) {
-  if (command == Command::Status) {
-    return {kStatusTable, {}, {}, "muster status"};
-  }
-  return command == Command::Stop ? OptionTable{kStopTable, {}, {}, "muster stop"}
-                                  : OptionTable{kSuspendTable, {}, {}, "muster suspend"};
 }
 
 Result<> read_control_line(CommandLine& line, std::span<const std::string> tokens) {

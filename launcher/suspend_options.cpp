@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
-#include <limits>
+#include <cstdint>
 
 namespace muster {
 namespace {
@@ -53,14 +54,17 @@ Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
   return wrong_value(*given, "aws, gcp or azure");
 }
 
+/// What is no whole number of seconds says nothing.
 std::optional<std::chrono::system_clock::time_point> find_allocation_end(const Snapshot& snapshot) {
-  const auto seconds = parse_seconds(snapshot.variable(kEndOfAllocation).value_or(""));
-  if (!seconds || *seconds <= 0) {
+  const std::string text = snapshot.variable(kEndOfAllocation).value_or("");
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  constexpr std::int64_t kMostSeconds = 9'000'000'000;  // the clock counts nanoseconds in 64 bits
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  if (!is_whole || seconds <= 0 || seconds > kMostSeconds) {
     return std::nullopt;
   }
-  return std::chrono::system_clock::time_point(
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(
-          std::chrono::duration<double>(*seconds)));
+  return std::chrono::system_clock::time_point(std::chrono::seconds(seconds));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -20,7 +21,8 @@ namespace {
 
 using ErrorCode = boost::system::error_code;
 
-/// More wait in the queue of the kernel until one has gone.
+/// One more takes the place of the one that has said nothing for the longest; where all wait for answers, it waits in the kernel's
+/// queue.
 constexpr std::size_t kMostClients = 16;
 /// A client has so long to send a whole request, and to take the answer.
 constexpr std::chrono::seconds kPatience{5};
@@ -52,7 +54,11 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
         timer_(server.io_),
         pid_(credentials_of(socket_.native_handle()).pid) {}
 
+  /// It has not sent a whole request yet.
+  [[nodiscard]] bool is_silent() const { return is_silent_; }
+
   void read() {
+    is_silent_ = true;
     limit(kPatience);
     socket_.async_read_some(boost::asio::buffer(chunk_),
                             [self = shared_from_this()](const ErrorCode& error, std::size_t size) {
@@ -101,6 +107,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
       send(control::write_refusal(request.error().message));
       return;
     }
+    is_silent_ = false;
     limit(kMostWork);
     server_->on_request(*request, pid_, [self = weak_from_this()](std::string text) {
       if (const auto client = self.lock()) {
@@ -157,6 +164,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
   std::array<char, 1024> chunk_{};
   std::string received_;
   std::string sent_;
+  bool is_silent_ = true;
   bool is_last_ = false;
 };
 
@@ -182,7 +190,7 @@ Result<> ControlServer::start(const std::string& path) {
     (void)::umask(usual);
   }
   if (!error) {
-    acceptor_.listen(static_cast<int>(kMostClients), error);
+    acceptor_.listen(SOMAXCONN, error);
   }
   if (error) {
     stop();
@@ -202,7 +210,8 @@ void ControlServer::stop() {
 }
 
 void ControlServer::accept() {
-  if (is_accepting_ || clients_.size() >= kMostClients || !acceptor_.is_open()) {
+  make_room();
+  if (is_accepting_ || clients_.size() > kMostClients || !acceptor_.is_open()) {
     return;
   }
   is_accepting_ = true;
@@ -224,16 +233,28 @@ void ControlServer::accept() {
     const uid_t user = credentials_of(socket.native_handle()).uid;
     if (user == ::geteuid() || user == 0) {
       const auto client = std::make_shared<Client>(*this, std::move(socket));
-      clients_.insert(client);
+      clients_.push_back(client);
       client->read();
     }
     accept();
   });
 }
 
+void ControlServer::make_room() {
+  if (clients_.size() <= kMostClients) {
+    return;
+  }
+  const auto silent = std::find_if(
+      clients_.begin(), clients_.end(), [](const auto& client) { return client->is_silent(); });
+  if (silent != clients_.end()) {
+    (*silent)->close();
+    clients_.erase(silent);
+  }
+}
+
 void ControlServer::remove(const std::shared_ptr<Client>& client) {
   client->close();
-  clients_.erase(client);
+  std::erase(clients_, client);
   accept();
 }
 

@@ -13,8 +13,8 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
+#include <vector>
 
 namespace muster {
 
@@ -43,12 +43,13 @@ class ControlServer {
   using Protocol = boost::asio::local::stream_protocol;
 
   void accept();
+  void make_room();
   void remove(const std::shared_ptr<Client>& client);
 
   boost::asio::io_context& io_;
   Protocol::acceptor acceptor_;
   boost::asio::steady_timer retry_;
-  std::set<std::shared_ptr<Client>> clients_;
+  std::vector<std::shared_ptr<Client>> clients_;  ///< as they came
   bool is_accepting_ = false;
 };
 

@@ -14,6 +14,7 @@ SOURCES = [
 ]
 # Help, manual page, a build tool, files of ssh: what they say is no message.
 WITHOUT_MESSAGES = (
+    "control_options.cpp",
     "embed_templates.cpp",
     "guarantees.cpp",  # docs/doctor.md has them: test_guarantees.py
     "options.cpp",
@@ -31,6 +32,8 @@ WITHOUT_MESSAGES = (
 
 # Texts of several words that are no part of a message that wants an explanation.
 OTHER_TEXTS = {
+    "the end of the allocation": "what a notice came from",
+    "muster suspend --cancel": "what withdrew a notice",
     "goodbye of the gang": "a reason to stay, for which those who are waited for are named",
     "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",
     "a free port, at start": "a source",

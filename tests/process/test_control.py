@@ -1,0 +1,400 @@
+"""A running job is asked what it does, stopped, and suspended, by commands and by whoever speaks to its socket."""
+
+import json
+import os
+import re
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.deadlines import HANG, limit_of, wait_until
+from support.muster import ROOT
+
+WITH_MODULE = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+TRAINING = ROOT / "tests" / "workers" / "train_and_save.py"
+ANSWERS_NOTHING = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(600)"
+TELLS_ITS_SOCKET = "import os, time; print(os.environ['MUSTER_CONTROL_SOCKET'], flush=True); time.sleep(600)"
+
+
+@pytest.fixture
+def command(muster):
+    """`muster status` and the like, about one job."""
+
+    def run(job, name, *options):
+        return muster.run(name, f"--job={job.guard()}", *options)
+
+    return run
+
+
+@pytest.fixture
+def listening(muster):
+    """A job with the path of its socket."""
+    job = muster.start("--", sys.executable, "-c", TELLS_ITS_SOCKET)
+    job.out.wait_for("control")
+    yield job, job.out.lines[0]
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143, job.words()
+
+
+def connect(path):
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(limit_of(HANG))
+    client.connect(path)
+    return client
+
+
+def ask(path, line):
+    """The answer to one line, as it came."""
+    with connect(path) as client:
+        client.sendall(line)
+        with client.makefile("rb") as answers:
+            return answers.readline()
+
+
+def status_of(command, job):
+    answer = command(job, "status", "--json")
+    assert answer.code == 0, answer.words()
+    return json.loads(answer.out.text)
+
+
+# --- Commands ------------------------------------------------------------------------------------
+
+
+def test_the_status_shows_each_worker(muster, command, worker):
+    job = muster.start("--nproc-per-node=2", "--job-id=train", "--", worker("echo_signals"), 3)
+    job.out.wait_for("ready", times=2)
+
+    document = status_of(command, job)
+    table = command(job, "status").out.lines
+
+    assert document["job"]["id"] == "train"
+    assert document["missing"] == 0
+    (node,) = document["nodes"]
+    assert (node["node"], node["state"], node["attempt"], node["pid"]) == (0, "running", 0, job.pid)
+    assert [(one["rank"], one["role"], one["state"]) for one in node["workers"]] == [
+        (0, "worker", "running"),
+        (1, "worker", "running"),
+    ]
+    for one in node["workers"]:
+        assert os.path.exists(f"/proc/{one['pid']}")
+        assert one["memory_bytes"] > 0
+        assert one["output_age_s"] >= 0
+        assert "step" not in one
+    assert re.match(r"job train, since \d+s, 1 node, 2 of 2 workers running, ", table[0])
+    assert table[2].split()[:6] == ["NODE", "HOST", "RANK", "ROLE", "STATE", "PID"]
+    assert len(table) == 5
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_the_status_shows_what_a_program_tells_of_itself(muster, command, tmp_path):
+    job = muster.start("--", TRAINING, tmp_path / "checkpoint", 100, 7, env=WITH_MODULE)
+    job.out.wait_for("going on")
+
+    def step():
+        (one,) = status_of(command, job)["nodes"][0]["workers"]
+        return one if one.get("step") == 7 else None
+
+    one = wait_until(step, "step 7")
+    assert one["heartbeat_age_s"] >= 0
+    assert one["numbers"].keys() == {"weight"}
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_a_stop_ends_the_job_as_a_signal_does(muster, command, worker):
+    job = muster.start("--", worker("echo_signals"), 3, report=True)
+    job.out.wait_for("ready")
+
+    assert command(job, "stop").code == 0
+
+    assert job.end() == 143
+    assert job.report["verdict"] == "stopped"
+    assert "got TERM" in job.out.lines
+
+
+def test_a_stop_may_shorten_the_grace(muster, command):
+    job = muster.start("--grace=3600", "--", sys.executable, "-c", ANSWERS_NOTHING)
+    job.out.wait_for("ready")
+
+    assert command(job, "stop", "--grace=0").code == 0
+
+    assert job.end() == 143
+
+
+def test_a_suspended_job_goes_on_from_where_it_saved(muster, command, tmp_path):
+    """The same final parameters, bit for bit, as those of a run that nobody disturbed."""
+    undisturbed = muster.run("--", TRAINING, tmp_path / "other", 40, env=WITH_MODULE)
+    job = muster.start(
+        "--nproc-per-node=2", "--", TRAINING, tmp_path / "checkpoint", 40, 17, env=WITH_MODULE, report=True
+    )
+    job.out.wait_for("going on from step 0", times=2)
+
+    done = command(job, "suspend", "--reason=rack 7")
+
+    assert done.code == 0
+    assert re.fullmatch(r"all workers are told: they have [\d.]+ s to save\n", done.out.text)
+    assert job.end() == 85, job.words()
+    assert job.report["verdict"] == "suspended"
+    assert re.fullmatch(
+        r"suspended \(muster suspend: rack 7\): rank 0 saved [\d.]+ s after the notice", job.report["reason"]
+    )
+    assert job.report["first_failure"] is None
+    again = muster.run("--", TRAINING, tmp_path / "checkpoint", 40, env=WITH_MODULE)
+    assert again.code == 0
+    assert re.fullmatch(r"going on from step [1-9]\d*", again.out.lines[0])
+    assert again.out.lines[-1] == undisturbed.out.lines[-1]
+
+
+def test_a_notice_may_be_withdrawn(muster, command, tmp_path):
+    script = (
+        "import os, time\n"
+        "file = os.environ['MUSTER_SUSPEND_FILE']\n"
+        "print('ready', flush=True)\n"
+        "while not os.path.exists(file): time.sleep(0.01)\n"
+        "print('told', flush=True)\n"
+        "while os.path.exists(file): time.sleep(0.01)\n"
+        "print('going on', flush=True)\n"
+    )
+    job = muster.start("--", sys.executable, "-c", script)
+    job.out.wait_for("ready")
+    assert command(job, "suspend", "--cancel").code == 75
+    assert command(job, "suspend").code == 0
+    job.out.wait_for("told")
+    assert command(job, "suspend").code == 0
+
+    withdrawn = command(job, "suspend", "--cancel")
+
+    assert withdrawn.out.text == "the notice is withdrawn: the job goes on\n"
+    assert job.end() == 0, job.words()
+    assert "going on" in job.out.lines
+
+
+def test_a_program_that_never_answers_is_killed_at_the_deadline(muster, command):
+    job = muster.start("--grace=3600", "--", sys.executable, "-c", ANSWERS_NOTHING, report=True)
+    job.out.wait_for("ready")
+
+    assert command(job, "suspend", "--within=0.2").code == 0
+
+    assert job.end() == 85
+    assert "nobody had saved or ended" in job.report["reason"]
+
+
+def test_a_job_that_ends_with_zero_after_a_notice_is_suspended(muster, command):
+    script = (
+        "import os, time\n"
+        "print('ready', flush=True)\n"
+        "while not os.path.exists(os.environ['MUSTER_SUSPEND_FILE']): time.sleep(0.01)\n"
+        "raise SystemExit(int(os.environ['RANK']))\n"  # rank 1 fails because rank 0 has gone
+    )
+    job = muster.start("--nproc-per-node=2", "--", sys.executable, "-c", script, report=True)
+    job.out.wait_for("ready", times=2)
+
+    assert command(job, "suspend").code == 0
+
+    assert job.end() == 85, job.words()
+    assert job.report["first_failure"] is None
+
+
+def test_a_failure_after_a_notice_is_one_where_nobody_has_gone_well(muster, command):
+    script = (
+        "import os, time\n"
+        "print('ready', flush=True)\n"
+        "while not os.path.exists(os.environ['MUSTER_SUSPEND_FILE']): time.sleep(0.01)\n"
+        "raise SystemExit(9)\n"
+    )
+    job = muster.start("--", sys.executable, "-c", script, report=True)
+    job.out.wait_for("ready")
+
+    assert command(job, "suspend").code == 0
+
+    assert job.end() == 9, job.words()
+    assert job.report["first_failure"]["global_rank"] == 0
+
+
+def test_a_program_may_suspend_its_job_by_itself(muster):
+    job = muster.run("--", sys.executable, "-c", "import muster; muster.go_suspend()", env=WITH_MODULE, report=True)
+
+    assert job.code == 85, job.words()
+    assert "rank 0 saved its work and asked for it" in job.report["reason"]
+
+
+# --- Signals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_may_be_a_notice(muster, tmp_path, number):
+    name = number.name.removeprefix("SIG")
+    job = muster.start(
+        f"--suspend-signal={name}", "--", TRAINING, tmp_path / "checkpoint", 40, 17, env=WITH_MODULE, report=True
+    )
+    job.out.wait_for("going on")
+
+    job.signal(number)
+
+    assert job.end() == 85, job.words()
+    assert job.report["reason"].startswith(f"suspended (SIG{name}): rank 0 saved ")
+
+
+def test_what_a_signal_leaves_is_less_than_the_grace(muster, worker):
+    job = muster.start("--suspend-signal=TERM", "--grace=30", "--suspend-timeout=3600", "--", worker("echo_signals"), 3)
+    job.out.wait_for("ready")
+
+    job.signal(signal.SIGTERM)
+
+    job.err.wait_for("the workers have 26.00 s to save")
+    job.signal(signal.SIGINT)
+    assert job.end() == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_workers_may_be_told_by_a_signal(muster, command, worker, number):
+    name = number.name.removeprefix("SIG")
+    job = muster.start(f"--tell-workers-by={name}", "--", worker("echo_signals"), 3, report=True)
+    job.out.wait_for("ready")
+
+    assert command(job, "suspend", "--within=1").code == 0
+
+    assert job.end() == 85, job.words()
+    assert f"got {name}" in job.out.lines
+    assert job.report["first_failure"] is None
+
+
+def test_an_allocation_that_ends_is_a_notice(muster, tmp_path):
+    env = {**WITH_MODULE, "SLURM_JOB_END_TIME": "1000000"}  # it is over: there is no time left
+    job = muster.run("--suspend-before-end=60", "--", sys.executable, "-c", ANSWERS_NOTHING, env=env, report=True)
+
+    assert job.code == 85
+    assert job.report["reason"].startswith("suspended (the end of the allocation): ")
+
+
+# --- What bad input gets -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--suspend-signal=USR1", "--signals-to-handle=USR1"], "names it as a signal that ends the job"),
+        (["--suspend-signal=KILL"], "a signal that can be a notice, not SIGKILL"),
+        (["--suspend-signal=SIGNAL"], "a signal such as TERM or USR1"),
+        (["--tell-workers-by=CHLD"], "not SIGCHLD"),
+        (["--suspend-timeout=soon"], "--suspend-timeout"),
+        (["--suspend-before-end=60"], "SLURM_JOB_END_TIME"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(muster, options, words):
+    job = muster.run(*options, "--", "true")
+
+    assert job.code == 64
+    assert words in job.err.text
+
+
+def test_a_job_that_is_not_there_is_named(muster):
+    job = muster.run("status", "--job=no-such-job")
+
+    assert job.code == 75
+    assert "no-such-job" in job.err.text or "no job of muster runs here" in job.err.text
+
+
+@pytest.mark.parametrize("words", [["status", "train"], ["stop", "--within=3"], ["suspend", "--cancel", "--within=3"]])
+def test_commands_refuse_what_they_do_not_take(muster, words):
+    assert muster.run(*words).code == 64
+
+
+def test_jobs_of_one_name_are_told_apart(muster, command, worker):
+    jobs = [muster.start("--job-id=twice-here", "--", worker("echo_signals"), 3) for _ in range(2)]
+    for job in jobs:
+        job.out.wait_for("ready")
+
+    choice = muster.run("status", "--job=twice-here")
+
+    assert choice.code == 64
+    assert all(f"(pid {job.guard()})" in choice.err.text for job in jobs)
+    for job in jobs:
+        assert command(job, "stop").code == 0
+        assert job.end() == 143
+
+
+@pytest.mark.needs("namespaces")
+def test_another_user_cannot_ask(muster, listening):
+    job, path = listening
+    os.chmod(Path(path).parent, 0o711)  # as if somebody had opened the folder
+    os.chmod(path, 0o666)
+
+    through = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    script = (
+        "import socket, sys\n"
+        "client = socket.socket(socket.AF_UNIX)\n"
+        "client.connect(sys.argv[1])\n"
+        "client.sendall(b'{\"control\":1,\"request\":\"stop\"}\\n')\n"
+        "print(client.recv(100))\n"
+    )
+    stranger = muster.run("-c", script, path, program=sys.executable, through=through)
+
+    assert stranger.out.lines == ["b''"] or "Reset" in stranger.err.text or "Broken" in stranger.err.text
+    os.chmod(Path(path).parent, 0o700)
+    assert muster.run("status", f"--job={job.guard()}").code == 0
+
+
+# --- Hostile clients -----------------------------------------------------------------------------
+
+
+def test_a_line_gets_a_line(listening):
+    _, path = listening
+    with connect(path) as client, client.makefile("rb") as answers:
+        for line, words in [
+            (b"GET / HTTP/1.1\r\n", "one object of JSON"),
+            (b"\n", "one object of JSON"),
+            (b'{"control":2,"request":"status"}\n', "version 2"),
+            (b'{"control":1,"request":"hello"}\n', '"ok":true'),
+            (b'{"control":1,"request":"status"}\n', '"missing":0'),
+            (b"\xff\xfe\x00\n", "one object of JSON"),
+        ]:
+            client.sendall(line)
+            assert words in answers.readline().decode()
+
+
+def test_the_socket_is_its_users_alone(listening):
+    _, path = listening
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert os.stat(Path(path).parent).st_mode & 0o777 == 0o700
+
+
+def test_a_line_without_an_end_is_cut(listening):
+    _, path = listening
+    with connect(path) as client, client.makefile("rb") as answers:
+        sent = 0
+        try:
+            while sent < 1 << 30:
+                sent += client.send(b"x" * 65536)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert sent < 1 << 24, "the job does not read what it will not use"
+        try:
+            assert b"at most 4096 bytes" in answers.readline()
+        except ConnectionResetError:
+            pass
+    assert b'"ok":true' in ask(path, b'{"control":1,"request":"hello"}\n')
+
+
+def test_who_connects_and_says_nothing_keeps_nobody_out(listening):
+    _, path = listening
+    silent = [connect(path) for _ in range(40)]
+    try:
+        for _ in range(100):
+            connect(path).close()
+        assert b'"ok":true' in ask(path, b'{"control":1,"request":"hello"}\n')
+    finally:
+        for client in silent:
+            client.close()
+
+
+def test_who_never_reads_changes_nothing(listening):
+    _, path = listening
+    with connect(path) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        client.sendall(b'{"control":1,"request":"status"}\n' * 120)
+        assert b'"ok":true' in ask(path, b'{"control":1,"request":"status"}\n')
