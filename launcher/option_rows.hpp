@@ -322,6 +322,14 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "Suspending",
      "A notice comes so long before the end of the allocation, where SLURM_JOB_END_TIME says when "
      "that is."},
+    {"watch-notices",
+     '\0',
+     "CLOUD",
+     "Suspending",
+     "Ask the metadata server of this cloud every 5 seconds whether the machine is to be taken "
+     "away. "
+     "Default: none is asked.",
+     "aws gcp azure"},
     {"tell-workers-by",
      '\0',
      "SIGNAL",

@@ -38,6 +38,22 @@ Result<> read_signal(std::optional<int>& target, const Settings& settings, const
   return {};
 }
 
+Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
+  const auto given = settings.find("watch-notices");
+  if (!given) {
+    return {};
+  }
+  for (const auto& [name, cloud] : {std::pair("aws", Cloud::Aws),
+                                    std::pair("gcp", Cloud::Gcp),
+                                    std::pair("azure", Cloud::Azure)}) {
+    if (given->value == name) {
+      target = cloud;
+      return {};
+    }
+  }
+  return wrong_value(*given, "aws, gcp or azure");
+}
+
 /// What is no whole number of seconds says nothing.
 std::optional<std::chrono::system_clock::time_point> find_allocation_end(const Snapshot& snapshot) {
   const std::string text = snapshot.variable(kEndOfAllocation).value_or("");
@@ -71,6 +87,9 @@ Result<> read_suspend_options(RunOptions& options,
                        settings.find("signals-to-handle")->source.name +
                        " names it as a signal that ends the job"};
     }
+  }
+  if (auto read = read_cloud(suspend.watched, settings); !read) {
+    return read;
   }
   suspend.allocation_end = find_allocation_end(snapshot);
   if (auto read = read_duration(

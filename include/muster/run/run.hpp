@@ -57,6 +57,13 @@ struct HaiTask {
   bool is_training = false;  ///< only such a task is suspended and started again
 };
 
+/// Whose metadata server is asked for notices.
+enum class Cloud {
+  Aws,
+  Gcp,
+  Azure
+};
+
 /// How the job gives way after a notice (docs/suspend.md).
 struct SuspendOptions {
   std::optional<int> signal;    ///< that is a notice and no request to end; empty: none
@@ -65,6 +72,7 @@ struct SuspendOptions {
   std::optional<std::chrono::system_clock::time_point> allocation_end;
   std::optional<std::chrono::milliseconds> before_end;  ///< a notice comes so long before that
   std::optional<HaiTask> hai;  ///< empty: HAI is not the platform, or another node looks
+  std::optional<Cloud> watched;                         ///< empty: no cloud is asked
 
   /// What the end of the allocation leaves for saving; empty: nobody knows when it ends.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;

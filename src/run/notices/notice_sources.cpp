@@ -1,6 +1,7 @@
 // Which sources of notices a job has.
 #include "allocation_end.hpp"
 #include "hai.hpp"
+#include "metadata.hpp"
 
 namespace muster {
 
@@ -14,6 +15,9 @@ std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_c
   }
   if (options.hai) {
     sources.push_back(std::make_unique<HaiFlag>(io, helpers, *options.hai, callbacks));
+  }
+  if (options.watched) {
+    sources.push_back(std::make_unique<Metadata>(io, helpers, *options.watched, callbacks));
   }
   return sources;
 }
