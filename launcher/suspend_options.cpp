@@ -59,9 +59,9 @@ std::optional<std::chrono::system_clock::time_point> find_allocation_end(const S
   const std::string text = snapshot.variable(kEndOfAllocation).value_or("");
   std::int64_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  constexpr std::int64_t kMostSeconds = 9'000'000'000;  // the clock counts nanoseconds in 64 bits
+  constexpr std::int64_t kLatestEnd = 9'000'000'000;  // the clock counts nanoseconds in 64 bits
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || seconds <= 0 || seconds > kMostSeconds) {
+  if (!is_whole || seconds <= 0 || seconds > kLatestEnd) {
     return std::nullopt;
   }
   return std::chrono::system_clock::time_point(std::chrono::seconds(seconds));

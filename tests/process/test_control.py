@@ -271,6 +271,63 @@ def test_an_allocation_that_ends_is_a_notice(muster, tmp_path):
     assert job.report["reason"].startswith("suspended (the end of the allocation): ")
 
 
+# --- The next run --------------------------------------------------------------------------------
+
+TELLS_ITS_PAST = "import os; print(*(os.environ.get('MUSTER_' + name) for name in ('RESTART_COUNT', 'LAST_VERDICT', 'JOB_STATE_DIR')))"
+
+
+def past_of(muster, *options, code=0, script=TELLS_ITS_PAST, **more):
+    job = muster.run("--job-id=llama", *options, "--", sys.executable, "-c", script, **more)
+    assert job.code == code, job.words()
+    return job.out.lines[-1]
+
+
+def test_a_run_knows_how_the_one_before_ended(muster, tmp_path):
+    keeping = f"--state-dir={tmp_path}/states"
+    folder = f"{tmp_path}/states/llama"
+    fails = TELLS_ITS_PAST + "; raise SystemExit(3)"
+
+    assert past_of(muster, keeping) == f"0 None {folder}"
+    assert past_of(muster, keeping, script=fails, code=3) == f"1 succeeded {folder}"
+    assert past_of(muster, keeping) == f"2 failed {folder}"
+    state = json.loads(Path(folder, "muster.json").read_text())
+    assert (state["runs"], state["verdict"], state["exit_code"]) == (3, "succeeded", 0)
+
+
+def test_an_attempt_knows_of_the_one_before(muster):
+    fails_once = TELLS_ITS_PAST + "; raise SystemExit(os.environ['MUSTER_RESTART_COUNT'] == '0')"
+
+    assert past_of(muster, "--max-restarts=1", script=fails_once) == "1 failed None"
+
+
+def test_what_the_platform_counts_is_counted(muster):
+    env = {
+        "AWS_BATCH_JOB_ID": "4711",
+        "AWS_BATCH_JOB_ATTEMPT": 3,  # from 1
+        "AWS_BATCH_JOB_NUM_NODES": 1,
+        "AWS_BATCH_JOB_NODE_INDEX": 0,
+        "AWS_BATCH_JOB_MAIN_NODE_INDEX": 0,
+    }
+
+    assert past_of(muster, env=env) == "2 None None"
+
+
+def test_a_state_that_cannot_be_kept_costs_a_warning(muster, tmp_path):
+    (tmp_path / "file").touch()
+    job = muster.run(f"--state-dir={tmp_path}/file", "--", "true")
+
+    assert job.code == 0
+    assert "going on without it" in job.said_about("cannot make the state folder")
+
+
+def test_a_state_of_strangers_is_none(muster, tmp_path):
+    folder = tmp_path / "llama"
+    folder.mkdir()
+    for text in ("", "{", "[]", '{"runs":-1,"verdict":"failed"}', '{"runs":1,"verdict":"won"}', "x" * 5000):
+        (folder / "muster.json").write_text(text)
+        assert past_of(muster, f"--state-dir={tmp_path}").startswith("0 None")
+
+
 # --- What bad input gets -------------------------------------------------------------------------
 
 

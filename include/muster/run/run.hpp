@@ -71,8 +71,8 @@ struct SuspendOptions {
   /// When the allocation ends, as its platform says.
   std::optional<std::chrono::system_clock::time_point> allocation_end;
   std::optional<std::chrono::milliseconds> before_end;  ///< a notice comes so long before that
-  std::optional<HaiTask> hai;  ///< empty: HAI is not the platform, or another node looks
-  std::optional<Cloud> watched;                         ///< empty: no cloud is asked
+  std::optional<HaiTask> hai;    ///< empty: HAI is not the platform, or another node looks
+  std::optional<Cloud> watched;  ///< empty: no cloud is asked
 
   /// What the end of the allocation leaves for saving; empty: nobody knows when it ends.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
