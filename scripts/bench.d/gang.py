@@ -19,6 +19,7 @@ AGENTS = (100, 300, 1000, 2000, 4000, 10000)
 JOIN_TARGETS = {1000: 1.0, 4000: 4.0, 10000: 10.0}  # seconds after the last one arrived
 TLS_FACTOR = 3
 RESTART_TARGETS = {1000: 5.0}  # seconds
+NOTICE_TARGETS = {1000: 0.02, 10000: 0.1}  # seconds, plain
 LINKS = ("plain", "TLS")
 HOLD_SECONDS = "8"  # four heartbeats of each agent
 # Nodes, bytes of each, who gets what; the one without is its yardstick.
@@ -93,6 +94,8 @@ def report_times(medians, samples, report):
         factor = TLS_FACTOR if link == "TLS" else 1
         join = judge(report, f"join {count:,}, {link}", figures["join_seconds"],
                      JOIN_TARGETS.get(count), factor)  # fmt: skip
+        notice = judge(report, f"notice {count:,}, {link}", figures["notice_seconds"],
+                       NOTICE_TARGETS.get(count) if link == "plain" else None)  # fmt: skip
         restart = judge(report, f"restart {count:,}, {link}", figures["restart_seconds"],
                         RESTART_TARGETS.get(count))  # fmt: skip
         rows.append(
@@ -101,6 +104,8 @@ def report_times(medians, samples, report):
                 link,
                 f"{figures['join_seconds']:.3f} s",
                 join,
+                f"{figures['notice_seconds']:.3f} s",
+                notice,
                 f"{figures['stop_seconds']:.3f} s",
                 f"{figures['restart_seconds']:.3f} s",
                 restart,
@@ -111,7 +116,8 @@ def report_times(medians, samples, report):
         )
     report.table(
         "Simulated agents of one gang, all arriving at once",
-        ["agents", "link", "start after the last arrival", "target", "stop after a failure",
+        ["agents", "link", "start after the last arrival", "target", "all told of a notice", "target",
+         "stop after a failure",
          "start again after it", "target", "leader's CPU until the start", "agents' CPU, whole run",
          "rounds"],  # fmt: skip
         rows,

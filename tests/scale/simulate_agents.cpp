@@ -13,8 +13,8 @@
 // before each start, also none; all get a digest of them, or with --all-parts all of them. With --devices
 // every node contributes so many devices, and all get the rank table that is made of them.
 //
-// All agents join; they idle for a while; one of them fails; all start again and succeed. What was
-// measured is printed as JSON.
+// All agents join; one of them hears a notice, which all are told of, and which is withdrawn; they idle for a while; one of them
+// fails; all start again and succeed. What was measured is printed as JSON.
 #include "leader_process.hpp"
 #include "simulated_leader.hpp"
 
@@ -87,6 +87,8 @@ class Simulation {
   [[nodiscard]] Clock::time_point due_time(int agent) const;
   void on_start(const gang::Start& start, const gang::Exchanged& merged);
   void on_all_joined();
+  void give_notice();
+  void on_told(const gang::SuspendNotice& notice);
   void begin_holding();
   void fail();
   void on_stop(int node);
@@ -107,12 +109,15 @@ class Simulation {
 
   Clock::time_point first_arrival_;
   Clock::time_point last_arrival_;
+  Clock::time_point noticed_;
   Clock::time_point failed_;
   Clock::time_point succeeded_;
   Costs before_;  ///< of the phase that is being measured
   double bytes_ = 0;
   int arrived_ = 0;
   std::map<int, int> started_;  ///< agents, by attempt
+  int told_ = 0;
+  int untold_ = 0;
   int stopped_ = 0;
   int left_ = 0;
   int done_ = 0;
@@ -144,6 +149,9 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
+  callbacks.tell_workers = [this](const gang::SuspendNotice& notice) { on_told(notice); };
+  callbacks.describe_status = [](const gang::DescribeStatus& /*wanted*/) {};
+  callbacks.status_of_node = [](const gang::StatusOfNode& /*status*/) {};
   callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
   callbacks.reserve_port = [] { return Result<Offer>(Offer{}); };
   callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
@@ -207,7 +215,22 @@ void Simulation::on_all_joined() {
   figures_["join_cpu_seconds"] = costs.cpu_seconds - before_.cpu_seconds;
   bytes_ = bytes_on_the_wire(port_);
   note_per_agent("join_bytes_per_agent", bytes_);
-  after(kSettle, &Simulation::begin_holding);
+  after(kSettle, options_.values ? &Simulation::begin_holding : &Simulation::give_notice);
+}
+
+void Simulation::give_notice() {
+  noticed_ = Clock::now();
+  agents_[static_cast<std::size_t>(options_.fail_on - 1)]->notify(
+      gang::SuspendRequested{"the simulation", std::nullopt});
+}
+
+void Simulation::on_told(const gang::SuspendNotice& notice) {
+  if (!notice.is_withdrawn && is_all(++told_)) {
+    figures_["notice_seconds"] = seconds_since(noticed_);
+    agents_.front()->notify(gang::SuspendRequested{"the simulation", {}, /*is_withdrawn=*/true});
+  } else if (notice.is_withdrawn && is_all(++untold_)) {
+    after(kSettle, &Simulation::begin_holding);
+  }
 }
 
 void Simulation::begin_holding() {
