@@ -25,7 +25,16 @@ def text_of(name):
 def test_each_picture_is_linked_and_there_is_no_other():
     linked = set(re.findall(r"\(pictures/([^)]+)\)", page("terminal.md")))
 
-    assert linked == set(CASES) == {path.name for path in PICTURES.iterdir()}
+    assert linked == set(CASES)
+    assert "(pictures/status-watch.svg)" in page("control.md")
+    assert {*CASES, "status-watch.svg"} == {path.name for path in PICTURES.iterdir()}
+
+
+def test_the_picture_of_a_job_shows_all_of_its_hosts():
+    text = text_of("status-watch.svg")
+
+    assert "3 nodes, 6 of 6 workers running" in text
+    assert all(f"gpu-h{host}" in text for host in range(3))
 
 
 @pytest.mark.parametrize("name", CASES)
