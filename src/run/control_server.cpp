@@ -188,6 +188,7 @@ Result<> ControlServer::start(const std::string& path) {
     const mode_t usual = ::umask(0177);  // ours alone, from the first moment
     acceptor_.bind(Protocol::endpoint(path), error);
     (void)::umask(usual);
+    path_ = error ? "" : path;
   }
   if (!error) {
     acceptor_.listen(SOMAXCONN, error);
@@ -204,6 +205,9 @@ void ControlServer::stop() {
   ErrorCode ignored;  // nobody is listened to any more
   acceptor_.close(ignored);
   retry_.cancel();
+  if (!path_.empty()) {
+    (void)::unlink(std::exchange(path_, "").c_str());
+  }
   for (const auto& client : std::exchange(clients_, {})) {
     client->close();
   }

@@ -35,7 +35,7 @@ class ControlServer {
 
   /// Fails where the socket cannot be made, such as for a path of more than 107 bytes.
   [[nodiscard]] Result<> start(const std::string& path);
-  /// Answers nobody any more.
+  /// Answers nobody any more, and removes the socket: an empty folder is quickly removed.
   void stop();
 
  private:
@@ -50,6 +50,7 @@ class ControlServer {
   Protocol::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::vector<std::shared_ptr<Client>> clients_;  ///< as they came
+  std::string path_;                              ///< empty: there is no socket
   bool is_accepting_ = false;
 };
 
