@@ -225,7 +225,8 @@ def test_the_options_of_muster_do_not_reach_a_worker_but_what_is_for_it_does(mus
     environment = describe_one(muster, worker, env=options).environment
 
     ours = {name: value for name, value in environment.items() if name.startswith("MUSTER_")}
-    for_workers = {"MUSTER_CONTROL_SOCKET", "MUSTER_HEARTBEAT_FILE", "MUSTER_JOB_MARKER", "MUSTER_SUSPEND_FILE"}
+    for_workers = {"MUSTER_CONTROL_SOCKET", "MUSTER_HEARTBEAT_FILE", "MUSTER_JOB_MARKER"}
+    for_workers |= {"MUSTER_RESTART_COUNT", "MUSTER_SUSPEND_FILE"}
     assert set(ours) == for_workers
     assert re.fullmatch("[0-9a-f]{8,}", ours["MUSTER_JOB_MARKER"])
 
