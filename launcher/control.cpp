@@ -82,7 +82,8 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   }
   if (const json::value* const end = answer.if_contains("end");
       end != nullptr && end->is_string()) {
-    return "the job ends: " + std::string(end->get_string()) + "\n";
+    constexpr std::size_t kMostBytes = 512;
+    return "the job ends: " + one_line(std::string(end->get_string()), kMostBytes) + "\n";
   }
   const json::value* const notice = answer.if_contains("notice");
   if (notice == nullptr || !notice->is_object()) {

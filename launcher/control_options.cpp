@@ -27,7 +27,7 @@ constexpr auto kStopTable = std::to_array<Option>({
      '\0',
      "SECONDS",
      "Stop",
-     "Time between asking the workers to end and killing them. Default: what the job was started "
+     "Time between asking the workers to end and killing them, at most what the job was started "
      "with."},
     MUSTER_HELP_OPTION("Stop"),
 });

@@ -54,7 +54,7 @@ class Children:
     def join(self, timeout=None):
         """Waits for one more to end, at most `timeout` seconds. Returns whether all have; raises what spawn() does."""
         running = [process.sentinel for process in self.processes if process.exitcode is None]
-        ended = multiprocessing.connection.wait(running, timeout)
+        ended = multiprocessing.connection.wait(running, timeout) if running else []
         for process in self.processes:
             if process.sentinel in ended:
                 process.join()

@@ -84,11 +84,15 @@ Result<std::string> receive_line(int fd, const std::string& socket, Clock::time_
     const ssize_t size = ::recv(fd, chunk.data(), chunk.size(), 0);
     if (size > 0) {
       received.append(chunk.data(), static_cast<std::size_t>(size));
-      if (received.back() == '\n') {
-        received.pop_back();
-        return received;
-      }
-    } else if (size == 0) {
+    }
+    if (received.ends_with('\n')) {
+      received.pop_back();
+      return received;
+    }
+    if (size > 0) {
+      continue;
+    }
+    if (size == 0) {
       return Error{ErrorKind::Incomplete, "the job at '" + socket + "' ended before it answered"};
     } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLIN, until)) {
       return no_answer(socket);
@@ -102,8 +106,21 @@ std::string member_text(const json::object& object, const char* name) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-Result<FoundAgent> greet(const std::string& socket) {
-  auto answer = ask(socket, HelloRequest{}, kHelloPatience);
+/// Who listens must be whose folder it is, and name a process of its own: root would ask a stranger else.
+bool is_owners(const std::string& folder, const ucred& peer, pid_t named) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0 || status.st_uid != peer.uid) {
+    return false;
+  }
+  struct stat process {};
+  const bool is_shown = ::stat(("/proc/" + std::to_string(named)).c_str(), &process) == 0;
+  return !is_shown || process.st_uid == peer.uid;
+}
+
+Result<FoundAgent> greet(const std::string& folder) {
+  const std::string socket = folder + "/" + kSocketName;
+  ucred peer{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
+  auto answer = ask(socket, HelloRequest{}, kHelloPatience, &peer);
   if (!answer) {
     return answer.error();
   }
@@ -114,6 +131,9 @@ Result<FoundAgent> greet(const std::string& socket) {
   agent.version = member_text(*answer, "version");
   const json::value* const pid = answer->if_contains("pid");
   agent.pid = pid != nullptr && pid->is_int64() ? static_cast<pid_t>(pid->get_int64()) : -1;
+  if (!is_owners(folder, peer, agent.pid)) {
+    return Error{ErrorKind::Incomplete, "'" + socket + "' is not its owner's"};
+  }
   return agent;
 }
 
@@ -145,7 +165,7 @@ void look_in(const std::string& place, Found& found) {
     if (!is_socket(socket)) {
       continue;
     }
-    if (auto agent = greet(socket)) {
+    if (auto agent = greet(folder)) {
       found.agents.push_back(std::move(*agent));
     } else if (agent.error().kind != ErrorKind::System) {  // else nobody listens there any more
       found.refusals.push_back(agent.error().message);
@@ -219,11 +239,16 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
 
 Result<json::object> ask(const std::string& socket,
                          const Request& request,
-                         std::chrono::milliseconds most_time) {
+                         std::chrono::milliseconds most_time,
+                         ucred* peer) {
   const Clock::time_point until = Clock::now() + most_time;
   const auto fd = connect_to(socket);
   if (!fd) {
     return fd.error();
+  }
+  if (peer != nullptr) {
+    socklen_t size = sizeof(*peer);
+    (void)::getsockopt(fd->get(), SOL_SOCKET, SO_PEERCRED, peer, &size);
   }
   if (auto sent = send_line(fd->get(), write_request(request), socket, until); !sent) {
     return sent.error();

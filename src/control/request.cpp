@@ -163,10 +163,10 @@ std::string write_request(const Request& request) {
   return line_of(std::visit(Writer{}, request));
 }
 
-std::string write_answer(json::object more) {
+std::string write_answer(const json::object& more) {
   json::object object{{"control", kVersion}, {"ok", true}};
-  for (auto& [name, value] : more) {
-    object[name] = std::move(value);
+  for (const auto& [name, value] : more) {
+    object[name] = value;
   }
   return line_of(std::move(object));
 }

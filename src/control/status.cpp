@@ -107,7 +107,8 @@ std::string short_bytes(std::optional<double> bytes) {
   }
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   constexpr double kStep = 1'024;
-  double size = *bytes;
+  constexpr double kMost = 1e18;
+  double size = std::clamp(*bytes, 0.0, kMost);
   std::size_t unit = 0;
   while (size >= kStep && unit + 1 < kUnits.size()) {
     size /= kStep;
@@ -266,7 +267,8 @@ std::string status_table(const json::object& answer, double now) {
       memory += number_at(worker, "memory_bytes").value_or(0);
     }
   }
-  const auto missing = number_at(answer, "missing").value_or(0);
+  constexpr double kMostNodes = 1e9;
+  const auto missing = std::clamp(number_at(answer, "missing").value_or(0), 0.0, kMostNodes);
   const auto since = number_at(job, "since");
   std::string text = "job " + text_at(job, "id") + ", " +
                      (since ? "since " + short_duration(now - *since) + ", " : "") +

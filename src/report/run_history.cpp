@@ -2,8 +2,8 @@
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
 #include <muster/base/untrusted_file.hpp>
+#include <muster/base/write_all.hpp>
 #include <muster/cluster/facts.hpp>
-#include <muster/report/report.hpp>
 #include <muster/report/run_history.hpp>
 #include <muster/run/briefly.hpp>
 #include <muster/supervise/job_end.hpp>
@@ -18,6 +18,9 @@ namespace {
 
 constexpr const char* kFile = "muster.json";
 constexpr std::size_t kMostBytes = 4'096;
+// What an answer begins with: why there is no folder, or what the file holds.
+constexpr const char* kRefused = "!";
+constexpr const char* kRead = "=";
 constexpr std::chrono::seconds kFolderPatience{5};
 
 std::string path_in(const std::string& folder) {
@@ -33,7 +36,9 @@ std::string state_folder_of(const std::string& state_dir, const std::string& job
       name.end(),
       [](char c) { return !is_letter_or_digit(c) && c != '.' && c != '_' && c != '-'; },
       '_');
-  return state_dir + "/" + (name.starts_with('.') ? "_" + name : name);
+  std::error_code failed;  // without a working directory a relative path stays what it is
+  const std::filesystem::path whole = std::filesystem::absolute(state_dir, failed);
+  return (failed ? state_dir : whole.string()) + "/" + (name.starts_with('.') ? "_" + name : name);
 }
 
 std::optional<RunHistory> parse_history(const std::string& text) {
@@ -56,16 +61,17 @@ Result<RunHistory> open_history(const std::string& folder) {
   const auto work = [&] {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    return error ? "!" + error.message() : read_untrusted_file(path_in(folder), kMostBytes);
+    return error ? kRefused + error.message()
+                 : kRead + read_untrusted_file(path_in(folder), kMostBytes);
   };
   const auto text = ask_briefly(work, {}, kFolderPatience);
-  const std::string refusal = !text                    ? "its file system does not answer"
-                              : text->starts_with('!') ? text->substr(1)
-                                                       : "";
+  const std::string refusal = !text                         ? "its file system does not answer"
+                              : text->starts_with(kRefused) ? text->substr(1)
+                                                            : "";
   if (!refusal.empty()) {
     return Error{ErrorKind::System, "cannot make the state folder '" + folder + "': " + refusal};
   }
-  return parse_history(*text).value_or(RunHistory{});
+  return parse_history(text->substr(1)).value_or(RunHistory{});
 }
 
 Result<> write_history(const std::string& folder, const RunHistory& before, const JobEnd& end) {
@@ -73,7 +79,7 @@ Result<> write_history(const std::string& folder, const RunHistory& before, cons
                                             {"verdict", json::string(verdict_name(end.verdict))},
                                             {"exit_code", end.exit_code},
                                             {"reason", valid_utf8(end.reason)}};
-  return write_report(pretty_json(document), path_in(folder));
+  return write_whole_file(path_in(folder), pretty_json(document));
 }
 
 }  // namespace muster

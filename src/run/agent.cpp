@@ -83,6 +83,7 @@ gang::GangCallbacks Agent::callbacks() {
       .stop_attempt =
           [this](const gang::StopAttempt& stop) {
             first_look_.ask();
+            control_.note_stopping(true);
             store_.ask_who_waits();
             attempt_->stop(stop.signal, stop.reason, stop.most_grace);
             if (attempt_->has_said_order()) {
@@ -317,6 +318,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   inputs_.cancel();
   route_.cancel();
   init_time_.reset();
+  control_.note_stopping(false);
   awaited_keys_.clear();
   LaunchPlan plan = plan_of_attempt(start, merged);
   const AttemptInput input{input_.options,

@@ -83,6 +83,7 @@ control::NodeStatus Agent::describe_node() const {
 
 /// Of a signal that ends the job on other platforms, the platform's kill follows after its grace.
 void Agent::request_suspend(int signal) {
+  signs_of_life_.beat_from_now_on();  // the guard has heard it, too
   const bool is_usual_end =
       signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
   take_notice(signal_name(signal),

@@ -14,6 +14,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 namespace muster {
@@ -21,14 +23,13 @@ namespace {
 
 using ErrorCode = boost::system::error_code;
 
-/// One more takes the place of the one that has said nothing for the longest; where all wait for answers, it waits in the kernel's
-/// queue.
+/// One more takes the place of the oldest that waits for no answer; where all do, the next ones wait in the kernel's queue.
 constexpr std::size_t kMostClients = 16;
 /// A client has so long to send a whole request, and to take the answer.
 constexpr std::chrono::seconds kPatience{5};
 /// An answer comes from the whole job.
 constexpr std::chrono::seconds kMostWork{15};
-/// One that asks without pause waits so long between two requests.
+/// One that asks without pause waits so long before its next request is read.
 constexpr std::chrono::milliseconds kPause{20};
 
 /// Asio leaves sockets open for what is executed: no worker is to have one.
@@ -54,11 +55,10 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
         timer_(server.io_),
         pid_(credentials_of(socket_.native_handle()).pid) {}
 
-  /// It has not sent a whole request yet.
-  [[nodiscard]] bool is_silent() const { return is_silent_; }
+  /// It waits for an answer of the job.
+  [[nodiscard]] bool is_waiting() const { return is_waiting_; }
 
   void read() {
-    is_silent_ = true;
     limit(kPatience);
     socket_.async_read_some(boost::asio::buffer(chunk_),
                             [self = shared_from_this()](const ErrorCode& error, std::size_t size) {
@@ -107,7 +107,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
       send(control::write_refusal(request.error().message));
       return;
     }
-    is_silent_ = false;
+    is_waiting_ = true;
     limit(kMostWork);
     server_->on_request(*request, pid_, [self = weak_from_this()](std::string text) {
       if (const auto client = self.lock()) {
@@ -120,6 +120,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
     if (server_ == nullptr) {
       return;
     }
+    is_waiting_ = false;
     limit(kPatience);
     sent_ = std::move(text);
     boost::asio::async_write(
@@ -132,6 +133,10 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
     sent_.clear();
     if (error || is_last_) {
       leave();
+      return;
+    }
+    if (received_.empty()) {
+      read();
       return;
     }
     timer_.expires_after(kPause);
@@ -164,14 +169,18 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
   std::array<char, 1024> chunk_{};
   std::string received_;
   std::string sent_;
-  bool is_silent_ = true;
+  bool is_waiting_ = false;
   bool is_last_ = false;
 };
 
 ControlServer::ControlServer(boost::asio::io_context& io) : io_(io), acceptor_(io), retry_(io) {}
 
 ControlServer::~ControlServer() {
-  stop();
+  try {
+    stop();
+  } catch (const std::exception&) {  // no memory: the process ends
+    (void)::unlink(path_.c_str());
+  }
 }
 
 Result<> ControlServer::start(const std::string& path) {
@@ -224,13 +233,8 @@ void ControlServer::accept() {
       return;
     }
     is_accepting_ = false;
-    if (error) {  // no descriptor is left: asked again at once, the kernel says the same
-      retry_.expires_after(kPatience);
-      retry_.async_wait([this](const ErrorCode& cancelled) {
-        if (!cancelled) {
-          accept();
-        }
-      });
+    if (error) {
+      accept_later();
       return;
     }
     close_on_exec(socket.native_handle());
@@ -244,15 +248,26 @@ void ControlServer::accept() {
   });
 }
 
+/// No descriptor is left: asked again at once, the kernel says the same.
+void ControlServer::accept_later() {
+  retry_.expires_after(kPatience);
+  retry_.async_wait([this](const ErrorCode& cancelled) {
+    if (!cancelled) {
+      accept();
+    }
+  });
+}
+
 void ControlServer::make_room() {
   if (clients_.size() <= kMostClients) {
     return;
   }
-  const auto silent = std::find_if(
-      clients_.begin(), clients_.end(), [](const auto& client) { return client->is_silent(); });
-  if (silent != clients_.end()) {
-    (*silent)->close();
-    clients_.erase(silent);
+  const auto newest = std::prev(clients_.end());
+  const auto idle = std::find_if(
+      clients_.begin(), newest, [](const auto& client) { return !client->is_waiting(); });
+  if (idle != newest) {
+    (*idle)->close();
+    clients_.erase(idle);
   }
 }
 

@@ -43,6 +43,7 @@ class ControlServer {
   using Protocol = boost::asio::local::stream_protocol;
 
   void accept();
+  void accept_later();
   void make_room();
   void remove(const std::shared_ptr<Client>& client);
 

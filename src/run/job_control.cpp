@@ -30,6 +30,8 @@ namespace {
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
+/// Whether by a failure or a stop: no attempt follows a notice.
+constexpr const char* kWorkersAreEnding = "its workers are being ended already";
 
 /// What has not been said by then is missing in the answer.
 constexpr std::chrono::seconds kStatusPatience{5};
@@ -91,23 +93,6 @@ std::string notice_text(const JobNotice& notice, double within, int attempt) {
          ",\"reason\":" + json::serialize(json::value(valid_utf8(notice.source))) + "}\n";
 }
 
-Result<> write_whole(const std::string& path, std::string_view text) {
-  constexpr mode_t kOwnersAlone = 0600;
-  const std::string made = path + ".new";
-  const UniqueFd file(
-      ::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
-  if (!file) {
-    return system_error("cannot write '" + path + "'", errno);
-  }
-  if (const auto written = write_all(file.get(), text); written.missing > 0) {
-    return system_error("cannot write '" + path + "'", written.error_number);
-  }
-  if (::rename(made.c_str(), path.c_str()) != 0) {
-    return system_error("cannot write '" + path + "'", errno);
-  }
-  return {};
-}
-
 /// The same file that a worker's library may have made and mapped: its one byte is changed in place.
 Result<> write_flag(const std::string& path, char flag) {
   constexpr mode_t kOwnersAlone = 0600;
@@ -147,7 +132,7 @@ void JobControl::start() {
   const auto started = server_.start(path_of(control::kSocketName));
   is_listening_ = started.has_value();
   if (!started) {
-    say_debug("this job cannot be asked from outside: " + started.error().message);
+    say_warning("this job cannot be asked from outside: " + started.error().message);
   }
 }
 
@@ -155,11 +140,21 @@ void JobControl::end(const std::string& why) {
   end_ = why;
   status_timer_.cancel();
   helper_.cancel();
+  is_stopping_ = true;
   for (const Reply& reply : std::exchange(suspend_replies_, {})) {
     reply(control::write_answer({{"end", why}}));
   }
   for (const Reply& reply : std::exchange(status_replies_, {})) {
     reply(control::write_refusal("the job is ending: " + why));
+  }
+}
+
+void JobControl::note_stopping(bool is_stopping) {
+  is_stopping_ = is_stopping;
+  if (is_stopping) {
+    for (const Reply& reply : std::exchange(suspend_replies_, {})) {
+      reply(control::write_answer({{"end", kWorkersAreEnding}}));
+    }
   }
 }
 
@@ -203,7 +198,12 @@ void JobControl::take(const control::SuspendRequest& request,
   const std::string source =
       "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
   notify(gang::SuspendRequested{source, request.within});
-  if (notice_) {
+  const bool is_earlier =
+      notice_ && request.within &&
+      now_since_1970() + std::chrono::duration<double>(*request.within).count() < notice_->deadline;
+  if (is_stopping_) {
+    reply(control::write_answer({{"end", kWorkersAreEnding}}));
+  } else if (notice_ && !is_earlier) {
     reply(control::write_answer({{"notice", notice_document()}}));
   } else {
     suspend_replies_.push_back(reply);
@@ -322,7 +322,7 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
   if (run_folder_.empty()) {
     written = Error{ErrorKind::System, "there is no folder for it (TMPDIR names another place)"};
   } else if (notice_) {
-    written = write_whole(path_of(kNoticeFile), notice_text(*notice_, within, attempt));
+    written = write_whole_file(path_of(kNoticeFile), notice_text(*notice_, within, attempt));
   }
   if (written) {  // the library looks at the flag first, and then reads the file
     written = write_flag(path_of(kFlagFile), notice_ ? '\1' : '\0');
@@ -341,7 +341,7 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
 
 /// The library of the next worker would go on in the file of the one before, and show its step.
 void JobControl::forget_heartbeats(std::size_t workers) const {
-  for (std::size_t i = 0; i < workers && is_listening_; ++i) {
+  for (std::size_t i = 0; i < workers && !run_folder_.empty(); ++i) {
     (void)::unlink(heartbeat_file(i).c_str());
   }
 }
@@ -351,12 +351,15 @@ std::string JobControl::heartbeat_file(std::size_t worker) const {
 }
 
 std::map<std::string, std::string> JobControl::environment_of(std::size_t worker) const {
-  if (!is_listening_) {
+  if (run_folder_.empty()) {
     return {};
   }
-  return {{kControlSocketVariable, path_of(control::kSocketName)},
-          {kSuspendFileVariable, path_of(kNoticeFile)},
-          {kHeartbeatFileVariable, heartbeat_file(worker)}};
+  std::map<std::string, std::string> variables = {{kSuspendFileVariable, path_of(kNoticeFile)},
+                                                  {kHeartbeatFileVariable, heartbeat_file(worker)}};
+  if (is_listening_) {
+    variables[kControlSocketVariable] = path_of(control::kSocketName);
+  }
+  return variables;
 }
 
 }  // namespace muster

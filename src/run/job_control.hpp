@@ -51,6 +51,8 @@ class JobControl {
 
   /// A job that cannot listen goes on without.
   void start();
+  /// The workers are being ended, for whatever reason; or others start.
+  void note_stopping(bool is_stopping);
   /// Nobody is answered any more but those who wait: how the job ended.
   void end(const std::string& why);
 
@@ -90,6 +92,7 @@ class JobControl {
   ControlServer server_;
   Errand helper_;  ///< reads /proc and the heartbeats
   bool is_listening_ = false;
+  bool is_stopping_ = false;
   std::optional<std::string> end_;  ///< the job ends, and how
   std::optional<JobNotice> notice_;
   std::vector<Reply> suspend_replies_;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 namespace muster {
 namespace {
@@ -128,8 +129,12 @@ Result<int> run(const JobPlan& job,
     return acquired.error();
   }
   const std::string marker = make_marker();
-  const GuardSetup setup{
-      marker, options.stop_signals.all(), inherited.ignored_signals, options.grace};
+  std::set<int> watched_signals = options.stop_signals.all();
+  if (options.suspend
+          .signal) {  // an agent that does not hear of a notice is ended before the platform ends it
+    watched_signals.insert(*options.suspend.signal);
+  }
+  const GuardSetup setup{marker, watched_signals, inherited.ignored_signals, options.grace};
   auto result = run_guarded(setup, [&](GuardLink link) {
     const pid_t guard = link.guard;
     int exit_code = 0;

@@ -123,6 +123,14 @@ std::vector<Action> Supervisor::handle(const NoticeGiven& notice) {
 std::vector<Action> Supervisor::handle(const NoticeWithdrawn& /*withdrawn*/) {
   has_notice_ = false;
   is_told_by_signal_ = false;
+  for (std::size_t i = 0; i < outcomes_.size() && state_ == State::Running; ++i) {
+    if (outcomes_[i] ==
+        WorkerOutcome::Stopped) {  // its end was an answer, and the job is to go on without it
+      outcomes_[i] = WorkerOutcome::Failed;
+      failed_.push_back({i, true});
+      note_failure(i, std::max(statuses_[i]->shell_code(), 1));
+    }
+  }
   return state_ == State::Running && has_failed_ ? fail(first_failure_, exit_code_)
                                                  : std::vector<Action>{};
 }

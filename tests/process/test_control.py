@@ -1,5 +1,6 @@
 """A running job is asked what it does, stopped, and suspended, by commands and by whoever speaks to its socket."""
 
+import contextlib
 import json
 import os
 import re
@@ -171,6 +172,40 @@ def test_a_notice_may_be_withdrawn(muster, command, tmp_path):
     assert withdrawn.out.text == "the notice is withdrawn: the job goes on\n"
     assert job.end() == 0, job.words()
     assert "going on" in job.out.lines
+
+
+def test_who_was_ended_by_a_notice_that_is_withdrawn_has_failed(muster, command):
+    script = (
+        "import os, signal, time\n"
+        "if os.environ['RANK'] == '0': signal.signal(signal.SIGUSR1, lambda *_: print('told', flush=True))\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(0.05)\n"
+    )
+    job = muster.start("--nproc-per-node=2", "--tell-workers-by=USR1", "--", sys.executable, "-c", script, report=True)
+    job.out.wait_for("ready", times=2)
+    assert command(job, "suspend").code == 0
+    job.out.wait_for("told")
+
+    def one_has_ended():
+        workers = status_of(command, job)["nodes"][0]["workers"]
+        return [one["state"] for one in workers].count("running") == 1
+
+    wait_until(one_has_ended, "rank 1 to have ended")
+
+    assert command(job, "suspend", "--cancel").code == 0
+
+    assert job.end() == 138, job.words()
+    assert job.report["first_failure"]["global_rank"] == 1
+
+
+def test_a_frozen_agent_that_does_not_hear_a_notice_is_ended(muster):
+    job = muster.start("--suspend-signal=TERM", "--grace=1", "--", sys.executable, "-c", ANSWERS_NOTHING)
+    job.out.wait_for("ready")
+    os.kill(job.agent(), signal.SIGSTOP)
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 69, job.words()
 
 
 def test_a_program_that_never_answers_is_killed_at_the_deadline(muster, command):
@@ -451,7 +486,9 @@ def test_who_connects_and_says_nothing_keeps_nobody_out(listening):
 
 def test_who_never_reads_changes_nothing(listening):
     _, path = listening
-    with connect(path) as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-        client.sendall(b'{"control":1,"request":"status"}\n' * 120)
+    with contextlib.ExitStack() as clients:
+        for _ in range(20):
+            client = clients.enter_context(connect(path))
+            with contextlib.suppress(ConnectionError):  # its place may be another's by now
+                client.sendall(b'{"control":1,"request":"hello"}\n' * 120)
         assert b'"ok":true' in ask(path, b'{"control":1,"request":"status"}\n')

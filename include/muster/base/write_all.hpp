@@ -1,6 +1,9 @@
 #pragma once
 
+#include <muster/base/result.hpp>
+
 #include <chrono>
+#include <string>
 #include <string_view>
 
 namespace muster {
@@ -16,5 +19,9 @@ struct WriteResult {
 [[nodiscard]] WriteResult write_all(int fd,
                                     std::string_view bytes,
                                     std::chrono::milliseconds patience = {});
+
+/// Writes a small file that is there whole or not at all: a new one, of which only its owner may read, takes the place of the one
+/// that was there. Follows no link. Its file system may hang. Fails with `System`.
+[[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text);
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include <muster/base/result.hpp>
 #include <muster/control/request.hpp>
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -41,9 +42,10 @@ struct Found {
 [[nodiscard]] Result<FoundAgent> choose_agent(const Found& found,
                                               const std::optional<std::string>& wanted);
 
-/// Sends the request and waits for the answer for at most so long.
+/// Sends the request and waits for the answer for at most so long. `peer`: who listens there, if that is wanted.
 [[nodiscard]] Result<json::object> ask(const std::string& socket,
                                        const Request& request,
-                                       std::chrono::milliseconds most_time);
+                                       std::chrono::milliseconds most_time,
+                                       ucred* peer = nullptr);
 
 }  // namespace muster::control

@@ -53,7 +53,7 @@ using Request = std::variant<HelloRequest,
 [[nodiscard]] std::string write_request(const Request& request);
 
 /// An answer as a line with its end: that it is done, with `more` beside it.
-[[nodiscard]] std::string write_answer(json::object more = {});
+[[nodiscard]] std::string write_answer(const json::object& more = {});
 /// That it is not done, and why: one sentence without a full stop.
 [[nodiscard]] std::string write_refusal(const std::string& why);
 

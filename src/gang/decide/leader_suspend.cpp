@@ -72,6 +72,15 @@ void Leader::withdraw_notice(Instant now) {
     end_attempt(end_of(*failure), SIGTERM, now, describe_failure(*failure));
     return;
   }
+  const auto& nodes = attempt_.nodes();
+  const auto is_gone = [&](LinkId link) {
+    const Member* const member = roster_.find(link);
+    return member == nullptr || (member->has_ended && !member->has_succeeded);
+  };
+  if (std::any_of(nodes.begin(), nodes.end(), is_gone)) {
+    end_suspended("it was withdrawn when a node had ended already", now);
+    return;
+  }
   send(attempt_.nodes(), Suspend{attempt_.number(), {notice_->source, {}, /*is_withdrawn=*/true}});
   notice_.reset();
   has_anybody_left_ = false;

@@ -295,12 +295,21 @@ void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
   }
 }
 
+/// Without a leader this node knows of itself alone.
 void Participant::handle(const StatusWanted& /*wanted*/, Instant /*now*/) {
-  tell(StatusAsked{});
+  if (is_linked_) {
+    tell(StatusAsked{});
+  } else {
+    actions_.emplace_back(DescribeStatus{});
+  }
 }
 
 void Participant::handle(const StatusReady& ready, Instant /*now*/) {
-  tell(StatusReport{ready.number, ready.text});
+  if (is_linked_) {
+    tell(StatusReport{ready.number, ready.text});
+  } else {
+    actions_.emplace_back(StatusOfNode{ready.text, 0});
+  }
 }
 
 void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {

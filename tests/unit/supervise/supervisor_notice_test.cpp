@@ -49,6 +49,15 @@ TEST(SupervisorAfterANotice, FailsWhatHasFailedOnceItIsWithdrawn) {
   EXPECT_EQ(supervisor.conclusion().exit_code, 3);
 }
 
+TEST(SupervisorAfterANotice, MissesWhoHasAnsweredOnceItIsWithdrawn) {
+  Supervisor supervisor = noticed(2, SIGUSR1);
+  (void)supervisor.on(WorkerEnded{1, ExitStatus::signalled(SIGUSR1), false, false});
+
+  const auto actions = supervisor.on(NoticeWithdrawn{});
+  EXPECT_EQ(told(actions), "failure of 1");
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Failed);
+}
+
 TEST(SupervisorAfterANotice, GoesOnAsBeforeOnceItIsWithdrawn) {
   Supervisor supervisor = noticed(2, SIGTERM);
   EXPECT_EQ(to_text(supervisor.on(NoticeWithdrawn{})), "");

@@ -122,6 +122,14 @@ TEST(Suspend, EndsTheJobWhereWhoFailedMeanwhileHasFailed) {
             "0,1: stop 0 by SIGTERM, the end is failed 9");
 }
 
+TEST(Suspend, CannotBeWithdrawnWhenANodeHasEnded) {
+  LeaderStory story = noticed();
+  (void)story.hear(1, Ended{0, std::nullopt, std::nullopt});
+
+  EXPECT_EQ(story.hear(0, SuspendAsked{"", {}, true}),
+            "0,1: stop 0 by SIGTERM within 27000 ms, the end is suspended 85");
+}
+
 TEST(Suspend, EndsTheJobBeforeItStarts) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
