@@ -7,11 +7,12 @@ import re
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from support.deadlines import HANG, limit_of, wait_until
+from support.deadlines import HANG, limit_of, promise, wait_until
 from support.muster import ROOT
 
 WITH_MODULE = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -296,6 +297,60 @@ def test_workers_may_be_told_by_a_signal(muster, command, worker, number):
     assert job.end() == 85, job.words()
     assert f"got {name}" in job.out.lines
     assert job.report["first_failure"] is None
+
+
+SAVES_FOR_25_SECONDS = """
+import os, signal, sys, time
+asked = []
+signal.signal(signal.SIGTERM, lambda *_: asked.append(time.monotonic()))
+print("ready", flush=True)
+while not asked:
+    time.sleep(0.01)
+with open(sys.argv[1] + ".new", "wb") as file:
+    for part in range(50):
+        file.write(bytes([part]) * 100_000)
+        time.sleep(max(0.0, asked[0] + (part + 1) / 2 - time.monotonic()))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+
+
+@pytest.mark.full
+def test_a_long_save_is_whole_within_the_grace(muster, tmp_path):
+    options = ["--suspend-signal=TERM", "--tell-workers-by=TERM"]
+    job = muster.start(*options, "--", sys.executable, "-c", SAVES_FOR_25_SECONDS, tmp_path / "checkpoint", report=True)
+    job.out.wait_for("ready")
+
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 85, job.words()
+    assert (tmp_path / "checkpoint").read_bytes() == b"".join(bytes([part]) * 100_000 for part in range(50))
+    assert re.fullmatch(r"suspended \(SIGTERM\): all processes had ended [\d.]+ s after the notice", job.report["reason"])
+    assert job.report["first_failure"] is None
+
+
+@pytest.mark.full
+def test_a_program_that_never_answers_is_killed_before_the_grace_is_over(muster):
+    """Nothing of it is left when muster ends, nor of a process that has left its session."""
+    script = (
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork() == 0: os.setsid()\n"
+        "print(os.environ['MUSTER_CONTROL_SOCKET'], flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    job = muster.start("--suspend-signal=TERM", "--nproc-per-node=2", "--", sys.executable, "-c", script, report=True)
+    job.out.wait_for("/control", times=4)
+    folder = Path(job.out.lines[0].rpartition(" ")[2]).parent
+    assert folder.is_dir()
+
+    began = time.monotonic()
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 85, job.words()
+    promise("the end before the platform's KILL", 30.0, time.monotonic() - began)
+    assert re.fullmatch(r"suspended \(SIGTERM\): nobody had saved or ended [\d.]+ s after the notice", job.report["reason"])
+    assert not folder.exists()
+    muster.assert_no_survivors()
 
 
 def test_an_allocation_that_ends_is_a_notice(muster, tmp_path):
