@@ -54,7 +54,8 @@ class Children:
     def join(self, timeout=None):
         """Waits for one more to end, at most `timeout` seconds. Returns whether all have; raises what spawn() does."""
         running = [process.sentinel for process in self.processes if process.exitcode is None]
-        ended = multiprocessing.connection.wait(running, timeout) if running else []
+        has_failed = any(process.exitcode for process in self.processes)  # perhaps since the last look: nobody is waited for
+        ended = multiprocessing.connection.wait(running, timeout) if running and not has_failed else []
         for process in self.processes:
             if process.sentinel in ended:
                 process.join()

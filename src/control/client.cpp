@@ -89,12 +89,11 @@ Result<std::string> receive_line(int fd, const std::string& socket, Clock::time_
       received.pop_back();
       return received;
     }
-    if (size > 0) {
-      continue;
-    }
     if (size == 0) {
       return Error{ErrorKind::Incomplete, "the job at '" + socket + "' ended before it answered"};
-    } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLIN, until)) {
+    }
+    const bool may_try_again = size > 0 || errno == EAGAIN || errno == EINTR;
+    if (!may_try_again || (size < 0 && !wait_for(fd, POLLIN, until))) {
       return no_answer(socket);
     }
   }

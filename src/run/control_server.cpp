@@ -14,7 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -178,7 +177,7 @@ ControlServer::ControlServer(boost::asio::io_context& io) : io_(io), acceptor_(i
 ControlServer::~ControlServer() {
   try {
     stop();
-  } catch (const std::exception&) {  // no memory: the process ends
+  } catch (...) {  // no memory: the process ends
     (void)::unlink(path_.c_str());
   }
 }
