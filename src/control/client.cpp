@@ -172,6 +172,12 @@ void look_in(const std::string& place, Found& found) {
   }
 }
 
+/// "4711" is the job of the step "4711.0", too: a batch script of Slurm knows the job's number alone.
+bool is_id_of(const std::string& wanted, const std::string& job_id) {
+  const bool is_number = wanted.find_first_not_of("0123456789") == std::string::npos;
+  return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
+}
+
 std::string name_of(const FoundAgent& agent) {
   return (agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
          std::to_string(agent.pid) + ")";
@@ -210,8 +216,8 @@ Found find_agents(const std::string& temporary_folder) {
 Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
   std::vector<FoundAgent> chosen;
   for (const FoundAgent& agent : found.agents) {
-    const bool is_wanted = !wanted || *wanted == std::to_string(agent.pid) ||
-                           (!wanted->empty() && *wanted == agent.job_id);
+    const bool is_wanted =
+        !wanted || *wanted == std::to_string(agent.pid) || is_id_of(*wanted, agent.job_id);
     const bool is_known = std::any_of(chosen.begin(), chosen.end(), [&](const FoundAgent& other) {
       return agent.is_of_same_job(other);
     });

@@ -18,7 +18,9 @@
 #SBATCH --output=%x-%j.out
 
 # scancel and a requeue send SIGTERM to this shell, too. It has to stay until srun has ended.
-trap : TERM
+trap 'interrupted=yes' TERM
+# With `sbatch --signal=B:USR1@120` the job is asked to save 120 s before it is ended, and ends with 85.
+trap 'interrupted=yes; muster suspend --job "$SLURM_JOB_ID"' USR1
 
 export MUSTER_MASTER_PORT={port}
 export MUSTER_NPROC_PER_NODE={workers}
@@ -29,8 +31,14 @@ export MUSTER_NPROC_PER_NODE={workers}
 srun --nodes={nodes} --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --cpu-bind=none \
   --cpus-per-task={cpus} \
   --container-image={container} \
-  muster --grace {grace} {words}
-code=$?
+  muster --grace {grace} {words} &
+# A signal ends `wait`, and not srun.
+interrupted=yes
+while [[ $interrupted ]]; do
+  interrupted=
+  wait $!
+  code=$?
+done
 
 # What muster says may go better next time (docs/exit-codes.md) is queued again, {restarts} time(s) at most.
 case $code in

@@ -12,8 +12,8 @@ NO_PROC = (
     "group is not found, and so not ended, and limits of CPUs are not seen: /proc cannot be read"
 )
 NO_TMP = (
-    "cannot make a folder below '/tmp': No such file or directory; the workers' error files are not collected, "
-    "going on without them (TMPDIR names another place)"
+    "cannot make a folder below '/tmp': No such file or directory; the workers' error files are not collected and the job "
+    "cannot be asked from outside, going on without (TMPDIR names another place)"
 )
 
 

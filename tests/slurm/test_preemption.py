@@ -9,18 +9,6 @@ from support.muster import ROOT
 TRAINING = ROOT / "tests" / "workers" / "train_and_save.py"
 STEPS = 40
 HELD = 17  # the step at which the first run waits for the notice
-# Bash handles a signal once `wait` has returned, which then is not the end of what it waits for.
-WAIT_FOR_IT = """\
-interrupted=yes
-trap 'interrupted=yes' TERM
-trap 'interrupted=yes; {tell}' USR1
-while [[ $interrupted ]]; do
-  interrupted=
-  wait $!
-  code=$?
-done
-"""
-QUEUE_AGAIN = 'if ((code == 85)); then scontrol requeue "$SLURM_JOB_ID"; fi\nexit "$code"\n'
 
 
 @pytest.fixture
@@ -31,17 +19,18 @@ def program(muster):
 @pytest.fixture
 def by_front(program):
     """One muster in the batch script, which starts the others: it is passed the signal."""
-    line = f'muster --hosts "$SLURM_JOB_NODELIST:2" --suspend-signal USR1 --suspend-timeout 50 -- {program}'
-    return f"#!/bin/bash\n{line} &\n" + WAIT_FOR_IT.format(tell="kill -USR1 $!") + QUEUE_AGAIN
+    of_page = re.search(r"^```bash\n(trap .*?)^```$", (ROOT / "docs" / "suspend.md").read_text(), re.DOTALL | re.MULTILINE)[1]
+    script, replaced = re.subn(
+        '"\\$SLURM_JOB_NODELIST" (.*) 100 -- train.py', lambda line: f'"$SLURM_JOB_NODELIST:2" {line[1]} 50 -- {program}', of_page
+    )
+    assert replaced == 1
+    return f"#!/bin/bash\n{script}"
 
 
 @pytest.fixture
 def by_srun(jobs, program):
-    """The script of `muster render slurm`, with srun in the background: the muster of this node is asked."""
-    script = jobs.render(*"--name pre-empted --nodes 2 --devices 2 --".split(), *program.split())
-    tell = 'muster suspend --job "$SLURM_JOB_ID.0" --within 50'
-    assert script.count("\ncode=$?\n") == 1
-    return script.replace("\ncode=$?\n", " &\n" + WAIT_FOR_IT.format(tell=tell))
+    """The script of `muster render slurm`: the muster of this node is asked."""
+    return jobs.render(*"--name pre-empted --nodes 2 --devices 2 --".split(), "--suspend-timeout=50", *program.split())
 
 
 @pytest.mark.parametrize("way", ["by_front", "by_srun"])

@@ -118,6 +118,15 @@ TEST(ChoiceOfAJob, NeedsNoNameWhereOneJobRuns) {
   EXPECT_EQ(choose_agent(found, std::nullopt)->pid, 1) << "two agents of one job";
 }
 
+TEST(ChoiceOfAJob, TakesTheNumberOfAStepsJob) {
+  const Found found{{agent(1, "4711.0"), agent(2, "471.0"), agent(3, "train.0")}, {}, 0};
+  EXPECT_EQ(choose_agent(found, "4711")->pid, 1);
+  EXPECT_EQ(choose_agent(found, "471")->pid, 2);
+  EXPECT_EQ(choose_agent(found, "471.0")->pid, 2);
+  EXPECT_FALSE(choose_agent(found, "train"));
+  EXPECT_FALSE(choose_agent(found, "47"));
+}
+
 TEST(ChoiceOfAJob, NamesWhatThereIs) {
   const Found found{{agent(1, "train"), agent(2, "train"), agent(3, "")}, {}, 2};
   EXPECT_EQ(
