@@ -131,6 +131,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     release_signals(inherited);  // nothing will be started that would have to be ended in order
   } else {
     let_requests_end_us(inherited);
+    ask_kinds_of_streams();
   }
   if (text) {
     return print(*text);

@@ -190,12 +190,14 @@ Result<> ControlServer::start(const std::string& path) {
     return refused(ENAMETOOLONG);
   }
   ErrorCode error;
-  acceptor_.open(Protocol(), error);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    return refused(errno);
+  }
+  acceptor_.assign(Protocol(), fd, error);
   if (!error) {
-    close_on_exec(acceptor_.native_handle());
-    const mode_t usual = ::umask(0177);  // ours alone, from the first moment
+    (void)::fchmod(fd, S_IRUSR | S_IWUSR);  // what bind makes is ours alone, from the first moment
     acceptor_.bind(Protocol::endpoint(path), error);
-    (void)::umask(usual);
     path_ = error ? "" : path;
   }
   if (!error) {

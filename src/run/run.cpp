@@ -5,6 +5,7 @@
 #include "run_folder.hpp"
 
 #include <muster/logs/messages.hpp>
+#include <muster/run/inherited.hpp>
 #include <muster/run/run.hpp>
 #include <muster/supervise/notice.hpp>
 
@@ -181,7 +182,7 @@ bool may_colour(int fd, When colour, const std::map<std::string, std::string>& v
     return colour == When::Always;
   }
   const auto refused = variables.find("NO_COLOR");  // https://no-color.org
-  return ::isatty(fd) != 0 && !is_dumb(variables) &&
+  return is_terminal(fd) && !is_dumb(variables) &&
          (refused == variables.end() || refused->second.empty());
 }
 

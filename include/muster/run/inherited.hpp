@@ -41,6 +41,18 @@ void let_requests_end_us(const Inherited& inherited);
 /// True when descriptor 0, 1 or 2 was closed and is /dev/null now.
 [[nodiscard]] bool was_closed(int standard_fd);
 
+enum class StreamKind {
+  Terminal,
+  File,  ///< of a file system, or a block device: a call may hang
+  Other  ///< a pipe, a socket, a device such as /dev/null, or closed
+};
+
+/// What descriptor 0, 1 or 2 is. The kernel is asked once, since a file system may stop answering while the job runs.
+[[nodiscard]] StreamKind kind_of_stream(int standard_fd);
+/// Asks for all three, and may hang.
+void ask_kinds_of_streams();
+[[nodiscard]] bool is_terminal(int standard_fd);
+
 /// The signals that muster acts on or passes on: those that it always handles, and `more`.
 [[nodiscard]] sigset_t handled_signals(const std::set<int>& more = {});
 

@@ -26,11 +26,10 @@ bool is_same_file(int left, int right) {
 
 /// A file may hang, so it is written beside us.
 std::unique_ptr<Device> make_device(boost::asio::io_context& io, Asides& asides, int fd) {
-  struct stat status {};
-  if (was_closed(fd) || ::fstat(fd, &status) != 0) {
+  if (was_closed(fd)) {
     return nullptr;
   }
-  if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
+  if (kind_of_stream(fd) == StreamKind::File) {
     auto writer = FileWriter::start(
         io, asides, fd, [fd](const WriterEnds& ends) { write_to_descriptor(ends, fd); });
     if (writer) {
@@ -57,7 +56,7 @@ void watch_terminal_of_front(Sink& console, const std::optional<std::size_t>& co
 
 Terminals find_terminals() {
   const auto find = [](int fd) {
-    return ::isatty(fd) != 0 ? std::optional(width_of(fd)) : std::nullopt;
+    return is_terminal(fd) ? std::optional(width_of(fd)) : std::nullopt;
   };
   return {find(STDOUT_FILENO), find(STDERR_FILENO)};
 }
@@ -84,10 +83,10 @@ Consoles::Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::mil
 }
 
 void Consoles::watch_terminals() {
-  if (::isatty(STDERR_FILENO) != 0) {
+  if (is_terminal(STDERR_FILENO)) {
     error_->watch_terminal([] { return width_of(STDERR_FILENO); });
   }
-  if (out_ && ::isatty(STDOUT_FILENO) != 0) {
+  if (out_ && is_terminal(STDOUT_FILENO)) {
     out_->watch_terminal([] { return width_of(STDOUT_FILENO); });
   }
 }

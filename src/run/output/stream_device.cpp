@@ -28,7 +28,8 @@ StreamDevice::StreamDevice(boost::asio::io_context& io, int fd) : writable_(io) 
     return;
   }
   const bool is_socket = S_ISSOCK(status.st_mode);
-  if (!is_socket && !S_ISFIFO(status.st_mode) && ::isatty(fd) == 0) {
+  is_terminal_ = S_ISCHR(status.st_mode) && ::isatty(fd) != 0;
+  if (!is_socket && !S_ISFIFO(status.st_mode) && !is_terminal_) {
     direct_fd_ = fd;  // a device such as /dev/null: it never waits for a reader
     return;
   }
@@ -79,7 +80,7 @@ ssize_t StreamDevice::write_some(std::string_view bytes) {
     pollfd ready{fd, POLLOUT, 0};
     const bool is_ready = ::poll(&ready, 1, 0) == 1;
     errno = EAGAIN;
-    const std::size_t most = ::isatty(fd) != 0 ? 1 : kCautiousBytes;
+    const std::size_t most = is_terminal_ ? 1 : kCautiousBytes;
     return is_ready ? ::write(fd, bytes.data(), std::min(bytes.size(), most)) : -1;
   }
   return ::write(fd, bytes.data(), bytes.size());

@@ -36,6 +36,7 @@ class StreamDevice final : public Device {
   [[nodiscard]] bool watch(UniqueFd fd);
 
   Kind kind_ = Kind::Direct;
+  bool is_terminal_ = false;
   int failure_ = 0;
   UniqueFd own_fd_;     ///< opened anew, or a copy of the descriptor; written to
   int direct_fd_ = -1;  ///< never waits for a reader, and is written to at once; not owned

@@ -4,6 +4,7 @@
 #include <muster/base/columns.hpp>
 #include <muster/base/rank_words.hpp>
 #include <muster/logs/messages.hpp>
+#include <muster/run/inherited.hpp>
 
 #include <unistd.h>
 
@@ -86,7 +87,7 @@ bool WorkerStreams::is_typed_to(std::size_t worker) const {
                          worker == static_cast<std::size_t>(options_.input_rank.value);
   const bool is_alone = options_.input_for == InputFor::SingleWorker && plan_.workers.size() == 1;
   return (is_chosen || is_alone || options_.input_for == InputFor::All) &&
-         ::isatty(STDIN_FILENO) != 0;
+         is_terminal(STDIN_FILENO);
 }
 
 StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
@@ -95,7 +96,7 @@ StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
   StreamTarget target;
   if (wanted.console) {
     target.console = sinks_.consoles.descriptor(is_error);
-    target.is_terminal = ::isatty(*target.console) != 0;
+    target.is_terminal = is_terminal(*target.console);
   }
   if (wanted.file) {
     target.file = plan_.workers[worker].log.are_joined() ? StreamFile::Joined : StreamFile::Own;

@@ -4,6 +4,7 @@
 #include <muster/base/unique_fd.hpp>
 #include <muster/logs/messages.hpp>
 #include <muster/run/briefly.hpp>
+#include <muster/run/inherited.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -62,11 +63,6 @@ std::optional<std::string> read_answer(Patience patience, int fd) {
   return std::nullopt;
 }
 
-bool is_file(int fd) {
-  struct stat status {};
-  return ::fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
-}
-
 }  // namespace
 
 std::optional<std::string> ask_briefly(const std::function<std::string()>& work,
@@ -110,7 +106,7 @@ void say_last(const std::string& message) {
     release_messages();
     say_error(message);
   };
-  if (is_file(STDERR_FILENO)) {
+  if (kind_of_stream(STDERR_FILENO) == StreamKind::File) {
     do_briefly(say_all, {STDERR_FILENO}, kPatience);
   } else {
     say_all();  // which waits for no slow reader

@@ -116,7 +116,7 @@ std::string describe_stand(pid_t agent) {
 
 /// The terminal must not stay with a group that is gone.
 void take_terminal_back() {
-  if (::isatty(STDIN_FILENO) != 0) {
+  if (is_terminal(STDIN_FILENO)) {
     take_terminal_from_the_dead(STDIN_FILENO, ::getpgrp());
   }
 }

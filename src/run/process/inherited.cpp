@@ -61,12 +61,26 @@ std::optional<rlimit> raise_descriptor_limit() {
   }
   rlimit raised = before;
   raised.rlim_cur = raised.rlim_max;
+  if (before.rlim_cur == before.rlim_max) {
+    return std::nullopt;
+  }
   return ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? std::optional(before) : std::nullopt;
 }
 
 bool is_ignored(int signal) {
   struct sigaction action {};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+StreamKind ask_kind_of_stream(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) {
+    return StreamKind::Other;
+  }
+  if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
+    return StreamKind::File;
+  }
+  return S_ISCHR(status.st_mode) && ::isatty(fd) != 0 ? StreamKind::Terminal : StreamKind::Other;
 }
 
 }  // namespace
@@ -153,6 +167,25 @@ void let_requests_end_us(const Inherited& inherited) {
 
 bool was_closed(int standard_fd) {
   return closed_at_start()[static_cast<std::size_t>(standard_fd)];
+}
+
+StreamKind kind_of_stream(int standard_fd) {
+  static std::array<std::optional<StreamKind>, 3> known;
+  auto& kind = known[static_cast<std::size_t>(standard_fd)];
+  if (!kind) {
+    kind = ask_kind_of_stream(standard_fd);
+  }
+  return *kind;
+}
+
+void ask_kinds_of_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    (void)kind_of_stream(fd);
+  }
+}
+
+bool is_terminal(int standard_fd) {
+  return kind_of_stream(standard_fd) == StreamKind::Terminal;
 }
 
 }  // namespace muster

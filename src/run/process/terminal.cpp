@@ -2,6 +2,8 @@
 // it may change the foreground group from the background.
 #include "terminal.hpp"
 
+#include <muster/run/inherited.hpp>
+
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,7 +14,7 @@ namespace muster {
 Terminal::Terminal(pid_t guard, bool is_wanted)
     : guard_(guard),
       guard_group_(::getpgid(guard)),
-      is_wanted_(is_wanted && ::isatty(STDIN_FILENO) != 0) {
+      is_wanted_(is_wanted && is_terminal(STDIN_FILENO)) {
   fd_ = is_wanted_ && ::tcgetpgrp(STDIN_FILENO) == guard_group_ ? STDIN_FILENO : -1;
 }
 
