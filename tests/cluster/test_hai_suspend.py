@@ -8,15 +8,12 @@ import pytest
 
 from support.deadlines import promise
 from support.gang import free_port
-from support.hai import Pod
+from support.hai import MANAGER, TASK, Pod
 from support.muster import built
 
 SUSPENDED = 85
 PROMISED = 5.0  # seconds from the flag to the end of the job on all nodes
 HELD = 7  # the step at which the first run is interrupted
-# As docs/suspend.md has it; the user's name has an underscore, the manager's host none.
-TASK = {"MARSV2_USER": "alice_b", "MARSV2_TASK_ID": "4711", "MARSV2_TASK_TYPE": "training"}
-MANAGER = "alice-b-4711-manager-0"
 
 # HAI's own example (分时调度) with numbers where it has a model. A step that the test holds up goes on when the job is to end: the script looks
 # for that once a step.

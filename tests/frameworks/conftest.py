@@ -1,11 +1,16 @@
 """What the tests with real frameworks share: the program, the Pythons, the hosts."""
 
+import itertools
 import os
 import pathlib
 import sys
 
 import pytest
 
+from support import processes
+from support.muster import Muster
+
+_numbers = itertools.count()
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests" / "hosts"))
 
@@ -86,6 +91,18 @@ def two_hosts():
 
     with Hosts(2) as hosts:
         yield hosts
+
+
+@pytest.fixture
+def launcher(tmp_path, deadline):
+    """Starts muster; afterwards nothing of the test may be left."""
+    processes.become_subreaper()
+    one = Muster(tmp_path, f"{os.getpid()}-framework-{next(_numbers)}")
+    yield one
+    try:
+        one.assert_no_survivors(seconds=5.0)
+    finally:
+        processes.kill_all(one.tag)
 
 
 @pytest.fixture

@@ -9,6 +9,13 @@ import threading
 import time
 from typing import NamedTuple
 
+# Compares two files of tensors by name, bit for bit.
+COMPARE = """\
+import sys, torch
+one, other = map(torch.load, sys.argv[1:])
+assert one.keys() == other.keys() and len(one) == 4
+assert all(torch.equal(one[name], other[name]) for name in one)
+"""
 WORKERS = pathlib.Path(__file__).parent / "workers"
 DEADLINE = 110  # seconds; imports of five frameworks at once take half a minute on two slow cores
 
@@ -22,6 +29,12 @@ class Ended(NamedTuple):
 
 def script(name):
     return str(WORKERS / name)
+
+
+def assert_same_tensors(python, one, other):
+    """Two files have the same parameters, of two layers."""
+    compared = subprocess.run([python, "-c", COMPARE, one, other], capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert compared.returncode == 0, compared.stderr
 
 
 def environment(venv, home, **more):

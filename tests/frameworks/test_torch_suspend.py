@@ -1,40 +1,16 @@
 """Training loops that know nothing of muster, and save at a signal: they are suspended, and go on bit for bit where they were."""
 
-import itertools
-import os
 import re
 import signal
 
 import jobs
 import pytest
 
-from support import processes
 from support.gang import free_port
-from support.muster import Muster
 
 TRAINING = jobs.script("agree_and_save.py")
 ENDLESS = 10**9
 RANKS = 4
-_numbers = itertools.count()
-# Compares two files of tensors by name, bit for bit.
-COMPARE = (
-    "import sys, torch\n"
-    "one, other = map(torch.load, sys.argv[1:])\n"
-    "assert one.keys() == other.keys() and len(one) == 4\n"
-    "assert all(torch.equal(one[name], other[name]) for name in one)\n"
-)
-
-
-@pytest.fixture
-def launcher(tmp_path, deadline):
-    """Starts muster; afterwards nothing of the test may be left."""
-    processes.become_subreaper()
-    one = Muster(tmp_path, f"{os.getpid()}-torch-suspend-{next(_numbers)}")
-    yield one
-    try:
-        one.assert_no_survivors(seconds=1.0)
-    finally:
-        processes.kill_all(one.tag)
 
 
 @pytest.fixture
@@ -79,8 +55,7 @@ def assert_goes_on(launcher, python, training, folder, name, step):
     assert again.out.text.count(f"going on from step {step}\n") == RANKS
     (calm,) = training(name, "calm", step + 40)
     assert calm.end() == 0, calm.words()
-    compared = launcher.run("-c", COMPARE, folder / "disturbed" / "final", folder / "calm" / "final", program=python)
-    assert compared.code == 0, compared.words()
+    jobs.assert_same_tensors(python, folder / "disturbed" / "final", folder / "calm" / "final")
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
