@@ -8,6 +8,9 @@
 #include <muster/control/status.hpp>
 #include <muster/options/syntax.hpp>
 #include <muster/options/typed_settings.hpp>
+#include <muster/run/inherited.hpp>
+
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -99,12 +102,13 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
 
 /// Until the job ends, or the terminal does.
 Result<int> watch(const std::string& socket) {
+  const std::string before_table = is_terminal(STDOUT_FILENO) ? kRepaint : "";
   while (true) {
     const auto answer = control::ask(socket, control::StatusRequest{}, kPatience);
     if (!answer) {
       return print(answer.error().message + "\n");
     }
-    if (auto printed = print(kRepaint + describe_status(*answer, false)); !printed) {
+    if (auto printed = print(before_table + describe_status(*answer, false)); !printed) {
       return printed;
     }
     std::this_thread::sleep_for(kBetweenTables);

@@ -320,8 +320,8 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      '\0',
      "SECONDS",
      "Suspending",
-     "A notice comes so long before the end of the allocation, where SLURM_JOB_END_TIME says when "
-     "that is."},
+     "A notice comes so long before the end of the allocation, which Slurm says in "
+     "SLURM_JOB_END_TIME; Flux and LSF are asked once (flux job timeleft, bjobs)."},
     {"watch-notices",
      '\0',
      "CLOUD",

@@ -1,4 +1,5 @@
 // Reads how the job gives way after a notice.
+#include "allocation_end.hpp"
 #include "requests.hpp"
 
 #include <muster/base/signals.hpp>
@@ -14,9 +15,6 @@
 
 namespace muster {
 namespace {
-
-/// When an allocation of Slurm ends, in seconds since 1970 (sbatch(1)).
-constexpr const char* kEndOfAllocation = "SLURM_JOB_END_TIME";
 
 /// These are handled by the kernel, or come without that anybody sends a notice.
 constexpr auto kNoNotices = std::to_array(
@@ -54,19 +52,6 @@ Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
   return wrong_value(*given, "aws, gcp or azure");
 }
 
-/// What is no whole number of seconds says nothing.
-std::optional<std::chrono::system_clock::time_point> find_allocation_end(const Snapshot& snapshot) {
-  const std::string text = snapshot.variable(kEndOfAllocation).value_or("");
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  constexpr std::int64_t kLatestEnd = 9'000'000'000;  // the clock counts nanoseconds in 64 bits
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || seconds <= 0 || seconds > kLatestEnd) {
-    return std::nullopt;
-  }
-  return std::chrono::system_clock::time_point(std::chrono::seconds(seconds));
-}
-
 }  // namespace
 
 Result<> read_suspend_options(RunOptions& options,
@@ -91,16 +76,16 @@ Result<> read_suspend_options(RunOptions& options,
   if (auto read = read_cloud(suspend.watched, settings); !read) {
     return read;
   }
-  suspend.allocation_end = find_allocation_end(snapshot);
   if (auto read = read_duration(
           suspend.before_end, settings, "suspend-before-end", {.is_least_allowed = false});
       !read) {
     return read;
   }
+  suspend.allocation_end = find_allocation_end(snapshot, suspend.before_end.has_value());
   if (suspend.before_end && !suspend.allocation_end) {
-    return wrong_value(
-        *settings.find("suspend-before-end"),
-        std::string("a platform that says when the allocation ends, in ") + kEndOfAllocation);
+    return wrong_value(*settings.find("suspend-before-end"),
+                       "an allocation whose end is known: by SLURM_JOB_END_TIME, 'flux job "
+                       "timeleft', or the time_left of LSF's bjobs");
   }
   return {};
 }

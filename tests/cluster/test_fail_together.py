@@ -1,6 +1,7 @@
 """One failure is the whole job's: on every node, at once, with one report."""
 
 import os
+import re
 import signal
 import time
 
@@ -14,6 +15,7 @@ from support.repetitions import default_or_soak
 PATIENT = "--heartbeat-timeout=60"  # nobody is lost because the machine is busy
 SILENCE = 5  # seconds, where silence is what the test is about
 HEEDFUL = [f"--heartbeat-timeout={SILENCE}", "--grace=1"]
+GONE = "(closed|reset) the connection"  # as an agent that is killed leaves: reset where it has not read all
 
 
 def kill(pid):
@@ -224,7 +226,7 @@ def test_a_killed_agent_ends_the_job_everywhere_with_69(gang, hosts, whose):
     report = job.jobs[survivor].report
     assert report["verdict"] == "lost"
     lost = "the leader at" if whose == "leader" else f"node 1, {hosts.name(1)}"
-    assert lost in report["reason"] and "closed the connection" in report["reason"]
+    assert lost in report["reason"] and re.search(GONE, report["reason"])
 
 
 @pytest.mark.parametrize("whose", ["leader", "other"])
@@ -238,7 +240,7 @@ def test_a_lost_node_is_told_once(gang, whose):
     job.assert_codes(69, **{f"node_{victim}": 137})
 
     told = job.jobs[survivor].said_about("lost")
-    assert "was lost: it closed the connection" in told
+    assert re.search(f"was lost: it {GONE}", told)
     assert "lost" not in job.jobs[survivor].said_about("asking 1 worker to end")
 
 

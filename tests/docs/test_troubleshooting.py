@@ -33,6 +33,7 @@ WITHOUT_MESSAGES = (
 # Texts of several words that are no part of a message that wants an explanation.
 OTHER_TEXTS = {
     "the end of the allocation": "what a notice came from",
+    "bjobs -noheader -o time_left": "a command",
     "muster suspend --cancel": "what withdrew a notice",
     "whoever wanted the job to give way": "a reason to stay",
     "HAI's suspend command": "a source",

@@ -353,12 +353,43 @@ def test_a_program_that_never_answers_is_killed_before_the_grace_is_over(muster)
     muster.assert_no_survivors()
 
 
+def test_watching_into_a_pipe_paints_nothing(muster):
+    job = muster.start("--", sys.executable, "-c", TELLS_ITS_SOCKET)
+    job.out.wait_for("/control")
+    watching = muster.start("status", "--watch", f"--job={job.guard()}")
+    watching.out.wait_for("running")
+
+    assert muster.run("stop", f"--job={job.guard()}").code == 0
+
+    assert (job.end(), watching.end()) == (143, 0)
+    assert "\033" not in watching.out.text
+
+
 def test_an_allocation_that_ends_is_a_notice(muster, tmp_path):
     env = {**WITH_MODULE, "SLURM_JOB_END_TIME": "1000000"}  # it is over: there is no time left
     job = muster.run("--suspend-before-end=60", "--", sys.executable, "-c", ANSWERS_NOTHING, env=env, report=True)
 
     assert job.code == 85
     assert job.report["reason"].startswith("suspended (the end of the allocation): ")
+
+
+@pytest.mark.parametrize(
+    "program, answer, variable", [("flux", "59", "FLUX_JOB_ID=f3"), ("bjobs", "0:01 L", "LSB_JOBID=4711")]
+)
+def test_a_batch_system_that_has_a_program_for_it_is_asked_when_the_allocation_ends(muster, tmp_path, program, answer, variable):
+    asked = tmp_path / "asked"
+    (tmp_path / program).write_text(f'#!/bin/sh\necho "$@" >{asked}\necho "{answer}"\n')
+    (tmp_path / program).chmod(0o755)
+    name, value = variable.split("=")
+    env = {**WITH_MODULE, "PATH": f"{tmp_path}:{os.environ['PATH']}", name: value}
+    saves_when_told = "import muster, time\nwhile not muster.receive_suspend_command(): time.sleep(0.01)\nmuster.go_suspend()"
+    line = ["--nnodes=1", "--suspend-before-end=60", "--", sys.executable, "-c", saves_when_told]
+
+    job = muster.run(*line, env=env, report=True)
+
+    assert job.code == 85, job.words()
+    assert job.report["reason"].startswith("suspended (the end of the allocation): rank 0 saved ")
+    assert asked.read_text() == {"flux": "job timeleft\n", "bjobs": "-noheader -o time_left 4711\n"}[program]
 
 
 # --- The next run --------------------------------------------------------------------------------
