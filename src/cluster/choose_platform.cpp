@@ -71,4 +71,14 @@ Result<Choice> choose_platform(const Snapshot& snapshot,
   return Choice{platform, wanted->value, wanted->source};
 }
 
+const Platform* find_passed_over(const Choice& choice,
+                                 const Snapshot& snapshot,
+                                 const ClusterRequest& request,
+                                 const Roles& roles) {
+  const bool is_users =
+      choice.source.kind == SourceKind::Option || choice.source.name == "--platform";
+  const bool is_passed_over = choice.name == "flags" && !is_users;
+  return is_passed_over ? detect_platform(snapshot, request, roles, &kBare).platform : nullptr;
+}
+
 }  // namespace muster

@@ -21,4 +21,11 @@ struct Choice {
                                              const ClusterRequest& request,
                                              const Roles& roles);
 
+/// The platform that a form of another launcher's line passes over: such a form chooses "flags" by itself. Null: there
+/// is none, or the user has named "flags".
+[[nodiscard]] const Platform* find_passed_over(const Choice& choice,
+                                               const Snapshot& snapshot,
+                                               const ClusterRequest& request,
+                                               const Roles& roles);
+
 }  // namespace muster

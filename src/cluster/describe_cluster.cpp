@@ -146,7 +146,10 @@ Result<Findings> gather(const Choice& choice,
   if (findings.torn_nodes) {
     return *findings.torn_nodes;
   }
-  if (auto applied = apply_share(findings, request); !applied) {
+  const Platform* const passed_over = find_passed_over(choice, snapshot, request, mode.roles);
+  if (auto applied = passed_over != nullptr ? check_share_of(*passed_over, snapshot, request)
+                                            : apply_share(findings, request);
+      !applied) {
     return applied.error();
   }
   apply_request(findings, request);

@@ -137,6 +137,13 @@ Result<> apply_share(Findings& findings, const ClusterRequest& request) {
   return {};
 }
 
+Result<> check_share_of(const Platform& passed_over,
+                        const Snapshot& snapshot,
+                        const ClusterRequest& request) {
+  auto findings = passed_over.read(snapshot);
+  return findings ? apply_share(*findings, request) : Result<>();
+}
+
 void add_share(Cluster& cluster, const Findings& findings) {
   cluster.share = findings.share;
   cluster.job.are_tasks = findings.share.has_value();

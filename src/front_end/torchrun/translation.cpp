@@ -205,7 +205,7 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
     return;
   }
   set_endpoint(t, endpoint, kDynamicPort);
-  if (t.is_whole) {
+  if (t.is_whole && !t.line.settings.has("platform")) {
     t.set("platform", {"flags", t.given.at("rdzv-backend").source});
   }
 }
