@@ -74,6 +74,11 @@ const char* reason_of(const Failure& failure) {
 
 }  // namespace
 
+bool is_incurable(const Failure& failure) {
+  return failure.exit_code == static_cast<int>(ErrorKind::NotExecutable) ||
+         failure.exit_code == static_cast<int>(ErrorKind::NotFound);
+}
+
 std::string name_of_failed(const Failure& failure) {
   return failure.service.empty() ? describe_process(failure) : "service '" + failure.service + "'";
 }

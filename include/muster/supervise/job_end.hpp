@@ -89,6 +89,9 @@ struct OtherFailures {
 /// "exit code 9", or "signal SIGUSR1 (User defined signal 1), which muster passed on". Empty: it never ran.
 [[nodiscard]] std::string describe_status(const Failure& failure);
 
+/// Its program is not found or cannot be executed (126, 127), and will not be after a restart.
+[[nodiscard]] bool is_incurable(const Failure& failure);
+
 /// A node and how long after the first one it came.
 struct Arrival {
   NodeRank node;

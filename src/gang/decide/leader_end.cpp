@@ -18,6 +18,8 @@ constexpr seconds kGoodbye{5};
 /// For killing, for a console that stalls, and for a machine that is slow.
 constexpr seconds kStopMargin{60};
 constexpr std::size_t kPastAttempts = 10;
+/// After so many attempts that failed alike it is said that another one hardly helps.
+constexpr int kHopeless = 3;
 
 /// The end as it is told with the stop, which is urgent: the worker's words come with the finish.
 std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
@@ -118,6 +120,13 @@ void Leader::after_an_end(Instant now) {
     return;
   }
   name_first_failure();
+  if (const auto& first = attempt_.first_failure();
+      !end_ && first && progress_.may_restart(now) && is_incurable(*first)) {
+    say(Level::Warning,
+        "no restart: exit code " + std::to_string(first->exit_code) +
+            " says that a program is not found or cannot be executed, as it would be again");
+    end_ = attempt_.end_without_restart();
+  }
   if (end_) {
     conclude(*end_, now);
   } else {
@@ -176,6 +185,13 @@ bool Leader::count_restart(Instant now) {
     return false;
   }
   progress_.note_restart(now, ran);
+  if (progress_.alike() == kHopeless) {
+    say(Level::Warning,
+        std::to_string(kHopeless) +
+            " attempts in a row failed within a minute with the same last words: another restart "
+            "hardly helps (--no-progress-limit " +
+            std::to_string(kHopeless) + " ends such a job)");
+  }
   return true;
 }
 

@@ -22,6 +22,16 @@ std::string signature_of(const std::optional<Failure>& failure) {
          (failure->status ? failure->status->describe() : failure->start_error);
 }
 
+/// What it ended with and said last. Empty: it said nothing.
+std::string words_of(const std::optional<Failure>& failure) {
+  if (!failure || (failure->last_lines.empty() && failure->start_error.empty())) {
+    return {};
+  }
+  return failure->last_lines.empty()
+             ? failure->start_error
+             : describe_status(*failure) + ": " + failure->last_lines.back();
+}
+
 }  // namespace
 
 void Progress::judge(const std::optional<Failure>& first_failure,
@@ -37,6 +47,9 @@ void Progress::judge(const std::optional<Failure>& first_failure,
     without_progress_ = is_the_same ? without_progress_ + 1 : 1;
   }
   last_signature_ = signature;
+  const std::string words = ran < kQuickFailure ? words_of(first_failure) : std::string();
+  alike_ = words.empty() ? 0 : words == last_words_ ? alike_ + 1 : 1;
+  last_words_ = words;
 }
 
 bool Progress::is_hopeless() const {

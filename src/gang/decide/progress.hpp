@@ -29,6 +29,9 @@ class Progress {
   /// Attempts in a row that got nowhere.
   [[nodiscard]] int without_progress() const { return without_progress_; }
 
+  /// Attempts in a row that failed soon, with the same status and the same last words, whatever the rank.
+  [[nodiscard]] int alike() const { return alike_; }
+
   [[nodiscard]] bool may_restart(Instant now) const;
   void note_restart(Instant now, Instant::duration ran);
   [[nodiscard]] std::size_t restarts() const { return restarts_.size(); }
@@ -42,7 +45,9 @@ class Progress {
  private:
   RestartPolicy policy_;
   std::string last_signature_;  ///< rank and status of the last first failure
+  std::string last_words_;      ///< status and last line of the last first failure
   int without_progress_ = 0;
+  int alike_ = 0;
   int restarts_in_a_row_ = 0;
   std::vector<Instant> restarts_;
   bool is_forbidden_ = false;

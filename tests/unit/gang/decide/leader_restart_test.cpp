@@ -184,6 +184,18 @@ TEST(Restart, EndsWhenNoPortIsLeftForTheNextAttempt) {
   EXPECT_EQ(story.happen(PortReserved{{0}, "no port is free"}), "0,1: finish: failed 71");
 }
 
+TEST(Restart, IsNotWhereAProgramIsNotFound) {
+  for (const int code : {126, 127}) {
+    LeaderStory story = running(restarting(job_of(2), 10), 2);
+    Failure failure = failure_of(1);
+    failure.status = ExitStatus::exited(code);
+    failure.exit_code = code;
+    (void)story.hear(0, Failed{0, failure});
+
+    EXPECT_EQ(story.end_all(0), "0,1: finish: failed " + std::to_string(code));
+  }
+}
+
 // --- No progress --------------------------------------------------------------------------------
 
 TEST(Progress, EndsAJobThatFailsTheSameWayThreeTimes) {

@@ -55,6 +55,18 @@ TEST(Progress, AllowsNoneBesideWhatCannotBeKilled) {
   EXPECT_FALSE(progress.may_restart(kNow));
 }
 
+TEST(Progress, CountsAttemptsThatEndSoonWithTheSameWordsWhateverTheRank) {
+  Progress progress = progress_of(9, 0);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    Failure failure = failure_of(attempt % 2);
+    failure.last_lines = {"Traceback", "FileNotFoundError: nothere.py"};
+    progress.judge(failure, std::nullopt, seconds(1));
+    EXPECT_EQ(progress.alike(), attempt + 1);
+  }
+  progress.judge(failure_of(1), std::nullopt, seconds(1));
+  EXPECT_EQ(progress.alike(), 0) << "it said nothing";
+}
+
 TEST(Progress, IsNoneWhereTheSameRankFailsSoonAgain) {
   Progress progress = progress_of(9, 2);
   progress.judge(failure_of(1), std::nullopt, seconds(1));
