@@ -5,6 +5,7 @@
 
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
+#include <muster/environment/own_host.hpp>
 #include <muster/fan_out/forwarding.hpp>
 #include <muster/gang/token.hpp>
 #include <muster/logs/messages.hpp>
@@ -172,6 +173,18 @@ CommandLine line_of_agents(const CommandLine& line,
   return result;
 }
 
+/// A login by the user who runs us, on the port that ssh has by default.
+bool is_own_login(const GivenHost& host, const Snapshot& snapshot) {
+  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
+  return host.login == host.host || host.login == user + "@" + host.host;
+}
+
+void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
+  for (GivenHost& host : hosts) {
+    host.is_here = is_this_host(host.host, snapshot) && is_own_login(host, snapshot);
+  }
+}
+
 Result<Order> make_order(const CommandLine& line,
                          const Options& options,
                          const Snapshot& snapshot) {
@@ -269,6 +282,7 @@ Result<FanOut> plan_fan_out(const CommandLine& line,
   if (auto checked = check_slots(hosts->value, settings); !checked) {
     return checked.error();
   }
+  mark_own(hosts->value, snapshot);
   auto shell = choose_shell(settings, snapshot);
   if (!shell) {
     return shell.error();

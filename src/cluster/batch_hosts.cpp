@@ -5,15 +5,12 @@
 
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
+#include <muster/environment/own_host.hpp>
 
 #include <algorithm>
 
 namespace muster {
 namespace {
-
-std::string short_name(const std::string& host) {
-  return host.substr(0, host.find('.'));
-}
 
 template <typename Same>
 std::optional<int> only_position(const SlotList& list, const Same& is_same) {
@@ -33,7 +30,7 @@ Error runs_alone(const BatchHosts& hosts, const std::string& where) {
 }
 
 Result<> find_rank(Findings& findings, const BatchHosts& hosts, const Snapshot& snapshot) {
-  const auto own = position_of(hosts.list, snapshot.host_name);
+  const auto own = position_of(hosts.list, snapshot);
   const Sourced<int> by_name{own.value_or(0), part_of(hosts.list.source, " by the host's name")};
   if (hosts.started_on) {
     if (own && *own != hosts.started_on->value) {
@@ -53,11 +50,11 @@ Result<> find_rank(Findings& findings, const BatchHosts& hosts, const Snapshot& 
 
 }  // namespace
 
-std::optional<int> position_of(const SlotList& list, const std::string& host) {
+std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot) {
   const auto exactly =
-      only_position(list, [&](const HostSlots& entry) { return entry.host == host; });
+      only_position(list, [&](const HostSlots& entry) { return entry.host == snapshot.host_name; });
   return exactly ? exactly : only_position(list, [&](const HostSlots& entry) {
-    return short_name(entry.host) == short_name(host);
+    return is_this_host(entry.host, snapshot);
   });
 }
 

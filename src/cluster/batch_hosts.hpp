@@ -15,9 +15,9 @@ struct BatchHosts {
   std::string advice;                      ///< the line that starts muster on all of them
 };
 
-/// Where `host` is in the list: by its name, else by what is before the first dot of both. Empty where it is
-/// not there, or where several may be meant.
-[[nodiscard]] std::optional<int> position_of(const SlotList& list, const std::string& host);
+/// Where this host is in the list: by its very name, else by whatever means it. Empty where it is not there, or where
+/// several entries may be meant.
+[[nodiscard]] std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot);
 
 /// The hosts are the nodes, the first one leads. A host that is not the first one is known by its name; on
 /// the first one only what has started us tells an agent from the script, which must not run alone.

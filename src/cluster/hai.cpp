@@ -4,6 +4,8 @@
 // Source: HFAiLab/hai-platform, the environment of a training task.
 #include "platform.hpp"
 
+#include <muster/environment/own_host.hpp>
+
 #include <algorithm>
 #include <cctype>
 
@@ -23,10 +25,6 @@ bool is_address(const std::string& text) {
          });
 }
 
-bool is_this_host(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
-}
-
 Result<> read_master(Findings& findings, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> name;
   if (auto read = read_into(name, snapshot, "MASTER_ADDR", read_address); !read) {
@@ -40,7 +38,7 @@ Result<> read_master(Findings& findings, const Snapshot& snapshot) {
     return {};
   }
   const std::string& address = findings.master_address->value;
-  const bool can_differ = !name || is_this_host(name->value) || !is_address(name->value);
+  const bool can_differ = !name || is_loopback(name->value) || !is_address(name->value);
   if (!can_differ && is_address(address) && name->value != address) {
     return contradiction(*name, *findings.master_address, "both are the leader's address");
   }

@@ -2,29 +2,13 @@
 // sees when it looks the name up.
 #include "leader_address.hpp"
 
+#include <muster/environment/own_host.hpp>
+
 #include <algorithm>
 #include <array>
 
 namespace muster {
 namespace {
-
-/// Names of loopback in /etc/hosts of Debian and Red Hat.
-constexpr auto kLocalNames = std::to_array<std::string_view>({"localhost",
-                                                              "localhost.localdomain",
-                                                              "localhost4",
-                                                              "localhost6",
-                                                              "ip6-localhost",
-                                                              "ip6-loopback"});
-
-bool is_local_name(const std::string& address) {
-  return std::find(kLocalNames.begin(), kLocalNames.end(), address) != kLocalNames.end() ||
-         address.ends_with(".localhost");
-}
-
-bool is_loopback(const std::string& address) {
-  return address == "::1" || (address.starts_with("127.") &&
-                              address.find_first_not_of("0123456789.") == std::string::npos);
-}
 
 /// What a server binds to be reached everywhere, and nobody can be reached at.
 bool is_any_address(const std::string& address) {
@@ -56,7 +40,7 @@ std::string only_on_one_machine(const Findings& findings) {
 }  // namespace
 
 bool is_only_own_machine(const std::string& address) {
-  return is_local_name(address) || is_loopback(address);
+  return is_loopback(address);
 }
 
 Result<std::string> check_leader_address(const Findings& findings) {
@@ -75,13 +59,13 @@ Result<std::string> check_leader_address(const Findings& findings) {
   if (is_any_address(address)) {
     return wrong_value(leader, "an address at which the other nodes reach the leader");
   }
-  if (is_local_name(address) && findings.node_rank) {
+  if (is_loopback_name(address) && findings.node_rank) {
     return contradiction(
         leader,
         Sourced<std::string>{std::to_string(findings.node_rank->value), findings.node_rank->source},
         "only the leader can reach itself by that name");
   }
-  if (!is_local_name(address) && !is_loopback(address)) {
+  if (!is_loopback(address)) {
     return std::string();
   }
   return only_on_one_machine(findings);

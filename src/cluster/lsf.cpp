@@ -69,7 +69,7 @@ Result<> read_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
   if (auto read = read_into(task, snapshot, "LSF_PM_TASKID", read_node_rank); !read || !task) {
     return read;
   }
-  const auto own = position_of(hosts.list, snapshot.host_name);
+  const auto own = position_of(hosts.list, snapshot);
   const int last = static_cast<int>(hosts.list.value.size());
   if (own) {
     hosts.started_on = {*own, part_of(task->source, " by the host's name")};

@@ -6,6 +6,8 @@
 #include "host_lists.hpp"
 #include "platform.hpp"
 
+#include <muster/environment/own_host.hpp>
+
 #include <algorithm>
 #include <array>
 
@@ -26,12 +28,6 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
     }
   }
   return std::nullopt;
-}
-
-/// The pod's host name is the first label of its entry.
-bool is_this_host(const std::string& entry, const Snapshot& snapshot) {
-  const auto first_label = [](const std::string& name) { return name.substr(0, name.find('.')); };
-  return first_label(entry) == first_label(snapshot.host_name);
 }
 
 Error nobody_starts(const Sourced<std::string>& text, const std::string& what) {

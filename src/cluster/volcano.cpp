@@ -8,6 +8,7 @@
 #include "platform.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/environment/own_host.hpp>
 
 #include <algorithm>
 #include <array>
@@ -131,12 +132,6 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
   return tasks;
 }
 
-/// The pod's host name is the first label of its entry in the list.
-bool is_entry_of(const std::string& entry, const std::string& host_name) {
-  const std::string own = host_name.substr(0, host_name.find('.'));
-  return !own.empty() && entry.substr(0, entry.find('.')) == own;
-}
-
 /// Which task this pod belongs to: the only one, or the one that lists this host at our index.
 const Task* find_own_task(const Tasks& tasks, int index, const std::string& host_name) {
   if (tasks.size() == 1) {
@@ -144,7 +139,7 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
   }
   for (const Task& task : tasks) {
     const auto at = static_cast<std::size_t>(index);
-    if (at < task.hosts.value.size() && is_entry_of(task.hosts.value[at], host_name)) {
+    if (at < task.hosts.value.size() && is_same_name(task.hosts.value[at], host_name)) {
       return &task;
     }
   }
@@ -156,7 +151,7 @@ std::optional<Sourced<int>> find_own_index(const Tasks& tasks, const std::string
   for (const Task& task : tasks) {
     const auto& hosts = task.hosts.value;
     const auto own = std::find_if(hosts.begin(), hosts.end(), [&](const std::string& entry) {
-      return is_entry_of(entry, host_name);
+      return is_same_name(entry, host_name);
     });
     if (own != hosts.end()) {
       return Sourced<int>{static_cast<int>(own - hosts.begin()),

@@ -1,6 +1,7 @@
 // From a list of hosts to a remote shell for each, and to what each agent is told. Pure.
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
+#include <muster/environment/own_host.hpp>
 #include <muster/fan_out/fan_out.hpp>
 
 #include <algorithm>
@@ -11,15 +12,14 @@ namespace {
 
 /// The user's own remote shell is always asked.
 bool is_here(const FanOut& fan_out, const GivenHost& host) {
-  const bool is_own_name = host.login == fan_out.own_host || host.login == "localhost";
-  return is_own_name && fan_out.shell.source.kind == SourceKind::Default;
+  return host.is_here && fan_out.shell.source.kind == SourceKind::Default;
 }
 
 /// On other hosts "localhost" would lead to themselves.
 std::string leader_of(const FanOut& fan_out) {
   const GivenHost& first = fan_out.hosts.value.front();
   const auto given = fan_out.order.line.settings.find("master-addr");
-  return given ? given->value : first.host == "localhost" ? fan_out.own_host : first.host;
+  return given ? given->value : is_loopback(first.host) ? fan_out.own_host : first.host;
 }
 
 /// What the list says of a host, unless the user counts the workers himself.

@@ -2,6 +2,7 @@
 #include "host_placing.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/environment/own_host.hpp>
 #include <muster/options/syntax.hpp>
 
 #include <algorithm>
@@ -42,16 +43,11 @@ void add_host(HostList& list, const ListedHost& host) {
   }
 }
 
-bool is_here(const std::string& host, const Snapshot& snapshot) {
-  return host == "localhost" || host == snapshot.host_name || host.starts_with("127.") ||
-         host == "[::1]" || host == "::1";
-}
-
 /// True where hosts are named, and all of them are this machine.
 bool are_here(const HostList& hosts, const Snapshot& snapshot) {
   return !hosts.entries.empty() &&
          std::all_of(hosts.entries.begin(), hosts.entries.end(), [&](const ListedHost& entry) {
-           return is_here(entry.host, snapshot);
+           return is_this_host(entry.host, snapshot);
          });
 }
 

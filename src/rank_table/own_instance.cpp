@@ -2,6 +2,7 @@
 #include "rank_table/pod_number.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/environment/own_host.hpp>
 #include <muster/rank_table/own_instance.hpp>
 
 #include <algorithm>
@@ -31,8 +32,10 @@ Places find_all(const Table& table, const Condition& condition) {
 
 bool has_address(const Instance& instance, const std::string& address) {
   const auto& others = instance.addresses;
-  return instance.server_id == address ||
-         std::find(others.begin(), others.end(), address) != others.end();
+  return instance.server_id == address || is_same_address(instance.server_id, address) ||
+         std::any_of(others.begin(), others.end(), [&](const std::string& other) {
+           return other == address || is_same_address(other, address);
+         });
 }
 
 bool has_pod_names(const Table& table) {

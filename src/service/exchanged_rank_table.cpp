@@ -1,6 +1,7 @@
 // Summaries and servers as JSON, and what becomes of those of all nodes: see the header.
 #include <muster/base/json.hpp>
 #include <muster/base/text.hpp>
+#include <muster/environment/own_host.hpp>
 #include <muster/rank_table/generate.hpp>
 #include <muster/rank_table/rewrite.hpp>
 #include <muster/service/exchanged_rank_table.hpp>
@@ -68,8 +69,7 @@ Said to_said(const json::object& object) {
 }
 
 bool is_of_one_machine(std::string_view address) {
-  return address.empty() || address == "::1" || address == "localhost" ||
-         address.starts_with("127.");
+  return address.empty() || is_loopback(address);
 }
 
 Instance to_server(const json::object& object, std::string_view address) {

@@ -17,6 +17,7 @@ struct GivenHost {
   std::string host;            ///< its name or address, without brackets
   std::optional<int> slots;    ///< empty: the list does not say
   std::vector<int> devices{};  ///< only these are used; empty: all
+  bool is_here = false;        ///< this machine by its own user: it needs no remote shell
 };
 
 /// From --hosts or --hostfile, in the order of the list; empty where neither is given. Reads the file.

@@ -6,6 +6,7 @@
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
+#include <muster/environment/own_host.hpp>
 #include <muster/front_end/front_end.hpp>
 
 #include <algorithm>
@@ -111,10 +112,11 @@ Result<> translate_master(Translation& t) {
 std::optional<std::size_t> find_place(const Translation& t, const std::vector<std::string>& ips) {
   const auto pod = find_variable(t, "POD_IP");
   const auto host = pod ? pod : t.find("host");
-  const auto& own = t.snapshot.addresses.get();
   auto here = std::find(ips.begin(), ips.end(), host ? host->value : t.snapshot.host_name);
   if (here == ips.end()) {
-    here = std::find_first_of(ips.begin(), ips.end(), own.begin(), own.end());
+    here = std::find_if(ips.begin(), ips.end(), [&](const std::string& ip) {
+      return !is_loopback(ip) && is_this_host(ip, t.snapshot);
+    });
   }
   return here == ips.end() ? std::nullopt
                            : std::optional(static_cast<std::size_t>(here - ips.begin()));
