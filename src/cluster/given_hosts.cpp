@@ -4,6 +4,7 @@
 #include "host_lists.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 #include <muster/cluster/cluster.hpp>
 #include <muster/cluster/given_hosts.hpp>
 
@@ -20,8 +21,6 @@ namespace muster {
 namespace {
 
 using GivenHosts = Sourced<std::vector<GivenHost>>;
-
-constexpr std::string_view kForm = "hosts such as a:8,b:8";
 
 /// What commas and blanks separate, but for those within brackets.
 std::vector<std::string> words_outside_brackets(std::string_view text) {
@@ -93,7 +92,7 @@ Result<> add(std::vector<GivenHost>& hosts,
   }
   for (const std::string& host : names) {
     if (!is_host(host) || login.find_first_of("-'\"\\; ") == 0) {
-      return wrong_value(shown, kForm);
+      return wrong_value(shown, expected_of_host(word.host));
     }
     hosts.push_back({login + host, host, word.slots});
   }
@@ -142,13 +141,38 @@ Result<GivenHosts> read_list(const Settings& settings) {
 
 }  // namespace
 
+std::string expected_of_host(const std::string& word) {
+  const std::string shown = "'" + shortened(visible_line(word)) + "'";
+  const std::size_t colon = word.rfind(':');
+  if (word.find("://") != std::string::npos) {
+    return "hosts such as a:8,b:8, and " + shown + " is a URL";
+  }
+  if (word.find_first_of(" \t") != std::string::npos) {
+    return "hosts with commas between them, and " + shown + " has a blank";
+  }
+  if (visible_line(word) != word) {
+    return "hosts such as a:8,b:8, and " + shown + " has characters that no host name has";
+  }
+  if (colon == std::string::npos || colon == 0 || word.find(':') != colon) {
+    return "hosts such as a:8,b:8";
+  }
+  const std::string slots = word.substr(colon + 1);
+  const auto count = parse_integer(slots, 0, kMostWorkers);
+  if (count && *count > kMostSlotsOfHost) {
+    return "at most " + std::to_string(kMostSlotsOfHost) +
+           " slots for a host; in a hostfile a port is port=" + slots;
+  }
+  return "a number of slots behind '" + shortened(word.substr(0, colon + 1)) + "'" +
+         (slots.empty() ? "" : ", not '" + shortened(visible_line(slots)) + "'");
+}
+
 Result<GivenHosts> read_hosts_option(const Sourced<std::string>& text) {
   const Sourced<std::string> shown{shortened(text.value), text.source};
   GivenHosts list{{}, text.source};
   for (const std::string& word : words_outside_brackets(text.value)) {
     const auto host = read_word(word);
     if (!host) {
-      return wrong_value(shown, kForm);
+      return wrong_value(shown, expected_of_host(word));
     }
     if (auto added = add(list.value, *host, shown); !added) {
       return added.error();

@@ -2,6 +2,7 @@
 #include "host_lists.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/cluster/given_hosts.hpp>
 
 #include <algorithm>
 #include <map>
@@ -86,7 +87,7 @@ std::optional<HostSlots> read_host_word(const std::string& word) {
   if (colon == std::string::npos || word.find(':', colon + 1) != std::string::npos) {
     return HostSlots{word, {}};
   }
-  const auto slots = parse_integer(word.substr(colon + 1), 1, kMostWorkers);
+  const auto slots = parse_integer(word.substr(colon + 1), 0, kMostWorkers);
   return slots ? std::optional(HostSlots{word.substr(0, colon), slots}) : std::nullopt;
 }
 
@@ -188,7 +189,8 @@ bool read_field(HostfileLine& line, const std::string& word) {
     return is_first;
   }
   constexpr int kMostPort = 65'535;
-  const auto number = parse_integer(value, 1, key == Key::Port ? kMostPort : kMostWorkers);
+  const int least = key == Key::Port ? 1 : 0;
+  const auto number = parse_integer(value, least, key == Key::Port ? kMostPort : kMostWorkers);
   std::optional<int>& field = key == Key::Slots  ? line.host.slots
                               : key == Key::Port ? line.host.port
                                                  : line.most_slots;
@@ -230,8 +232,8 @@ Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text) {
   Collector collector(text.source);
   for (const std::string& word : listed_words(text.value)) {
     const auto host = read_host_word(word);
-    if (!host || host->host.empty()) {
-      return wrong_value(shown, kForm);
+    if (!host || host->host.empty() || host->slots == 0) {
+      return wrong_value(shown, expected_of_host(word));
     }
     if (auto added = collector.add(*host, shown); !added) {
       return added.error();
@@ -242,6 +244,7 @@ Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text) {
 
 Result<SlotList> read_hostfile(const Sourced<std::string>& text) {
   Collector collector(text.source);
+  bool is_unused = false;
   const Words lines = split(without_comments(text.value), '\n');
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Words words = hostfile_words(lines[i]);
@@ -253,11 +256,21 @@ Result<SlotList> read_hostfile(const Sourced<std::string>& text) {
     if (!host) {
       return wrong_value(place, "HOST, HOST slots=N max_slots=M or HOST:N");
     }
+    if (host->slots.value_or(0) > kMostSlotsOfHost) {
+      const std::string slots = std::to_string(*host->slots);
+      return wrong_value(place,
+                         "at most " + std::to_string(kMostSlotsOfHost) + " slots, as which " +
+                             slots + " is read; a port is port=" + slots);
+    }
+    if (host->slots == 0) {  // it is listed, and not to be used
+      is_unused = true;
+      continue;
+    }
     if (auto added = collector.add(*host, place); !added) {
       return added.error();
     }
   }
-  return collector.finish(text, "one host on each line");
+  return collector.finish(text, is_unused ? "a host with a slot" : "one host on each line");
 }
 
 Result<SlotList> read_node_file(const Sourced<std::string>& text) {

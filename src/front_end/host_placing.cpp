@@ -14,19 +14,30 @@ using Text = Sourced<std::string>;
 
 constexpr int kMostProcesses = 10'000'000;
 
+/// An address of version 6 gets its brackets here, so that no number of slots is taken for its end.
+std::string in_brackets(const std::string& host) {
+  const std::size_t name = host.rfind('@') + 1;  // 0 where nobody logs in
+  const bool is_bare = host.find(':') != std::string::npos && host.find('[') == std::string::npos;
+  return is_bare ? host.substr(0, name) + "[" + host.substr(name) + "]" : host;
+}
+
 std::optional<ListedHost> read_host(const std::string& word) {
   const std::size_t bracket = word.rfind(']');
   const std::size_t colon = word.find(':', bracket == std::string::npos ? 0 : bracket);
   const bool is_bare_address = bracket == std::string::npos && colon != word.rfind(':');
+  const bool has_blank = word.find_first_of(" \t\n") != std::string::npos;
+  if (has_blank || word.find("://") != std::string::npos) {
+    return std::nullopt;
+  }
   if (colon == std::string::npos || is_bare_address) {
-    const bool is_host = !word.empty() && word.front() != '+';  // "+n0" is one of another list
-    return is_host ? std::optional(ListedHost{word}) : std::nullopt;
+    const bool is_host = word.front() != '+';  // "+n0" is one of another list
+    return is_host ? std::optional(ListedHost{in_brackets(word)}) : std::nullopt;
   }
   const std::string slots = word.substr(colon + 1);
   if (slots == "*" || slots == "-1") {
     return ListedHost{word.substr(0, colon), 0, true};
   }
-  const auto count = parse_integer(slots, 1, kMostProcesses);
+  const auto count = parse_integer(slots, 0, kMostSlotsOfHost);
   return count && colon > 0 ? std::optional(ListedHost{word.substr(0, colon), *count})
                             : std::nullopt;
 }
@@ -154,15 +165,21 @@ void place_on_list(Translation& t, const HostPlacing& placing) {
 
 }  // namespace
 
-bool add_hosts(HostList& list, const std::string& text) {
-  for (const std::string& word : split(text, ',')) {
+Result<> add_hosts(HostList& list, const Sourced<std::string>& text) {
+  for (const std::string& listed : split(text.value, ',')) {
+    const std::string word(trim(listed));
+    if (word.empty()) {
+      continue;  // as mpirun does with a comma at the end
+    }
     const auto host = read_host(word);
     if (!host) {
-      return false;
+      return wrong_value(text, expected_of_host(word));
     }
-    add_host(list, *host);
+    if (host->slots > 0 || host->is_open) {  // else it is listed, and not to be used
+      add_host(list, *host);
+    }
   }
-  return true;
+  return list.entries.empty() ? wrong_value(text, "a host with a slot") : Result<>();
 }
 
 Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {

@@ -36,8 +36,8 @@ enum class Placed {
   OnList
 };
 
-/// Reads "a,b:4" into `list`. False where a word is no host.
-[[nodiscard]] bool add_hosts(HostList& list, const std::string& text);
+/// Reads "a,b:4" into `list`. Empty entries and hosts with 0 slots are left out, as by mpirun. Fails where a word is no host, naming it.
+[[nodiscard]] Result<> add_hosts(HostList& list, const Sourced<std::string>& text);
 
 /// The hosts of a hostfile's text; one without a number has `silent` slots, or with 0 what it has itself.
 /// Fails where it is none.

@@ -257,7 +257,7 @@ def test_a_killed_front_leaves_nothing_behind(front, worker, muster, half):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--hosts=a:0"], "--hosts is 'a:0', expected hosts such as a:8,b:8"),
+        (["--hosts=a:0"], "--hosts is 'a:0', expected a number of slots behind 'a:', not '0'"),
         (["--hosts=a,a"], "'a' is listed twice"),
         (["--hosts=-oProxyCommand=x"], "expected hosts such as a:8,b:8"),
         (["--hosts=a", "--node-rank=0"], "the list of hosts says who the nodes are"),

@@ -61,6 +61,12 @@ struct Starter {
 /// Empty: nobody does.
 [[nodiscard]] std::optional<Starter> find_starter(const Snapshot& snapshot);
 
+/// More slots than any machine has: a port was meant.
+inline constexpr int kMostSlotsOfHost = 4096;
+
+/// What is wrong with a word "HOST" or "HOST:N" of a list, to be read behind "expected".
+[[nodiscard]] std::string expected_of_host(const std::string& word);
+
 /// The text of --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".
 [[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_option(
     const Sourced<std::string>& text);

@@ -46,8 +46,8 @@ Result<HostList> read_hosts(const Translation& t) {
     return list;
   }
   list.source = hosts->source;
-  return add_hosts(list, hosts->value) ? Result<HostList>(std::move(list))
-                                       : wrong_value(*hosts, "hosts such as a:8,b:8");
+  const auto added = add_hosts(list, *hosts);
+  return added ? Result<HostList>(std::move(list)) : added.error();
 }
 
 void add_once(std::vector<std::string>& all, const std::string& name) {

@@ -84,8 +84,8 @@ Result<HostList> read_hosts(const Translation& t) {
       continue;
     }
     hosts.source = from_flag(typed.source);
-    if (!add_hosts(hosts, typed.values.front())) {
-      return wrong_value({typed.values.front(), hosts.source}, "hosts such as a,b or a:8,b:8");
+    if (auto added = add_hosts(hosts, {typed.values.front(), hosts.source}); !added) {
+      return added.error();
     }
   }
   return hosts;

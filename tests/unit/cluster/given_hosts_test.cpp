@@ -87,7 +87,7 @@ TEST(Hostfile, TakesTheFormsOfMpiDeepspeedAndPbs) {
 }
 
 TEST(Hostfile, NamesTheLine) {
-  EXPECT_NE(file("a slots=8\nb slots=0\n").find("line 2"), std::string::npos);
+  EXPECT_NE(file("a slots=8\nb slots=x\n").find("line 2"), std::string::npos);
   EXPECT_NE(file("a slots=8\na slots=8\n").find("line 2"), std::string::npos);
   EXPECT_NE(file("# nothing\n").find("expected"), std::string::npos);
 }

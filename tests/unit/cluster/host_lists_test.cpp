@@ -53,8 +53,7 @@ TEST(Hostfile, CountsAHostThatIsListedAgain) {
 }
 
 TEST(Hostfile, IsRefusedWithItsLine) {
-  for (const std::string line : {"a slots=0",
-                                 "a slots=x",
+  for (const std::string line : {"a slots=x",
                                  "a slots",
                                  "a b",
                                  "a:x",
@@ -75,6 +74,11 @@ TEST(Hostfile, IsRefusedWithItsLine) {
         hostfile("/* 1\n2 */\n" + line),
         "line 3 of hosts is '" + line + "', expected HOST, HOST slots=N max_slots=M or HOST:N");
   }
+  EXPECT_EQ(hostfile("a slots=0"), "hosts is 'a slots=0', expected a host with a slot");
+  EXPECT_EQ(hostfile("a:0\nb:2\nc slots=0"), "b:2");
+  EXPECT_EQ(hostfile("a:22222"),
+            "line 1 of hosts is 'a:22222', expected at most 4096 slots, as which 22222 is read; a "
+            "port is port=22222");
   EXPECT_LT(hostfile(std::string(680'000, 'a') + ",b").size(), 600U) << "shortened";
   EXPECT_EQ(hostfile(" # none"), "hosts is ' # none', expected one host on each line");
   EXPECT_EQ(hostfile("a,b"),
@@ -104,10 +108,14 @@ TEST(HostsWithSlots, AreInOneLine) {
   EXPECT_EQ(read_by(read_hosts_with_slots, "a:8,b:4"), "a:8 b:4");
   EXPECT_EQ(read_by(read_hosts_with_slots, "a, b c"), "a b c");
   EXPECT_EQ(read_by(read_hosts_with_slots, "a,a,b"), "a:2 b:1");
-  for (const std::string text : {"", "a,,b", "a:", ":8", "a:0", "a,"}) {
+  for (const std::string text : {"", "a,,b", ":8", "a,"}) {
     EXPECT_EQ(read_by(read_hosts_with_slots, text),
               "hosts is '" + text + "', expected hosts such as a:8,b:8");
   }
+  EXPECT_EQ(read_by(read_hosts_with_slots, "a:"),
+            "hosts is 'a:', expected a number of slots behind 'a:'");
+  EXPECT_EQ(read_by(read_hosts_with_slots, "a:0"),
+            "hosts is 'a:0', expected a number of slots behind 'a:', not '0'");
   EXPECT_EQ(hosts_of(*read_hosts_with_slots({"b:2,a", {}})).value,
             (std::vector<std::string>{"b", "a"}));
 }

@@ -236,7 +236,13 @@ TEST(Mpirun, GoesToTheHostsOfAList) {
             "f (HYDRA_HOST_FILE)")
       << "an empty variable says nothing";
   EXPECT_EQ(error_of("mpirun -H a:x a.out"),
-            "64: -H is 'a:x', expected hosts such as a,b or a:8,b:8");
+            "64: -H is 'a:x', expected a number of slots behind 'a:', not 'x'");
+  EXPECT_EQ(setting_of("mpirun -H fd00::1,fd00::2 a.out", "hosts"), "[fd00::1]:1,[fd00::2]:1 (-H)");
+  EXPECT_EQ(setting_of("mpirun -H me@fd00::1 a.out", "hosts"), "me@[fd00::1]:1 (-H)");
+  EXPECT_EQ(setting_of("mpirun -H a:0,b:6, a.out", "hosts"), "b:6 (-H)");
+  EXPECT_EQ(error_of("mpirun -H a:0 a.out"), "64: -H is 'a:0', expected a host with a slot");
+  EXPECT_EQ(error_of("mpirun -H ssh://a a.out"),
+            "64: -H is 'ssh://a', expected hosts such as a:8,b:8, and 'ssh://a' is a URL");
 }
 
 TEST(Mpirun, StaysHereForAListOfThisHost) {
@@ -275,8 +281,7 @@ TEST(Mpirun, RefusesWhatWouldBeAnotherJob) {
   EXPECT_EQ(error_of("mpirun -genv A 1 -n 2 a.out").substr(0, 18), "64: -genv is refus");
   EXPECT_EQ(error_of("mpirun --tune /nosuch a.out"),
             "64: --tune is '/nosuch', expected a file that can be read");
-  EXPECT_EQ(error_of("mpirun -H +n0 a.out"),
-            "64: -H is '+n0', expected hosts such as a,b or a:8,b:8");
+  EXPECT_EQ(error_of("mpirun -H +n0 a.out"), "64: -H is '+n0', expected hosts such as a:8,b:8");
   EXPECT_EQ(
       error_of("mpirun a.out", {{"MUSTER_MPI_SHM", "/dev/shm/x"}}),
       "126: muster has started mpirun, and what PATH has by that name leads back to muster; put "
