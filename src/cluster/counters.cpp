@@ -41,7 +41,47 @@ constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
                                                       "NGC_ARRAY_SIZE",
                                                       "BEAKER_REPLICA_COUNT",
                                                       "LEPTON_JOB_TOTAL_WORKERS",
-                                                      "*_NUM_SLICES"});
+                                                      "*_NUM_SLICES",
+                                                      "*_NODE_NUM",
+                                                      "HOST_NUM",
+                                                      "*_HOST_NUM",
+                                                      "HOST_COUNT",
+                                                      "*_HOST_COUNT",
+                                                      "NUM_HOSTS",
+                                                      "*_NUM_HOSTS",
+                                                      "*_NHOSTS",
+                                                      "TOTAL_NODES",
+                                                      "*_TOTAL_NODES",
+                                                      "MACHINE_NUM",
+                                                      "*_MACHINE_NUM",
+                                                      "*_MACHINE_COUNT",
+                                                      "*_INSTANCE_NUM",
+                                                      "*_INSTANCE_COUNT",
+                                                      "*_POD_NUM",
+                                                      "*_TRAINER_NUM",
+                                                      "*_TRAINERS_NUM",
+                                                      "WORKER_NUM",
+                                                      "*_WORKER_NUM",
+                                                      "*_WORKER_COUNT",
+                                                      "*_NODE",
+                                                      "*_NPROCS"});
+
+/// Names of sizes that count members where a variable with the same beginning is a rank among them.
+constexpr auto kSizesOfGroups =
+    std::to_array<const char*>({"*_GROUP_SIZE", "*_GANG_SIZE", "*_CLUSTER_SIZE", "*_JOB_SIZE"});
+
+/// Words of names that look like counters or lists and are none: what a machine has of its own, test runners that share
+/// tests out, services.
+constexpr auto kInnocentWords = std::to_array<std::string_view>(
+    {"LOCAL",     "ON",         "GPU",        "GPUS",    "CPU",       "CPUS",     "CORES",
+     "TASKS",     "PER",        "MSRUN",      "NUMA",    "MAX",       "MIN",      "LIMIT",
+     "CI",        "CIRCLE",     "KNAPSACK",   "SERVICE", "PORT",      "THREAD",   "THREADS",
+     "LOADER",    "DATALOADER", "POOL",       "WEB",     "HTTP",      "HTTPS",    "UVICORN",
+     "GUNICORN",  "CELERY",     "KAFKA",      "REDIS",   "ETCD",      "ES",       "ELASTICSEARCH",
+     "MEMCACHED", "CASSANDRA",  "MONGO",      "MONGODB", "ZOOKEEPER", "RABBITMQ", "DB",
+     "DATABASE",  "POSTGRES",   "MYSQL",      "ALLOWED", "TRUSTED",   "PROXY",    "KNOWN",
+     "SSH",       "DNS",        "NAMESERVER", "LDAP",    "NFS",       "SMTP",     "CORS",
+     "BUILD",     "MAKE"});
 
 /// Names of lists.
 constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",
@@ -51,7 +91,22 @@ constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",
                                                     "*_NODELIST",
                                                     "HOST_LIST",
                                                     "HOSTLIST",
-                                                    "NODELIST"});
+                                                    "NODELIST",
+                                                    "IP_LIST",
+                                                    "*_IP_LIST",
+                                                    "*_IPS",
+                                                    "*_NODES",
+                                                    "*_MACHINES",
+                                                    "*_MACHINE_LIST"});
+
+/// Names of files with a host on each line, as batch systems have them.
+constexpr auto kHostFiles = std::to_array<const char*>({"*_NODEFILE",
+                                                        "*_NODE_FILE",
+                                                        "*_HOSTFILE",
+                                                        "*_HOST_FILE",
+                                                        "*_MACHINEFILE",
+                                                        "*_MACHINE_FILE",
+                                                        "*_FILE_NODES"});
 
 /// Ranks of nodes: the job has more of them.
 constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK",
@@ -63,7 +118,10 @@ constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK",
                                                     "ALPS_APP_PE"});
 
 /// Those of all counting names that may count processes, or devices.
-constexpr std::array<const char*, 6> kOfProcesses = {"WORLD_SIZE",
+constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",
+                                                     "WORKER_NUM",
+                                                     "*_WORKER_NUM",
+                                                     "*_WORKER_COUNT",
                                                      "*_WORLD_SIZE",
                                                      "NUM_PROCESSES",
                                                      "*_NUM_PROCESSES",
@@ -93,11 +151,30 @@ const Platform* find_owner(std::string_view name) {
   return at == all.end() ? nullptr : *at;
 }
 
-bool has_shape(std::string_view name) {
-  const bool is_local = name.starts_with("LOCAL_") || name.find("_LOCAL_") != name.npos ||
-                        name == "OMPI_COMM_WORLD_NODE_RANK";  // among the ranks of its host
-  return !is_local &&
-         (matches_any(name, kNumbers) || matches_any(name, kLists) || matches_any(name, kRanks));
+bool is_innocent(std::string_view name) {
+  const std::vector<std::string> words = split(std::string(name), '_');
+  return name == "OMPI_COMM_WORLD_NODE_RANK" ||  // among the ranks of its host
+         std::any_of(words.begin(), words.end(), [](const std::string& word) {
+           return std::find(kInnocentWords.begin(), kInnocentWords.end(), word) !=
+                  kInnocentWords.end();
+         });
+}
+
+/// True where the platform that sets BT_GROUP_SIZE says by BT_NODE_RANK or BT_INDEX which member this is.
+bool has_rank_beside(std::string_view name, const Snapshot& snapshot) {
+  const std::string start(name.substr(0, name.find('_', 1) + 1));
+  const auto from = snapshot.variables.lower_bound(start);
+  return std::any_of(from, snapshot.variables.end(), [&](const auto& variable) {
+    return variable.first.starts_with(start) &&
+           (variable.first.ends_with("RANK") || variable.first.ends_with("_INDEX"));
+  });
+}
+
+bool has_shape(std::string_view name, const Snapshot& snapshot) {
+  const bool has_any = matches_any(name, kNumbers) || matches_any(name, kLists) ||
+                       matches_any(name, kRanks) || matches_any(name, kHostFiles) ||
+                       (matches_any(name, kSizesOfGroups) && has_rank_beside(name, snapshot));
+  return has_any && !is_innocent(name);
 }
 
 /// The texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
@@ -149,12 +226,27 @@ int count_digits(std::string_view text) {
   return parse_integer(text.substr(first, end - first), 0, kMostNodes).value_or(kMostNodes);
 }
 
+/// The first word of each line that is no comment.
+int count_lines_of_hosts(const std::string& text) {
+  std::set<std::string> hosts;
+  for (const std::string& line : split(text, '\n')) {
+    const std::string host(trim(line.substr(0, line.find_first_of(" \t:#"))));
+    if (!host.empty()) {
+      hosts.insert(host);
+    }
+  }
+  return static_cast<int>(hosts.size());
+}
+
 int number_said_by(std::string_view name, const std::string& value) {
   const std::string text(trim(value));
   if (const auto range = read_node_range({text, {}})) {
     return range->value.most;
   }
-  if (matches_any(name, kNumbers)) {
+  if (name.ends_with("_NODE")) {  // others have a name or an address of one there
+    return parse_integer(text, 0, kMostNodes).value_or(0);
+  }
+  if (matches_any(name, kNumbers) || matches_any(name, kSizesOfGroups)) {
     return count_digits(text);
   }
   boost::system::error_code error;
@@ -173,13 +265,18 @@ void add_counter(std::vector<Counter>& counters,
                  const std::string& value,
                  const Snapshot& snapshot) {
   const Platform* const owner = find_owner(source.name);
-  if (owner == nullptr && !has_shape(source.name)) {
+  if (owner == nullptr && !has_shape(source.name, snapshot)) {
     return;
   }
   Counter counter{{shortened(value), source}, 0, false, owner};
   // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
   counter.count = is_alone ? 1 : number_said_by(source.name, content_of(value, snapshot));
+  if (owner == nullptr && matches_any(source.name, kHostFiles) && !value.empty()) {
+    const auto file = snapshot.files.find(value);  // one that cannot be read may list any number
+    counter.is_guess = file == snapshot.files.end();
+    counter.count = counter.is_guess ? 2 : count_lines_of_hosts(file->second);
+  }
   if (matches_any(source.name, kRanks)) {
     counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
   }
@@ -284,10 +381,11 @@ Result<> check_not_alone(const Findings& findings,
   for (const Counter& counter : all) {
     const bool is_read =
         choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
+    const bool is_told_better = counter.is_guess && choice.platform != nullptr;
     const bool counts_our_workers =  // all of them: another number may as well be one of nodes
         counter.counts_processes && nodes > 1 &&
         counter.count == static_cast<long long>(nodes) * slots;
-    if (counter.count > nodes && !counts_our_workers && !is_read) {
+    if (counter.count > nodes && !counts_our_workers && !is_read && !is_told_better) {
       return too_few(counter, findings, choice);
     }
   }

@@ -17,6 +17,7 @@ struct Counter {
   int count = 0;              ///< 0: it is no number and no list
   bool counts_processes = false;
   const Platform* owner = nullptr;  ///< empty: known by the shape of its name alone
+  bool is_guess = false;            ///< the file that it names cannot be read
 };
 
 /// All of a snapshot, which has to live longer: those that the platforms name, and those whose names look

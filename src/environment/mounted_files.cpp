@@ -4,6 +4,7 @@
 
 #include <muster/environment/snapshot.hpp>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -40,6 +41,15 @@ constexpr std::array<const char*, 5> kVariables = {{
     "I_MPI_HYDRA_HOST_FILE",
     "HYDRA_HOST_FILE",
 }};
+
+/// How variables end whose value is the path of a list of hosts, whichever batch system sets them.
+constexpr auto kEndings = std::to_array<std::string_view>({"_NODEFILE",
+                                                           "_NODE_FILE",
+                                                           "_HOSTFILE",
+                                                           "_HOST_FILE",
+                                                           "_MACHINEFILE",
+                                                           "_MACHINE_FILE",
+                                                           "_FILE_NODES"});
 
 /// Variables whose value is a descriptor. Its "text" is what it leads to, such as "socket:[4711]": the same
 /// in all processes that have inherited it from one.
@@ -91,6 +101,15 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
   for (const char* const variable : kVariables) {
     const std::string path = snapshot.variable(variable).value_or("");
     if (path.starts_with('/')) {
+      read_file(files, path);
+    }
+  }
+  for (const auto& [name, path] : snapshot.variables) {
+    const bool is_list =
+        std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
+          return name.ends_with(ending);
+        });
+    if (is_list && path.starts_with('/') && !files.contains(path)) {
       read_file(files, path);
     }
   }
