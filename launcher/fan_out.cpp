@@ -128,12 +128,7 @@ Result<> check_starter(const Settings& settings, const Snapshot& snapshot) {
     return contradict(*platform, list);
   }
   const auto starter = platform ? std::nullopt : find_starter(snapshot);
-  return starter ? Error{blame(list.source),
-                         list.source.name + " is '" + list.value + "' but " + starter->sign +
-                             " says that this is " + starter->platform +
-                             ", which starts muster on each node; leave the list of hosts out, or "
-                             "if it is right, add --platform flags"}
-                 : Result<>();
+  return starter ? refuse_list(list, *starter) : Result<>();
 }
 
 /// The user's token, or a new one: the links of a job that a front starts are always secret.

@@ -96,7 +96,6 @@ constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",
                                                     "*_IP_LIST",
                                                     "*_IPS",
                                                     "*_NODES",
-                                                    "*_MACHINES",
                                                     "*_MACHINE_LIST"});
 
 /// Names of files with a host on each line, as batch systems have them.

@@ -209,6 +209,14 @@ Result<GivenHosts> read_given_hosts(const Settings& settings) {
   return listed && !listed->value.empty() ? fill_hosts(std::move(*listed), settings) : listed;
 }
 
+Error refuse_list(const Sourced<std::string>& list, const Starter& starter) {
+  return Error{blame(list.source),
+               list.source.name + " is '" + list.value + "' but " + starter.sign +
+                   " says that this is " + starter.platform +
+                   ", which starts muster on each node; leave the list of hosts out, or if it is "
+                   "right, add --platform flags"};
+}
+
 /// A scheduler that starts one process, from which the other hosts have to be reached, gives that no rank. Variables that are
 /// left behind, or whose leader no other node could reach, start nothing.
 std::optional<Starter> find_starter(const Snapshot& snapshot) {
@@ -223,7 +231,7 @@ std::optional<Starter> find_starter(const Snapshot& snapshot) {
   const auto bare = find_bare_sign(snapshot, {});
   const bool is_left_behind = bare && !bare->is_whole;
   return is_one_of_them && !is_left_behind
-             ? std::optional(Starter{platform.name, choice->source.name})
+             ? std::optional(Starter{platform.name, choice->source.name, findings->nodes->value})
              : std::nullopt;
 }
 

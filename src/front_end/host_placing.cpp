@@ -132,6 +132,42 @@ std::string find_other_starter(const Translation& t) {
   return has_nodes ? "each node is started by itself" : "";
 }
 
+/// The hosts of the line: of its list, or of a file that the platform has mounted.
+HostList listed_on_line(const Translation& t, const HostPlacing& placing) {
+  if (!placing.hosts.entries.empty() || !placing.file) {
+    return placing.hosts;
+  }
+  const auto mounted = t.snapshot.files.find(placing.file->value);
+  auto listed = mounted == t.snapshot.files.end()
+                    ? Result<HostList>(HostList())
+                    : hosts_of_file({mounted->second, placing.file->source}, 0);
+  if (!listed) {
+    return {};
+  }
+  listed->text = placing.file->value;
+  return std::move(*listed);
+}
+
+/// What is listed on the line is meant, unless it may be the platform's nodes, by their number: a script for all of them. Where
+/// this host is none of the listed, as in the pod from which a platform's MPI example goes to the others by ssh, the list decides.
+Result<> settle_starter(Translation& t, const HostPlacing& placing) {
+  const auto starter = t.line.settings.has("platform") ? std::nullopt : find_starter(t.snapshot);
+  const HostList listed = listed_on_line(t, placing);
+  const bool is_for_all = starter && static_cast<int>(listed.entries.size()) == starter->nodes;
+  if (!starter || is_for_all || listed.entries.empty() || listed.source.kind != SourceKind::Flag) {
+    return {};
+  }
+  const bool is_listed =
+      std::any_of(listed.entries.begin(), listed.entries.end(), [&](const ListedHost& entry) {
+        return is_this_host(entry.host, t.snapshot);
+      });
+  if (is_listed) {
+    return refuse_list({listed.text, listed.source}, *starter);
+  }
+  t.line.settings.set("platform", {"flags", listed.source});
+  return {};
+}
+
 /// Somebody else says who runs where.
 void ignore_hosts(Translation& t, const HostPlacing& placing, const std::string& why) {
   if (!placing.hosts.entries.empty()) {
@@ -166,6 +202,7 @@ void place_on_list(Translation& t, const HostPlacing& placing) {
 }  // namespace
 
 Result<> add_hosts(HostList& list, const Sourced<std::string>& text) {
+  list.text += (list.text.empty() ? "" : ",") + text.value;
   for (const std::string& listed : split(text.value, ',')) {
     const std::string word(trim(listed));
     if (word.empty()) {
@@ -195,6 +232,9 @@ Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
 }
 
 Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
+  if (auto settled = settle_starter(t, placing); !settled) {
+    return settled.error();
+  }
   const std::string starter = find_other_starter(t);
   if (!starter.empty()) {
     ignore_hosts(t, placing, starter);

@@ -18,6 +18,7 @@ struct ListedHost {
 struct HostList {
   std::vector<ListedHost> entries;
   Source source;
+  std::string text{};  ///< as it is written, for messages
 };
 
 /// What a line says of processes and hosts.

@@ -56,7 +56,11 @@ inline constexpr const char* kDealtByMpirun = "dealt-by-mpirun";
 struct Starter {
   std::string platform;
   std::string sign;  ///< the variable that gives it away
+  int nodes = 0;     ///< on so many
 };
+
+/// A list of hosts on the line and such a platform contradict each other, and the option that decides is named.
+[[nodiscard]] Error refuse_list(const Sourced<std::string>& list, const Starter& starter);
 
 /// Empty: nobody does.
 [[nodiscard]] std::optional<Starter> find_starter(const Snapshot& snapshot);

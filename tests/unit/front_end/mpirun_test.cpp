@@ -263,6 +263,20 @@ TEST(Mpirun, CountsTheNodesThatAreThere) {
   EXPECT_EQ(setting_of("mpirun -np 16 a.out", "nproc-per-node", started), "");
   EXPECT_EQ(notices_of("mpirun -H a,b a.out", started),
             "ignoring -H: bare starts muster on each node");
+  EXPECT_EQ(error_of("mpirun -H localhost,b,c a.out", started),
+            "64: -H is 'localhost,b,c' but RANK says that this is bare, which starts "
+            "muster on each node; leave the list "
+            "of hosts out, or if it is right, add --platform flags");
+  // Volcano's MPI example: the master goes to the workers by ssh, and only it runs mpirun.
+  const Variables volcano = {{"VC_TASK_INDEX", "0"},
+                             {"VC_MPIMASTER_HOSTS", "job-mpimaster-0.job"},
+                             {"VC_MPIMASTER_NUM", "1"},
+                             {"VC_MPIWORKER_HOSTS", "job-mpiworker-0.job,job-mpiworker-1.job"},
+                             {"VC_MPIWORKER_NUM", "2"}};
+  EXPECT_EQ(
+      setting_of(
+          "mpirun --host job-mpiworker-0.job,job-mpiworker-1.job -np 2 a.out", "hosts", volcano),
+      "job-mpiworker-0.job:1,job-mpiworker-1.job:1 (--host)");
   EXPECT_EQ(setting_of("mpirun --nnodes 2 -np 16 a.out", "total-workers"), "16 (-np)");
 }
 
