@@ -168,9 +168,10 @@ Result<> check(const Choice& choice, const Findings& findings) {
   return {};
 }
 
-/// What does not depend on the roles and slots.
+/// What does not depend on the roles.
 Result<Cluster> start_cluster(const Choice& choice,
                               const Findings& findings,
+                              const Sourced<int>& slots,
                               const Ports& ports,
                               const Snapshot& snapshot,
                               const ClusterRequest& request) {
@@ -179,6 +180,9 @@ Result<Cluster> start_cluster(const Choice& choice,
     return remark.error();
   }
   Cluster cluster;
+  if (auto crowded = describe_crowd(slots, snapshot); !crowded.empty()) {
+    cluster.remarks.push_back(std::move(crowded));
+  }
   if (!remark->empty()) {
     cluster.remarks.push_back(std::move(*remark));
   }
@@ -231,7 +235,7 @@ Result<Cluster> join(const Choice& choice,
   if (!ports) {
     return ports.error();
   }
-  auto cluster = start_cluster(choice, findings, *ports, asked.snapshot, asked.request);
+  auto cluster = start_cluster(choice, findings, slots, *ports, asked.snapshot, asked.request);
   if (!cluster) {
     return cluster.error();
   }

@@ -166,6 +166,16 @@ Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapsh
   return Sourced<int>{findings.workers->value / findings.nodes->value, findings.workers->source};
 }
 
+std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot) {
+  const int devices = count_visible_devices(snapshot);
+  if (devices == 0 || slots.value <= devices || !is_given(slots.source)) {
+    return {};
+  }
+  return slots.source.name + " is '" + std::to_string(slots.value) + "', and this node has " +
+         count_of(static_cast<std::size_t>(devices), "device") +
+         ": several workers share one, or have none";
+}
+
 Result<> apply_total(Findings& findings,
                      const std::optional<Sourced<int>>& given,
                      const Sourced<int>& slots) {

@@ -33,6 +33,9 @@ namespace muster {
 /// platform's number of all workers is known, it is dealt to the nodes evenly.
 [[nodiscard]] Result<Sourced<int>> find_slots(const Findings& findings, const Snapshot& snapshot);
 
+/// A remark where the user asks for more workers than this node has devices. Empty: there is nothing to say.
+[[nodiscard]] std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot);
+
 /// The number of all workers, as it is given, else as the platform says; and the number of nodes where
 /// nobody gives that.
 [[nodiscard]] Result<> apply_total(Findings& findings,

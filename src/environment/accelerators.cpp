@@ -36,11 +36,42 @@ const Vendor& amd() {
   return vendor;
 }
 
-Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
+std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot& snapshot) {
   for (const char* const name : vendor.variables) {
-    if (const auto list = snapshot.variable(name)) {
-      return {static_cast<int>(read_device_list(*list).size()), from_variable(name)};
+    if (auto list = sourced_variable(snapshot, name)) {
+      return list;
     }
+  }
+  return std::nullopt;
+}
+
+/// A runtime sees nothing, or less, of a list with a number that none of the devices has. Numbers count from 0 what there is; those of
+/// Ascend are the host's in some containers. What has chosen a container's devices (ASCEND_VISIBLE_DEVICES) counts those of the host.
+Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
+  const auto list = list_of(vendor, snapshot);
+  const int here = snapshot.devices.*vendor.counted;
+  if (!list || here == 0 ||
+      list->source.name == "ASCEND_VISIBLE_DEVICES") {  // without files nobody can tell
+    return {};
+  }
+  const std::vector<int>& ids = snapshot.devices.ascend_ids;
+  const bool has_ids = vendor.counted == &HostDevices::ascend;
+  for (const DeviceEntry& entry : read_device_list(list->value)) {
+    const bool is_there =
+        !entry.number || *entry.number < here ||
+        (has_ids && std::find(ids.begin(), ids.end(), *entry.number) != ids.end());
+    if (!is_there) {
+      return wrong_value(*list,
+                         "devices of this node, which has " + std::to_string(here) + " (" +
+                             vendor.files + "), and none is " + entry.text);
+    }
+  }
+  return {};
+}
+
+Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
+  if (const auto list = list_of(vendor, snapshot)) {
+    return {static_cast<int>(read_device_list(list->value).size()), list->source};
   }
   return {snapshot.devices.*vendor.counted, {SourceKind::File, vendor.files}};
 }
@@ -169,6 +200,13 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
+  if (wanted.value == "auto" || wanted.value == "gpu" || wanted.value == "npu") {
+    for (const Vendor* const vendor : {&nvidia(), &ascend(), &amd()}) {
+      if (auto checked = check_list(*vendor, snapshot); !checked) {
+        return checked.error();
+      }
+    }
+  }
   auto slots = count_wanted(wanted, snapshot);
   if (slots && slots->value > kMostDevices) {
     return wrong_value({snapshot.variable(slots->source.name).value_or(""), slots->source},

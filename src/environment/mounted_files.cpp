@@ -104,13 +104,13 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
       read_file(files, path);
     }
   }
-  for (const auto& [name, path] : snapshot.variables) {
+  for (const auto& variable : snapshot.variables) {
     const bool is_list =
         std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
-          return name.ends_with(ending);
+          return variable.first.ends_with(ending);
         });
-    if (is_list && path.starts_with('/') && !files.contains(path)) {
-      read_file(files, path);
+    if (is_list && variable.second.starts_with('/') && !files.contains(variable.second)) {
+      read_file(files, variable.second);
     }
   }
   for (const char* const variable : kDescriptors) {

@@ -369,6 +369,18 @@ std::string said_of(const std::string& address, const std::string& rank) {
   return !cluster ? cluster.error().message : join(cluster->remarks, "\n");
 }
 
+TEST(DescribeCluster, RemarksOnMoreWorkersThanDevices) {
+  Snapshot snapshot = node_with({});
+  snapshot.devices.nvidia = 2;
+  const auto crowded = describe_cluster(snapshot, flags({{"nproc-per-node", "4"}}));
+  EXPECT_EQ(join(crowded->remarks, "\n"),
+            "--nproc-per-node is '4', and this node has 2 devices: several workers share one, or "
+            "have none");
+  EXPECT_TRUE(describe_cluster(snapshot, flags({{"nproc-per-node", "2"}}))->remarks.empty());
+  snapshot.devices.nvidia = 0;
+  EXPECT_TRUE(describe_cluster(snapshot, flags({{"nproc-per-node", "4"}}))->remarks.empty());
+}
+
 TEST(DescribeCluster, SaysThatALoopbackAddressIsForOneMachine) {
   for (const std::string address : {"127.0.0.1", "127.1.2.3", "::1"}) {
     EXPECT_EQ(said_of(address, "1"),
