@@ -66,7 +66,7 @@ struct Starter {
 [[nodiscard]] std::optional<Starter> find_starter(const Snapshot& snapshot);
 
 /// More slots than any machine has: a port was meant.
-inline constexpr int kMostSlotsOfHost = 4096;
+inline constexpr int kMostSlotsOfHost = 1024;
 
 /// What is wrong with a word "HOST" or "HOST:N" of a list, to be read behind "expected".
 [[nodiscard]] std::string expected_of_host(const std::string& word);

@@ -76,9 +76,9 @@ TEST(Hostfile, IsRefusedWithItsLine) {
   }
   EXPECT_EQ(hostfile("a slots=0"), "hosts is 'a slots=0', expected a host with a slot");
   EXPECT_EQ(hostfile("a:0\nb:2\nc slots=0"), "b:2");
-  EXPECT_EQ(hostfile("a:22222"),
-            "line 1 of hosts is 'a:22222', expected at most 4096 slots, as which 22222 is read; a "
-            "port is port=22222");
+  EXPECT_EQ(hostfile("a:2222"),
+            "line 1 of hosts is 'a:2222', expected at most 1024 slots, as which 2222 is read; a "
+            "port is port=2222");
   EXPECT_LT(hostfile(std::string(680'000, 'a') + ",b").size(), 600U) << "shortened";
   EXPECT_EQ(hostfile(" # none"), "hosts is ' # none', expected one host on each line");
   EXPECT_EQ(hostfile("a,b"),
