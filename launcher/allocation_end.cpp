@@ -41,6 +41,7 @@ std::optional<std::string> ask_program(const std::string& command) {
   constexpr std::chrono::seconds kPatience{6};
   const auto run = [&] {
     std::array<char, 256> line{};
+    // NOLINTNEXTLINE(cert-env33-c): the words are ours, and the job's number is one
     std::FILE* const output = ::popen(("timeout -k 1 4 " + command + " 2>/dev/null").c_str(), "re");
     if (output != nullptr) {
       (void)std::fgets(line.data(), line.size(), output);

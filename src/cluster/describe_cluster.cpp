@@ -168,10 +168,9 @@ Result<> check(const Choice& choice, const Findings& findings) {
   return {};
 }
 
-/// What does not depend on the roles.
+/// What does not depend on the roles and slots.
 Result<Cluster> start_cluster(const Choice& choice,
                               const Findings& findings,
-                              const Sourced<int>& slots,
                               const Ports& ports,
                               const Snapshot& snapshot,
                               const ClusterRequest& request) {
@@ -180,9 +179,6 @@ Result<Cluster> start_cluster(const Choice& choice,
     return remark.error();
   }
   Cluster cluster;
-  if (auto crowded = describe_crowd(slots, snapshot); !crowded.empty()) {
-    cluster.remarks.push_back(std::move(crowded));
-  }
   if (!remark->empty()) {
     cluster.remarks.push_back(std::move(*remark));
   }
@@ -235,12 +231,15 @@ Result<Cluster> join(const Choice& choice,
   if (!ports) {
     return ports.error();
   }
-  auto cluster = start_cluster(choice, findings, slots, *ports, asked.snapshot, asked.request);
+  auto cluster = start_cluster(choice, findings, *ports, asked.snapshot, asked.request);
   if (!cluster) {
     return cluster.error();
   }
   if (auto added = add_slots(*cluster, findings, slots); !added) {
     return added.error();
+  }
+  if (auto crowd = describe_crowd(slots, asked.snapshot); !crowd.empty()) {
+    cluster->remarks.push_back(std::move(crowd));
   }
   add_share(*cluster, findings);
   if (auto checked = check_ports(*ports, roles); !checked) {

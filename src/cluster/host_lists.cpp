@@ -215,6 +215,12 @@ std::optional<HostSlots> read_hostfile_line(const Words& words) {
   return is_above ? std::nullopt : std::optional(std::move(line.host));
 }
 
+std::string expected_of_slots(int slots) {
+  const std::string read = std::to_string(slots);
+  std::string expected = "at most " + std::to_string(kMostSlotsOfHost) + " slots, as which ";
+  return expected.append(read).append(" is read; a port is port=").append(read);
+}
+
 }  // namespace
 
 HostList hosts_of(const SlotList& list) {
@@ -257,10 +263,7 @@ Result<SlotList> read_hostfile(const Sourced<std::string>& text) {
       return wrong_value(place, "HOST, HOST slots=N max_slots=M or HOST:N");
     }
     if (host->slots.value_or(0) > kMostSlotsOfHost) {
-      const std::string slots = std::to_string(*host->slots);
-      return wrong_value(place,
-                         "at most " + std::to_string(kMostSlotsOfHost) + " slots, as which " +
-                             slots + " is read; a port is port=" + slots);
+      return wrong_value(place, expected_of_slots(*host->slots));
     }
     if (host->slots == 0) {  // it is listed, and not to be used
       is_unused = true;

@@ -69,6 +69,15 @@ Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
   return {};
 }
 
+Result<> check_lists(const Snapshot& snapshot) {
+  for (const Vendor* const vendor : {&nvidia(), &ascend(), &amd()}) {
+    if (auto checked = check_list(*vendor, snapshot); !checked) {
+      return checked;
+    }
+  }
+  return {};
+}
+
 Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
   if (const auto list = list_of(vendor, snapshot)) {
     return {static_cast<int>(read_device_list(list->value).size()), list->source};
@@ -200,12 +209,10 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  if (wanted.value == "auto" || wanted.value == "gpu" || wanted.value == "npu") {
-    for (const Vendor* const vendor : {&nvidia(), &ascend(), &amd()}) {
-      if (auto checked = check_list(*vendor, snapshot); !checked) {
-        return checked.error();
-      }
-    }
+  const bool counts_devices =
+      wanted.value == "auto" || wanted.value == "gpu" || wanted.value == "npu";
+  if (auto checked = counts_devices ? check_lists(snapshot) : Result<>(); !checked) {
+    return checked.error();
   }
   auto slots = count_wanted(wanted, snapshot);
   if (slots && slots->value > kMostDevices) {
