@@ -76,6 +76,22 @@ class TestPrograms:
         assert job.code == 127
         assert job.said_about("cannot run './no/such/program'", "not found")
 
+    @pytest.mark.parametrize("name", ["./a\nmuster: exit code 0", "a\nmuster: exit code 0"])
+    def test_a_line_end_in_a_programs_name_draws_no_line_of_musters(self, muster, name):
+        job = muster.run("--", name)
+
+        assert job.code == 127
+        assert job.said_about("\\nmuster: exit code 0'")
+        assert "muster: exit code 0" not in job.err.lines
+
+    def test_a_process_that_is_left_behind_draws_no_line_by_its_name(self, muster):
+        sleeper = muster.folder / "s\nmuster: x"
+        sleeper.symlink_to("/bin/sleep")
+        job = muster.run("--", "sh", "-c", f"setsid '{sleeper}' 600 & exec true")
+
+        assert job.code == 0
+        assert "(s\\nmuster: x)" in job.said_about("left behind")
+
     def test_a_python_script_that_does_not_exist_is_127(self, muster):
         """Python itself would end with 2, which says nothing to a scheduler."""
         job = muster.run("no_such_script.py")

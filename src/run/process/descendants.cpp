@@ -5,6 +5,7 @@
 
 #include <muster/base/text.hpp>
 #include <muster/base/unique_fd.hpp>
+#include <muster/base/visible.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -48,7 +49,7 @@ std::optional<Process> parse_stat(const std::string& stat) {
   }
   Process process;
   process.pid = std::atoi(stat.c_str());  // NOLINT(cert-err34-c): the kernel wrote it
-  process.name = stat.substr(open + 1, close - open - 1);
+  process.name = visible_line(stat.substr(open + 1, close - open - 1));
   std::istringstream fields(stat.substr(close + 1));
   fields >> process.state >> process.parent;
   skip(fields, 9);  // fields 5 to 13

@@ -3,6 +3,7 @@
 #include "spawn.hpp"
 
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 #include <muster/environment/own_program.hpp>
 
 #include <fcntl.h>
@@ -133,13 +134,14 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why) {
-  return Error{kind, "cannot run '" + name + "': " + why};
+  return Error{kind, "cannot run '" + visible_line(name) + "': " + why};
 }
 
 Error start_error(const SpawnRequest& request, const std::string& step, int error_number) {
   const std::string& name = request.argv.front();
+  const std::string shown = "'" + visible_line(name) + "'";
   if (!step.empty()) {
-    return system_error("cannot start '" + name + "': " + step, error_number);
+    return system_error("cannot start " + shown + ": " + step, error_number);
   }
   switch (error_number) {
     case ENOENT:
@@ -154,7 +156,7 @@ Error start_error(const SpawnRequest& request, const std::string& step, int erro
           name, ErrorKind::NotExecutable, "its arguments and environment are too long");
     default:
       return Error{ErrorKind::NotExecutable,
-                   system_error("cannot run '" + name + "'", error_number).message};
+                   system_error("cannot run " + shown, error_number).message};
   }
 }
 
@@ -195,9 +197,10 @@ Error not_in_path(const std::string& name, const std::optional<std::string>& ref
   if (S_ISDIR(status.st_mode)) {
     return cannot_run(name, ErrorKind::NotExecutable, "it is a directory");
   }
-  return cannot_run(name,
-                    ErrorKind::NotFound,
-                    "not found in PATH; for the file in this folder write './" + name + "'");
+  return cannot_run(
+      name,
+      ErrorKind::NotFound,
+      "not found in PATH; for the file in this folder write './" + visible_line(name) + "'");
 }
 
 bool has_same_bytes(const std::string& one, const std::string& other) {
@@ -271,7 +274,8 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   const int pid =
       ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &task);
   if (pid < 0) {
-    return system_error("cannot start '" + request.argv.front() + "': making a process", errno);
+    return system_error(
+        "cannot start '" + visible_line(request.argv.front()) + "': making a process", errno);
   }
   if (task.failed_step != nullptr) {
     ::waitpid(pid, nullptr, 0);  // nobody has heard of it yet
