@@ -29,7 +29,8 @@ def test_what_may_go_better_is_queued_again(jobs):
     missing = "export MUSTER_NNODES=3 MUSTER_GANG_TIMEOUT=1"
     first = f"if [[ -z ${{SLURM_RESTART_COUNT:-}} ]]; then {missing}; fi\n"
     explain = "muster explain --nnodes 1 | grep platform.restarts\n"
-    script = script.replace("trap : TERM\n", "trap : TERM\n" + first + explain)
+    assert script.count("\nexport ") == 1
+    script = script.replace("\nexport ", "\n" + first + explain + "export ")
 
     job = jobs.submit(script)
     job.wait_for_line("exit code 75: queued again, restart 1 of")
