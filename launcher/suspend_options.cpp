@@ -9,9 +9,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
-#include <cstdint>
 
 namespace muster {
 namespace {

@@ -15,7 +15,7 @@ struct BatchHosts {
   std::string advice;                      ///< the line that starts muster on all of them
 };
 
-/// Where this host is in the list: by its very name, else by whatever means it. Empty where it is not there, or where
+/// The place of this host in the list: by its very name, else by whatever means it. Empty where it is not there, or where
 /// several entries may be meant.
 [[nodiscard]] std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot);
 

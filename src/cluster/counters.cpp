@@ -98,15 +98,6 @@ constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",
                                                     "*_NODES",
                                                     "*_MACHINE_LIST"});
 
-/// Names of files with a host on each line, as batch systems have them.
-constexpr auto kHostFiles = std::to_array<const char*>({"*_NODEFILE",
-                                                        "*_NODE_FILE",
-                                                        "*_HOSTFILE",
-                                                        "*_HOST_FILE",
-                                                        "*_MACHINEFILE",
-                                                        "*_MACHINE_FILE",
-                                                        "*_FILE_NODES"});
-
 /// Ranks of nodes: the job has more of them.
 constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK",
                                                     "GROUP_RANK",
@@ -171,7 +162,7 @@ bool has_rank_beside(std::string_view name, const Snapshot& snapshot) {
 
 bool has_shape(std::string_view name, const Snapshot& snapshot) {
   const bool has_any = matches_any(name, kNumbers) || matches_any(name, kLists) ||
-                       matches_any(name, kRanks) || matches_any(name, kHostFiles) ||
+                       matches_any(name, kRanks) || names_host_file(name) ||
                        (matches_any(name, kSizesOfGroups) && has_rank_beside(name, snapshot));
   return has_any && !is_innocent(name);
 }
@@ -271,7 +262,7 @@ void add_counter(std::vector<Counter>& counters,
   // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
   counter.count = is_alone ? 1 : number_said_by(source.name, content_of(value, snapshot));
-  if (owner == nullptr && matches_any(source.name, kHostFiles) && !value.empty()) {
+  if (owner == nullptr && names_host_file(source.name) && !value.empty()) {
     const auto file = snapshot.files.find(value);  // one that cannot be read may list any number
     counter.is_guess = file == snapshot.files.end();
     counter.count = counter.is_guess ? 2 : count_lines_of_hosts(file->second);

@@ -4,9 +4,6 @@
 
 #include <muster/environment/own_host.hpp>
 
-#include <algorithm>
-#include <array>
-
 namespace muster {
 namespace {
 

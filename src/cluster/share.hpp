@@ -39,7 +39,7 @@ struct TaskVariables {
 /// other, with all its devices, unless the user gives it one slot. Fails where the user says something else.
 [[nodiscard]] Result<> apply_share(Findings& findings, const ClusterRequest& request);
 
-/// The same where the line's form passes the platform over: that its processes are placed is true all the same.
+/// Checks the request against the tasks of a platform that the line's form passes over: they are placed all the same.
 [[nodiscard]] Result<> check_share_of(const Platform& passed_over,
                                       const Snapshot& snapshot,
                                       const ClusterRequest& request);

@@ -90,6 +90,12 @@ void read_place(std::map<std::string, std::string>& files, const Place& place) {
 
 }  // namespace
 
+bool names_host_file(std::string_view variable) {
+  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
+    return variable.ends_with(ending);
+  });
+}
+
 std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) {
   std::map<std::string, std::string> files;
   for (const Place& place : kPlaces) {
@@ -105,11 +111,8 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
     }
   }
   for (const auto& variable : snapshot.variables) {
-    const bool is_list =
-        std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
-          return variable.first.ends_with(ending);
-        });
-    if (is_list && variable.second.starts_with('/') && !files.contains(variable.second)) {
+    if (names_host_file(variable.first) && variable.second.starts_with('/') &&
+        !files.contains(variable.second)) {
       read_file(files, variable.second);
     }
   }

@@ -1,3 +1,5 @@
+// Names and addresses as text, and those of this machine as the snapshot has them.
+#include <muster/base/endpoint.hpp>
 #include <muster/environment/own_host.hpp>
 
 #include <arpa/inet.h>
@@ -19,11 +21,6 @@ constexpr auto kLoopbackNames = std::to_array<std::string_view>({"localhost",
                                                                  "localhost6",
                                                                  "ip6-localhost",
                                                                  "ip6-loopback"});
-
-std::string_view without_brackets(std::string_view host) {
-  const bool is_in_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  return is_in_brackets ? host.substr(1, host.size() - 2) : host;
-}
 
 /// As version 6 has it, those of version 4 mapped. The zone of "fe80::1%eth0" is left out.
 std::optional<in6_addr> parse_address(std::string_view host) {

@@ -148,13 +148,16 @@ HostList listed_on_line(const Translation& t, const HostPlacing& placing) {
   return std::move(*listed);
 }
 
-/// What is listed on the line is meant, unless it may be the platform's nodes, by their number: a script for all of them. Where
+/// A list on the line is meant, unless it may be the platform's nodes, by their number: a script for all of them. Where
 /// this host is none of the listed, as in the pod from which a platform's MPI example goes to the others by ssh, the list decides.
 Result<> settle_starter(Translation& t, const HostPlacing& placing) {
-  const auto starter = t.line.settings.has("platform") ? std::nullopt : find_starter(t.snapshot);
   const HostList listed = listed_on_line(t, placing);
-  const bool is_for_all = starter && static_cast<int>(listed.entries.size()) == starter->nodes;
-  if (!starter || is_for_all || listed.entries.empty() || listed.source.kind != SourceKind::Flag) {
+  const bool is_on_line = !listed.entries.empty() && listed.source.kind == SourceKind::Flag;
+  if (!is_on_line || t.line.settings.has("platform")) {
+    return {};
+  }
+  const auto starter = find_starter(t.snapshot);
+  if (!starter || static_cast<int>(listed.entries.size()) == starter->nodes) {
     return {};
   }
   const bool is_listed =

@@ -31,11 +31,11 @@ Places find_all(const Table& table, const Condition& condition) {
 }
 
 bool has_address(const Instance& instance, const std::string& address) {
-  const auto& others = instance.addresses;
-  return instance.server_id == address || is_same_address(instance.server_id, address) ||
-         std::any_of(others.begin(), others.end(), [&](const std::string& other) {
-           return other == address || is_same_address(other, address);
-         });
+  const auto is_it = [&](const std::string& other) {
+    return other == address || is_same_address(other, address);
+  };
+  return is_it(instance.server_id) ||
+         std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
 }
 
 bool has_pod_names(const Table& table) {

@@ -195,7 +195,9 @@ Result<> ControlServer::start(const std::string& path) {
     return refused(errno);
   }
   acceptor_.assign(Protocol(), fd, error);
-  if (!error) {
+  if (error) {
+    (void)::close(fd);  // it is nobody's
+  } else {
     (void)::fchmod(fd, S_IRUSR | S_IWUSR);  // what bind makes is ours alone, from the first moment
     acceptor_.bind(Protocol::endpoint(path), error);
     path_ = error ? "" : path;

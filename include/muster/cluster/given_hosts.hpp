@@ -68,7 +68,7 @@ struct Starter {
 /// More slots than any machine has: a port was meant.
 inline constexpr int kMostSlotsOfHost = 1024;
 
-/// What is wrong with a word "HOST" or "HOST:N" of a list, to be read behind "expected".
+/// The fault of a word "HOST" or "HOST:N" of a list, to be read behind "expected".
 [[nodiscard]] std::string expected_of_host(const std::string& word);
 
 /// The text of --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".

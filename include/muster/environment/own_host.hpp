@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a name or an address means this machine. Pure: nothing is looked up.
+// Tells whether a name or an address means this machine. Pure: nothing is looked up.
 
 #include <muster/environment/snapshot.hpp>
 
@@ -13,10 +13,10 @@ namespace muster {
 /// Such a name, or an address of the loopback network, however it is written.
 [[nodiscard]] bool is_loopback(std::string_view host);
 
-/// The same host by its name: capitals and a dot at the end do not matter, and a short name is the first label of a full one.
+/// True for two names of one host: capitals and a dot at the end do not matter, and a short name is the first label of a full one.
 [[nodiscard]] bool is_same_name(std::string_view one, std::string_view other);
 
-/// The same address, however it is written, with brackets or without. False where one of them is none.
+/// True for one address in two forms, with brackets or without. False where one of the texts is no address.
 [[nodiscard]] bool is_same_address(std::string_view one, std::string_view other);
 
 /// `host` is loopback, a name of this machine, or an address of one of its interfaces. "user@" in front does not count.

@@ -59,6 +59,9 @@ struct Snapshot {
 [[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
                                                                    const std::string& name);
 
+/// True for a variable whose value is the path of a list of hosts, by how its name ends: every batch system has such a one.
+[[nodiscard]] bool names_host_file(std::string_view variable);
+
 /// Volcano's svc plugin mounts a file "<task>.host" for each task of the job here.
 inline constexpr const char* kVolcanoFolder = "/etc/volcano";
 inline constexpr const char* kHostFileEnding = ".host";

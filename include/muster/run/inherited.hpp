@@ -47,7 +47,7 @@ enum class StreamKind {
   Other  ///< a pipe, a socket, a device such as /dev/null, or closed
 };
 
-/// What descriptor 0, 1 or 2 is. The kernel is asked once, since a file system may stop answering while the job runs.
+/// The kind of descriptor 0, 1 or 2. The kernel is asked once, since a file system may stop answering while the job runs.
 [[nodiscard]] StreamKind kind_of_stream(int standard_fd);
 /// Asks for all three, and may hang.
 void ask_kinds_of_streams();

@@ -22,7 +22,7 @@ std::string signature_of(const std::optional<Failure>& failure) {
          (failure->status ? failure->status->describe() : failure->start_error);
 }
 
-/// What it ended with and said last. Empty: it said nothing.
+/// The status and the last line of a failure. Empty: it said nothing.
 std::string words_of(const std::optional<Failure>& failure) {
   if (!failure || (failure->last_lines.empty() && failure->start_error.empty())) {
     return {};

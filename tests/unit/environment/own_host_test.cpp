@@ -1,4 +1,4 @@
-// Which names and addresses mean this machine.
+// Names and addresses that mean this machine, and those that do not.
 #include <muster/environment/own_host.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What batch systems print of the time that is left.
+// The lines that batch systems print of the time that is left.
 #include "allocation_end.hpp"
 
 #include <gtest/gtest.h>
