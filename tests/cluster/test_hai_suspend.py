@@ -132,7 +132,8 @@ def test_a_script_of_hai_goes_on_where_it_was_suspended(pod, start, tmp_path, pa
     for job in start(hai, ["train.py", "whole", 0], nodes=2):
         assert job.end() == 0, job.words()
     first = start(hai, ["train.py", "parted", pause], nodes=2)
-    wait_for_steps(first, "holding")
+    for job in first:
+        job.out.wait_for("holding", times=2)  # also the process that saves
     end_suspended(first, hai.suspend())
     saved = json.loads((tmp_path / "parted/latest.json").read_text())
     (tmp_path / "parted/go").touch()
