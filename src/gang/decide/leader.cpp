@@ -139,11 +139,7 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
     gather(now);
   }
   if (state_ == State::Finishing && now >= goodbye_deadline_) {
-    for (const LinkId link : roster_.links()) {
-      actions_.emplace_back(Drop{link});
-      roster_.remove(link);
-    }
-    dissolve_if_alone();
+    drop_all_links();
   }
 }
 

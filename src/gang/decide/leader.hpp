@@ -226,6 +226,7 @@ class Leader {
   [[nodiscard]] bool count_restart(Instant now);
   void say_what_follows(bool waits_for_fence, Instant now);
   void conclude(JobEnd end, Instant now);
+  void drop_all_links();
   void dissolve_if_alone();
   [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
   void go_on_without(LinkId link, int signal, Instant now);

@@ -225,6 +225,15 @@ void Leader::conclude(JobEnd end, Instant now) {
   dissolve_if_alone();
 }
 
+/// Nodes that did not answer the last message in time are not waited for.
+void Leader::drop_all_links() {
+  for (const LinkId link : roster_.links()) {
+    actions_.emplace_back(Drop{link});
+    roster_.remove(link);
+  }
+  dissolve_if_alone();
+}
+
 void Leader::dissolve_if_alone() {
   if (state_ == State::Finishing && !roster_.has_others()) {
     state_ = State::Finished;
