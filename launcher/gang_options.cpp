@@ -48,6 +48,19 @@ Result<> read_scale_up(gang::GangOptions& options, const Settings& settings) {
   return {};
 }
 
+Result<> read_lead(gang::GangOptions& options, const Settings& settings) {
+  using gang::Lead;
+  const auto when = settings.find("lead");
+  if (!when || when->value == "auto") {
+    return {};
+  }
+  if (when->value != "reached" && when->value != "never") {
+    return wrong_value(*when, "auto, reached or never");
+  }
+  options.lead = when->value == "reached" ? Lead::IfReached : Lead::Never;
+  return {};
+}
+
 Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
   if (auto read =
           read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false});
@@ -115,6 +128,9 @@ std::map<std::string, std::string> without_token(std::map<std::string, std::stri
 
 Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {
   gang::GangOptions options;
+  if (auto read = read_lead(options, settings); !read) {
+    return read.error();
+  }
   if (auto read = read_meeting(options, settings); !read) {
     return read.error();
   }

@@ -14,9 +14,9 @@ std::uint64_t random_number() {
   return (static_cast<std::uint64_t>(device()) << 32U) | device();
 }
 
-gang::Lead who_leads(const Cluster& cluster) {
-  if (!cluster.node.rank) {
-    return gang::Lead::IfItsOurs;
+gang::Lead who_leads(const Cluster& cluster, const gang::GangOptions& options) {
+  if (options.lead || !cluster.node.rank) {
+    return options.lead.value_or(gang::Lead::IfItsOurs);
   }
   return cluster.node.rank->value == 0 ? gang::Lead::Always : gang::Lead::Never;
 }
@@ -56,7 +56,7 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
 
 Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options) {
   gang::GangSetup setup;
-  setup.lead = who_leads(cluster);
+  setup.lead = who_leads(cluster, options);
   const bool has_token = !options.token.empty() || !options.token_file.empty();
   if (cluster.job.most_nodes > 1 || has_token) {  // a wrong one is wrong with one node, too
     auto key = make_key(options, cluster);

@@ -235,6 +235,15 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "SECONDS",
      "Several nodes",
      "With --nnodes MIN:MAX, how long to wait for more nodes once MIN are here. Default: 30."},
+    {"lead",
+     '\0',
+     "WHEN",
+     "Several nodes",
+     "When this node leads: auto (with node rank 0, without ranks where --master-addr is its own), "
+     "reached "
+     "(also once another node reaches it through that address, as through a Service or a published "
+     "port), "
+     "or never. Default: auto."},
     {"scale-up",
      '\0',
      "WHEN",

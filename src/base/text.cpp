@@ -171,6 +171,17 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+std::optional<bool> parse_boolean(const std::string& text) {
+  static constexpr std::array<std::string_view, 6> kOn = {"y", "yes", "t", "true", "on", "1"};
+  static constexpr std::array<std::string_view, 6> kOff = {"n", "no", "f", "false", "off", "0"};
+  const std::string word = lower_case(text);
+  if (std::find(kOn.begin(), kOn.end(), word) != kOn.end()) {
+    return true;
+  }
+  return std::find(kOff.begin(), kOff.end(), word) != kOff.end() ? std::optional(false)
+                                                                 : std::nullopt;
+}
+
 std::optional<std::string> nearest_name(std::string_view typed,
                                         std::span<const std::string> known) {
   std::optional<std::string> nearest;

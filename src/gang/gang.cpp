@@ -109,6 +109,7 @@ class Gang::Driver {
   // Who leads.
   void lead_always();
   void lead_or_connect();
+  void lead_as_reached(const LeaderEvent* arrival);
   [[nodiscard]] std::optional<ListenFailure> lead();
 
   void finish();
@@ -118,6 +119,7 @@ class Gang::Driver {
   GangCallbacks callbacks_;
   Participant participant_;
   std::optional<Leader> leader_;
+  std::string own_incarnation_;  ///< of the last join that was sent
   std::deque<Happening> queue_;
   bool is_scheduled_ = false;
   bool has_left_ = false;
@@ -174,7 +176,17 @@ void Gang::Driver::drain() {
 }
 
 void Gang::Driver::handle(LeaderEvent& event) {
-  if (!leader_) {
+  const auto* const arrived = std::get_if<Arrived>(&event);
+  const bool is_ourselves = arrived != nullptr && arrived->link != kOwnLink &&
+                            arrived->join.incarnation == own_incarnation_;
+  if (is_ourselves) {
+    links_.drop(arrived->link);
+  }
+  if (!leader_ && arrived != nullptr) {
+    lead_as_reached(is_ourselves ? nullptr : &event);
+    return;
+  }
+  if (!leader_ || is_ourselves) {
     return;
   }
   const bool was_gathering = leader_->state() == Leader::State::Gathering;
@@ -283,7 +295,7 @@ void Gang::Driver::act(const Dissolve& /*wanted*/) {
 void Gang::Driver::act(const Dial& wanted) {
   if (setup_.lead == Lead::Always) {
     lead_always();
-  } else if (setup_.lead == Lead::IfItsOurs && wanted.may_lead) {
+  } else if (setup_.lead != Lead::Never && wanted.may_lead) {
     lead_or_connect();
   } else {
     to_leader_.connect();
@@ -291,8 +303,11 @@ void Gang::Driver::act(const Dial& wanted) {
 }
 
 void Gang::Driver::act(const Tell& wanted) {
+  const auto* const join = std::get_if<Join>(&wanted.message);
+  if (join != nullptr) {
+    own_incarnation_ = join->incarnation;
+  }
   if (leader_) {
-    const auto* const join = std::get_if<Join>(&wanted.message);
     add(join != nullptr ? LeaderEvent(Arrived{kOwnLink, {}, {}, *join})
                         : LeaderEvent(Received{kOwnLink, wanted.message}));
   } else {
@@ -347,16 +362,37 @@ std::optional<ListenFailure> Gang::Driver::lead() {
   return std::nullopt;
 }
 
-/// No node rank is given: the agent that owns the address and gets the port leads.
+/// No node rank is given: the agent that owns the address and gets the port leads. With `IfReached` it listens also where the
+/// address is not its own.
 void Gang::Driver::lead_or_connect() {
   to_leader_.ask_whether_ours([this](bool is_ours) {
     const auto failure = is_ours ? lead() : std::nullopt;
+    if (!is_ours && setup_.lead == Lead::IfReached) {
+      (void)links_.open(setup_.policy.port);  // without the port it may still find another leader
+    }
     if (failure && !failure->is_in_use) {
       add(ParticipantEvent(DialFailed{failure->error.message, /*is_final=*/true}));
     } else if (!is_ours || failure) {
       to_leader_.connect();  // which says what is wrong with the name, or finds who was faster
     }
   });
+}
+
+/// One of the job has reached the port through the address that all are given: it leads here. This node is the first to join, as
+/// where the address is its own; then whoever came (`arrival`; nullptr: this node itself, by way of that address).
+void Gang::Driver::lead_as_reached(const LeaderEvent* arrival) {
+  say(Level::Info,
+      setup_.policy.host_from + " '" + setup_.policy.host +
+          "' leads to this host: leading the job");
+  to_leader_.give_up();
+  leader_.emplace(setup_.policy, Clock::now());
+  std::deque<Happening> later = std::exchange(queue_, {});
+  ParticipantEvent up(LinkUp{/*is_own=*/true});
+  handle(up);
+  if (arrival != nullptr) {
+    queue_.emplace_back(*arrival);
+  }
+  queue_.insert(queue_.end(), later.begin(), later.end());
 }
 
 // --- The public face ----------------------------------------------------------------------------

@@ -259,6 +259,37 @@ def test_without_node_ranks_the_owner_of_the_address_leads(gang, hosts):
     job.succeed()
 
 
+@pytest.mark.parametrize("reaches_itself", [True, False])
+def test_behind_a_service_the_node_leads_that_may(gang, hosts, reaches_itself):
+    """The service leads to the second host, and where its own packets are not turned round, that host alone does not get through."""
+    service = "10.77.1.1"
+    job = gang(3, on=hosts)
+    for node in (0, 1, 2) if reaches_itself else (0, 2):
+        hosts.network.serve(node, service, hosts.address(1), job.port)
+    job.start(1, "--lead=reached", rank="by arrival", address=service)
+    for node in (0, 2):
+        job.start(node, rank="by arrival", address=service)
+
+    started = job.wait_for_start()
+
+    assert started[0].host == hosts.name(1)
+    assert {one.host for one in started.values()} == {hosts.name(node) for node in range(3)}
+    assert {one.master[0] for one in started.values()} == {hosts.address(1)}
+    job.succeed()
+
+
+def test_a_node_that_would_lead_once_reached_joins_the_owner_of_the_address(gang, hosts):
+    job = gang(2, on=hosts)
+    job.start(1, "--lead=reached", rank="by arrival")
+    job.jobs[1].err.wait_for("cannot reach the leader yet")
+    job.start(0, "--lead=reached", rank="by arrival")
+
+    started = job.wait_for_start()
+
+    assert started[0].host == hosts.name(0)
+    job.succeed()
+
+
 def test_without_node_ranks_one_of_several_agents_on_one_host_leads(gang):
     job = gang(4)
     for node in range(4):

@@ -170,7 +170,7 @@ def test_a_second_node_zero_on_another_host_says_that_it_is_not_meant(gang, host
     job.start(0).err.wait_for("flags: ")
     second = job.start(0, host=1, name="second")
 
-    second.err.wait_for("no address of this host, which is node 0 and listens")
+    second.err.wait_for("no address of this host, which leads and listens")
 
     for one in (job.jobs[0], second):
         one.signal(15)

@@ -33,6 +33,9 @@ namespace muster {
 /// With small letters for capital ones; only the letters of ASCII have both.
 [[nodiscard]] std::string lower_case(std::string text);
 
+/// A word that says yes or no, in capitals too, as Python's strtobool has them: y, yes, t, true, on, 1 and their opposites.
+[[nodiscard]] std::optional<bool> parse_boolean(const std::string& text);
+
 /// The known name that is nearest to a mistyped one, if any is near enough to be meant: at most a
 /// third of its letters differ, or it begins with what was typed.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed,

@@ -29,6 +29,15 @@ enum class ScaleUp {
   Now         ///< it starts again for them
 };
 
+/// The choice of a leader. Jobs of one node lead themselves and listen on nothing.
+enum class Lead {
+  Never,      ///< another agent does
+  Always,     ///< this agent has node rank 0
+  IfItsOurs,  ///< whoever owns the address and gets the port
+  /// The same, and this agent once one of the job reaches it through an address that no node owns: a Service's, or a published one.
+  IfReached
+};
+
 /// How the agents of a job meet, stay together, restart and end.
 struct GangOptions {
   std::chrono::milliseconds timeout{900'000};          ///< until the gang is complete
@@ -38,6 +47,7 @@ struct GangOptions {
   RestartPolicy restarts;
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;
+  std::optional<Lead> lead;  ///< empty: the node rank decides, and without one who owns the address
   OnEarlyExit on_early_exit = OnEarlyExit::Wait;
   /// How long ranks may go on after the first one ended with 0; empty: without limit.
   std::optional<std::chrono::milliseconds> early_exit_timeout;

@@ -35,13 +35,6 @@ struct Policy {
   std::uint64_t seed = 0;    ///< of this agent: spreads the dials of thousands of agents
 };
 
-/// The choice of a leader. Jobs of one node lead themselves and listen on nothing.
-enum class Lead {
-  Never,     ///< another agent does
-  Always,    ///< this agent has node rank 0
-  IfItsOurs  ///< whoever owns the address and gets the port
-};
-
 /// How an agent takes part in its job.
 struct GangSetup {
   Lead lead = Lead::Always;

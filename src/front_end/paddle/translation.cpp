@@ -22,18 +22,6 @@ constexpr const char* kPort = "6070";
 constexpr const char* kLastCall = "30";
 constexpr const char* kPlugin = "PADDLE_XCCL_BACKEND";  ///< names the devices of a plugin: "npu"
 
-/// As Python's strtobool has it.
-std::optional<bool> read_bool(const std::string& text) {
-  static constexpr std::array<std::string_view, 6> kOn = {"y", "yes", "t", "true", "on", "1"};
-  static constexpr std::array<std::string_view, 6> kOff = {"n", "no", "f", "false", "off", "0"};
-  const std::string word = lower_case(text);
-  if (std::find(kOn.begin(), kOn.end(), word) != kOn.end()) {
-    return true;
-  }
-  return std::find(kOff.begin(), kOff.end(), word) != kOff.end() ? std::optional(false)
-                                                                 : std::nullopt;
-}
-
 std::optional<Sourced<std::string>> find_variable(const Translation& t, const char* name) {
   auto variable = sourced_variable(t.snapshot, name);
   return variable && variable->value.empty() ? std::nullopt : variable;
@@ -61,7 +49,7 @@ Result<> check_kind(const Translation& t) {
     return only_original(*mode, "collective");
   }
   const auto legacy = t.find("legacy");
-  if (legacy && read_bool(legacy->value) != false) {
+  if (legacy && parse_boolean(legacy->value) != false) {
     return only_original(*legacy, "False");
   }
   if (!t.line.program.empty() && t.line.program.front() == "run_check") {
@@ -239,7 +227,7 @@ Result<> export_devices(Translation& t) {
 Result<> export_rest(Translation& t) {
   const auto variable = find_variable(t, "PADDLE_AUTO_CLUSTER");
   const auto cluster = variable ? variable : t.find("auto-cluster-config");
-  const auto is_on = cluster ? read_bool(cluster->value) : std::optional(false);
+  const auto is_on = cluster ? parse_boolean(cluster->value) : std::optional(false);
   if (!is_on) {
     return wrong_value(*cluster, "True or False");
   }

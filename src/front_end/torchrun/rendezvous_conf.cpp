@@ -66,6 +66,17 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
   return values;
 }
 
+/// All nodes may say it, as with torchrun, whose clients go to the endpoint all the same.
+/// Source: get_as_bool of torch/distributed/elastic/rendezvous/api.py.
+Result<> translate_is_host(Translation& t, const Sourced<std::string>& value) {
+  const auto is_host = parse_boolean(value.value);
+  if (!is_host) {
+    return wrong_value(value, "1, true, 0 or false");
+  }
+  t.set("lead", {*is_host ? "reached" : "never", value.source});
+  return {};
+}
+
 /// Interval times attempts, within what --heartbeat-timeout takes.
 Result<> translate_keep_alive(Translation& t, const Values& values) {
   constexpr int kMostSeconds = 3600;
@@ -103,6 +114,11 @@ Result<> translate_rendezvous_conf(Translation& t, const Sourced<std::string>& t
                                  "last_call_timeout"}) {  // the stronger one comes last
     if (const auto value = values->find(name); value != values->end()) {
       t.set(find_key(name)->setting, value->second);
+    }
+  }
+  if (const auto is_host = values->find("is_host"); is_host != values->end() && is_dynamic) {
+    if (auto translated = translate_is_host(t, is_host->second); !translated) {
+      return translated;
     }
   }
   return translate_keep_alive(t, *values);

@@ -51,8 +51,11 @@ constexpr auto kKeys = std::to_array<FrontOption>({
     {"is_host",
      '\0',
      "WHETHER",
-     Fate::Ignored,
-     "who owns the endpoint's address and port leads, which is found out and not guessed"},
+     Fate::Same,
+     "With c10d, that this node leads where the endpoint leads to it, as a Service's or a "
+     "published one does; or "
+     "that it never leads. If not given, whoever owns the endpoint's address and port leads.",
+     "lead"},
     {"store_type", '\0', "tcp", Fate::Ignored, "the agents meet without a store"},
     {"use_libuv", '\0', "WHETHER", Fate::Ignored, "the agents meet without a store"},
     {"rank", '\0', "R", Fate::Ignored, "torchrun overwrites it by --node-rank"},

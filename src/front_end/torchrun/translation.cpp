@@ -197,6 +197,8 @@ bool is_about_nodes(const Translation& t) {
 void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
   constexpr const char* kWhy =
       "with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
+  const auto rank = t.find("node-rank");
+  const bool is_first = rank && rank->value == "0" && !t.line.settings.has("lead");
   for (const char* const name : {"master-addr", "master-port", "node-rank"}) {
     t.ignore(name, name, kWhy);
   }
@@ -205,6 +207,9 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
     return;
   }
   set_endpoint(t, endpoint, kDynamicPort);
+  if (is_first) {
+    t.set("lead", {"reached", rank->source});
+  }
   if (t.is_whole && !t.line.settings.has("platform")) {
     t.set("platform", {"flags", t.given.at("rdzv-backend").source});
   }

@@ -21,6 +21,9 @@ using Voice = LinkBudget::Voice;
 }  // namespace
 
 std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
+  if (listener_) {
+    return std::nullopt;
+  }
   auto listener = Listener::open(io_, port);
   if (!listener) {
     return listener.error();

@@ -32,7 +32,7 @@ class LeaderLinks {
               std::function<void(LeaderEvent)> tell)
       : io_(io), key_(key), tell_(std::move(tell)), budget_(most_strangers), numbers_timer_(io) {}
 
-  /// Fails when the port cannot be had.
+  /// Fails when the port cannot be had. It stays open.
   [[nodiscard]] std::optional<ListenFailure> open(std::uint16_t port);
 
   /// Sends to those of the links that are here. A link that is gone has been told of. Who is admitted is no stranger.

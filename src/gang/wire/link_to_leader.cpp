@@ -45,16 +45,20 @@ void LinkToLeader::ask_whether_ours(std::function<void(bool)> answer) {
 void LinkToLeader::ask_whether_elsewhere(std::function<void(const std::string&)> answer) {
   resolver_.resolve_aside(host_, [this, answer = std::move(answer)](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
-      answer(
-          host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
-          ": no address of this host, which is node 0 and listens; the other nodes find it only if "
-          "that leads here, as the address of a Service does");
+      answer(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
+             ": no address of this host, which leads and listens; the other nodes find it only if "
+             "that leads here, as the address of a Service does");
     }
   });
 }
 
 void LinkToLeader::forget() {
   resolver_.cancel();
+}
+
+void LinkToLeader::give_up() {
+  dialer_.cancel();
+  hang_up();
 }
 
 void LinkToLeader::connect() {

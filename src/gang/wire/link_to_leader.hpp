@@ -36,6 +36,8 @@ class LinkToLeader {
   void send(const Message& message);
   /// Closes the link once everything is sent.
   void hang_up();
+  /// Hangs up, or ends the dial that is under way.
+  void give_up();
 
  private:
   void on_connected(boost::asio::ip::tcp::socket socket);

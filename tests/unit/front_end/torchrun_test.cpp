@@ -559,6 +559,21 @@ TEST(RendezvousConf, IsUnderstoodKeyByKey) {
   EXPECT_EQ(settings_of("torchrun --rdzv-conf= a.py"), kAlone);
 }
 
+TEST(RendezvousConf, SaysWhoLeadsWithC10d) {
+  const std::string start = "torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint svc:1 ";
+  EXPECT_EQ(setting_of(start + "--rdzv-conf is_host=1 a.py", "lead"),
+            "reached (--rdzv-conf is_host)");
+  EXPECT_EQ(setting_of(start + "--rdzv-conf is_host=False a.py", "lead"),
+            "never (--rdzv-conf is_host)");
+  EXPECT_EQ(setting_of(start + "--node-rank 0 a.py", "lead"), "reached (--node-rank)");
+  EXPECT_EQ(setting_of(start + "--node-rank 0 --rdzv-conf is_host=0 a.py", "lead"),
+            "never (--rdzv-conf is_host)");
+  EXPECT_EQ(setting_of(start + "--node-rank 1 a.py", "lead"), "");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf is_host=1 a.py", "lead"), "");
+  EXPECT_EQ(error_of(start + "--rdzv-conf is_host=x a.py"),
+            "64: --rdzv-conf is_host is 'x', expected 1, true, 0 or false");
+}
+
 TEST(RendezvousConf, MayBeQuotedOnceTooOften) {
   EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf='timeout=5,last_call_timeout=1' a.py",
                        "gang-timeout"),
