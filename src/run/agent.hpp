@@ -121,6 +121,7 @@ class Agent {
 
   // The end.
   void tell_suspended();
+  void note_source_told();
   void conclude();
   void write_report();
   void say_last_words(const Result<>& report);

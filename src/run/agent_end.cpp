@@ -83,12 +83,14 @@ void Agent::tell_suspended() {
   unheard_sources_ = notice_sources_.size();
   for (const auto& source : notice_sources_) {
     reasons_.add(kNoticeSources);
-    source->on_suspended([this] {
-      if (--unheard_sources_ == 0) {
-        wait_for_last_lines();  // it may have said something
-        reasons_.remove(kNoticeSources);
-      }
-    });
+    source->on_suspended([this] { note_source_told(); });
+  }
+}
+
+void Agent::note_source_told() {
+  if (--unheard_sources_ == 0) {
+    wait_for_last_lines();  // it may have said something
+    reasons_.remove(kNoticeSources);
   }
 }
 

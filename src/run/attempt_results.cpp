@@ -151,6 +151,10 @@ std::string describe_state(const AttemptView& attempt, std::size_t worker) {
   return attempt.supervisor.is_undisturbed() ? "running" : "stopping";
 }
 
+double seconds_since(std::chrono::steady_clock::time_point moment) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
+}
+
 double since_1970(std::chrono::steady_clock::time_point moment) {
   const auto ago = std::chrono::steady_clock::now() - moment;
   const auto at = std::chrono::system_clock::now().time_since_epoch() - ago;
@@ -172,10 +176,8 @@ std::vector<control::WorkerStatus> status_of(const AttemptView& attempt) {
     if (status.pid > 0) {
       const bool is_alive = attempt.workers.is_alive(i);
       status.since = since_1970(is_alive ? attempt.workers.started(i) : attempt.workers.ended(i));
-      if (const auto written = attempt.streams.last_output(i)) {
-        status.output_age =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
-      }
+      const auto written = attempt.streams.last_output(i);
+      status.output_age = written ? std::optional(seconds_since(*written)) : std::nullopt;
     }
     all.push_back(std::move(status));
   }

@@ -35,14 +35,14 @@ def main(gpu_id):
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         first_epoch, first_step = state["epoch"], state["step"]
-    print(f"going on at epoch {first_epoch} step {first_step}", flush=True)
+    say(f"going on at epoch {first_epoch} step {first_step}")
 
     for epoch in range(first_epoch, EPOCHS):
         for step in range(first_step, STEPS):
             train(model, optimizer, epoch * STEPS + step)
             if hfai.distributed.get_rank() == 0 and gpu_id == 0:
                 if (epoch, step) == (0, HELD):
-                    print("holding", flush=True)
+                    say("holding")
                     while not (folder / "go").exists() and not hfai.client.receive_suspend_command():
                         time.sleep(0.01)
                 if hfai.client.receive_suspend_command():
@@ -70,7 +70,13 @@ def save(model, optimizer, epoch, step):
     state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch, "step": step}
     torch.save(state, folder / "checkpoint.new")
     os.rename(folder / "checkpoint.new", folder / "checkpoint")
-    print(f"saved epoch {epoch} step {step}", flush=True)
+    say(f"saved epoch {epoch} step {step}")
+
+
+def say(text):
+    """In one piece: the processes of a node share the stream."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
