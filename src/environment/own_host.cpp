@@ -31,7 +31,8 @@ std::optional<in6_addr> parse_address(std::string_view host) {
     return six;
   }
   const std::string mapped = "::ffff:" + text;
-  const bool is_four = text.find(':') == std::string::npos;
+  const bool is_four =
+      text.find('.') != std::string::npos;  // a host may be called "b", which is hexadecimal
   return is_four && ::inet_pton(AF_INET6, mapped.c_str(), &six) == 1 ? std::optional(six)
                                                                      : std::nullopt;
 }

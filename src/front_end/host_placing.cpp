@@ -62,6 +62,16 @@ bool are_here(const HostList& hosts, const Snapshot& snapshot) {
          });
 }
 
+using GivenHosts = Sourced<std::vector<GivenHost>>;
+
+HostList as_list(const GivenHosts& hosts, int silent) {
+  HostList list{{}, hosts.source};
+  for (const GivenHost& host : hosts.value) {
+    list.entries.push_back({host.login, host.slots.value_or(silent), !host.slots && silent == 0});
+  }
+  return list;
+}
+
 /// As --hosts takes them.
 Text as_text(const HostList& hosts) {
   std::vector<std::string> words;
@@ -122,8 +132,7 @@ void ignore(Translation& t, const Text& list, const std::string& why) {
 
 /// Why a list of hosts says nothing here; empty: it is for us.
 std::string find_other_starter(const Translation& t) {
-  const auto platform = t.line.settings.find("platform");
-  const auto starter = platform ? std::nullopt : find_starter(t.snapshot);
+  const auto starter = find_starter(t);
   if (starter) {
     return starter->platform + " starts muster on each node";
   }
@@ -132,26 +141,35 @@ std::string find_other_starter(const Translation& t) {
   return has_nodes ? "each node is started by itself" : "";
 }
 
-/// The hosts of the line: of its list, or of a file that the platform has mounted.
-HostList listed_on_line(const Translation& t, const HostPlacing& placing) {
-  if (!placing.hosts.entries.empty() || !placing.file) {
-    return placing.hosts;
-  }
-  const auto mounted = t.snapshot.files.find(placing.file->value);
-  auto listed = mounted == t.snapshot.files.end()
-                    ? Result<HostList>(HostList())
-                    : hosts_of_file({mounted->second, placing.file->source}, 0);
+}  // namespace
+
+HostList hosts_of_readable_file(const Translation& t,
+                                const Sourced<std::string>& file,
+                                const Settings& choice) {
+  const auto mounted = t.snapshot.files.find(file.value);
+  const auto text =
+      mounted == t.snapshot.files.end() ? t.read_text(file.value) : std::optional(mounted->second);
+  auto listed = text ? read_hosts_of_file({*text, file.source}) : Result<GivenHosts>(GivenHosts());
+  listed = listed ? choose_hosts(std::move(*listed), choice) : listed;
   if (!listed) {
     return {};
   }
-  listed->text = placing.file->value;
-  return std::move(*listed);
+  const auto nodes = t.settings.find("nnodes");
+  const auto count = nodes == t.settings.end()
+                         ? std::nullopt
+                         : parse_integer(nodes->second.value, 1, kMostProcesses);
+  const std::size_t all = listed->value.size();
+  listed->value.resize(std::min(all, count ? static_cast<std::size_t>(*count) : all));
+  HostList hosts = as_list(*listed, 0);
+  hosts.text = file.value;
+  return hosts;
 }
 
-/// A list on the line is meant, unless it may be the platform's nodes, by their number: a script for all of them. Where
-/// this host is none of the listed, as in the pod from which a platform's MPI example goes to the others by ssh, the list decides.
-Result<> settle_starter(Translation& t, const HostPlacing& placing) {
-  const HostList listed = listed_on_line(t, placing);
+std::optional<Starter> find_starter(const Translation& t) {
+  return t.line.settings.has("platform") ? std::nullopt : find_starter(t.snapshot);
+}
+
+Result<> settle_starter(Translation& t, const HostList& listed) {
   const bool is_on_line = !listed.entries.empty() && listed.source.kind == SourceKind::Flag;
   if (!is_on_line || t.line.settings.has("platform")) {
     return {};
@@ -170,6 +188,8 @@ Result<> settle_starter(Translation& t, const HostPlacing& placing) {
   t.line.settings.set("platform", {"flags", listed.source});
   return {};
 }
+
+namespace {
 
 /// Somebody else says who runs where.
 void ignore_hosts(Translation& t, const HostPlacing& placing, const std::string& why) {
@@ -224,18 +244,13 @@ Result<> add_hosts(HostList& list, const Sourced<std::string>& text) {
 
 Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
   const auto listed = read_hosts_of_file(text);
-  if (!listed) {
-    return listed.error();
-  }
-  HostList list{{}, text.source};
-  for (const GivenHost& host : listed->value) {
-    list.entries.push_back({host.login, host.slots.value_or(silent), !host.slots && silent == 0});
-  }
-  return list;
+  return listed ? Result<HostList>(as_list(*listed, silent)) : listed.error();
 }
 
 Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
-  if (auto settled = settle_starter(t, placing); !settled) {
+  const bool is_in_file = placing.hosts.entries.empty() && placing.file;
+  const HostList listed = is_in_file ? hosts_of_readable_file(t, *placing.file) : placing.hosts;
+  if (auto settled = settle_starter(t, listed); !settled) {
     return settled.error();
   }
   const std::string starter = find_other_starter(t);

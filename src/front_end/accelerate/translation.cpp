@@ -1,5 +1,6 @@
 // What the options of `accelerate launch` mean together. Its launcher calls that of torch with what it was told, and so
 // is it here. Facts: accelerate/commands/launch.py and accelerate/utils/launch.py of accelerate 1.15.
+#include "../host_placing.hpp"
 #include "environment.hpp"
 
 #include <muster/base/text.hpp>
@@ -32,30 +33,37 @@ bool is_one_machine(const Translation& t) {
 }
 
 /// A hostfile, where it is for us to start its hosts.
-void translate_hostfile(Translation& t, const Launch& launch) {
+Result<> translate_hostfile(Translation& t, const Launch& launch) {
   const auto file = t.find(launch.is_deepspeed ? "deepspeed-hostfile" : "mpirun-hostfile");
   if (!file || is_one_machine(t)) {
-    return;
+    return {};
   }
   const auto launcher = t.find("deepspeed-multinode-launcher");
+  const auto included = t.find("deepspeed-inclusion-filter");
+  const auto excluded = t.find("deepspeed-exclusion-filter");
+  Settings choice;
+  if (included || excluded) {
+    choice.set(excluded ? kExcludedHosts : kIncludedHosts, excluded ? *excluded : *included);
+  }
   const bool is_by_itself = launch.is_deepspeed && launcher &&
                             (launcher->value == "standard" || launcher->value == "nossh");
-  const auto starter = find_starter(t.snapshot);
+  if (!is_by_itself) {
+    if (auto settled = settle_starter(t, hosts_of_readable_file(t, *file, choice)); !settled) {
+      return settled;
+    }
+  }
+  const auto starter = find_starter(t);
   if (is_by_itself || starter) {
     t.line.notices.push_back("ignoring " + file->source.name + ": " +
                              (starter ? starter->platform + " starts muster on each node"
                                       : "with " + launcher->source.name + " " + launcher->value +
                                             " each node is started by itself"));
-    return;
+    return {};
   }
   t.set("hostfile", *file);
-  const auto included = t.find("deepspeed-inclusion-filter");
-  const auto excluded = t.find("deepspeed-exclusion-filter");
-  if (excluded) {
-    t.set(kExcludedHosts, *excluded);
-  } else if (included) {
-    t.set(kIncludedHosts, *included);
-  }
+  choice.for_each(
+      [&](const std::string& name, const Sourced<std::string>& value) { t.set(name, value); });
+  return {};
 }
 
 /// torch's launcher calls these otherwise. One machine has no rank, and meets nobody.
@@ -193,7 +201,9 @@ Result<> translate_accelerate(Translation& t) {
   if (auto checked = check_counts(t); !checked) {
     return checked;
   }
-  translate_hostfile(t, *launch);
+  if (auto hosts = translate_hostfile(t, *launch); !hosts) {
+    return hosts;
+  }
   rename_options(t);
   if (auto translated = translate_torchrun(t); !translated) {
     return translated;

@@ -170,7 +170,7 @@ void default_nodes(Translation& t) {
   const bool is_about =
       t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
   const bool is_said = t.settings.contains("nnodes") || t.line.settings.has("nnodes");
-  if (is_about && !is_said && !find_starter(t.snapshot)) {
+  if (is_about && !is_said && !find_starter(t)) {
     t.set("nnodes", {"1", default_of("deepspeed")});
   }
   const auto nodes = t.settings.find("nnodes");
@@ -191,7 +191,14 @@ Result<> translate_hosts(Translation& t) {
     file.reset();
   }
   const bool is_started = t.is_on("no-ssh");
-  const auto starter = file && !is_started ? find_starter(t.snapshot) : std::nullopt;
+  if (file && !is_started) {
+    Settings kept;
+    set_choice(t, *choice, kept);
+    if (auto settled = settle_starter(t, hosts_of_readable_file(t, *file, kept)); !settled) {
+      return settled;
+    }
+  }
+  const auto starter = file && !is_started ? find_starter(t) : std::nullopt;
   if (file && !is_started && !starter) {
     set_list(t, *file, *choice);
     return {};

@@ -19,6 +19,7 @@ TEST(OwnHost, HasNamesWhateverTheirCapitalsAndDomains) {
     EXPECT_TRUE(is_this_host(name, machine("gpu-17"))) << name;
     EXPECT_TRUE(is_this_host(name, machine("Gpu-17"))) << name;
   }
+  EXPECT_TRUE(is_this_host("b", machine("b"))) << "no address of version 6";
   EXPECT_TRUE(is_this_host("gpu-17", machine("gpu-17.site.example")));
   EXPECT_TRUE(is_this_host("gpu-17.SITE.example", machine("gpu-17.site.example")));
   for (const char* const name : {"gpu-1", "gpu-171", "gpu-17.other.example", "17", "", "gpu"}) {

@@ -50,6 +50,32 @@ TEST(DeepSpeed, LeavesItsHostfileAloneWhereEachNodeIsStarted) {
             settings_of("deepspeed train.py"));
 }
 
+/// As in the pod of a platform that only runs the line, from which it goes to the others.
+TEST(DeepSpeed, TakesAHostfileThatCannotBeThePlatformsNodes) {
+  const Variables started = {
+      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  const auto hosts = [](const std::string& path) {
+    return path == "hosts" ? std::optional<std::string>("a slots=4\nb slots=2\nc slots=1\n")
+                           : std::nullopt;
+  };
+  const auto line = read_line("deepspeed -H hosts train.py", snapshot_of(started), hosts);
+  ASSERT_TRUE(line) << line.error().message;
+  EXPECT_EQ(line->settings.find("platform")->value, "flags");
+  EXPECT_EQ(line->settings.find("hostfile")->value, "hosts");
+
+  const auto chosen =
+      read_line("deepspeed -H hosts --num_nodes=2 train.py", snapshot_of(started), hosts);
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  EXPECT_FALSE(chosen->settings.has("hostfile")) << "they may be the nodes of the platform";
+
+  Snapshot here = snapshot_of(started);
+  here.host_name = "b";
+  const auto refused = read_line("deepspeed -H hosts train.py", here, hosts);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("--hostfile is 'hosts' but"), std::string::npos)
+      << refused.error().message;
+}
+
 /// Of three hosts with 4, 2 and 1 slots.
 std::string setting_of_listed(const std::string& options, const std::string& name) {
   const auto hosts = [](const std::string& path) {
