@@ -32,6 +32,17 @@ bool is_one_machine(const Translation& t) {
   return machines && machines->value == "1";
 }
 
+/// What is left of a hostfile, by DeepSpeed's filters.
+Settings chosen_hosts(const Translation& t) {
+  const auto included = t.find("deepspeed-inclusion-filter");
+  const auto excluded = t.find("deepspeed-exclusion-filter");
+  Settings choice;
+  if (included || excluded) {
+    choice.set(excluded ? kExcludedHosts : kIncludedHosts, excluded ? *excluded : *included);
+  }
+  return choice;
+}
+
 /// A hostfile, where it is for us to start its hosts.
 Result<> translate_hostfile(Translation& t, const Launch& launch) {
   const auto file = t.find(launch.is_deepspeed ? "deepspeed-hostfile" : "mpirun-hostfile");
@@ -39,18 +50,13 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
     return {};
   }
   const auto launcher = t.find("deepspeed-multinode-launcher");
-  const auto included = t.find("deepspeed-inclusion-filter");
-  const auto excluded = t.find("deepspeed-exclusion-filter");
-  Settings choice;
-  if (included || excluded) {
-    choice.set(excluded ? kExcludedHosts : kIncludedHosts, excluded ? *excluded : *included);
-  }
+  const Settings choice = chosen_hosts(t);
   const bool is_by_itself = launch.is_deepspeed && launcher &&
                             (launcher->value == "standard" || launcher->value == "nossh");
-  if (!is_by_itself) {
-    if (auto settled = settle_starter(t, hosts_of_readable_file(t, *file, choice)); !settled) {
-      return settled;
-    }
+  if (auto settled =
+          is_by_itself ? Result<>() : settle_starter(t, hosts_of_readable_file(t, *file, choice));
+      !settled) {
+    return settled;
   }
   const auto starter = find_starter(t);
   if (is_by_itself || starter) {

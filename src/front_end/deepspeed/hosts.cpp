@@ -165,6 +165,18 @@ void set_list(Translation& t, const Text& file, const std::optional<Text>& choic
   }
 }
 
+std::optional<Text> find_hostfile(const Translation& t) {
+  const auto file = t.find("hostfile");
+  return file && file->value == kNoFile ? std::nullopt : file;
+}
+
+/// The platform's nodes, or other hosts for us to start.
+Result<> settle_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
+  Settings kept;
+  set_choice(t, choice, kept);
+  return settle_starter(t, hosts_of_readable_file(t, file, kept));
+}
+
 /// Without a list and a number of nodes there is one, unless the platform says how many. It meets nobody.
 void default_nodes(Translation& t) {
   const bool is_about =
@@ -186,17 +198,10 @@ Result<> translate_hosts(Translation& t) {
   if (!choice) {
     return choice.error();
   }
-  auto file = t.find("hostfile");
-  if (file && file->value == kNoFile) {
-    file.reset();
-  }
+  const auto file = find_hostfile(t);
   const bool is_started = t.is_on("no-ssh");
-  if (file && !is_started) {
-    Settings kept;
-    set_choice(t, *choice, kept);
-    if (auto settled = settle_starter(t, hosts_of_readable_file(t, *file, kept)); !settled) {
-      return settled;
-    }
+  if (auto settled = file && !is_started ? settle_list(t, *file, *choice) : Result<>(); !settled) {
+    return settled;
   }
   const auto starter = file && !is_started ? find_starter(t) : std::nullopt;
   if (file && !is_started && !starter) {
