@@ -240,10 +240,8 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "WHEN",
      "Several nodes",
      "When this node leads: auto (with node rank 0, without ranks where --master-addr is its own), "
-     "reached "
-     "(also once another node reaches it through that address, as through a Service or a published "
-     "port), "
-     "or never. Default: auto."},
+     "reached (also once another node reaches it through that address, as through a Service or a "
+     "published port), or never. Default: auto."},
     {"scale-up",
      '\0',
      "WHEN",

@@ -141,8 +141,7 @@ std::string find_other_starter(const Translation& t) {
   return has_nodes ? "each node is started by itself" : "";
 }
 
-}  // namespace
-
+/// The hosts of a file that `choice` leaves, as many of them as the line wants nodes; none where it cannot be read or is no list.
 HostList hosts_of_readable_file(const Translation& t,
                                 const Sourced<std::string>& file,
                                 const Settings& choice) {
@@ -165,16 +164,15 @@ HostList hosts_of_readable_file(const Translation& t,
   return hosts;
 }
 
+}  // namespace
+
 std::optional<Starter> find_starter(const Translation& t) {
   return t.line.settings.has("platform") ? std::nullopt : find_starter(t.snapshot);
 }
 
 Result<> settle_starter(Translation& t, const HostList& listed) {
   const bool is_on_line = !listed.entries.empty() && listed.source.kind == SourceKind::Flag;
-  if (!is_on_line || t.line.settings.has("platform")) {
-    return {};
-  }
-  const auto starter = find_starter(t.snapshot);
+  const auto starter = is_on_line ? find_starter(t) : std::nullopt;
   if (!starter || static_cast<int>(listed.entries.size()) == starter->nodes) {
     return {};
   }
@@ -187,6 +185,11 @@ Result<> settle_starter(Translation& t, const HostList& listed) {
   }
   t.line.settings.set("platform", {"flags", listed.source});
   return {};
+}
+
+Result<> settle_starter(Translation& t, const Text& file, const Settings& choice) {
+  const bool is_in_question = file.source.kind == SourceKind::Flag && find_starter(t);
+  return is_in_question ? settle_starter(t, hosts_of_readable_file(t, file, choice)) : Result<>();
 }
 
 namespace {
@@ -249,8 +252,9 @@ Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
 
 Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
   const bool is_in_file = placing.hosts.entries.empty() && placing.file;
-  const HostList listed = is_in_file ? hosts_of_readable_file(t, *placing.file) : placing.hosts;
-  if (auto settled = settle_starter(t, listed); !settled) {
+  auto settled =
+      is_in_file ? settle_starter(t, *placing.file, {}) : settle_starter(t, placing.hosts);
+  if (!settled) {
     return settled.error();
   }
   const std::string starter = find_other_starter(t);

@@ -44,18 +44,17 @@ enum class Placed {
 /// Fails where it is none.
 [[nodiscard]] Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent);
 
-/// The hosts of a file that `choice` leaves (kIncludedHosts, kExcludedHosts), as many of them as the line wants nodes; none where it cannot be read or is no list.
-[[nodiscard]] HostList hosts_of_readable_file(const Translation& t,
-                                              const Sourced<std::string>& file,
-                                              const Settings& choice = {});
-
-/// Who starts muster on each node, unless the line says which platform it is.
+/// The platform that starts muster on each node; none where the line says itself which platform it is.
 [[nodiscard]] std::optional<Starter> find_starter(const Translation& t);
 
 /// A list on the line is meant, unless it may be the platform's nodes, by their number: a script for all of them. Where
 /// this host is none of the listed, as in the pod from which a platform's MPI example goes to the others by ssh, the list decides.
 /// Fails where it contradicts the platform.
 [[nodiscard]] Result<> settle_starter(Translation& t, const HostList& listed);
+/// The same for what `choice` (kIncludedHosts, kExcludedHosts) leaves of a hostfile, which is read only where such a platform is there.
+[[nodiscard]] Result<> settle_starter(Translation& t,
+                                      const Sourced<std::string>& file,
+                                      const Settings& choice);
 
 /// Settings for the processes: on the hosts of a list, unless somebody else says who runs where, or all are this machine.
 /// Fails where this machine has not so many slots.

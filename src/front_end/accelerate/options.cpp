@@ -125,7 +125,7 @@ constexpr auto kTable = std::to_array<FrontOption>({
      Fate::Better,
      "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, "
      "and "
-     "where the platform starts each node, it is ignored."},
+     "where it may list the nodes that a platform starts, it is ignored."},
     {"deepspeed_inclusion_filter", '\0', "NODES", Fate::Same, "Hosts of it, and their devices."},
     {"deepspeed_exclusion_filter",
      '\0',

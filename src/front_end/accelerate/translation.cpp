@@ -32,7 +32,7 @@ bool is_one_machine(const Translation& t) {
   return machines && machines->value == "1";
 }
 
-/// What is left of a hostfile, by DeepSpeed's filters.
+/// DeepSpeed's filters of a hostfile.
 Settings chosen_hosts(const Translation& t) {
   const auto included = t.find("deepspeed-inclusion-filter");
   const auto excluded = t.find("deepspeed-exclusion-filter");
@@ -53,9 +53,7 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
   const Settings choice = chosen_hosts(t);
   const bool is_by_itself = launch.is_deepspeed && launcher &&
                             (launcher->value == "standard" || launcher->value == "nossh");
-  if (auto settled =
-          is_by_itself ? Result<>() : settle_starter(t, hosts_of_readable_file(t, *file, choice));
-      !settled) {
+  if (auto settled = is_by_itself ? Result<>() : settle_starter(t, *file, choice); !settled) {
     return settled;
   }
   const auto starter = find_starter(t);

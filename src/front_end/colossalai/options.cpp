@@ -34,8 +34,8 @@ constexpr auto kTable = std::to_array<FrontOption>({
            '\0',
            "FILE",
            Fate::Better,
-           "A host on each line. They are started, through ssh; where the platform starts each "
-           "node, it is ignored."),
+           "A host on each line. They are started, through ssh; where it may list the nodes that a "
+           "platform starts, it is ignored."),
     option("include", '\0', "HOSTS", Fate::Same, "Hosts of the hostfile, in their order here."),
     option("exclude", '\0', "HOSTS", Fate::Same, "All hosts of the hostfile but these."),
     option("num_nodes", '\0', "N", Fate::Same, "So many of the hosts of the hostfile."),

@@ -174,7 +174,7 @@ std::optional<Text> find_hostfile(const Translation& t) {
 Result<> settle_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
   Settings kept;
   set_choice(t, choice, kept);
-  return settle_starter(t, hosts_of_readable_file(t, file, kept));
+  return settle_starter(t, file, kept);
 }
 
 /// Without a list and a number of nodes there is one, unless the platform says how many. It meets nobody.

@@ -20,7 +20,8 @@ constexpr auto kTable = std::to_array<FrontOption>({
      "FILE",
      Fate::Better,
      "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what "
-     "this one has; where the platform starts each node, it is ignored. There is no default "
+     "this one has; where it may list the nodes that a platform starts, it is ignored. There is no "
+     "default "
      "file."},
     {"include",
      'i',
