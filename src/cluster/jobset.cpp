@@ -1,32 +1,55 @@
 // JobSet: a pod of an Indexed Job of the set is a node. A set tells its pods nothing by itself; these are its
 // labels, passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each
-// Job, as the manifest has them. In a set the Jobs are numbered, and in each Job its pods.
+// Job, as the manifest has them. In a set the Jobs are numbered, and in each Job its pods. A manifest that passes on
+// the numbers of a part, the replicated job or the group of this Job, means that part.
 // Source: jobset.sigs.k8s.io, "Labels and annotations"; kubernetes.io, "Indexed Job".
 #include "platform.hpp"
 #include "restarts.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 1> kCounts = {"JOBSET_GLOBAL_REPLICAS"};
+/// Labels that count Jobs and number this one among them.
+struct Part {
+  const char* jobs;
+  const char* job;
+};
+
+/// The smallest first.
+constexpr std::array<Part, 3> kParts = {{{"JOBSET_REPLICATEDJOB_REPLICAS", "JOBSET_JOB_INDEX"},
+                                         {"JOBSET_GROUP_REPLICAS", "JOBSET_JOB_GROUP_INDEX"},
+                                         {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX"}}};
+
+constexpr std::array<const char*, 3> kCounts = {kParts[0].jobs, kParts[1].jobs, kParts[2].jobs};
 
 struct Numbers {
-  std::optional<Sourced<int>> jobs;  ///< in the set
+  Part part;
+  std::optional<Sourced<int>> jobs;  ///< in the part
   std::optional<Sourced<int>> job;   ///< which of them this pod is of
   std::optional<Sourced<int>> pods;  ///< in each Job
   std::optional<Sourced<int>> pod;   ///< which of them this is
 };
 
+/// The smallest part of which both the size and the place in it are passed on; else what there is of the set.
+Part find_part(const Snapshot& snapshot) {
+  const auto known = std::find_if(kParts.begin(), kParts.end(), [&](const Part& part) {
+    return snapshot.has(part.jobs) && snapshot.has(part.job);
+  });
+  const auto counted = std::find_if(
+      kParts.rbegin(), kParts.rend(), [&](const Part& part) { return snapshot.has(part.jobs); });
+  return known != kParts.end() ? *known : counted != kParts.rend() ? *counted : kParts.back();
+}
+
 Result<Numbers> read_numbers(const Snapshot& snapshot) {
   Numbers numbers;
-  if (auto read = read_into(numbers.jobs, snapshot, "JOBSET_GLOBAL_REPLICAS", read_node_count);
-      !read) {
+  numbers.part = find_part(snapshot);
+  if (auto read = read_into(numbers.jobs, snapshot, numbers.part.jobs, read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(numbers.job, snapshot, "JOBSET_JOB_GLOBAL_INDEX", read_node_rank);
-      !read) {
+  if (auto read = read_into(numbers.job, snapshot, numbers.part.job, read_node_rank); !read) {
     return read.error();
   }
   if (auto read = read_into(numbers.pods, snapshot, "JOBSET_PODS_PER_JOB", read_node_count);
@@ -75,7 +98,8 @@ Result<> read_nodes(Findings& findings, const Numbers& numbers) {
       findings.no_nodes =
           Error{blame(numbers.jobs->source),
                 numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) +
-                    "', but JOBSET_JOB_GLOBAL_INDEX is not set, which says beside it "
+                    "', but " + numbers.part.job +
+                    " is not set, which says beside it "
                     "which Job of the set this is; pass it on, or give --nnodes"};
     }
     findings.node_rank = numbers.pod;
@@ -95,9 +119,13 @@ Result<> read_nodes(Findings& findings, const Numbers& numbers) {
 }
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
-  return first_set(
-      snapshot,
-      {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX", "JOBSET_COORDINATOR", "JOBSET_NAME"});
+  return first_set(snapshot,
+                   {"JOBSET_GLOBAL_REPLICAS",
+                    "JOBSET_JOB_GLOBAL_INDEX",
+                    "JOBSET_REPLICATEDJOB_REPLICAS",
+                    "JOBSET_GROUP_REPLICAS",
+                    "JOBSET_COORDINATOR",
+                    "JOBSET_NAME"});
 }
 
 Result<Findings> read_platform(const Snapshot& snapshot) {

@@ -47,6 +47,13 @@ Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
   return list ? Result<std::optional<SlotList>>(std::move(*list)) : list.error();
 }
 
+/// True where the tasks fill all hosts behind the launch node. Several jsrun share the hosts of a job, and which of them
+/// are whose nothing says.
+bool are_on_all(const Findings& findings, const SlotList& list) {
+  const auto hosts = static_cast<long long>(list.value.size()) - 1;
+  return findings.nodes->value == hosts * findings.share->local_size.value;
+}
+
 /// Under jsrun. Where the hosts are known, the tasks lead from the first one behind the launch node.
 Result<> read_placed(Findings& findings,
                      const std::optional<SlotList>& list,
@@ -54,7 +61,8 @@ Result<> read_placed(Findings& findings,
   if (auto read = read_tasks(findings, snapshot, kTasks); !read) {
     return read;
   }
-  if (list && list->value.size() > 1 && !snapshot.has("MASTER_ADDR") && !are_all_here(findings)) {
+  const bool is_known = list && list->value.size() > 1 && are_on_all(findings, *list);
+  if (is_known && !snapshot.has("MASTER_ADDR") && !are_all_here(findings)) {
     return read_batch_leader(findings, {list->value[1].host, list->source}, snapshot);
   }
   return read_meeting_point(findings,

@@ -1,8 +1,9 @@
 // Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its
 // training images and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders
-// them: "algo-10" comes before "algo-2", on all hosts alike, whatever order a list has. RANK and WORLD_SIZE
-// are not read: SM_HOSTS says it. Where SageMaker starts mpirun itself, the variables of mpirun describe
-// the processes.
+// them: "algo-10" comes before "algo-2", on all hosts alike, whatever order a list has. In a heterogeneous cluster
+// the hosts of this host's instance group are the job, as they are for SageMaker's own launchers: another group has
+// other machines and another part of the program. RANK and WORLD_SIZE are not read: SM_HOSTS says it. Where
+// SageMaker starts mpirun itself, the variables of mpirun describe the processes.
 // Source: Amazon SageMaker Developer Guide, "How Amazon SageMaker Provides Training Information",
 // "StopTrainingJob" (120 seconds after SIGTERM); aws/sagemaker-training-toolkit, ENVIRONMENT_VARIABLES.md;
 // aws/sagemaker-python-sdk, the driver of torchrun (SM_MASTER_*, SM_HOST_COUNT, SM_CURRENT_HOST_RANK).
@@ -25,6 +26,7 @@ constexpr int kUsualPort = 7777;
 struct Resources {
   std::optional<HostList> hosts;
   std::optional<Sourced<std::string>> own;
+  std::optional<HostList> all;  ///< of all instance groups, where `hosts` are those of one
 };
 
 Result<HostList> read_hosts(const Source& place, const json::value* value) {
@@ -43,15 +45,57 @@ Result<HostList> read_hosts(const Source& place, const json::value* value) {
   return HostList{*names, place};
 }
 
-Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
+Result<HostList> read_host_text(const Sourced<std::string>& listed) {
   boost::system::error_code error;
   const json::value list = json::parse(listed.value, error);
   const json::value torn(listed.value);
-  const auto hosts = read_hosts(listed.source, error ? &torn : &list);
+  return read_hosts(listed.source, error ? &torn : &list);
+}
+
+/// Narrows the job to the group of this host, where there are others.
+Result<Resources> take_group(const HostList& all,
+                             std::optional<Sourced<std::string>> own,
+                             const Result<HostList>& group) {
+  if (!group) {
+    return group.error();
+  }
+  if (group->value == all.value) {
+    return Resources{all, std::move(own), {}};
+  }
+  return Resources{*group, std::move(own), all};
+}
+
+/// The toolkit writes an empty list of the group where SageMaker does not name one.
+Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
+  const auto hosts = read_host_text(listed);
   if (!hosts) {
     return hosts.error();
   }
-  return Resources{*hosts, sourced_variable(snapshot, "SM_CURRENT_HOST")};
+  const auto group = sourced_variable(snapshot, "SM_CURRENT_INSTANCE_GROUP_HOSTS");
+  const bool is_grouped = group && group->value != "[]";
+  return take_group(*hosts,
+                    sourced_variable(snapshot, "SM_CURRENT_HOST"),
+                    is_grouped ? read_host_text(*group) : hosts);
+}
+
+/// The hosts of the group that current_group_name names; `all` where none does.
+Result<HostList> read_group(const Source& file, const json::object& members, const HostList& all) {
+  const json::value* const own = members.if_contains("current_group_name");
+  const json::value* const listed = members.if_contains("instance_groups");
+  const json::array* const groups = listed == nullptr ? nullptr : listed->if_array();
+  if (own == nullptr || groups == nullptr) {
+    return all;
+  }
+  for (const json::value& entry : *groups) {
+    const json::object* const group = entry.if_object();
+    const json::value* const name =
+        group == nullptr ? nullptr : group->if_contains("instance_group_name");
+    if (name != nullptr && *name == *own) {
+      const Source place = part_of(file, " instance_groups." + shown(name));
+      return read_hosts(place, group->if_contains("hosts"));
+    }
+  }
+  return wrong_member(part_of(file, " current_group_name"), own, "one of instance_groups");
 }
 
 Result<Resources> read_file(const Sourced<std::string>& file) {
@@ -64,7 +108,9 @@ Result<Resources> read_file(const Sourced<std::string>& file) {
     return hosts.error();
   }
   const json::value* const own = members->if_contains("current_host");
-  return Resources{*hosts, Sourced<std::string>{shown(own), part_of(file.source, " current_host")}};
+  return take_group(*hosts,
+                    Sourced<std::string>{shown(own), part_of(file.source, " current_host")},
+                    read_group(file.source, *members, *hosts));
 }
 
 /// The file is read where nobody has made variables of it.
@@ -73,16 +119,36 @@ Result<Resources> read_resources(const Snapshot& snapshot) {
     return read_variables(*listed, snapshot);
   }
   const auto file = snapshot.files.find(kFile);
-  return file == snapshot.files.end() ? Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST")}
-                                      : read_file({file->second, {SourceKind::File, kFile}});
+  return file == snapshot.files.end()
+             ? Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}}
+             : read_file({file->second, {SourceKind::File, kFile}});
+}
+
+/// What the SDK's driver says of all hosts. It knows no groups.
+Result<> read_of_all(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
+  if (auto read = read_into(findings.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank);
+      !read) {
+    return read;
+  }
+  if (auto read = read_into(findings.master_address, snapshot, "SM_MASTER_ADDR", read_address);
+      !read || !resources.all) {
+    return read;
+  }
+  const Sourced<std::string> all{std::to_string(resources.all->value.size()),
+                                 resources.all->source};
+  findings.lost.push_back({"nodes.count", all, "this host's instance group is the job"});
+  findings.nodes.reset();
+  findings.node_rank.reset();
+  findings.master_address.reset();
+  return {};
 }
 
 /// The place of this host in the list, which SM_CURRENT_HOST_RANK repeats.
-Result<> read_rank(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
+Result<> read_rank(Findings& findings, const Resources& resources) {
   auto& rank = findings.node_rank;
-  if (auto read = read_into(rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank); !read) {
-    return read;
-  }
   if (!resources.hosts || !resources.own) {
     return {};
   }
@@ -102,10 +168,6 @@ Result<> read_rank(Findings& findings, const Resources& resources, const Snapsho
 }
 
 Result<> read_leader(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.master_address, snapshot, "SM_MASTER_ADDR", read_address);
-      !read) {
-    return read;
-  }
   if (auto read = read_into(findings.master_port, snapshot, "SM_MASTER_PORT", read_port); !read) {
     return read;
   }
@@ -144,10 +206,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (!resources) {
     return resources.error();
   }
-  if (auto read = read_into(findings.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
+  if (auto read = read_of_all(findings, *resources, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_rank(findings, *resources, snapshot); !read) {
+  if (auto read = read_rank(findings, *resources); !read) {
     return read.error();
   }
   if (auto read = read_leader(findings, *resources, snapshot); !read) {

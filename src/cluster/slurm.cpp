@@ -10,6 +10,7 @@
 
 #include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
+#include <muster/environment/own_host.hpp>
 
 #include <algorithm>
 #include <array>
@@ -147,6 +148,38 @@ Result<> read_placed_task(Findings& findings, const Step& step, const Snapshot& 
   return {};
 }
 
+/// A batch script often names the first host of the job, which a smaller step need not have. Then nobody would lead.
+std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) {
+  const auto leader = sourced_variable(snapshot, "MASTER_ADDR");
+  const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
+  const auto job = listed ? read_slurm_list(*listed) : Result<HostList>(HostList());
+  const auto has_leader = [&](const HostList& hosts) {
+    return std::any_of(hosts.value.begin(), hosts.value.end(), [&](const std::string& host) {
+      return is_same_name(host, leader->value);
+    });
+  };
+  if (!leader || !job || !has_leader(*job) || has_leader(step.hosts)) {
+    return std::nullopt;
+  }
+  const Text hosts{shortened(*snapshot.variable("SLURM_STEP_NODELIST")), step.hosts.source};
+  return contradiction(*leader,
+                       hosts,
+                       "a host of the job, but of another step; leave MASTER_ADDR out, or give "
+                       "--master-addr");
+}
+
+Result<> read_leader(Findings& findings, const Step& step, const Snapshot& snapshot) {
+  const Text first{step.hosts.value.front(), step.hosts.source};
+  if (auto read = read_batch_leader(findings, first, snapshot); !read) {
+    return read;
+  }
+  findings.no_leader = leader_outside(step, snapshot);
+  if (findings.no_leader) {
+    findings.master_address.reset();
+  }
+  return {};
+}
+
 Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   findings.no_nodes = missing_of_step(snapshot);
   if (findings.no_nodes) {
@@ -156,14 +189,13 @@ Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   if (!step) {
     return step.error();
   }
-  const Text leader{step->hosts.value.front(), step->hosts.source};
   const bool is_agent_each =
       std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
   if (!is_agent_each) {
     if (auto read = read_placed_task(findings, *step, snapshot); !read) {
       return read;
     }
-    return read_batch_leader(findings, leader, snapshot);
+    return read_leader(findings, *step, snapshot);
   }
   const auto rank = read_rank(snapshot, "SLURM_NODEID", step->nodes);
   if (!rank) {
@@ -172,7 +204,7 @@ Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   findings.nodes = step->nodes;
   findings.node_rank = *rank;
   findings.hosts = step->hosts;
-  return read_batch_leader(findings, leader, snapshot);
+  return read_leader(findings, *step, snapshot);
 }
 
 /// Of a job with several groups of nodes, each of which Slurm describes by names of its own.

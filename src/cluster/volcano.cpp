@@ -210,8 +210,13 @@ Result<Sourced<int>> rank_from_index(const Tasks& tasks,
   return Sourced<int>{rank, index.source};
 }
 
-/// RANK of the pytorch plugin, when it is there, must be the rank that the lists give.
+/// RANK of the plugin, when it is there, must be the rank that the lists give. Where these have tasks that the plugin
+/// does not count, it alone says a rank.
 Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
+  if (findings.no_nodes) {
+    findings.no_rank = findings.no_nodes;
+    return read_into(findings.node_rank, snapshot, "RANK", read_node_rank);
+  }
   const auto read_index = read_task_index(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"});
   if (!read_index) {
     return read_index.error();
@@ -266,6 +271,20 @@ Result<Sourced<int>> count_nodes(const Tasks& tasks) {
   return total;
 }
 
+/// "VC_HEAD_NUM+VC_NODE_NUM is '8' = head 1 + node 7": some of these tasks run no nodes of the plugin's job.
+Error counted_differently(const Sourced<int>& counted,
+                          const Sourced<int>& total,
+                          const Tasks& tasks) {
+  std::vector<std::string> parts;
+  for (const Task& task : tasks) {
+    parts.push_back(lower_case(task.name) + " " + std::to_string(task.count.value));
+  }
+  return contradiction(counted,
+                       total,
+                       "which is " + join(parts, " + ") +
+                           "; give --nnodes and --node-rank on those that are nodes of one job");
+}
+
 Result<> read_count(Findings& findings, Tasks& tasks, const Snapshot& snapshot) {
   if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count);
       !read || tasks.empty()) {
@@ -281,6 +300,11 @@ Result<> read_count(Findings& findings, Tasks& tasks, const Snapshot& snapshot) 
   const auto total = count_nodes(tasks);
   if (!total) {
     return total.error();
+  }
+  if (findings.nodes && findings.nodes->value < total->value && tasks.size() > 1) {
+    findings.no_nodes = counted_differently(*findings.nodes, *total, tasks);
+    findings.nodes.reset();
+    return {};
   }
   if (findings.nodes && findings.nodes->value != total->value) {
     return contradiction(*findings.nodes, *total, "both give the number of nodes");
