@@ -55,10 +55,12 @@ Result<Given> read_given(const Settings& settings, std::string_view name) {
     given.file = std::filesystem::absolute(setting->value).lexically_normal();
   }
   boost::system::error_code error;
-  const json::value document = json::parse(text, error);
+  const json::value document = json::parse(without_byte_order_mark(text), error);
   if (error || !document.is_object() || document.as_object().empty()) {
     return wrong_value(
-        *setting, "True, False, a JSON object such as {\"device0\":[\"0-9\"]}, or a file .json");
+        *setting,
+        "True, False, a JSON object such as {\"device0\":[\"0-9\"]}, or a file .json" +
+            describe_json_mistake(text));
   }
   given.places = document.as_object();
   return given;

@@ -73,7 +73,40 @@ void append(std::string& out, const json::value& value, std::size_t depth) {
 }
 // NOLINTEND(misc-no-recursion)
 
+/// What stands where a parser stopped, if it is a mistake that has a name.
+std::string mistake_at(std::string_view text, std::size_t at) {
+  const std::string_view before = trim(text.substr(0, at));
+  const std::string_view rest = text.substr(at);
+  const char last = before.empty() ? '\0' : before.back();
+  if ((rest.front() == '}' || rest.front() == ']') && last == ',') {
+    return "comma before a closing bracket";
+  }
+  for (const std::string_view word : {"True", "False", "None"}) {
+    if (rest.starts_with(word)) {
+      return std::string(word) + ", but true, false and null";
+    }
+  }
+  const bool is_comment = rest.front() == '#' || rest.starts_with("//") || rest.starts_with("/*");
+  const bool is_blank = with_plain_blanks(rest).front() == ' ' && rest.front() != ' ';
+  return is_comment             ? "comments"
+         : rest.front() == '\'' ? "single quotes, but double ones"
+         : is_blank             ? "blanks but those of ASCII"
+                                : "";
+}
+
 }  // namespace
+
+std::string describe_json_mistake(std::string_view given) {
+  const std::string_view text = without_byte_order_mark(given);
+  json::stream_parser parser;
+  boost::system::error_code error;
+  const std::size_t end = parser.write_some(text.data(), text.size(), error);
+  if (!error || end >= text.size()) {
+    return "";
+  }
+  const std::string mistake = mistake_at(text, end);
+  return mistake.empty() ? "" : ", and JSON has no " + mistake;
+}
 
 std::string pretty_json(const json::value& document) {
   std::string out;

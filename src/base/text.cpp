@@ -164,6 +164,37 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.substr(text.starts_with(kMark) ? kMark.size() : 0);
+}
+
+bool is_before(std::string_view one, std::string_view other) {
+  const auto digits_of = [](std::string_view text) {
+    const auto* const end = std::find_if_not(text.begin(), text.end(), is_digit);
+    return text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  };
+  const auto value_of = [](std::string_view digits) {
+    return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+  };
+  const std::string_view whole = one;
+  const std::string_view whole_other = other;
+  while (!one.empty() && !other.empty()) {
+    const std::string_view digits = digits_of(one);
+    const std::string_view other_digits = digits_of(other);
+    const std::string_view left = digits.empty() ? one.substr(0, 1) : value_of(digits);
+    const std::string_view right =
+        other_digits.empty() ? other.substr(0, 1) : value_of(other_digits);
+    const bool are_numbers = !digits.empty() && !other_digits.empty();
+    if (left != right) {
+      return are_numbers && left.size() != right.size() ? left.size() < right.size() : left < right;
+    }
+    one.remove_prefix(std::max<std::size_t>(digits.size(), 1));
+    other.remove_prefix(std::max<std::size_t>(other_digits.size(), 1));
+  }
+  return one.empty() == other.empty() ? whole < whole_other : one.empty();
+}
+
 std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) {
     return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;

@@ -118,6 +118,26 @@ std::size_t length_of_colour(std::string_view bytes) {
   return erases || bytes[last] == 'm' ? last + 1 : 0;
 }
 
+/// What Unicode calls Space_Separator, but for the blank of ASCII.
+bool is_other_blank(char32_t character) {
+  return character == 0x00A0 || character == 0x1680 ||
+         (character >= 0x2000 && character <= 0x200A) || character == 0x202F ||
+         character == 0x205F || character == 0x3000;
+}
+
+std::string replace_other_blanks(std::string_view text, std::string (*replacement)(char32_t)) {
+  std::string replaced;
+  replaced.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(utf8_sequence(text), 1);
+    const std::string_view sequence = text.substr(0, length);
+    const bool is_blank = length > 1 && is_other_blank(utf8_character(sequence));
+    replaced += is_blank ? replacement(utf8_character(sequence)) : std::string(sequence);
+    text.remove_prefix(length);
+  }
+  return replaced;
+}
+
 bool is_control_character(char32_t character) {
   const bool is_kept = character == '\n' || character == '\t' || character == '\r';
   return !is_kept && (character < ' ' || (character >= 0x7F && character <= 0x9F));
@@ -163,6 +183,18 @@ std::string tame(std::string_view line) {
     line.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return text;
+}
+
+std::string with_plain_blanks(std::string_view text) {
+  const bool is_ascii = std::all_of(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0x80U) == 0;
+  });
+  return is_ascii ? std::string(text)
+                  : replace_other_blanks(text, [](char32_t) { return std::string(" "); });
+}
+
+std::string with_visible_blanks(std::string_view text) {
+  return replace_other_blanks(text, escape);
 }
 
 std::string visible(std::string_view bytes) {

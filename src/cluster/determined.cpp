@@ -23,7 +23,8 @@ Result<std::optional<Sourced<int>>> count_own_slots(const Snapshot& snapshot) {
   const json::value document = json::parse(text->value, error);
   const json::array* const ids = error ? nullptr : document.if_array();
   if (ids == nullptr) {
-    return wrong_value(*text, "a list of numbers such as [0,1]");
+    return wrong_value(*text,
+                       "a list of numbers such as [0,1]" + describe_json_mistake(text->value));
   }
   return std::optional(Sourced<int>{static_cast<int>(ids->size()), text->source});
 }

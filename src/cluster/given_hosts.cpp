@@ -23,12 +23,13 @@ namespace {
 using GivenHosts = Sourced<std::vector<GivenHost>>;
 
 /// What commas and blanks separate, but for those within brackets.
-std::vector<std::string> words_outside_brackets(std::string_view text) {
+std::vector<std::string> words_outside_brackets(std::string_view given) {
+  const std::string text = with_plain_blanks(without_byte_order_mark(given));
   std::vector<std::string> words(1);
   int depth = 0;
   for (const char c : text) {
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    const bool is_end = depth <= 0 && (c == ',' || c == ' ' || c == '\t' || c == '\n');
+    const bool is_end = depth <= 0 && (c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n');
     if (!is_end) {
       words.back() += c;
     } else if (c == ',' || !words.back().empty()) {
@@ -69,7 +70,7 @@ bool is_address_of_version_6(const std::string& host) {
 /// address's.
 bool is_host(const std::string& host) {
   const bool is_address = host.find(':') == std::string::npos || is_address_of_version_6(host);
-  return is_address && !host.empty() && host.front() != '-' &&
+  return is_address && !host.empty() && host.front() != '-' && visible_line(host) == host &&
          host.find_first_of(" \t\n'\"\\;&|$`<>(){}*?!#,=@") == std::string::npos;
 }
 

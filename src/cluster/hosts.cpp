@@ -3,6 +3,7 @@
 
 #include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -22,8 +23,9 @@ Sourced<std::string> as_text(const HostList& hosts) {
 
 }  // namespace
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> words_of(std::string_view given) {
   constexpr std::string_view kBlanks = " \t\r\n";
+  const std::string text = with_plain_blanks(without_byte_order_mark(given));
   std::vector<std::string> words;
   std::size_t begin = text.find_first_not_of(kBlanks);
   while (begin != std::string_view::npos) {
@@ -77,8 +79,8 @@ Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const s
   }
   HostList list{{}, {SourceKind::File, file->first}};
   for (const std::string& line : split(file->second, '\n')) {
-    if (const std::string_view host = trim(line); !host.empty()) {
-      list.value.emplace_back(host);
+    if (const auto words = words_of(line); !words.empty()) {
+      list.value.push_back(join(words, " "));
     }
   }
   if (!are_host_names(list.value)) {

@@ -9,10 +9,11 @@ namespace muster {
 
 Result<json::object> read_json_object(const Sourced<std::string>& text, std::string_view expected) {
   boost::system::error_code error;
-  const json::value document = json::parse(text.value, error);
+  const json::value document = json::parse(without_byte_order_mark(text.value), error);
   const json::object* const members = error ? nullptr : document.if_object();
   if (members == nullptr) {
-    return wrong_value({shortened(text.value), text.source}, expected);
+    return wrong_value({shortened(text.value), text.source},
+                       std::string(expected) + describe_json_mistake(text.value));
   }
   if (const auto key = find_repeated_key(text.value)) {
     return wrong_value({shortened(text.value), text.source},

@@ -11,6 +11,8 @@
 #include "json_values.hpp"
 #include "slots.hpp"
 
+#include <muster/base/text.hpp>
+
 #include <algorithm>
 #include <array>
 
@@ -29,8 +31,9 @@ struct Resources {
   std::optional<HostList> all;  ///< of all instance groups, where `hosts` are those of one
 };
 
+constexpr const char* kForm = "a list of host names in JSON, each once";
+
 Result<HostList> read_hosts(const Source& place, const json::value* value) {
-  constexpr const char* kForm = "a list of host names in JSON, each once";
   auto names = read_json_texts(place, value, kForm);
   if (!names) {
     return names.error();
@@ -47,9 +50,12 @@ Result<HostList> read_hosts(const Source& place, const json::value* value) {
 
 Result<HostList> read_host_text(const Sourced<std::string>& listed) {
   boost::system::error_code error;
-  const json::value list = json::parse(listed.value, error);
-  const json::value torn(listed.value);
-  return read_hosts(listed.source, error ? &torn : &list);
+  const json::value list = json::parse(without_byte_order_mark(listed.value), error);
+  if (error) {
+    return wrong_value({shortened(listed.value), listed.source},
+                       kForm + describe_json_mistake(listed.value));
+  }
+  return read_hosts(listed.source, &list);
 }
 
 /// Narrows the job to the group of this host, where there are others.

@@ -127,7 +127,9 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
     tasks.push_back(task);
   }
   std::stable_sort(tasks.begin(), tasks.end(), [](const Task& left, const Task& right) {
-    return is_leading(left.name) && !is_leading(right.name);
+    const bool is_left_leading = is_leading(left.name);
+    return is_left_leading != is_leading(right.name) ? is_left_leading
+                                                     : is_before(left.name, right.name);
   });
   return tasks;
 }

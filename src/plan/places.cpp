@@ -3,6 +3,7 @@
 
 #include <muster/base/endpoint.hpp>
 #include <muster/base/json.hpp>
+#include <muster/base/text.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -182,6 +183,31 @@ std::string task_config(const std::vector<RoleEndpoints>& endpoints,
   }
   return json::serialize(json::object{{"cluster", std::move(cluster)},
                                       {"task", json::object{{"type", role}, {"index", index}}}});
+}
+
+std::string task_config_of_platform(std::string_view given, std::string_view role) {
+  std::string text(without_byte_order_mark(given));  // which Python's parser refuses
+  boost::system::error_code error;
+  json::value config = json::parse(text, error);
+  json::object* const members = error ? nullptr : config.if_object();
+  json::value* const cluster = members == nullptr ? nullptr : members->if_contains("cluster");
+  if (cluster == nullptr || !cluster->is_object()) {
+    return text;
+  }
+  json::object kept;
+  for (auto& member : cluster->get_object()) {
+    const json::array* const list = member.value().if_array();
+    const bool is_empty = list != nullptr && list->empty();
+    const bool is_of_others = member.key() == "evaluator" && role != "evaluator";
+    if (!is_empty && !is_of_others) {
+      kept[member.key()] = member.value();
+    }
+  }
+  if (kept.size() == cluster->get_object().size()) {
+    return text;
+  }
+  *cluster = std::move(kept);
+  return json::serialize(config);
 }
 
 }  // namespace muster

@@ -49,4 +49,8 @@ struct CrossPlace {
                                       const std::string& role,
                                       int index);
 
+/// The TF_CONFIG that the platform gave, by the same rule: without roles that have no process, and without the
+/// evaluators, but for those. Otherwise as it is: it may say more than where the tasks are.
+[[nodiscard]] std::string task_config_of_platform(std::string_view given, std::string_view role);
+
 }  // namespace muster

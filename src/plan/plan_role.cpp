@@ -301,8 +301,9 @@ void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
       values["endpoint"] = list.endpoints[static_cast<std::size_t>(role_rank)];
     }
   }
-  if (shared.keeps_task_config) {  // it may say more than where the tasks are
-    values["task_config"] = shared.snapshot.variable("TF_CONFIG").value_or("");
+  if (shared.keeps_task_config) {
+    values["task_config"] = task_config_of_platform(
+        shared.snapshot.variable("TF_CONFIG").value_or(""), shared.role.name);
   }
 }
 

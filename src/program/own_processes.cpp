@@ -6,6 +6,7 @@
 #include "spawn_calls.hpp"
 #include "wrappers.hpp"
 
+#include <muster/base/text.hpp>
 #include <muster/program/own_processes.hpp>
 
 #include <algorithm>
@@ -290,9 +291,7 @@ std::optional<std::string> read_script(const std::string& path) {
   std::string text(kMost, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  if (text.starts_with("\xEF\xBB\xBF")) {  // a mark of its encoding
-    text.erase(0, 3);
-  }
+  text.erase(0, text.size() - without_byte_order_mark(text).size());
   return file.bad() ? std::nullopt : std::optional(std::move(text));
 }
 

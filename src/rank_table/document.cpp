@@ -14,16 +14,10 @@ namespace muster::rank_table {
 namespace {
 
 constexpr std::size_t kShownBytes = 60;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBlanks = " \t\r\n";
 
 bool has_zero(std::string_view text, std::size_t at) {
   return at < text.size() && text[at] == '\0';
-}
-
-std::string_view without_mark(std::string_view text) {
-  const bool is_marked = text.starts_with(kByteOrderMark);  // HCCL takes it, too
-  return text.substr(is_marked ? kByteOrderMark.size() : 0);
 }
 
 /// A hole at its end that is filled later, and not what never was JSON: in UTF-16 a zero follows each letter.
@@ -47,7 +41,8 @@ std::string_view other_coding(std::string_view text) {
 
 Breach not_json(std::string_view text, std::size_t end, std::string_view error) {
   const std::string_view coding = other_coding(text);
-  const std::string why(coding.empty() ? error : coding);
+  const std::string why =
+      std::string(coding.empty() ? error : coding) + describe_json_mistake(text);
   const auto lines =
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
   return {"line " + std::to_string(lines + 1), "no JSON (" + why + ")", "a JSON object", "EI0004"};
@@ -90,7 +85,7 @@ std::optional<std::string> path_of_infinite(const json::value& value) {
 }  // namespace
 
 Document parse(std::string_view text, Memory& memory) {
-  text = without_mark(text);
+  text = without_byte_order_mark(text);  // HCCL takes it, too
   if (text.ends_with('\0') && is_being_written(text)) {
     return Unfinished{"it ends in the middle (being written)"};
   }
@@ -122,7 +117,7 @@ Document parse(std::string_view text, Memory& memory) {
 }
 
 json::object parse_again(std::string_view text, Memory& memory) {
-  return std::move(json::parse(without_mark(text), &memory.values).as_object());
+  return std::move(json::parse(without_byte_order_mark(text), &memory.values).as_object());
 }
 
 std::optional<int> number_of(const json::value* value) {

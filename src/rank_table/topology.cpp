@@ -1,5 +1,6 @@
 // The order of a ring by the switches between its nodes. Pure: see the header.
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 #include <muster/rank_table/topology.hpp>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Result<> read_line(SwitchPaths& paths,
                    std::string_view text,
                    const std::string& name,
                    std::size_t line) {
-  std::istringstream words{std::string(text)};
+  std::istringstream words{with_plain_blanks(text)};
   std::string node;
   std::string path;
   std::string rest;
@@ -255,8 +256,7 @@ int count_hops(const std::vector<std::size_t>& instances, const Nodes& nodes) {
 }  // namespace
 
 Result<SwitchPaths> read_switches(std::string_view text, const std::string& name) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  text = without_byte_order_mark(text);
   if (const std::string_view start = trim(text); start.starts_with('{') || start.starts_with('[')) {
     return Error{ErrorKind::BadData,
                  "'" + name + "' is JSON, expected lines of " + std::string(kLine)};

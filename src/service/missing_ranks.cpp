@@ -17,8 +17,10 @@ struct Place {
   std::size_t unknown = 0;  ///< have come, and nobody knows which they are
 };
 
-std::map<std::string, Place> find_places(const std::vector<gang::NodePlace>& nodes) {
-  std::map<std::string, Place> places;
+using Places = std::map<std::string, Place, decltype(&is_before)>;  ///< by address
+
+Places find_places(const std::vector<gang::NodePlace>& nodes) {
+  Places places(is_before);
   int next = 0;
   for (const gang::NodePlace& node : nodes) {
     for (int i = 0; i < node.slots; ++i) {
@@ -32,7 +34,7 @@ std::string describe_ranks_of(const std::set<int>& ranks) {
   return describe_ranks(std::vector<int>(ranks.begin(), ranks.end()));
 }
 
-void note_arrivals(std::map<std::string, Place>& places,
+void note_arrivals(Places& places,
                    const std::string& here,
                    const std::vector<store::Process>& arrived,
                    const RankOf& rank_of) {
@@ -50,7 +52,7 @@ void note_arrivals(std::map<std::string, Place>& places,
 std::string describe_missing(const std::vector<store::Process>& arrived,
                              const std::vector<gang::NodePlace>& nodes,
                              const RankOf& rank_of) {
-  std::map<std::string, Place> places = find_places(nodes);
+  Places places = find_places(nodes);
   note_arrivals(places, nodes.empty() ? std::string() : nodes.front().address, arrived, rank_of);
   std::set<int> missing;
   std::vector<std::string> words;

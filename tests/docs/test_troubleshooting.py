@@ -85,6 +85,7 @@ OTHER_TEXTS = {
     "was one of too many that wait for a seat": "why a stranger's link is gone",
     "MASTER_ADDR and WORLD_SIZE": "what decided",
     "MS_ROLE and MS_LOCAL_WORKER": "what decided",
+    "this host's instance group is the job": "why another value of explain is not used",
 }
 
 STRING = r'"((?:[^"\\\n]|\\.)*)"'

@@ -2,6 +2,7 @@
 
 #include <muster/base/result.hpp>
 #include <muster/base/text.hpp>
+#include <muster/base/visible.hpp>
 
 #include <string>
 #include <string_view>
@@ -74,8 +75,8 @@ struct Sourced {
 [[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong,
                                        std::string_view expected) {
   return Error{blame(wrong.source),
-               wrong.source.name + " is '" + masked("", wrong.value) + "', expected " +
-                   std::string(expected)};
+               wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
+                   "', expected " + std::string(expected)};
 }
 
 }  // namespace muster

@@ -30,6 +30,12 @@ namespace muster {
 /// The text without blanks, tabs and line ends at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
+/// The text without the byte order mark that some editors write before it.
+[[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
+
+/// True where the name `one` goes before `other`, by the numbers in them: worker2 before worker10.
+[[nodiscard]] bool is_before(std::string_view one, std::string_view other);
+
 /// With small letters for capital ones; only the letters of ASCII have both.
 [[nodiscard]] std::string lower_case(std::string text);
 

@@ -22,6 +22,12 @@ namespace muster {
 /// double quotes, `visible` does that.)
 [[nodiscard]] std::string visible_json(std::string_view document);
 
+/// With a blank of ASCII for each other blank of Unicode, such as the no-break spaces that copied web pages have.
+[[nodiscard]] std::string with_plain_blanks(std::string_view text);
+
+/// With these blanks escaped, \u00a0: in an error about a value they look like nothing at all.
+[[nodiscard]] std::string with_visible_blanks(std::string_view text);
+
 /// `visible` on one line: line ends and tabs are \n and \t.
 [[nodiscard]] std::string visible_line(std::string_view bytes);
 

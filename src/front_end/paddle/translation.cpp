@@ -111,14 +111,17 @@ std::optional<std::size_t> find_place(const Translation& t, const std::vector<st
 }
 
 /// Every node has the same list.
-void translate_ips(Translation& t, const Sourced<std::string>& list) {
-  std::vector<std::string> ips = split(list.value, ',');
+Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
+  std::vector<std::string> ips = split(with_plain_blanks(list.value), ',');
   for (std::string& ip : ips) {
     ip = trim(ip);
+    if (visible_line(ip) != ip) {
+      return wrong_value(list, "addresses with commas between them, without invisible characters");
+    }
   }
   t.set("nnodes", {std::to_string(ips.size()), list.source});
   if (ips.size() < 2) {
-    return;
+    return {};
   }
   if (const auto place = find_place(t, ips)) {
     t.set("node-rank", {std::to_string(*place), list.source});
@@ -126,14 +129,14 @@ void translate_ips(Translation& t, const Sourced<std::string>& list) {
   t.set("master-addr", {ips.front(), list.source});
   t.set("master-port",
         t.find("start-port").value_or(Sourced<std::string>{kPort, default_of(kLaunch)}));
+  return {};
 }
 
 /// Without a number of nodes, an option that speaks of them means one, as for Paddle.
 Result<> translate_nodes(Translation& t) {
   const auto ips = t.find("ips");
   if (ips && !t.find("master")) {
-    translate_ips(t, *ips);
-    return {};
+    return translate_ips(t, *ips);
   }
   const auto rank = find_rank(t);
   if (!t.find("nnodes") && !t.line.settings.has("nnodes") && (rank || t.find("master"))) {

@@ -5,6 +5,8 @@
 #include "durations.hpp"
 #include "messages.hpp"
 
+#include <muster/base/text.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -103,8 +105,9 @@ class Roster {
  private:
   std::map<LinkId, Member> members_;
   std::vector<std::optional<LinkId>> seats_;
-  std::map<int, std::string> departures_;       ///< by seat: "(host-j) left: closed the connection"
-  std::map<std::string, std::string> refused_;  ///< those without a seat, by name
+  std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
+  std::map<std::string, std::string, decltype(&is_before)> refused_{
+      is_before};  ///< those without a seat, by name
   int seated_ = 0;
   int seated_slots_ = 0;
   int seated_unready_ = 0;

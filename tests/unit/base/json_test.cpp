@@ -65,5 +65,23 @@ TEST(Json, CountsKeys) {
   EXPECT_EQ(count_keys("[]"), 0U);
 }
 
+TEST(DescribeJsonMistake, NamesWhatPeopleWriteThatJsonDoesNotHave) {
+  EXPECT_EQ(describe_json_mistake("{\"a\": 1} // one"), "");  // a document has ended before it
+  EXPECT_EQ(describe_json_mistake("{\"a\": 1 // one\n}"), ", and JSON has no comments");
+  EXPECT_EQ(describe_json_mistake("# one\n{}"), ", and JSON has no comments");
+  EXPECT_EQ(describe_json_mistake("{\"a\": [1, 2, ]}"),
+            ", and JSON has no comma before a closing bracket");
+  EXPECT_EQ(describe_json_mistake("{'a': 1}"), ", and JSON has no single quotes, but double ones");
+  EXPECT_EQ(describe_json_mistake("{\"a\": True}"),
+            ", and JSON has no True, but true, false and null");
+  EXPECT_EQ(describe_json_mistake("{\"a\":\xC2\xA0"
+                                  "1}"),
+            ", and JSON has no blanks but those of ASCII");
+  EXPECT_EQ(describe_json_mistake("{\"a\": x}"), "");
+  EXPECT_EQ(describe_json_mistake("{\"a\": "), "");
+  EXPECT_EQ(describe_json_mistake("{}"), "");
+  EXPECT_EQ(describe_json_mistake(""), "");
+}
+
 }  // namespace
 }  // namespace muster

@@ -336,5 +336,35 @@ TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
   }
 }
 
+TEST(WithoutByteOrderMark, TakesOneMarkFromTheStart) {
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB\xBF{}"), "{}");
+  EXPECT_EQ(without_byte_order_mark("{}\xEF\xBB\xBF"), "{}\xEF\xBB\xBF");
+  EXPECT_EQ(without_byte_order_mark(""), "");
+}
+
+TEST(IsBefore, OrdersNamesByTheirNumbers) {
+  const std::vector<std::string> sorted = {"",
+                                           "a",
+                                           "a-1",
+                                           "a-2",
+                                           "a-9",
+                                           "a-10",
+                                           "a-10-b",
+                                           "a-10-b2",
+                                           "a-10-b10",
+                                           "a-100",
+                                           "b",
+                                           "b01",
+                                           "b1",
+                                           "b2"};
+  for (std::size_t one = 0; one < sorted.size(); ++one) {
+    for (std::size_t other = 0; other < sorted.size(); ++other) {
+      EXPECT_EQ(is_before(sorted[one], sorted[other]), one < other)
+          << sorted[one] << " " << sorted[other];
+    }
+  }
+  EXPECT_TRUE(is_before("n99999999999999999999998", "n99999999999999999999999"));
+}
+
 }  // namespace
 }  // namespace muster

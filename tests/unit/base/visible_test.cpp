@@ -96,5 +96,16 @@ TEST(Tame, EscapesWhatLeavesTheLine) {
             "\\u009b2J\\x9b2J\\u0085\\x1b[31");
 }
 
+TEST(Blanks, OfUnicodeBecomePlainOnesOrEscapes) {
+  const std::string text =
+      "a\xC2\xA0"
+      "b\xE2\x80\x8A"
+      "c\xE3\x80\x80"
+      "d \xC3\xA9\xFF";
+  EXPECT_EQ(with_plain_blanks(text), "a b c d \xC3\xA9\xFF");
+  EXPECT_EQ(with_visible_blanks(text), "a\\u00a0b\\u200ac\\u3000d \xC3\xA9\xFF");
+  EXPECT_EQ(with_plain_blanks("a b\t"), "a b\t");
+}
+
 }  // namespace
 }  // namespace muster

@@ -80,6 +80,22 @@ TEST(Starter, IsNobodyWhoseLeaderOthersCouldNotReach) {
   EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}}), "nobody");
 }
 
+TEST(HostsOption, SkipsInvisibleCharactersAroundNamesAndRefusesThemInNames) {
+  EXPECT_EQ(option("\xEF\xBB\xBF"
+                   "a:1,\xC2\xA0"
+                   "b:2\r"),
+            "a=1 b=2");
+  EXPECT_NE(option("a,b\xE2\x80\x8B").find("'b\\u200b' has characters that no host name has"),
+            std::string::npos);
+}
+
+TEST(Hostfile, SkipsInvisibleCharactersAroundNamesAndRefusesThemInNames) {
+  EXPECT_EQ(file("\xEF\xBB\xBF"
+                 "a slots=8\r\nb\xC2\xA0slots=4\r\n"),
+            "a=8 b=4");
+  EXPECT_NE(file("a\nb\xE2\x80\x8B\n").find("line 2"), std::string::npos);
+}
+
 TEST(Hostfile, TakesTheFormsOfMpiDeepspeedAndPbs) {
   EXPECT_EQ(file("# nodes\na slots=8\nb slots=4 # slow\n"), "a=8 b=4");
   EXPECT_EQ(file("a:8\nb:4\n"), "a=8 b=4");
