@@ -14,7 +14,7 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "N",
      "Job",
      "Workers on this node: a number, or auto (accelerators if there are any, else 1; the "
-     "default), gpu, npu, cpu.",
+     "default), gpu, npu, xpu, cpu.",
      "auto gpu npu cpu"},
     {"devices",
      '\0',

@@ -13,18 +13,21 @@ namespace {
 struct Vendor {
   std::vector<const char*> variables;  ///< that hide devices: the first one that is set decides
   int HostDevices::*counted;
-  const char* files;  ///< what is counted
+  const char* files;      ///< what is counted
+  const char* kind = "";  ///< for people and templates
 };
 
 const Vendor& nvidia() {
-  static const Vendor vendor{{"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*"};
+  static const Vendor vendor{
+      {"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*", "nvidia"};
   return vendor;
 }
 
 const Vendor& ascend() {
   static const Vendor vendor{{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
                              &HostDevices::ascend,
-                             "/dev/davinci[0-9]*"};
+                             "/dev/davinci[0-9]*",
+                             "ascend"};
   return vendor;
 }
 
@@ -32,17 +35,56 @@ const Vendor& ascend() {
 const Vendor& amd() {
   static const Vendor vendor{{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
                              &HostDevices::amd,
-                             "/sys/class/kfd/kfd/topology"};
+                             "/sys/class/kfd/kfd/topology",
+                             "amd"};
   return vendor;
 }
 
+/// Intel's runtime counts tiles, unless ZE_FLAT_DEVICE_HIERARCHY says that a GPU is one device.
+const Vendor& intel(const Snapshot& snapshot) {
+  static const Vendor tiles{
+      {"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/dev/dri/renderD[0-9]*", "intel"};
+  static const Vendor gpus{
+      {"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
+  const std::string hierarchy = snapshot.variable("ZE_FLAT_DEVICE_HIERARCHY").value_or("FLAT");
+  return hierarchy == "COMPOSITE" ? gpus : tiles;
+}
+
+/// Those whose programs go by nothing but the number of workers and the local rank: no lists are held against the files,
+/// since plugins of Kubernetes' name cores and modules by their numbers on the host.
+std::vector<const Vendor*> other_vendors(const Snapshot& snapshot) {
+  static const Vendor gaudi{
+      {"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
+  static const Vendor neuron{
+      {"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
+  static const Vendor tpu{
+      {"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
+  return {&gaudi, &neuron, &intel(snapshot), &tpu};
+}
+
+/// The word "all" hides none: Habana's container runtime knows it.
 std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot& snapshot) {
   for (const char* const name : vendor.variables) {
-    if (auto list = sourced_variable(snapshot, name)) {
+    auto list = sourced_variable(snapshot, name);
+    if (list && list->value != "all") {
       return list;
     }
   }
   return std::nullopt;
+}
+
+/// How many physical cores of Neuron the runtime takes together. Trainium 2 has eight in a device, two of which are one by
+/// default. Source: AWS Neuron, "Logical NeuronCore configuration".
+int cores_in_one(const Snapshot& snapshot) {
+  constexpr int kMost = 8;
+  const int usual = snapshot.devices.cores_of_neuron >= kMost ? 2 : 1;
+  const std::string given = snapshot.variable("NEURON_LOGICAL_NC_CONFIG").value_or("");
+  return parse_integer(given, 1, kMost).value_or(usual);
+}
+
+int count_files(const Vendor& vendor, const Snapshot& snapshot) {
+  const int count = snapshot.devices.*vendor.counted;
+  return vendor.counted == &HostDevices::neuron_cores ? count / cores_in_one(snapshot) : count;
 }
 
 /// A runtime sees nothing, or less, of a list with a number that none of the devices has. Numbers count from 0 what there is; those of
@@ -82,7 +124,18 @@ Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
   if (const auto list = list_of(vendor, snapshot)) {
     return {static_cast<int>(read_device_list(list->value).size()), list->source};
   }
-  return {snapshot.devices.*vendor.counted, {SourceKind::File, vendor.files}};
+  return {count_files(vendor, snapshot), {SourceKind::File, vendor.files}};
+}
+
+/// The first maker of whom this host has any.
+const Vendor* find_vendor(const Snapshot& snapshot) {
+  std::vector<const Vendor*> all = {&nvidia(), &ascend(), &amd()};
+  const std::vector<const Vendor*> others = other_vendors(snapshot);
+  all.insert(all.end(), others.begin(), others.end());
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Vendor* vendor) {
+    return count_of(*vendor, snapshot).value > 0;
+  });
+  return found == all.end() ? nullptr : *found;
 }
 
 Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, const char* kind) {
@@ -93,13 +146,8 @@ Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, c
 }
 
 Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  for (const Sourced<int>& found :
-       {count_of(nvidia(), snapshot), count_of(ascend(), snapshot), count_of(amd(), snapshot)}) {
-    if (found.value > 0) {
-      return found;
-    }
-  }
-  return {1, wanted.source};
+  const Vendor* const vendor = find_vendor(snapshot);
+  return vendor == nullptr ? Sourced<int>{1, wanted.source} : count_of(*vendor, snapshot);
 }
 
 Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
@@ -111,9 +159,12 @@ Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapsh
   return of_nvidia.value > 0 ? of_nvidia : of_amd;
 }
 
-Result<Sourced<int>> count_npus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const Sourced<int> found = count_of(ascend(), snapshot);
-  return found.value > 0 ? Result<Sourced<int>>(found) : no_device(wanted, found, "NPU");
+Result<Sourced<int>> count_only(const Vendor& vendor,
+                                const char* kind,
+                                const Sourced<std::string>& wanted,
+                                const Snapshot& snapshot) {
+  const Sourced<int> found = count_of(vendor, snapshot);
+  return found.value > 0 ? Result<Sourced<int>>(found) : no_device(wanted, found, kind);
 }
 
 Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
@@ -124,14 +175,17 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
     return count_gpus(wanted, snapshot);
   }
   if (wanted.value == "npu") {
-    return count_npus(wanted, snapshot);
+    return count_only(ascend(), "NPU", wanted, snapshot);
+  }
+  if (wanted.value == "xpu") {
+    return count_only(intel(snapshot), "XPU", wanted, snapshot);
   }
   if (wanted.value == "cpu") {
     return Sourced<int>{snapshot.cores.count, {SourceKind::File, snapshot.cores.source}};
   }
   const auto number = parse_integer(wanted.value, 1, kMostDevices);
   if (!number) {
-    return wrong_value(wanted, "a number from 1 to 65536, or auto, gpu, npu or cpu");
+    return wrong_value(wanted, "a number from 1 to 65536, or auto, gpu, npu, xpu or cpu");
   }
   return Sourced<int>{*number, wanted.source};
 }
@@ -209,8 +263,8 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const bool counts_devices =
-      wanted.value == "auto" || wanted.value == "gpu" || wanted.value == "npu";
+  const bool counts_devices = wanted.value == "auto" || wanted.value == "gpu" ||
+                              wanted.value == "npu" || wanted.value == "xpu";
   if (auto checked = counts_devices ? check_lists(snapshot) : Result<>(); !checked) {
     return checked.error();
   }
@@ -239,11 +293,16 @@ DeviceMask find_device_mask(const Snapshot& snapshot) {
     }
     return mask;
   }
-  if (count_of(ascend(), snapshot).value > 0) {
-    return mask_by(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
+  const Vendor* const vendor = find_vendor(snapshot);
+  if (vendor == &amd()) {
+    return mask_of_amd(snapshot);
   }
-  return count_of(amd(), snapshot).value > 0 ? mask_of_amd(snapshot)
-                                             : mask_by(snapshot, "CUDA_VISIBLE_DEVICES");
+  return mask_by(snapshot, vendor == nullptr ? "CUDA_VISIBLE_DEVICES" : vendor->variables.front());
+}
+
+std::string accelerator_kind(const Snapshot& snapshot) {
+  const Vendor* const vendor = find_vendor(snapshot);
+  return vendor == nullptr ? "" : vendor->kind;
 }
 
 Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Snapshot& snapshot) {

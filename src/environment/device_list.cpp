@@ -37,8 +37,15 @@ std::optional<Range> read_ascend(std::string_view entry) {
   return number ? std::optional(Range{*number, *number}) : std::nullopt;
 }
 
+/// "0.1": a tile of one of Intel's GPUs.
+bool is_tile(std::string_view entry) {
+  const std::size_t dot = entry.find('.');
+  return dot != std::string_view::npos && parse_integer(entry.substr(0, dot), 0, kHighestNumber) &&
+         parse_integer(entry.substr(dot + 1), 0, kHighestNumber);
+}
+
 bool is_name(std::string_view entry) {
-  return entry.starts_with("GPU-") || entry.starts_with("MIG-");
+  return entry.starts_with("GPU-") || entry.starts_with("MIG-") || is_tile(entry);
 }
 
 /// As many of the range as there is room for, and one more.

@@ -74,7 +74,7 @@ Snapshot take_snapshot() {
   if (::getcwd(directory.data(), directory.size()) != nullptr) {
     snapshot.working_directory = directory.data();
   }
-  snapshot.devices = count_host_devices();
+  snapshot.devices = count_host_devices("");
   snapshot.cores = count_allowed_cores();
   snapshot.files = read_mounted_files(snapshot);
   snapshot.rank_table = find_rank_table();

@@ -18,6 +18,7 @@ constexpr auto kPlaceholders = std::to_array<const char*>({
     "local_world_size", "master_address",  "master_endpoint",
     "master_ip",        "max_restarts",    "mpirun_mapping",
     "mpirun_processes", "muster",          "networks",
+    "neuron_cores",     "neuron_rank",     "neuron_root",
     "node_rank",        "nodes",           "oversubscribed",
     "own_address",      "own_interface",   "own_rank_table",
     "python",           "restarts",        "role",

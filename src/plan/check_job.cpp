@@ -173,6 +173,20 @@ Result<> check_gpu_parts(const PlanInput& input) {
                      "shows each worker its own");
 }
 
+/// JAX wants one process on each host of these, which has all cores or chips.
+Result<> check_jax(const PlanInput& input) {
+  const std::string kind = accelerator_kind(input.snapshot);
+  const Cluster& cluster = input.cluster;
+  const bool is_counted = !is_given(cluster.slots_from) && cluster.node.slots > 1;
+  if (input.mode.mode.name != "jax" || !is_counted || (kind != "neuron" && kind != "tpu")) {
+    return {};
+  }
+  return Error{
+      ErrorKind::BadEnvironment,
+      "by " + cluster.slots_from.name + " this node has " + std::to_string(cluster.node.slots) +
+          " workers, but a process of JAX takes all of its devices: give --nproc-per-node 1"};
+}
+
 /// What is a default holds where it can.
 Result<> check_store(const JobRequest& job, const ModeTemplate& mode) {
   const bool has_store = use_placeholder(texts_of(mode), "agent_store");
@@ -217,6 +231,9 @@ Result<> check_job(const PlanInput& input) {
     return checked;
   }
   if (auto checked = check_store(job, mode); !checked) {
+    return checked;
+  }
+  if (auto checked = check_jax(input); !checked) {
     return checked;
   }
   if (job.fills_arguments) {

@@ -3,6 +3,8 @@
 
 #include "log_names.hpp"
 
+#include <muster/base/endpoint.hpp>
+#include <muster/base/text.hpp>
 #include <muster/environment/accelerators.hpp>
 #include <muster/mpi/exports.hpp>
 
@@ -319,6 +321,26 @@ void add_cross_place(Values& values, const RolePlan& shared, NodeRank node, int 
   values["cross_size"] = std::to_string(place.size);
 }
 
+/// What JAX' plugin for Neuron has to be told, as its documents have it: how many cores each process has, and where they
+/// meet. PyTorch's finds it out by itself.
+void add_neuron(Values& values, const RolePlan& shared, int global_rank, int world_size) {
+  constexpr int kPort = 62'182;
+  for (const char* const name : {"neuron_cores", "neuron_rank", "neuron_root"}) {
+    values[name] = "";
+  }
+  if (world_size < 2 || accelerator_kind(shared.snapshot) != "neuron") {
+    return;
+  }
+  const int here =
+      std::max(1, parse_integer(values.at("local_world_size"), 1, world_size).value_or(1));
+  const std::string each =
+      std::to_string(std::max(1, count_visible_devices(shared.snapshot) / here));
+  values["neuron_cores"] =
+      join(std::vector<std::string>(static_cast<std::size_t>(world_size), each), ",");
+  values["neuron_rank"] = std::to_string(global_rank);
+  values["neuron_root"] = join_endpoint(values.at("master_address"), std::to_string(kPort));
+}
+
 /// What tells the worker from those of its role.
 void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
   if (shared.role.listens) {
@@ -383,6 +405,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
         std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
     add_cross_place(values, shared, plan.node_rank, static_cast<int>(i));
     add_own_values(values, shared, role_rank);
+    add_neuron(values, shared, global_rank, place.total);
     std::optional<CpuBinding> binding = binding_of(shared, bound_place);
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);

@@ -53,10 +53,17 @@ void read_ascend_files(Snapshot& snapshot, const std::string& list) {
 
 /// "devices: nvidia=8 cores=64"
 Result<> read_devices(Snapshot& snapshot, const std::string& line) {
-  const std::map<std::string, int*> counts = {{"nvidia", &snapshot.devices.nvidia},
-                                              {"ascend", &snapshot.devices.ascend},
-                                              {"amd", &snapshot.devices.amd},
-                                              {"cores", &snapshot.cores.count}};
+  const std::map<std::string, int*> counts = {
+      {"nvidia", &snapshot.devices.nvidia},
+      {"ascend", &snapshot.devices.ascend},
+      {"amd", &snapshot.devices.amd},
+      {"gaudi", &snapshot.devices.gaudi},
+      {"neuron", &snapshot.devices.neuron_cores},
+      {"cores_of_neuron", &snapshot.devices.cores_of_neuron},
+      {"intel", &snapshot.devices.intel},
+      {"intel_tiles", &snapshot.devices.intel_tiles},
+      {"tpu", &snapshot.devices.tpu},
+      {"cores", &snapshot.cores.count}};
   const std::vector<std::string> words = words_of(line);
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
     const std::size_t equals = word->find('=');

@@ -11,9 +11,10 @@ namespace muster {
 
 /// How many workers `--nproc-per-node` means on this node. `wanted` is a number of at least 1 or
 /// one of:
-///   auto  accelerators if there are any (NVIDIA, then Ascend, then AMD), else 1
+///   auto  accelerators if there are any (NVIDIA, then Ascend, AMD, Gaudi, Neuron, Intel, TPU), else 1
 ///   gpu   NVIDIA or AMD; none is an error
 ///   npu   Ascend; none is an error
+///   xpu   Intel; none is an error
 ///   cpu   the cores that this process may use
 /// A variable such as CUDA_VISIBLE_DEVICES that is set decides, also when it hides every device.
 [[nodiscard]] Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted,
@@ -21,6 +22,9 @@ namespace muster {
 
 /// Accelerators that a process of this node may use: those that "auto" means; 0 where there are none.
 [[nodiscard]] int count_visible_devices(const Snapshot& snapshot);
+
+/// Whose they are: nvidia, ascend, amd, gaudi, neuron, intel or tpu; empty where there are none.
+[[nodiscard]] std::string accelerator_kind(const Snapshot& snapshot);
 
 /// True where this node has Ascend devices: by the list that hides them, else by their files.
 [[nodiscard]] bool has_ascend_devices(const Snapshot& snapshot);
@@ -56,8 +60,8 @@ struct DeviceMask {
   }
 };
 
-/// The mask of the accelerators that this host has: NVIDIA, else Ascend, else AMD. Without any it is
-/// NVIDIA's, as torchrun has it.
+/// The mask of the accelerators that this host has, in the order of `count_slots`. Without any it is NVIDIA's, as torchrun has
+/// it.
 [[nodiscard]] DeviceMask find_device_mask(const Snapshot& snapshot);
 
 /// Some of the devices that this node shows, as a value of the variable that its runtime reads.

@@ -18,6 +18,12 @@ struct HostDevices {
   int ascend = 0;                    ///< files /dev/davinci0, /dev/davinci1, ...
   std::vector<int> ascend_ids = {};  ///< their N; empty where only their number is known
   int amd = 0;                       ///< nodes with compute units in the KFD topology
+  int gaudi = 0;                     ///< Habana's
+  int neuron_cores = 0;              ///< of all files /dev/neuron0, /dev/neuron1, ...
+  int cores_of_neuron = 0;           ///< physical ones of one such device
+  int intel = 0;                     ///< GPUs of data centres
+  int intel_tiles = 0;               ///< of all of them, one each at least
+  int tpu = 0;                       ///< chips of Google's
 };
 
 /// Processor cores that this process may use.
@@ -88,7 +94,7 @@ void wipe_variable(const std::string& name);
 [[nodiscard]] std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot);
 
 /// The one function that looks for accelerators on the host. No driver is opened.
-[[nodiscard]] HostDevices count_host_devices();
+[[nodiscard]] HostDevices count_host_devices(const std::string& root);
 
 /// Cores by affinity mask, lowered by the CPU quota of the control groups (v1 and v2) above us.
 [[nodiscard]] AllowedCores count_allowed_cores();

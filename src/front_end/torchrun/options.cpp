@@ -18,9 +18,10 @@ constexpr auto kTable = std::to_array<FrontOption>({
      '\0',
      "N",
      Fate::Same,
-     "A number, auto, gpu, cpu, or npu; 1 if it is not given. Cores are those that may be used.",
+     "A number, auto, gpu, cpu, npu or xpu; 1 if it is not given. Cores are those that may be "
+     "used.",
      "nproc-per-node",
-     "auto gpu cpu npu"},
+     "auto gpu cpu npu xpu"},
     {"rdzv-backend",
      '\0',
      "NAME",

@@ -23,21 +23,22 @@ bool is_one(const std::string& nodes) {
   return nodes == "1" || nodes == "1:1";
 }
 
+bool has_accelerators(const HostDevices& devices) {
+  return devices.nvidia + devices.ascend + devices.amd + devices.gaudi + devices.neuron_cores +
+             devices.intel + devices.tpu >
+         0;
+}
+
 /// "auto" without accelerators is one worker for each core.
 Result<> translate_workers(Translation& t) {
   const auto wanted = t.find("nproc-per-node");
-  if (wanted && wanted->value == "xpu") {
-    return wrong_value(*wanted, "their number: muster cannot count XPUs");
-  }
   if (!wanted) {
     if (t.is_whole) {
       t.set("nproc-per-node", {"1", default_of("torchrun")});
     }
     return {};
   }
-  const HostDevices& devices = t.snapshot.devices;
-  const bool has_accelerators = devices.nvidia + devices.ascend + devices.amd > 0;
-  if (wanted->value == "auto" && !has_accelerators) {
+  if (wanted->value == "auto" && !has_accelerators(t.snapshot.devices)) {
     t.set("nproc-per-node", {"cpu", wanted->source});
   }
   return {};

@@ -40,6 +40,33 @@ TEST(CountSlots, AutoPrefersNvidiaThenAscendThenAmd) {
             "8 by /sys/class/kfd/kfd/topology");
 }
 
+TEST(CountSlots, AutoCountsTheCoresThatNeuronsRuntimeShows) {
+  const HostDevices trainium1 = {.neuron_cores = 32, .cores_of_neuron = 2};
+  const HostDevices trainium2 = {.neuron_cores = 128, .cores_of_neuron = 8};
+  EXPECT_EQ(counted(kAuto, host_with(trainium1)), "32 by /dev/neuron[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with(trainium2)), "64 by /dev/neuron[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with(trainium2, "NEURON_LOGICAL_NC_CONFIG", "1")),
+            "128 by /dev/neuron[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with(trainium2, "NEURON_RT_VISIBLE_CORES", "8-15")),
+            "8 by NEURON_RT_VISIBLE_CORES");
+}
+
+TEST(CountSlots, AutoCountsGaudiIntelAndTpu) {
+  EXPECT_EQ(counted(kAuto, host_with({.gaudi = 8})), "8 by /dev/accel/accel[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with({.gaudi = 8}, "HABANA_VISIBLE_MODULES", "all")),
+            "8 by /dev/accel/accel[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with({.gaudi = 4}, "HABANA_VISIBLE_MODULES", "4,5,6,7")),
+            "4 by HABANA_VISIBLE_MODULES");
+  const HostDevices intel = {.intel = 6, .intel_tiles = 12};
+  EXPECT_EQ(counted(kAuto, host_with(intel)), "12 by /dev/dri/renderD[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with(intel, "ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE")),
+            "6 by /dev/dri/renderD[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with(intel, "ZE_AFFINITY_MASK", "0.0,0.1,1.0")),
+            "3 by ZE_AFFINITY_MASK");
+  EXPECT_EQ(counted({"xpu", {}}, host_with(intel)), "12 by /dev/dri/renderD[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with({.tpu = 4})), "4 by TPU chips on PCI");
+}
+
 TEST(CountSlots, AutoIsOneWorkerWithoutAccelerators) {
   EXPECT_EQ(counted(kAuto, host_with({})), "1 by default");
   EXPECT_EQ(counted({"auto", from_flag("--nproc-per-node")}, host_with({})),
@@ -181,7 +208,7 @@ TEST(CountSlots, RefusesWhatIsNoCount) {
     ASSERT_FALSE(slots) << text;
     EXPECT_EQ(slots.error().message,
               "--nproc-per-node is '" + text +
-                  "', expected a number from 1 to 65536, or auto, gpu, npu "
+                  "', expected a number from 1 to 65536, or auto, gpu, npu, xpu "
                   "or cpu");
   }
 }

@@ -7,6 +7,10 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
 
 namespace muster {
 namespace {
@@ -71,11 +75,74 @@ TEST(TakeSnapshot, KnowsWhereItIs) {
 }
 
 TEST(CountHostDevices, IsNeverNegative) {
-  const HostDevices devices = count_host_devices();
+  const HostDevices devices = count_host_devices("");
 
   EXPECT_GE(devices.nvidia, 0);
   EXPECT_GE(devices.ascend, 0);
   EXPECT_GE(devices.amd, 0);
+}
+
+/// A root folder with these files and their first lines.
+class Host {
+ public:
+  explicit Host(const std::map<std::string, std::string>& files) {
+    for (const auto& [path, line] : files) {
+      const std::filesystem::path file = folder_ / path;
+      std::filesystem::create_directories(file.parent_path());
+      std::ofstream(file) << line << "\n";
+    }
+  }
+  ~Host() { std::filesystem::remove_all(folder_); }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  [[nodiscard]] HostDevices devices() const { return count_host_devices(folder_.string()); }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("muster-devices-" + std::to_string(::getpid()));
+};
+
+TEST(CountHostDevices, CountsTheCoresOfNeuron) {
+  const Host host({{"dev/neuron0", ""},
+                   {"dev/neuron1", ""},
+                   {"sys/class/neuron_device/neuron0/core_count", "8"},
+                   {"sys/class/neuron_device/neuron1/core_count", "8"}});
+  EXPECT_EQ(host.devices().neuron_cores, 16);
+  EXPECT_EQ(host.devices().cores_of_neuron, 8);
+}
+
+TEST(CountHostDevices, CountsGaudiByItsMaker) {
+  const Host host({{"dev/accel/accel0", ""},
+                   {"dev/accel/accel1", ""},
+                   {"sys/class/accel/accel0/device/vendor", "0x1da3"},
+                   {"sys/class/accel/accel1/device/vendor", "0x8086"}});
+  EXPECT_EQ(host.devices().gaudi, 1);
+}
+
+TEST(CountHostDevices, CountsTilesOfGpusOfDataCentres) {
+  const Host host({{"dev/dri/renderD128", ""},
+                   {"dev/dri/renderD129", ""},
+                   {"sys/class/drm/renderD128/device/vendor", "0x8086"},
+                   {"sys/class/drm/renderD128/device/class", "0x030000"},
+                   {"sys/class/drm/renderD129/device/vendor", "0x8086"},
+                   {"sys/class/drm/renderD129/device/class", "0x038000"},
+                   {"sys/class/drm/renderD129/device/tile0/id", "0"},
+                   {"sys/class/drm/renderD129/device/tile1/id", "1"}});
+  EXPECT_EQ(host.devices().intel, 1);
+  EXPECT_EQ(host.devices().intel_tiles, 2);
+}
+
+TEST(CountHostDevices, CountsChipsOfTpusAndNoNetworkCards) {
+  const Host host({{"dev/vfio/0", ""},
+                   {"dev/vfio/1", ""},
+                   {"dev/vfio/vfio", ""},
+                   {"sys/bus/pci/devices/0000:00:04.0/vendor", "0x1ae0"},
+                   {"sys/bus/pci/devices/0000:00:04.0/device", "0x0042"},
+                   {"sys/bus/pci/devices/0000:00:05.0/vendor", "0x1ae0"},
+                   {"sys/bus/pci/devices/0000:00:05.0/device", "0x0063"},
+                   {"sys/bus/pci/devices/0000:00:06.0/vendor", "0x1ae0"},
+                   {"sys/bus/pci/devices/0000:00:06.0/device", "0x0063"}});
+  EXPECT_EQ(host.devices().tpu, 2);
 }
 
 }  // namespace

@@ -531,11 +531,6 @@ TEST(Torchrun, LeavesOutSignalsThatThereAreNot) {
   EXPECT_EQ(settings_of("torchrun --signals-to-handle FOO a.py"), kAlone);
 }
 
-TEST(Torchrun, CountsNoXpus) {
-  EXPECT_EQ(error_of("torchrun --nproc-per-node xpu a.py"),
-            "64: --nproc-per-node is 'xpu', expected their number: muster cannot count XPUs");
-}
-
 // --rdzv-conf
 
 TEST(RendezvousConf, IsUnderstoodKeyByKey) {
