@@ -79,6 +79,14 @@ constexpr auto kTable = std::to_array<Option>({
      "Scheduling",
      "Queue that admits the job: a partition for slurm, Volcano's where that schedules, else a "
      "LocalQueue of Kueue."},
+    {"requeue",
+     '\0',
+     "HOW",
+     "Scheduling",
+     "How Slurm queues the job again after a node has failed: usual (the default), or expedite: at "
+     "once and before all "
+     "others, on the nodes that it had (Slurm 25.11).",
+     "usual expedite"},
     {"node-selector",
      '\0',
      "LABELS",

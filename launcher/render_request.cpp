@@ -149,6 +149,11 @@ Result<std::string> read_scheduler(const Sourced<std::string>& text) {
 }
 
 Result<> read_scheduling(ManifestRequest& request, const Settings& settings) {
+  const auto requeue = settings.find("requeue");
+  request.is_expedited = requeue && requeue->value == "expedite";
+  if (requeue && !request.is_expedited && requeue->value != "usual") {
+    return wrong_value(*requeue, "usual or expedite");
+  }
   const bool is_volcano = request.kind == "volcano";
   request.scheduler = is_volcano ? "volcano" : "";
   auto read = Reader(settings)
@@ -265,9 +270,10 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
     const auto is_name = [&](const char* one) { return name == one; };
     const bool is_of_pods = std::any_of(kOfPods.begin(), kOfPods.end(), is_name);
     const bool is_of_images = std::any_of(kOfImages.begin(), kOfImages.end(), is_name);
-    const bool has_place = request.kind == "dockerfile"
-                               ? is_of_images
-                               : !is_of_pods || render::is_of_kubernetes(request.kind);
+    const bool is_of_kubernetes = render::is_of_kubernetes(request.kind);
+    const bool has_place = request.kind == "dockerfile" ? is_of_images
+                           : name == "requeue"          ? !is_of_kubernetes
+                                                        : !is_of_pods || is_of_kubernetes;
     if (settings.has(name) && !has_place) {
       return Error{
           ErrorKind::BadUsage,

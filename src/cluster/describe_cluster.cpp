@@ -182,6 +182,9 @@ Result<Cluster> start_cluster(const Choice& choice,
   if (!remark->empty()) {
     cluster.remarks.push_back(std::move(*remark));
   }
+  if (!findings.remark.empty() && findings.nodes->value > 1) {
+    cluster.remarks.push_back(findings.remark);
+  }
   cluster.decisions = {decide_platform(choice, findings)};
   cluster.platform = cluster.decisions.front().value;
   cluster.master_address = findings.master_address->value;

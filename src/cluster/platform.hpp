@@ -51,6 +51,7 @@ struct Findings {
   bool is_share_doubtful = false;
   std::vector<Lost> lost;  ///< what else this platform or the user says, and why it is not believed
   std::string secret_file;  ///< holds what all nodes of the job share and nobody else has
+  std::string remark;       ///< for the user, beside whatever is decided; empty: none
 };
 
 /// A platform: how to recognise its variables and how to read them.

@@ -264,6 +264,18 @@ Result<> read_shell(Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
+/// A shell that `srun --pty` has started is one task of the step, and whoever types there starts muster in none of the others.
+std::string describe_shell(const Snapshot& snapshot) {
+  const auto tasks = snapshot.variable("SLURM_STEP_NUM_TASKS");
+  const bool has_terminal = snapshot.has("SLURM_PTY_PORT") || snapshot.has("SLURM_PTY_WIN_COL");
+  if (!tasks || !has_terminal || snapshot.variable("SLURM_PROCID") != "0") {
+    return {};
+  }
+  return "this is task 0 of " + *tasks +
+         " of 'srun --pty', and muster waits for the others: in its shell, --nnodes 1 "
+         "(torchrun's --standalone) starts the job on this node alone";
+}
+
 /// The devices of the job on this node, unless a list says which of them this task may see.
 void read_slots(Findings& findings, const Snapshot& snapshot) {
   const auto counted = count_slots({"auto", {}}, snapshot);
@@ -287,6 +299,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
       !read) {
     return read.error();
   }
+  findings.remark = is_step ? describe_shell(snapshot) : "";
   read_slots(findings, snapshot);
   findings.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
   return findings;

@@ -45,6 +45,7 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   values["whole_node"] = needs.cpus.empty() ? "exclusive" : "";
   values["all_memory"] = needs.memory.empty() ? "0" : "";
   values["time"] = request.time_limit ? time_of(*request.time_limit) : "";
+  values["requeue"] = request.is_expedited ? "requeue=expedite" : "requeue";
   values["notice"] = std::to_string(request.grace + kGraceMargin);
   // Without one muster takes a port of the step's own.
   values["port"] = request.port ? std::to_string(*request.port) : "";

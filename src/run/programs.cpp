@@ -39,25 +39,6 @@ std::string whole_path(const std::string& path) {
   return failed ? path : whole.string();
 }
 
-/// The beginning of the file, which the kernel reads before it lets go of who executes it.
-std::string read_beginning(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  std::array<char, 256> bytes{};  // BINPRM_BUF_SIZE of Linux
-  const ssize_t count = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  return {bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
-}
-
-/// What a first line such as "#!/usr/bin/env python3" names; empty: it is no script.
-std::string interpreter_of(const std::string& beginning) {
-  if (!beginning.starts_with("#!")) {
-    return {};
-  }
-  const std::string line = beginning.substr(2, beginning.find('\n') - 2);
-  const std::size_t first = line.find_first_not_of(" \t");
-  return first == std::string::npos ? std::string()
-                                    : line.substr(first, line.find_first_of(" \t", first) - first);
-}
-
 /// A search of its own for each name; for a worker its script and its folder.
 class Search {
  public:
@@ -130,7 +111,7 @@ void look_into(const std::vector<Found>& all) {
   }
   for (std::string file : files) {
     for (int depth = 0; depth < kMostInterpreters && !file.empty(); ++depth) {
-      file = interpreter_of(read_beginning(file));
+      file = interpreter_of(file);
     }
   }
 }

@@ -13,7 +13,7 @@
 #SBATCH --time={time}
 # Before the time limit every agent gets SIGTERM, so early that the workers have their whole grace.
 #SBATCH --signal=TERM@{notice}
-#SBATCH --requeue
+#SBATCH --{requeue}
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%j.out
 

@@ -356,6 +356,13 @@ def test_the_script_says_what_it_needs(render):
     assert "export MUSTER_MASTER_PORT=7\n" in text
 
 
+def test_a_job_is_queued_again_before_all_others_if_that_is_asked(render):
+    text = render("slurm", "--name", "train", "--requeue", "expedite", "--", "x")
+
+    assert "\n#SBATCH --requeue=expedite\n" in text
+    assert "\n#SBATCH --requeue\n" not in text
+
+
 def test_a_token_of_the_users_own_is_kept(render, tmp_path):
     text = render("slurm", "--name", "train", "--", "program")
     run_script(tmp_path, text, MUSTER_TOKEN_FILE="/my/token")

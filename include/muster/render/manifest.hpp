@@ -38,6 +38,7 @@ struct ManifestRequest {
   std::optional<int> time_limit;       ///< seconds
   std::optional<int> port;             ///< where the agents meet
   std::vector<std::string> arguments;  ///< what stands behind `muster`
+  bool is_expedited = false;           ///< Slurm queues it again before all others
 };
 
 [[nodiscard]] const std::vector<std::string>& manifest_kinds();

@@ -221,7 +221,8 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       drop_queue();
       return;  // the reader finds the end, behind the other end's last messages
     }
-    if (outbox_.other() + queue_.size() > kMostQueuedBytes || outbox_.bulk() > kMostBulkBytes) {
+    if (outbox_.other() + queue_.size() > kMostQueuedBytes || outbox_.bulk() > kMostBulkBytes ||
+        outbox_.overtaking() > kMostQueuedBeats) {
       lose_soon("does not read what it is sent");
     } else if (!waits_to_write_) {
       write();

@@ -148,7 +148,10 @@ int Listener::accept_one() {
     return error.value();
   }
   (void)fd.release();  // the socket has it
-  on_accept(std::move(socket));
+  (void)socket.remote_endpoint(error);
+  if (!error) {  // else it was reset while it waited, and nobody is there, whose address could be told
+    on_accept(std::move(socket));
+  }
   return 0;
 }
 

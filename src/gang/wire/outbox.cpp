@@ -1,50 +1,62 @@
 // Frames in their order: see the header.
 #include "outbox.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace muster::gang {
 
 void Outbox::add(std::string frame) {
   other_ += frame.size();
-  frames_.push_back({std::make_shared<const std::string>(std::move(frame)), false});
+  std::deque<Waiting>& frames = behind_.empty() ? first_ : behind_;
+  frames.push_back({std::make_shared<const std::string>(std::move(frame)), false});
 }
 
 void Outbox::add_bulk(Frame frame) {
   bulk_ += frame->size();
-  frames_.push_back({std::move(frame), true});
+  behind_.push_back({std::move(frame), true});
 }
 
 void Outbox::add_before_bulk(std::string frame) {
   other_ += frame.size();
-  const auto at = std::find_if(frames_.begin() + (taken_ > 0 ? 1 : 0),
-                               frames_.end(),
-                               [](const Waiting& waiting) { return waiting.is_bulk; });
-  frames_.insert(at, {std::make_shared<const std::string>(std::move(frame)), false});
+  ++overtaking_;
+  first_.push_back({std::make_shared<const std::string>(std::move(frame)), false, true});
 }
 
 std::string_view Outbox::next(std::size_t most) const {
-  return frames_.empty() ? std::string_view()
-                         : std::string_view(*frames_.front().frame).substr(taken_, most);
+  const std::deque<Waiting>& frames = first_.empty() ? behind_ : first_;
+  return frames.empty() ? std::string_view()
+                        : std::string_view(*frames.front().frame).substr(taken_, most);
 }
 
 void Outbox::pop(std::size_t count) {
-  taken_ += count;
-  (frames_.front().is_bulk ? bulk_ : other_) -= count;
-  if (taken_ == frames_.front().frame->size()) {
-    taken_ = 0;
-    frames_.pop_front();
+  if (first_.empty()) {
+    begin_bulk();
   }
-  if (frames_.empty()) {
+  taken_ += count;
+  (first_.front().is_bulk ? bulk_ : other_) -= count;
+  if (taken_ == first_.front().frame->size()) {
+    taken_ = 0;
+    overtaking_ -= first_.front().overtakes ? 1 : 0;
+    first_.pop_front();
+  }
+  if (is_empty()) {
     clear();
   }
 }
 
+/// Nothing overtakes the frame of which some is under way, nor the frames that follow it before the next bulk.
+void Outbox::begin_bulk() {
+  do {
+    first_.push_back(std::move(behind_.front()));
+    behind_.pop_front();
+  } while (!behind_.empty() && !behind_.front().is_bulk);
+}
+
 /// An idle link holds no memory.
 void Outbox::clear() {
-  std::exchange(frames_, {});
-  taken_ = other_ = bulk_ = 0;
+  std::exchange(first_, {});
+  std::exchange(behind_, {});
+  taken_ = other_ = bulk_ = overtaking_ = 0;
 }
 
 }  // namespace muster::gang

@@ -137,6 +137,17 @@ Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why
   return Error{kind, "cannot run '" + visible_line(name) + "': " + why};
 }
 
+/// The file is there: what its first line names is not, or a program's loader.
+std::string missing_interpreter(const std::string& path) {
+  const std::string interpreter = interpreter_of(path);
+  if (interpreter.empty()) {
+    return "it or the interpreter in its first line is not found";
+  }
+  const bool has_windows_end = interpreter.ends_with('\r');
+  return "the interpreter in its first line, '" + visible_line(interpreter) + "', is not found" +
+         (has_windows_end ? ": its lines end as on Windows, with CR" : "");
+}
+
 Error start_error(const SpawnRequest& request, const std::string& step, int error_number) {
   const std::string& name = request.argv.front();
   const std::string shown = "'" + visible_line(name) + "'";
@@ -145,8 +156,7 @@ Error start_error(const SpawnRequest& request, const std::string& step, int erro
   }
   switch (error_number) {
     case ENOENT:
-      return cannot_run(
-          name, ErrorKind::NotFound, "it or the interpreter in its first line is not found");
+      return cannot_run(name, ErrorKind::NotFound, missing_interpreter(request.executable));
     case ENOEXEC:
       return cannot_run(name,
                         ErrorKind::NotExecutable,
@@ -300,6 +310,22 @@ Result<std::string> find_executable(const std::string& name, const std::string& 
   }
   const auto reason = obstacle(name);
   return reason ? Result<std::string>(cannot_run(name, ErrorKind::NotExecutable, *reason)) : name;
+}
+
+std::string interpreter_of(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 256> bytes{};  // BINPRM_BUF_SIZE of Linux
+  const ssize_t count = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
+  const std::string_view beginning(bytes.data(),
+                                   static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (!beginning.starts_with("#!")) {
+    return {};
+  }
+  const std::string_view line = beginning.substr(2, beginning.find('\n') - 2);
+  const std::size_t first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos
+             ? std::string()
+             : std::string(line.substr(first, line.find_first_of(" \t", first) - first));
 }
 
 Result<> check_script(const std::string& path) {

@@ -72,6 +72,10 @@ class Spawner {
 [[nodiscard]] Result<std::string> find_executable(const std::string& name,
                                                   const std::string& search_path);
 
+/// The interpreter that the file's first line names, "/usr/bin/env" of "#!/usr/bin/env python3"; empty: it is no script, or cannot be
+/// read. Reads no more of the file than the kernel does.
+[[nodiscard]] std::string interpreter_of(const std::string& path);
+
 /// Fails when a Python script cannot be read; the interpreter would start for nothing.
 [[nodiscard]] Result<> check_script(const std::string& path);
 

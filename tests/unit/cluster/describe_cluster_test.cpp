@@ -381,6 +381,26 @@ TEST(DescribeCluster, RemarksOnMoreWorkersThanDevices) {
   EXPECT_TRUE(describe_cluster(snapshot, flags({{"nproc-per-node", "4"}}))->remarks.empty());
 }
 
+TEST(DescribeCluster, RemarksOnTheShellOfSrunPty) {
+  const auto remarks_of = [](const std::string& rank, const std::string& terminal) {
+    Snapshot snapshot = node_with({{"SLURM_JOB_ID", "7"},
+                                   {"SLURM_STEP_ID", "1"},
+                                   {"SLURM_STEP_NUM_NODES", "2"},
+                                   {"SLURM_STEP_NUM_TASKS", "2"},
+                                   {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                                   {"SLURM_STEP_NODELIST", "n[1-2]"},
+                                   {"SLURM_NODEID", rank},
+                                   {"SLURM_PROCID", rank},
+                                   {terminal, "40123"}});
+    return join(describe_cluster(snapshot, Settings())->remarks, "\n");
+  };
+  EXPECT_EQ(remarks_of("0", "SLURM_PTY_PORT"),
+            "this is task 0 of 2 of 'srun --pty', and muster waits for the others: in its shell, "
+            "--nnodes 1 (torchrun's --standalone) starts the job on this node alone");
+  EXPECT_EQ(remarks_of("1", "SLURM_PTY_PORT"), "");
+  EXPECT_EQ(remarks_of("0", "SLURM_SRUN_COMM_PORT"), "");
+}
+
 TEST(DescribeCluster, SaysThatALoopbackAddressIsForOneMachine) {
   for (const std::string address : {"127.0.0.1", "127.1.2.3", "::1"}) {
     EXPECT_EQ(said_of(address, "1"),

@@ -38,6 +38,21 @@ TEST(Listener, AcceptsEverybodyWhoWaits) {
   }
 }
 
+TEST(Listener, PassesOverWhoWasResetWhileItWaited) {
+  boost::asio::io_context io;
+  auto listener = std::move(*Listener::open(io, 0));
+  std::vector<tcp::socket> accepted;
+  listener->on_accept = [&](tcp::socket socket) { accepted.push_back(std::move(socket)); };
+  tcp::socket reset = dial(io, listener->port());
+  reset.set_option(tcp::socket::linger(true, 0));
+  reset.close();
+  const tcp::socket other = dial(io, listener->port());
+  listener->start();
+  ASSERT_TRUE(run_until(io, [&] { return !accepted.empty(); }));
+  ASSERT_EQ(accepted.size(), 1U);
+  EXPECT_EQ(accepted.front().remote_endpoint().port(), other.local_endpoint().port());
+}
+
 TEST(Listener, SaysThatSomebodyHasThePort) {
   boost::asio::io_context io;
   const auto first = std::move(*Listener::open(io, 0));

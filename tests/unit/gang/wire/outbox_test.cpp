@@ -59,5 +59,17 @@ TEST(Outbox, LetsAWordOvertakeBulk) {
   EXPECT_EQ(drain(outbox, 100), "join beat ");
 }
 
+TEST(Outbox, TakesAMillionWordsInConstantTimeEach) {
+  constexpr std::size_t kWords = 1'000'000;  // with a search for each it would take half an hour
+  Outbox outbox;
+  outbox.add_bulk(std::make_shared<const std::string>("piece"));
+  for (std::size_t i = 0; i < kWords; ++i) {
+    outbox.add_before_bulk("b");
+  }
+  EXPECT_EQ(outbox.overtaking(), kWords);
+  EXPECT_EQ(drain(outbox, 1'000).size(), kWords + 5);
+  EXPECT_EQ(outbox.overtaking(), 0U);
+}
+
 }  // namespace
 }  // namespace muster::gang
