@@ -67,18 +67,6 @@ constexpr auto kRows = std::to_array<Row>({
      Hold::InPart,
      "names of hosts are looked up in place, and muster answers nobody meanwhile",
      "5.3"},
-    {"files that are waited for are noticed at once",
-     "inotify_init1",
-     &SystemAnswers::inotify,
-     Hold::InPart,
-     "files that are waited for are looked for every five seconds",
-     "2.6"},
-    {"workers can be bound to CPUs",
-     "sched_setaffinity",
-     &SystemAnswers::bind_to_cpus,
-     Hold::InPart,
-     "a job that is to be bound to CPUs does not start",
-     "2.6"},
     {"workers can be bound to memory",
      "set_mempolicy",
      &SystemAnswers::bind_to_memory,
@@ -86,12 +74,6 @@ constexpr auto kRows = std::to_array<Row>({
      "the memory of a bound worker is taken where it is first touched",
      "2.6",
      "CAP_SYS_NICE"},
-    {"the limit of descriptors can be raised",
-     "setrlimit",
-     &SystemAnswers::descriptor_limit,
-     Hold::InPart,
-     "the limit of descriptors stays as it is, and a job that needs more does not start",
-     "1.0"},
     {"a kill for want of memory is recognised",
      "oom_kill",
      &SystemAnswers::oom_counter,
@@ -145,9 +127,9 @@ Guarantee judge(const Row& row, const SystemAnswers& answers) {
           is_group ? remedy_for_group(error_number, row) : remedy_for(error_number, row)};
 }
 
-/// Without one muster ends before it starts anything.
-Guarantee judge_loop(const std::string& refusal) {
-  Guarantee guarantee{"a job can be run", "an event loop", Hold::Whole, "", "", ""};
+/// Without one of these calls muster ends before anything runs.
+Guarantee judge_needed(const char* name, const char* by, const std::string& refusal) {
+  Guarantee guarantee{name, by, Hold::Whole, "", "", ""};
   if (!refusal.empty()) {
     guarantee.hold = Hold::Not;
     guarantee.because = refusal;
@@ -197,8 +179,10 @@ std::string names_of(const std::vector<Guarantee>& all, Hold hold, const std::st
 
 std::vector<Guarantee> guarantees(const SystemAnswers& answers) {
   std::vector<Guarantee> all;
-  all.reserve(kRows.size() + 2);
-  all.push_back(judge_loop(answers.no_loop));
+  all.reserve(kRows.size() + 3);
+  all.push_back(judge_needed("a job can be run", "an event loop", answers.no_loop));
+  all.push_back(judge_needed(
+      "workers can be started", "pipe2, getrandom, setpgid, socket", answers.no_workers));
   all.push_back(judge_proc(answers.proc));
   for (const Row& row : kRows) {
     all.push_back(judge(row, answers));

@@ -87,10 +87,11 @@ def test_all_hold_where_nothing_is_refused(muster):
         (["prctl"], {"PR_SET_CHILD_SUBREAPER": "no", "PR_SET_PDEATHSIG": "no"}, 71),
         (["death-signal"], {"PR_SET_PDEATHSIG": "no"}, 71),
         (["pidfd-signals"], {"pidfd_send_signal": "in part"}, 0),
-        (["inotify"], {"inotify_init1": "in part"}, 0),
-        (["affinity"], {"sched_setaffinity": "in part"}, 0),
         (["mempolicy"], {"set_mempolicy": "in part"}, 0),
-        (["limits"], {"setrlimit": "in part"}, 0),
+        (["pipes"], {"pipe2, getrandom, setpgid, socket": "no"}, 71),
+        (["random"], {"pipe2, getrandom, setpgid, socket": "no"}, 71),
+        (["groups"], {"pipe2, getrandom, setpgid, socket": "no"}, 71),
+        (["sockets"], {"pipe2, getrandom, setpgid, socket": "no"}, 71),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
@@ -166,10 +167,10 @@ def test_it_leaves_no_control_group(muster):
 
 @pytest.mark.needs("pidfds")
 def test_a_verbose_start_has_all_of_it_in_one_line(muster, worker):
-    job = muster.run("-v", "--", "true", through=[worker("refuse"), "inotify"])
+    job = muster.run("-v", "--", "true", through=[worker("refuse"), "mempolicy"])
 
     assert "in part: " in job.said_about("guarantees hold here")
-    assert "(inotify_init1: Operation not permitted)" in job.said_about("guarantees hold here")
+    assert "(set_mempolicy: Operation not permitted)" in job.said_about("guarantees hold here")
 
 
 # What refuses a call that every event loop needs, and the call.

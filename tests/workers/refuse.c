@@ -204,6 +204,18 @@ static void pipes(void) {
   refuse(SYS_pipe2, EPERM);
 }
 
+static void random_bytes(void) {
+  refuse(SYS_getrandom, EPERM);
+}
+
+static void groups(void) {
+  refuse(SYS_setpgid, EPERM);
+}
+
+static void sockets(void) {
+  refuse(SYS_socket, EPERM);
+}
+
 static void processes(void) {
   refuse(SYS_fork, EPERM);
   refuse(SYS_vfork, EPERM);
@@ -281,6 +293,9 @@ static const struct {
     {"limits", limits},
     {"inotify", inotify},
     {"pipes", pipes},
+    {"random", random_bytes},
+    {"groups", groups},
+    {"sockets", sockets},
     {"processes", processes},
     {"sessions", sessions},
     {"epoll", epoll},

@@ -26,14 +26,12 @@ struct SystemAnswers {
   int control_group = 0;  ///< ENOENT: there is none of version 2
   int close_range = 0;
   int threads = 0;  ///< clone3, and only where the C library has no way around it
-  int inotify = 0;
-  int bind_to_cpus = 0;
   int bind_to_memory = 0;
-  int descriptor_limit = 0;
   int oom_counter = 0;  ///< ENOENT: there is none
   ProcView proc = ProcView::Whole;
   std::string
       no_loop;  ///< why there can be no event loop: "signalfd: Operation not permitted"; empty: there can
+  std::string no_workers;  ///< the same of the calls that every start of workers makes
   // What is no promise, but explains refusals:
   bool is_filtered = false;    ///< by seccomp
   bool gains_nothing = false;  ///< NO_NEW_PRIVS: no program of the job becomes another user's

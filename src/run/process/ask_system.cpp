@@ -11,14 +11,17 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/seccomp.h>
-#include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -76,15 +79,24 @@ int ask_threads() {
   return answer == ENOSYS ? 0 : answer;
 }
 
-int ask_inotify() {
-  const UniqueFd watcher(::inotify_init1(IN_CLOEXEC));
-  return watcher ? 0 : errno;
-}
-
-int ask_descriptor_limit() {
-  rlimit limit{};
-  const int answer = answer_of(::getrlimit(RLIMIT_NOFILE, &limit));
-  return answer != 0 ? answer : answer_of(::setrlimit(RLIMIT_NOFILE, &limit));
+/// The calls without which a job of one node ends with 70 or 71. Each is asked for nonsense, or for what is closed at once.
+std::string ask_starts_of_workers() {
+  std::array<int, 2> ends{-1, -1};
+  const int pipe = answer_of(::pipe2(ends.data(), O_CLOEXEC));
+  const UniqueFd reading(ends[0]);
+  const UniqueFd writing(ends[1]);
+  char byte = 0;
+  const int random = answer_of(::getrandom(&byte, sizeof byte, 0));
+  const int group = answer_of(::setpgid(0, -1), EINVAL);
+  const UniqueFd local(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int socket = local ? 0 : errno;
+  for (const auto& [call, answer] :
+       {std::pair{"pipe2", pipe}, {"getrandom", random}, {"setpgid", group}, {"socket", socket}}) {
+    if (answer != 0) {
+      return system_error(call, answer).message;
+    }
+  }
+  return {};
 }
 
 std::uint64_t count_descriptors() {
@@ -108,16 +120,14 @@ SystemAnswers ask_system() {
   if (const auto tried = try_loop_calls(); !tried) {
     answers.no_loop = tried.error().message;
   }
+  answers.no_workers = ask_starts_of_workers();
   answers.pidfd_open = ask_pidfd_open();
   answers.pidfd_send_signal = ask_pidfd_send_signal();
   answers.control_group = ask_control_group();
   answers.close_range = answer_of(::syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC));
   answers.threads = ask_threads();
-  answers.inotify = ask_inotify();
-  answers.bind_to_cpus = answer_of(::syscall(SYS_sched_setaffinity, 0, 0, nullptr), EINVAL);
   answers.bind_to_memory =
       answer_of(::syscall(SYS_set_mempolicy, kNoSuchPolicy, nullptr, 0), EINVAL);
-  answers.descriptor_limit = ask_descriptor_limit();
   answers.oom_counter = read_oom_counter(find_oom_counter()) ? 0 : ENOENT;
   answers.is_filtered = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
   answers.gains_nothing = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
