@@ -42,6 +42,9 @@ Result<> LogFiles::start() {
       std::make_unique<Sink>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
   sink_->on_remark = [this](const std::string& remark) { on_remark(remark); };
   sink_->on_relief = [this] {
+    if (sink_->is_stalled()) {
+      go_on_without();
+    }
     if (on_relief) {
       on_relief();
     }
@@ -130,20 +133,29 @@ void LogFiles::note_missing(LogFile& file, const WriterNews& news) {
 // --- What is waited for -------------------------------------------------------------------------
 
 bool LogFiles::are_open(const std::function<void()>& next) {
+  // Behind bytes that nobody takes, such as those of the attempt before, no file is made either.
+  is_late_ = is_late_ || (unknown_ > 0 && sink_->is_stalled());
   if (unknown_ == 0 || is_late_) {
     return true;
   }
   when_open_ = next;
   open_timer_.expires_after(stall_);
   open_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && when_open_) {
-      is_late_ = true;
-      on_remark("the folder of '" + files_.back()->path +
-                "' answers nothing, going on without waiting for it");
-      go_on();
+    if (!error) {
+      go_on_without();
     }
   });
   return false;
+}
+
+void LogFiles::go_on_without() {
+  if (!when_open_) {
+    return;
+  }
+  is_late_ = true;
+  on_remark("the folder of '" + files_.back()->path +
+            "' answers nothing, going on without waiting for it");
+  go_on();
 }
 
 void LogFiles::go_on() {

@@ -50,8 +50,8 @@ class LogFiles {
   void write(LogFile& file, std::string_view bytes);
   void close(const LogFile& file);
 
-  /// True when it is known of every file whether it can be had; else `next` is called once that is so, or
-  /// when it has taken longer than the stall, which is said.
+  /// True when it is known of every file whether it can be had, or when their file system has taken nothing for longer than the
+  /// stall; else `next` is called once one of both is so. The latter is said.
   [[nodiscard]] bool are_open(const std::function<void()>& next);
 
   /// It has taken longer, and their file system still does not answer.
@@ -86,6 +86,7 @@ class LogFiles {
   void note_missing(LogFile& file, const WriterNews& news);
   void forget_arrived();
   void go_on();
+  void go_on_without();
 
   boost::asio::io_context& io_;
   Asides& asides_;
