@@ -1,5 +1,6 @@
 // Where a host ends and its port begins.
 #include <muster/base/endpoint.hpp>
+#include <muster/base/visible.hpp>
 
 #include <arpa/inet.h>
 
@@ -44,6 +45,16 @@ bool is_numeric_address(std::string_view text) {
 std::string_view without_brackets(std::string_view text) {
   const bool is_bracketed = text.starts_with('[') && text.ends_with(']');
   return is_bracketed ? text.substr(1, text.size() - 2) : text;
+}
+
+std::string describe_host_mistake(std::string_view text) {
+  if (text.find("://") != std::string_view::npos) {
+    return "not a URL";
+  }
+  if (text.find(' ') != std::string_view::npos) {
+    return "without blanks";
+  }
+  return with_visible_blanks(visible_line(text)) != text ? "without invisible characters" : "";
 }
 
 }  // namespace muster

@@ -17,6 +17,16 @@ bool are_host_names(const std::vector<std::string>& hosts) {
   });
 }
 
+/// ", not a URL", by the first of them that is none.
+std::string describe_mistake(const std::vector<std::string>& hosts) {
+  for (const std::string& host : hosts) {
+    if (const std::string mistake = describe_host_mistake(host); !mistake.empty()) {
+      return ", " + mistake;
+    }
+  }
+  return {};
+}
+
 Sourced<std::string> as_text(const HostList& hosts) {
   return {shortened(join(hosts.value, ",")), hosts.source};
 }
@@ -51,7 +61,8 @@ std::vector<std::string> listed_words(std::string_view text) {
 Result<HostList> read_host_list(const Sourced<std::string>& text) {
   const std::vector<std::string> hosts = listed_words(text.value);
   if (!are_host_names(hosts)) {
-    return wrong_value({shortened(text.value), text.source}, "host names separated by commas");
+    return wrong_value({shortened(text.value), text.source},
+                       "host names separated by commas" + describe_mistake(hosts));
   }
   return HostList{hosts, text.source};
 }
@@ -126,7 +137,7 @@ Result<> read_meeting_point(Findings& findings, const Snapshot& snapshot, const 
   const auto address = read_address({endpoint.host, text->source});
   const auto port = read_port({endpoint.port.value_or("1"), text->source});
   if (!address || !port) {
-    return wrong_value(*text, "host or host:port");
+    return wrong_value(*text, "host or host:port" + describe_mistake({text->value}));
   }
   constexpr const char* kWhy = "both say where the leader is";
   if (findings.master_address && findings.master_address->value != address->value) {

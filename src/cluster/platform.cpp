@@ -1,8 +1,8 @@
 // The list of platforms, and the strict readers of single values that they share.
 #include "platform.hpp"
 
+#include <muster/base/endpoint.hpp>
 #include <muster/base/text.hpp>
-#include <muster/base/visible.hpp>
 
 #include <algorithm>
 #include <array>
@@ -95,29 +95,16 @@ Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
   return Sourced<int>{*port, text.source};
 }
 
-namespace {
-
-/// What is wrong with a text that is no address: that very thing where it is a common one.
-std::string expected_of_address(const std::string& text) {
-  const std::string expected = "a host name or an address, ";
-  if (with_visible_blanks(visible_line(text)) != text) {
-    return expected + "without invisible characters";
-  }
-  return expected +
-         (text.find("://") != std::string::npos ? "not a URL" : "without port and brackets");
-}
-
-}  // namespace
-
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
   constexpr std::size_t kShown = 400;
   const auto colons = std::count(text.value.begin(), text.value.end(), ':');
   const bool has_port = colons == 1;  // an address of version 6 has two at least
+  const std::string mistake = describe_host_mistake(text.value);
   if (text.value.empty() || text.value.front() == '-' || has_port ||
-      text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos ||
-      with_visible_blanks(visible_line(text.value)) != text.value) {
-    return wrong_value({shortened(text.value, kShown), text.source},
-                       expected_of_address(text.value));
+      text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos || !mistake.empty()) {
+    return wrong_value(
+        {shortened(text.value, kShown), text.source},
+        "a host name or an address, " + (mistake.empty() ? "without port and brackets" : mistake));
   }
   return text;
 }

@@ -89,7 +89,8 @@ Result<> translate_master(Translation& t) {
   }
   const Endpoint endpoint = split_endpoint(master->value);
   if (!endpoint.port || endpoint.host.empty()) {
-    return wrong_value(*master, "HOST:PORT");
+    const std::string mistake = describe_host_mistake(master->value);
+    return wrong_value(*master, "HOST:PORT" + (mistake.empty() ? "" : ", " + mistake));
   }
   t.set("master-addr", {endpoint.host, master->source});
   t.set("master-port", {*endpoint.port, master->source});

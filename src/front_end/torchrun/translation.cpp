@@ -173,7 +173,10 @@ Result<> check_endpoint(const Sourced<std::string>& text) {
                std::string_view("_.:-").find(c) != std::string_view::npos;
       });
   if (!is_host) {
-    return wrong_value(text, "HOST:PORT, with a name or an address as the host");
+    const std::string mistake = describe_host_mistake(text.value);
+    return wrong_value(text,
+                       "HOST:PORT, with a name or an address as the host" +
+                           (mistake.empty() ? "" : ", " + mistake));
   }
   if (endpoint.port && !parse_integer(*endpoint.port, 0, kLastPort)) {
     return wrong_value(text, "HOST:PORT, with a number from 0 to 65535 as the port");
