@@ -8,7 +8,8 @@
 namespace muster::gang {
 namespace {
 
-/// An attempt that ran so long was no quick failure: the next restart is at once again.
+/// An attempt that ran so long was no quick failure: the next restart is at once again, as it is where no worker has
+/// failed, but a node has left or was lost.
 constexpr std::chrono::seconds kSteadyRun{300};
 /// Without a progress file, an attempt that ran so long is taken to have got somewhere.
 constexpr std::chrono::seconds kQuickFailure{60};
@@ -64,7 +65,8 @@ bool Progress::may_restart(Instant now) const {
 }
 
 void Progress::note_restart(Instant now, Instant::duration ran) {
-  restarts_in_a_row_ = ran >= kSteadyRun ? 1 : restarts_in_a_row_ + 1;
+  const bool has_failed_soon = !last_signature_.empty() && ran < kSteadyRun;
+  restarts_in_a_row_ = has_failed_soon ? restarts_in_a_row_ + 1 : 1;
   restarts_.push_back(now);
 }
 

@@ -89,6 +89,7 @@ TEST(Progress, IsWhatTheFileShowsWhereThereIsOne) {
 
 TEST(Progress, WaitsLongerFromRestartToRestartUntilOneRunsForLong) {
   Progress progress = progress_of(9);
+  progress.judge(failure_of(1), true, seconds(1));
   progress.note_restart(kNow, seconds(1));
   EXPECT_EQ(progress.backoff(), seconds(0));
   progress.note_restart(kNow, seconds(1));
@@ -96,6 +97,17 @@ TEST(Progress, WaitsLongerFromRestartToRestartUntilOneRunsForLong) {
   progress.note_restart(kNow, seconds(1));
   EXPECT_EQ(progress.backoff(), seconds(2));
   progress.note_restart(kNow, seconds(300));
+  EXPECT_EQ(progress.backoff(), seconds(0));
+}
+
+TEST(Progress, DoesNotWaitWhereNoWorkerHasFailed) {
+  Progress progress = progress_of(9);
+  progress.judge(failure_of(1), true, seconds(1));
+  progress.note_restart(kNow, seconds(1));
+  progress.note_restart(kNow, seconds(1));
+  EXPECT_EQ(progress.backoff(), seconds(1));
+  progress.judge(std::nullopt, std::nullopt, seconds(1));  // a node has left
+  progress.note_restart(kNow, seconds(1));
   EXPECT_EQ(progress.backoff(), seconds(0));
 }
 
