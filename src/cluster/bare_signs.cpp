@@ -18,7 +18,7 @@ std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings&
   const auto cluster = describe_cluster(snapshot, settings);
   const bool is_whole =
       cluster && (cluster->job.most_nodes == 1 || !is_only_own_machine(cluster->master_address));
-  return BareSign{choice->source, is_whole};
+  return BareSign{choice->source, is_whole, choice->platform->is_list_of_tasks};
 }
 
 }  // namespace muster

@@ -52,22 +52,27 @@ std::string original_of_line(const Translation& t) {
   return t.line.front_end == nullptr ? "torchrun" : original_of(*t.line.front_end);
 }
 
+const char* describe_leftover(const BareSign& sign, bool is_about_nodes) {
+  return is_about_nodes          ? "the command line says which nodes there are"
+         : sign.is_list_of_tasks ? "it is for TensorFlow"
+                                 : "what is there does not describe one of several nodes";
+}
+
 }  // namespace
 
 void leave_out_leftovers(Translation& t, bool is_about_nodes) {
   const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
   const auto sign =
       t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
-  if (!sign || (!is_about_nodes && sign->is_whole)) {
+  // Tasks of TensorFlow's are none of torchrun's nodes, however well they are described.
+  if (!sign || (!is_about_nodes && sign->is_whole && !sign->is_list_of_tasks)) {
     return;
   }
   const std::string original = original_of_line(t);
   if (const auto names = names_of_ignored(t); !names.empty()) {
     t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
                              (names.size() == 1 ? "it" : "them") + ", and " +
-                             (is_about_nodes
-                                  ? "the command line says which nodes there are"
-                                  : "what is there does not describe one of several nodes"));
+                             describe_leftover(*sign, is_about_nodes));
   }
   const std::string nodes = count_of_nodes(t);
   t.set("platform",

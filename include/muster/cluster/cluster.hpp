@@ -90,6 +90,7 @@ struct ModeFacts {
 struct BareSign {
   Source source;
   bool is_whole = false;  ///< with what stands beside it a node is described that others can meet
+  bool is_list_of_tasks = false;  ///< of TensorFlow's
 };
 
 /// One by which the nodes would be known here, where no platform's own variables do that.

@@ -6,6 +6,7 @@
 #include <muster/base/endpoint.hpp>
 #include <muster/base/signals.hpp>
 #include <muster/base/text.hpp>
+#include <muster/cluster/given_hosts.hpp>
 #include <muster/front_end/front_end.hpp>
 
 #include <algorithm>
@@ -173,7 +174,9 @@ Result<> check_endpoint(const Sourced<std::string>& text) {
                std::string_view("_.:-").find(c) != std::string_view::npos;
       });
   if (!is_host) {
-    const std::string mistake = describe_host_mistake(text.value);
+    const std::string mistake = text.value.starts_with('/')
+                                    ? "not a file, which muster does not need"
+                                    : describe_host_mistake(text.value);
     return wrong_value(text,
                        "HOST:PORT, with a name or an address as the host" +
                            (mistake.empty() ? "" : ", " + mistake));
@@ -219,6 +222,13 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
   }
 }
 
+/// Several nodes, and neither the line nor a platform says where they meet.
+bool is_meeting_unknown(const Translation& t) {
+  const bool is_said = t.find("master-addr") || t.line.settings.has("master-addr") ||
+                       t.line.settings.has("platform");
+  return !is_said && t.is_whole && !is_one(nodes_of(t)) && !find_starter(t.snapshot);
+}
+
 Result<> translate_rendezvous(Translation& t) {
   const auto backend =
       t.find("rdzv-backend").value_or(Sourced<std::string>{"static", default_of("torchrun")});
@@ -234,6 +244,11 @@ Result<> translate_rendezvous(Translation& t) {
   if (endpoint && backend.value == "c10d") {
     translate_dynamic(t, *endpoint);
     return {};
+  }
+  if (endpoint && is_etcd && is_meeting_unknown(t)) {
+    return wrong_value(*endpoint,
+                       "no etcd server, which muster does not need, but one of the nodes: "
+                       "--rdzv-backend c10d --rdzv-endpoint NODE:29400");
   }
   leave_out_leftovers(t, is_about_nodes(t));
   translate_master(t);

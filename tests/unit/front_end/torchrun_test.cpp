@@ -234,6 +234,24 @@ TEST(Torchrun, IgnoresWhatDescribesNoNode) {
       "of several nodes");
 }
 
+TEST(Torchrun, SaysWhatToWriteInsteadOfEtcdAndFiles) {
+  EXPECT_EQ(error_of("torchrun --nnodes 2 --rdzv-backend etcd-v2 --rdzv-endpoint e:2379 a.py"),
+            "64: --rdzv-endpoint is 'e:2379', expected no etcd server, which muster does not "
+            "need, but one of the nodes: --rdzv-backend c10d --rdzv-endpoint NODE:29400");
+  EXPECT_EQ(error_of("torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint /tmp/f a.py"),
+            "64: --rdzv-endpoint is '/tmp/f', expected HOST:PORT, with a name or an address as "
+            "the host, not a file, which muster does not need");
+}
+
+TEST(Torchrun, IgnoresTasksOfTensorFlow) {
+  const Variables tasks = {
+      {"TF_CONFIG", R"({"cluster":{"worker":["a:1","b:2"]},"task":{"type":"worker","index":0}})"}};
+  EXPECT_EQ(setting_of("torchrun --nproc_per_node=2 a.py", "platform", tasks),
+            "single (torchrun, which does not read TF_CONFIG)");
+  EXPECT_EQ(notices_of("torchrun --nproc_per_node=2 a.py", tasks),
+            "ignoring TF_CONFIG: torchrun does not read it, and it is for TensorFlow");
+}
+
 TEST(Torchrun, BelievesVariablesThatDescribeANodeWhereTheLineDoesNot) {
   const Variables whole = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}};
   EXPECT_EQ(setting_of("torchrun --nproc_per_node=2 a.py", "platform", whole), "");
