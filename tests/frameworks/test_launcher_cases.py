@@ -58,7 +58,7 @@ def played(muster, torch_venv, tmp_path_factory):
 @pytest.mark.parametrize("case", CHOSEN, ids=[case.name for case in CHOSEN])
 def test_a_case(case, played):
     by_torchrun = played.unmet("torchrun", case)
-    assert bool(by_torchrun) == case.is_torchrun_wrong, f"torchrun: {by_torchrun}"
+    assert not by_torchrun or case.torchrun_may_fail, f"torchrun: {by_torchrun}"
     by_muster = played.unmet("muster", case)
     if case.not_yet:
         assert by_muster, f"{case.not_yet} is there: the case is listed as not yet done"
