@@ -73,15 +73,17 @@ constexpr auto kSizesOfGroups =
 /// Words of names that look like counters or lists and are none: what a machine has of its own, test runners that share
 /// tests out, services.
 constexpr auto kInnocentWords = std::to_array<std::string_view>(
-    {"LOCAL",     "ON",         "GPU",        "GPUS",    "CPU",       "CPUS",     "CORES",
-     "TASKS",     "PER",        "MSRUN",      "NUMA",    "MAX",       "MIN",      "LIMIT",
-     "CI",        "CIRCLE",     "KNAPSACK",   "SERVICE", "PORT",      "THREAD",   "THREADS",
-     "LOADER",    "DATALOADER", "POOL",       "WEB",     "HTTP",      "HTTPS",    "UVICORN",
-     "GUNICORN",  "CELERY",     "KAFKA",      "REDIS",   "ETCD",      "ES",       "ELASTICSEARCH",
-     "MEMCACHED", "CASSANDRA",  "MONGO",      "MONGODB", "ZOOKEEPER", "RABBITMQ", "DB",
-     "DATABASE",  "POSTGRES",   "MYSQL",      "ALLOWED", "TRUSTED",   "PROXY",    "KNOWN",
-     "SSH",       "DNS",        "NAMESERVER", "LDAP",    "NFS",       "SMTP",     "CORS",
-     "BUILD",     "MAKE"});
+    {"LOCAL",      "ON",         "GPU",        "GPUS",     "CPU",       "CPUS",     "CORES",
+     "TASKS",      "PER",        "MSRUN",      "NUMA",     "MAX",       "MIN",      "LIMIT",
+     "CI",         "CIRCLE",     "KNAPSACK",   "SERVICE",  "PORT",      "THREAD",   "THREADS",
+     "LOADER",     "DATALOADER", "POOL",       "WEB",      "HTTP",      "HTTPS",    "UVICORN",
+     "GUNICORN",   "CELERY",     "KAFKA",      "REDIS",    "ETCD",      "ES",       "ELASTICSEARCH",
+     "MEMCACHED",  "CASSANDRA",  "MONGO",      "MONGODB",  "ZOOKEEPER", "RABBITMQ", "DB",
+     "DATABASE",   "POSTGRES",   "MYSQL",      "ALLOWED",  "TRUSTED",   "PROXY",    "KNOWN",
+     "SSH",        "DNS",        "NAMESERVER", "LDAP",     "NFS",       "SMTP",     "CORS",
+     "BUILD",      "MAKE",       "PYTEST",     "SPARK",    "JENKINS",   "MEMCACHE", "CLICKHOUSE",
+     "OPENSEARCH", "SOLR",       "SCYLLA",     "NATS",     "CONSUL",    "VAULT",    "INFLUX",
+     "MILVUS",     "QDRANT",     "TYPESENSE",  "COUCHBASE"});
 
 /// Names of lists.
 constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",

@@ -71,19 +71,6 @@ Result<Resources> take_group(const HostList& all,
   return Resources{*group, std::move(own), all};
 }
 
-/// The toolkit writes an empty list of the group where SageMaker does not name one.
-Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
-  const auto hosts = read_host_text(listed);
-  if (!hosts) {
-    return hosts.error();
-  }
-  const auto group = sourced_variable(snapshot, "SM_CURRENT_INSTANCE_GROUP_HOSTS");
-  const bool is_grouped = group && group->value != "[]";
-  return take_group(*hosts,
-                    sourced_variable(snapshot, "SM_CURRENT_HOST"),
-                    is_grouped ? read_host_text(*group) : hosts);
-}
-
 /// The hosts of the group that current_group_name names; `all` where none does.
 Result<HostList> read_group(const Source& file, const json::object& members, const HostList& all) {
   const json::value* const own = members.if_contains("current_group_name");
@@ -102,6 +89,35 @@ Result<HostList> read_group(const Source& file, const json::object& members, con
     }
   }
   return wrong_member(part_of(file, " current_group_name"), own, "one of instance_groups");
+}
+
+std::optional<Sourced<std::string>> find_file(const Snapshot& snapshot) {
+  const auto file = snapshot.files.find(kFile);
+  return file == snapshot.files.end()
+             ? std::nullopt
+             : std::optional(Sourced<std::string>{file->second, {SourceKind::File, kFile}});
+}
+
+/// By the toolkit's variable, which is an empty list where SageMaker names no group, else by what SageMaker itself wrote.
+Result<HostList> read_own_group(const HostList& all, const Snapshot& snapshot) {
+  const auto group = sourced_variable(snapshot, "SM_CURRENT_INSTANCE_GROUP_HOSTS");
+  if (group) {
+    return group->value == "[]" ? Result<HostList>(all) : read_host_text(*group);
+  }
+  const auto variable = sourced_variable(snapshot, "SM_RESOURCE_CONFIG");
+  const auto text = variable ? variable : find_file(snapshot);
+  const auto members = text ? read_json_object(*text, "a JSON object with current_host and hosts")
+                            : Result<json::object>(json::object());
+  return members ? read_group(text ? text->source : all.source, *members, all) : members.error();
+}
+
+Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
+  const auto hosts = read_host_text(listed);
+  if (!hosts) {
+    return hosts.error();
+  }
+  return take_group(
+      *hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_own_group(*hosts, snapshot));
 }
 
 Result<Resources> read_file(const Sourced<std::string>& file) {
@@ -124,10 +140,8 @@ Result<Resources> read_resources(const Snapshot& snapshot) {
   if (const auto listed = sourced_variable(snapshot, "SM_HOSTS")) {
     return read_variables(*listed, snapshot);
   }
-  const auto file = snapshot.files.find(kFile);
-  return file == snapshot.files.end()
-             ? Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}}
-             : read_file({file->second, {SourceKind::File, kFile}});
+  const auto file = find_file(snapshot);
+  return file ? read_file(*file) : Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}};
 }
 
 /// What the SDK's driver says of all hosts. It knows no groups.
