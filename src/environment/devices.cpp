@@ -58,10 +58,9 @@ void count_intel(HostDevices& devices, const std::string& root) {
 
 /// Newer generations have no device file of their own, but a group of VFIO. Google's network cards have the same vendor.
 /// Source: JAX, hardware_utils.py.
-int count_tpu_chips(const std::string& root) {
+int count_tpu_chips(const std::string& root, int files) {
   constexpr std::array<std::string_view, 9> kChips = {
       "0x0027", "0x0056", "0x005e", "0x0062", "0x0063", "0x006f", "0x0076", "0x0083", "0x007c"};
-  const int files = static_cast<int>(numbered_entries(root + "/dev", "accel").size());
   const int groups = static_cast<int>(numbered_entries(root + "/dev/vfio", "").size());
   const std::string functions = root + "/sys/bus/pci/devices";
   int chips = 0;
@@ -74,21 +73,37 @@ int count_tpu_chips(const std::string& root) {
   return std::min(chips, std::max(files, groups));
 }
 
+/// Where devices may be that have no file of their own in /dev. Each that is looked into for nothing costs every start.
+struct Elsewhere {
+  bool has_folders = false;
+  int tpu_files = 0;
+};
+
+void note_file(HostDevices& devices,
+               Elsewhere& elsewhere,
+               std::string_view name,
+               const std::string& root) {
+  devices.nvidia += number_behind("nvidia", name) ? 1 : 0;
+  devices.gaudi += number_behind("hl", name) ? 1 : 0;  // of its older driver
+  elsewhere.tpu_files += number_behind("accel", name) ? 1 : 0;
+  elsewhere.has_folders =
+      elsewhere.has_folders || name == "accel" || name == "dri" || name == "vfio";
+  if (const auto id = number_behind("davinci", name)) {
+    devices.ascend_ids.push_back(*id);
+  }
+  if (const auto id = number_behind("neuron", name)) {
+    devices.cores_of_neuron = count_neuron_cores(root, *id);
+    devices.neuron_cores += devices.cores_of_neuron;
+  }
+}
+
 }  // namespace
 
 HostDevices count_host_devices(const std::string& root) {
   HostDevices devices;
-  for_each_entry(root + "/dev", [&](std::string_view name) {
-    devices.nvidia += number_behind("nvidia", name) ? 1 : 0;
-    devices.gaudi += number_behind("hl", name) ? 1 : 0;  // of its older driver
-    if (const auto id = number_behind("davinci", name)) {
-      devices.ascend_ids.push_back(*id);
-    }
-    if (const auto id = number_behind("neuron", name)) {
-      devices.cores_of_neuron = count_neuron_cores(root, *id);
-      devices.neuron_cores += devices.cores_of_neuron;
-    }
-  });
+  Elsewhere elsewhere;
+  for_each_entry(root + "/dev",
+                 [&](std::string_view name) { note_file(devices, elsewhere, name, root); });
   std::sort(devices.ascend_ids.begin(), devices.ascend_ids.end());
   devices.ascend = static_cast<int>(devices.ascend_ids.size());
   const std::string kfd_nodes = root + "/sys/class/kfd/kfd/topology/nodes";
@@ -96,10 +111,10 @@ HostDevices count_host_devices(const std::string& root) {
     devices.amd += is_amd_gpu(kfd_nodes + "/" + std::to_string(node) + "/properties") ? 1 : 0;
   }
   const bool has_any = devices.nvidia + devices.ascend + devices.amd + devices.neuron_cores > 0;
-  if (!has_any) {  // hosts that have those are not asked for the files of these
+  if (!has_any && (elsewhere.has_folders || elsewhere.tpu_files > 0)) {
     devices.gaudi = std::max(devices.gaudi, count_gaudi(root));
     count_intel(devices, root);
-    devices.tpu = count_tpu_chips(root);
+    devices.tpu = count_tpu_chips(root, elsewhere.tpu_files);
   }
   return devices;
 }
