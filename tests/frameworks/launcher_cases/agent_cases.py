@@ -140,6 +140,7 @@ NODES = [
         ),
         deadline=25,
         differs=Differs("a worker fails on another node", [code(1, 1), no_file("finished")]),
+        torchrun_may_fail=True,  # where rank 1's agent came first, it serves the store
     ),
     Case(
         "one agent's workers are slow",

@@ -51,7 +51,7 @@ class Case(NamedTuple):
     differs: Differs | None = None
     not_yet: str = ""  # what muster lacks so far
     deadline: float = 90.0  # seconds, on two slow cores that others use too
-    torchrun_may_fail: bool = False  # on a busy machine it does not do what its tests ask for
+    torchrun_may_fail: bool = False  # a race of its own decides whether it does what its tests ask for
 
     def lines(self):
         return [self.line] if isinstance(self.line, str) else list(self.line)
