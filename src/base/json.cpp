@@ -73,7 +73,7 @@ void append(std::string& out, const json::value& value, std::size_t depth) {
 }
 // NOLINTEND(misc-no-recursion)
 
-/// What stands where a parser stopped, if it is a mistake that has a name.
+/// Names the mistake where a parser stopped. Empty: it has no name.
 std::string mistake_at(std::string_view text, std::size_t at) {
   const std::string_view before = trim(text.substr(0, at));
   const std::string_view rest = text.substr(at);

@@ -118,7 +118,7 @@ std::size_t length_of_colour(std::string_view bytes) {
   return erases || bytes[last] == 'm' ? last + 1 : 0;
 }
 
-/// What Unicode calls Space_Separator, but for the blank of ASCII.
+/// True for the characters of Unicode's category Space_Separator, but for the blank of ASCII.
 bool is_other_blank(char32_t character) {
   return character == 0x00A0 || character == 0x1680 ||
          (character >= 0x2000 && character <= 0x200A) || character == 0x202F ||

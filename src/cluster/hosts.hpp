@@ -15,7 +15,7 @@ namespace muster {
 
 using HostList = Sourced<std::vector<std::string>>;
 
-/// What blanks and line ends separate, those of Unicode too; a byte order mark before them goes.
+/// The words between blanks and line ends, those of Unicode too; a byte order mark before them goes.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view given);
 
 /// What commas, blanks and line ends separate; two commas have an empty text between them.

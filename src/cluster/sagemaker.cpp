@@ -144,7 +144,7 @@ Result<Resources> read_resources(const Snapshot& snapshot) {
   return file ? read_file(*file) : Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}};
 }
 
-/// What the SDK's driver says of all hosts. It knows no groups.
+/// Reads the numbers of the SDK's driver, which knows no groups.
 Result<> read_of_all(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
   if (auto read = read_into(findings.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
     return read;

@@ -73,7 +73,7 @@ std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot
   return std::nullopt;
 }
 
-/// How many physical cores of Neuron the runtime takes together. Trainium 2 has eight in a device, two of which are one by
+/// The number of physical cores of Neuron that the runtime takes together. Trainium 2 has eight in a device, two of which are one by
 /// default. Source: AWS Neuron, "Logical NeuronCore configuration".
 int cores_in_one(const Snapshot& snapshot) {
   constexpr int kMost = 8;

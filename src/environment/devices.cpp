@@ -73,7 +73,7 @@ int count_tpu_chips(const std::string& root, int files) {
   return std::min(chips, std::max(files, groups));
 }
 
-/// Where devices may be that have no file of their own in /dev. Each that is looked into for nothing costs every start.
+/// Places of devices that have no file of their own in /dev. Each that is looked into for nothing costs every start.
 struct Elsewhere {
   bool has_folders = false;
   int tpu_files = 0;

@@ -321,7 +321,7 @@ void add_cross_place(Values& values, const RolePlan& shared, NodeRank node, int 
   values["cross_size"] = std::to_string(place.size);
 }
 
-/// What JAX' plugin for Neuron has to be told, as its documents have it: how many cores each process has, and where they
+/// Tells JAX' plugin for Neuron what its documents ask for: how many cores each process has, and where they
 /// meet. PyTorch's finds it out by itself.
 void add_neuron(Values& values, const RolePlan& shared, int global_rank, int world_size) {
   constexpr int kPort = 62'182;

@@ -18,7 +18,7 @@ namespace muster::gang {
 /// How long a connection may take until its first message, the join, is here. One whose bytes are
 /// here and wait for the leader to read them gets that time once more.
 inline constexpr std::chrono::milliseconds kJoinLimit{10'000};
-/// What may wait for an agent that does not read: words of its own; pieces of values with what other links are
+/// Limits of what waits for an agent that does not read: words of its own; pieces of values with what other links are
 /// sent too; answers to its heartbeats, which an honest agent sends a few times in a second at most.
 inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;
 inline constexpr std::size_t kMostBulkBytes = 2 * kMostValueBytes;
