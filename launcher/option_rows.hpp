@@ -15,7 +15,7 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "Job",
      "Workers on this node: a number, or auto (accelerators if there are any, else 1; the "
      "default), gpu, npu, xpu, cpu.",
-     "auto gpu npu cpu"},
+     "auto gpu npu xpu cpu"},
     {"devices",
      '\0',
      "LIST",

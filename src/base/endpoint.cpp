@@ -49,12 +49,12 @@ std::string_view without_brackets(std::string_view text) {
 
 std::string describe_host_mistake(std::string_view text) {
   if (text.find("://") != std::string_view::npos) {
-    return "not a URL";
+    return ", not a URL";
   }
   if (text.find(' ') != std::string_view::npos) {
-    return "without blanks";
+    return ", without blanks";
   }
-  return with_visible_blanks(visible_line(text)) != text ? "without invisible characters" : "";
+  return with_visible_blanks(visible_line(text)) != text ? ", without invisible characters" : "";
 }
 
 }  // namespace muster

@@ -19,12 +19,14 @@ Result<std::optional<Sourced<int>>> count_own_slots(const Snapshot& snapshot) {
   if (!text) {
     return std::optional<Sourced<int>>();
   }
-  boost::system::error_code error;
-  const json::value document = json::parse(text->value, error);
-  const json::array* const ids = error ? nullptr : document.if_array();
+  constexpr const char* kForm = "a list of numbers such as [0,1]";
+  const auto document = read_json(*text, kForm);
+  if (!document) {
+    return document.error();
+  }
+  const json::array* const ids = document->if_array();
   if (ids == nullptr) {
-    return wrong_value(*text,
-                       "a list of numbers such as [0,1]" + describe_json_mistake(text->value));
+    return wrong_value(*text, kForm);
   }
   return std::optional(Sourced<int>{static_cast<int>(ids->size()), text->source});
 }

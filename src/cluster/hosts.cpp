@@ -20,8 +20,8 @@ bool are_host_names(const std::vector<std::string>& hosts) {
 /// ", not a URL", by the first of them that is none.
 std::string describe_mistake(const std::vector<std::string>& hosts) {
   for (const std::string& host : hosts) {
-    if (const std::string mistake = describe_host_mistake(host); !mistake.empty()) {
-      return ", " + mistake;
+    if (std::string mistake = describe_host_mistake(host); !mistake.empty()) {
+      return mistake;
     }
   }
   return {};
@@ -137,7 +137,7 @@ Result<> read_meeting_point(Findings& findings, const Snapshot& snapshot, const 
   const auto address = read_address({endpoint.host, text->source});
   const auto port = read_port({endpoint.port.value_or("1"), text->source});
   if (!address || !port) {
-    return wrong_value(*text, "host or host:port" + describe_mistake({text->value}));
+    return wrong_value(*text, "host or host:port" + describe_host_mistake(text->value));
   }
   constexpr const char* kWhy = "both say where the leader is";
   if (findings.master_address && findings.master_address->value != address->value) {

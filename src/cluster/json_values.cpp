@@ -7,13 +7,22 @@
 
 namespace muster {
 
-Result<json::object> read_json_object(const Sourced<std::string>& text, std::string_view expected) {
+Result<json::value> read_json(const Sourced<std::string>& text, std::string_view expected) {
   boost::system::error_code error;
-  const json::value document = json::parse(without_byte_order_mark(text.value), error);
-  const json::object* const members = error ? nullptr : document.if_object();
+  json::value document = json::parse(without_byte_order_mark(text.value), error);
+  return error ? wrong_value({shortened(text.value), text.source},
+                             std::string(expected) + describe_json_mistake(text.value))
+               : Result<json::value>(std::move(document));
+}
+
+Result<json::object> read_json_object(const Sourced<std::string>& text, std::string_view expected) {
+  const auto document = read_json(text, expected);
+  if (!document) {
+    return document.error();
+  }
+  const json::object* const members = document->if_object();
   if (members == nullptr) {
-    return wrong_value({shortened(text.value), text.source},
-                       std::string(expected) + describe_json_mistake(text.value));
+    return wrong_value({shortened(text.value), text.source}, expected);
   }
   if (const auto key = find_repeated_key(text.value)) {
     return wrong_value({shortened(text.value), text.source},

@@ -13,6 +13,10 @@
 
 namespace muster {
 
+/// The text must be JSON; what is `expected` is for people.
+[[nodiscard]] Result<json::value> read_json(const Sourced<std::string>& text,
+                                            std::string_view expected);
+
 /// The text must be an object, with each key once; what is `expected` is for people.
 [[nodiscard]] Result<json::object> read_json_object(const Sourced<std::string>& text,
                                                     std::string_view expected);

@@ -104,7 +104,7 @@ Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
       text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos || !mistake.empty()) {
     return wrong_value(
         {shortened(text.value, kShown), text.source},
-        "a host name or an address, " + (mistake.empty() ? "without port and brackets" : mistake));
+        "a host name or an address" + (mistake.empty() ? ", without port and brackets" : mistake));
   }
   return text;
 }

@@ -11,8 +11,6 @@
 #include "json_values.hpp"
 #include "slots.hpp"
 
-#include <muster/base/text.hpp>
-
 #include <algorithm>
 #include <array>
 
@@ -49,13 +47,8 @@ Result<HostList> read_hosts(const Source& place, const json::value* value) {
 }
 
 Result<HostList> read_host_text(const Sourced<std::string>& listed) {
-  boost::system::error_code error;
-  const json::value list = json::parse(without_byte_order_mark(listed.value), error);
-  if (error) {
-    return wrong_value({shortened(listed.value), listed.source},
-                       kForm + describe_json_mistake(listed.value));
-  }
-  return read_hosts(listed.source, &list);
+  const auto list = read_json(listed, kForm);
+  return list ? read_hosts(listed.source, &*list) : list.error();
 }
 
 /// Narrows the job to the group of this host, where there are others.

@@ -4,6 +4,7 @@
 #include <muster/environment/device_list.hpp>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace muster {
@@ -13,8 +14,8 @@ namespace {
 struct Vendor {
   std::vector<const char*> variables;  ///< that hide devices: the first one that is set decides
   int HostDevices::*counted;
-  const char* files;      ///< what is counted
-  const char* kind = "";  ///< for people and templates
+  const char* files;  ///< what is counted
+  const char* kind;   ///< what `accelerator_kind` calls them
 };
 
 const Vendor& nvidia() {
@@ -50,16 +51,16 @@ const Vendor& intel(const Snapshot& snapshot) {
   return hierarchy == "COMPOSITE" ? gpus : tiles;
 }
 
-/// Those whose programs go by nothing but the number of workers and the local rank: no lists are held against the files,
-/// since plugins of Kubernetes' name cores and modules by their numbers on the host.
-std::vector<const Vendor*> other_vendors(const Snapshot& snapshot) {
+/// In the order in which they are looked for. The lists of the last four are not held against the files: plugins of Kubernetes'
+/// name cores and modules by their numbers on the host.
+std::array<const Vendor*, 7> vendors(const Snapshot& snapshot) {
   static const Vendor gaudi{
       {"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
   static const Vendor neuron{
       {"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
   static const Vendor tpu{
       {"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
-  return {&gaudi, &neuron, &intel(snapshot), &tpu};
+  return {&nvidia(), &ascend(), &amd(), &gaudi, &neuron, &intel(snapshot), &tpu};
 }
 
 /// The word "all" hides none: Habana's container runtime knows it.
@@ -129,10 +130,8 @@ Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
 
 /// The first maker of whom this host has any.
 const Vendor* find_vendor(const Snapshot& snapshot) {
-  std::vector<const Vendor*> all = {&nvidia(), &ascend(), &amd()};
-  const std::vector<const Vendor*> others = other_vendors(snapshot);
-  all.insert(all.end(), others.begin(), others.end());
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Vendor* vendor) {
+  const auto all = vendors(snapshot);
+  const auto* const found = std::find_if(all.begin(), all.end(), [&](const Vendor* vendor) {
     return count_of(*vendor, snapshot).value > 0;
   });
   return found == all.end() ? nullptr : *found;

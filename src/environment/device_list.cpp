@@ -45,7 +45,7 @@ bool is_tile(std::string_view entry) {
 }
 
 bool is_name(std::string_view entry) {
-  return entry.starts_with("GPU-") || entry.starts_with("MIG-") || is_tile(entry);
+  return entry.starts_with("GPU-") || entry.starts_with("MIG-");
 }
 
 /// As many of the range as there is room for, and one more.
@@ -65,7 +65,7 @@ std::vector<DeviceEntry> read_device_list(std::string_view list) {
     auto range = read_range(entry);
     range = range ? range : read_ascend(entry);
     const bool is_full = entries.size() > static_cast<std::size_t>(kMostDevices);
-    if (is_full || (!range && !is_name(entry))) {
+    if (is_full || (!range && !is_name(entry) && !is_tile(entry))) {
       break;
     }
     if (range) {

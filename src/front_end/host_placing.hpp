@@ -51,7 +51,8 @@ enum class Placed {
 /// this host is none of the listed, as in the pod from which a platform's MPI example goes to the others by ssh, the list decides.
 /// Fails where it contradicts the platform.
 [[nodiscard]] Result<> settle_starter(Translation& t, const HostList& listed);
-/// The same for what `choice` (kIncludedHosts, kExcludedHosts) leaves of a hostfile, which is read only where such a platform is there.
+/// Settles the hosts that `choice` (kIncludedHosts, kExcludedHosts) leaves of a hostfile, which is read only where such a platform is
+/// there.
 [[nodiscard]] Result<> settle_starter(Translation& t,
                                       const Sourced<std::string>& file,
                                       const Settings& choice);

@@ -175,10 +175,13 @@ Result<> check_gpu_parts(const PlanInput& input) {
 
 /// JAX wants one process on each host of these, which has all cores or chips.
 Result<> check_jax(const PlanInput& input) {
-  const std::string kind = accelerator_kind(input.snapshot);
   const Cluster& cluster = input.cluster;
   const bool is_counted = !is_given(cluster.slots_from) && cluster.node.slots > 1;
-  if (input.mode.mode.name != "jax" || !is_counted || (kind != "neuron" && kind != "tpu")) {
+  if (input.mode.mode.name != "jax" || !is_counted) {
+    return {};
+  }
+  const std::string kind = accelerator_kind(input.snapshot);
+  if (kind != "neuron" && kind != "tpu") {
     return {};
   }
   return Error{

@@ -323,11 +323,10 @@ void add_cross_place(Values& values, const RolePlan& shared, NodeRank node, int 
 
 /// Tells JAX' plugin for Neuron what its documents ask for: how many cores each process has, and where they
 /// meet. PyTorch's finds it out by itself.
-void add_neuron(Values& values, const RolePlan& shared, int global_rank, int world_size) {
+void add_neuron(Values& values, const RolePlan& shared, int world_size) {
   constexpr int kPort = 62'182;
-  for (const char* const name : {"neuron_cores", "neuron_rank", "neuron_root"}) {
-    values[name] = "";
-  }
+  values["neuron_cores"] = "";
+  values["neuron_root"] = "";
   if (world_size < 2 || accelerator_kind(shared.snapshot) != "neuron") {
     return;
   }
@@ -337,7 +336,6 @@ void add_neuron(Values& values, const RolePlan& shared, int global_rank, int wor
       std::to_string(std::max(1, count_visible_devices(shared.snapshot) / here));
   values["neuron_cores"] =
       join(std::vector<std::string>(static_cast<std::size_t>(world_size), each), ",");
-  values["neuron_rank"] = std::to_string(global_rank);
   values["neuron_root"] = join_endpoint(values.at("master_address"), std::to_string(kPort));
 }
 
@@ -390,6 +388,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
   values["role"] = shared.role.name;
   const bool has_others = shared.named.total > 0;  // nodes whose role has another name
   values["role_world_size"] = std::to_string(has_others ? shared.named.total : place.total);
+  add_neuron(values, shared, place.total);
   for (std::size_t i = 0; i < place.here.size(); ++i) {
     const int role_rank = place.here[i];
     const int global_rank = plan.world_size + role_rank;
@@ -405,7 +404,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
         std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
     add_cross_place(values, shared, plan.node_rank, static_cast<int>(i));
     add_own_values(values, shared, role_rank);
-    add_neuron(values, shared, global_rank, place.total);
+    values["neuron_rank"] = values.at("neuron_cores").empty() ? "" : values.at("global_rank");
     std::optional<CpuBinding> binding = binding_of(shared, bound_place);
     values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
     WorkerPlan worker = plan_worker(shared, values);

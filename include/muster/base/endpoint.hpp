@@ -28,7 +28,7 @@ struct Endpoint {
 /// True for an address of version 4 or 6, without brackets: no name, no prefix, no zone.
 [[nodiscard]] bool is_numeric_address(std::string_view text);
 
-/// Names the mistake in a text that is no host: "not a URL", "without blanks", "without invisible characters". Empty: none of these.
+/// ", not a URL", ", without blanks" or ", without invisible characters", where that is why a text is no host. Empty: none of these.
 [[nodiscard]] std::string describe_host_mistake(std::string_view text);
 
 /// "[fd00::1]" as "fd00::1"; any other text as it is. A part of `text`.

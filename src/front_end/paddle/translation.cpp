@@ -89,8 +89,7 @@ Result<> translate_master(Translation& t) {
   }
   const Endpoint endpoint = split_endpoint(master->value);
   if (!endpoint.port || endpoint.host.empty()) {
-    const std::string mistake = describe_host_mistake(master->value);
-    return wrong_value(*master, "HOST:PORT" + (mistake.empty() ? "" : ", " + mistake));
+    return wrong_value(*master, "HOST:PORT" + describe_host_mistake(master->value));
   }
   t.set("master-addr", {endpoint.host, master->source});
   t.set("master-port", {*endpoint.port, master->source});

@@ -175,11 +175,9 @@ Result<> check_endpoint(const Sourced<std::string>& text) {
       });
   if (!is_host) {
     const std::string mistake = text.value.starts_with('/')
-                                    ? "not a file, which muster does not need"
+                                    ? ", not a file, which muster does not need"
                                     : describe_host_mistake(text.value);
-    return wrong_value(text,
-                       "HOST:PORT, with a name or an address as the host" +
-                           (mistake.empty() ? "" : ", " + mistake));
+    return wrong_value(text, "HOST:PORT, with a name or an address as the host" + mistake);
   }
   if (endpoint.port && !parse_integer(*endpoint.port, 0, kLastPort)) {
     return wrong_value(text, "HOST:PORT, with a number from 0 to 65535 as the port");

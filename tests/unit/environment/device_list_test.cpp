@@ -167,6 +167,7 @@ TEST(DeviceLists, OfGpusAreSingleDevices) {
                   " is '0-3', expected single devices such as 0,1,2, each once: the runtime "
                   "would silently take fewer, or none");
     EXPECT_EQ(complaint({{name, "-1"}}), "");
+    EXPECT_NE(complaint({{name, "0.1"}}), "") << "a tile of Intel's";
   }
 }
 
