@@ -60,7 +60,7 @@ Result<Frame> next_frame(FrameReader& reader) {
   }
 }
 
-Result<Order> read_order() {
+Result<AgentOrder> read_order() {
   FrameReader reader;
   OrderReader orders;
   while (true) {
@@ -84,13 +84,13 @@ bool is_agent_of_front(std::span<char* const> argv) {
   return argv.size() == 2 && std::string_view(argv[1]) == kAgentOption;
 }
 
-Result<Commission> take_commission() {
+Result<RemoteOrder> read_remote_order() {
   auto order = read_order();
   if (!order) {
     return order.error();
   }
   if (order->version != MUSTER_VERSION) {
-    say_warning("the muster on '" + order->host + "' is " + MUSTER_VERSION +
+    log_warning("the muster on '" + order->host + "' is " + MUSTER_VERSION +
                 ", and that of the front " + order->version);
   }
   const std::string& folder = order->working_directory;
@@ -101,13 +101,13 @@ Result<Commission> take_commission() {
                               errno)
                      .message};
   }
-  Commission commission{std::move(*order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
+  RemoteOrder commission{std::move(*order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
   const UniqueFd null = open_null(NullFor::Reading);
   (void)::dup2(null.get(), STDIN_FILENO);
   return commission;
 }
 
-Snapshot take_snapshot(const Order& order) {
+Snapshot take_snapshot(const AgentOrder& order) {
   Snapshot snapshot = take_snapshot();
   for (const auto& [name, value] : order.variables) {
     snapshot.variables.insert_or_assign(name, value);

@@ -11,9 +11,9 @@
 namespace muster {
 
 /// What it has been told, and where it hears more.
-struct Commission {
-  Order order;
-  UniqueFd front;
+struct RemoteOrder {
+  AgentOrder order;
+  UniqueFd launcher;
 };
 
 /// True when a front has started this program: its order comes on standard input.
@@ -21,9 +21,9 @@ struct Commission {
 
 /// Reads the order, and goes to the folder of the job. Standard input is /dev/null afterwards. Fails when
 /// the front is gone, and for a folder that is not there.
-[[nodiscard]] Result<Commission> take_commission();
+[[nodiscard]] Result<RemoteOrder> read_remote_order();
 
 /// The surroundings of this process, with the variables of the order.
-[[nodiscard]] Snapshot take_snapshot(const Order& order);
+[[nodiscard]] Snapshot take_snapshot(const AgentOrder& order);
 
 }  // namespace muster

@@ -37,7 +37,7 @@ std::string_view without_zero(std::string_view digits) {
 }
 
 /// The first line that it prints. `timeout` ends it where it hangs, before the helper process is given up.
-std::optional<std::string> ask_program(const std::string& command) {
+std::optional<std::string> probe_program(const std::string& command) {
   constexpr std::chrono::seconds kPatience{6};
   const auto run = [&] {
     std::array<char, 256> line{};
@@ -49,19 +49,19 @@ std::optional<std::string> ask_program(const std::string& command) {
     }
     return std::string(trim(line.data()));
   };
-  return ask_briefly(run, {}, kPatience);
+  return ask_with_timeout(run, {}, kPatience);
 }
 
 std::optional<std::chrono::seconds> ask_for_time_left(const Snapshot& snapshot) {
   if (snapshot.has("FLUX_JOB_ID") || snapshot.has("FLUX_URI")) {
-    const auto text = ask_program("flux job timeleft");
+    const auto text = probe_program("flux job timeleft");
     return text ? parse_flux_time_left(*text) : std::nullopt;
   }
   const auto job = snapshot.variable("LSB_JOBID");
   if (!job || !parse_integer(*job, 1, kMostNumber)) {
     return std::nullopt;
   }
-  const auto text = ask_program("bjobs -noheader -o time_left " + *job);
+  const auto text = probe_program("bjobs -noheader -o time_left " + *job);
   return text ? parse_lsf_time_left(*text) : std::nullopt;
 }
 

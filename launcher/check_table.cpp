@@ -46,8 +46,8 @@ Inspection inspect_file(const std::string& file,
   rules.most = std::numeric_limits<std::size_t>::max();
   Inspection verdict = rank_table::inspect(text, file, rules);
   if (!file.ends_with(".json") && !is_stream(file)) {
-    verdict.remarks.push_back({"the file's name", "", "one that ends with .json", "EI0004"});
-    verdict.remarks.back().value = json::serialize(json::string(file));
+    verdict.notices.push_back({"the file's name", "", "one that ends with .json", "EI0004"});
+    verdict.notices.back().value = json::serialize(json::string(file));
   }
   return verdict;
 }
@@ -101,7 +101,7 @@ json::value document_of(const std::string& file, const Inspection& verdict) {
     document["devices"] = table->size;
   }
   document["breaches"] = array_of(verdict.breaches);
-  document["remarks"] = array_of(verdict.remarks);
+  document["remarks"] = array_of(verdict.notices);
   return document;
 }
 
@@ -112,10 +112,10 @@ Error no_table(const std::string& file, const std::string& why) {
 /// The lines on standard error; the exit code.
 Result<int> speak(const std::string& file, const Inspection& verdict) {
   for (const Breach& breach : verdict.breaches) {
-    say_error("rank table '" + file + "': " + describe(breach));
+    log_error("rank table '" + file + "': " + describe(breach));
   }
-  for (const Breach& remark : verdict.remarks) {
-    say_info("note: " + describe(remark));
+  for (const Breach& remark : verdict.notices) {
+    log_info("note: " + describe(remark));
   }
   if (const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading)) {
     return no_table(file, unfinished->reason);
@@ -160,8 +160,8 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
   if (kind->value != "ranktable") {
     return wrong_value(*kind, "ranktable");
   }
-  Found found = is_stream(file->value) ? read_stream(file->value)
-                                       : look_at({"rank table", file->value, "", "", true});
+  FileContent found = is_stream(file->value) ? read_stream(file->value)
+                                             : look_at({"rank table", file->value, "", "", true});
   const std::string path = found.path.empty() ? file->value : found.path;
   if (found.error_number != 0) {
     return Error{ErrorKind::BadData,

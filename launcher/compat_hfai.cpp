@@ -58,7 +58,7 @@ Result<> add_hfai(PlanInput& input, const Options& options) {
     return wrong_value({"always", source},
                        "an installation with the modules for Python, and " + describe_places());
   }
-  input.cluster.remarks.push_back("scripts do not find muster's package hfai: " +
+  input.cluster.notices.push_back("scripts do not find muster's package hfai: " +
                                   describe_places());
   return {};
 }

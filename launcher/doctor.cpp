@@ -22,13 +22,13 @@ constexpr auto kTable = std::to_array<Option>({
     {"help", 'h', nullptr, "Doctor", "Print this text."},
 });
 
-const char* name_of(Hold hold) {
+const char* name_of(Support hold) {
   switch (hold) {
-    case Hold::Whole:
+    case Support::Whole:
       return "yes";
-    case Hold::InPart:
+    case Support::InPart:
       return "in part";
-    case Hold::Not:
+    case Support::Not:
       return "no";
   }
   return "";
@@ -40,7 +40,7 @@ std::string kernel_release() {
 }
 
 /// What explains refusals, in one line.
-std::string describe_surroundings(const SystemAnswers& answers) {
+std::string describe_surroundings(const SystemCapabilities& answers) {
   return "Linux " + kernel_release() + ", user " + std::to_string(::geteuid()) + ", system calls " +
          (answers.is_filtered ? "filtered (seccomp)" : "not filtered") +
          (answers.gains_nothing ? ", programs gain no rights (no_new_privs)" : "") + ", up to " +
@@ -55,11 +55,11 @@ std::string row(std::string name, std::string hold, const std::string& by) {
   return name + hold + by + "\n";
 }
 
-std::string text_of(const SystemAnswers& answers, const std::vector<Guarantee>& all) {
+std::string text_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
   std::string text = describe_surroundings(answers) + "\n" + row("GUARANTEE", "HOLDS", "BY");
   for (const Guarantee& guarantee : all) {
     text += row(guarantee.name, name_of(guarantee.hold), guarantee.by);
-    if (guarantee.hold != Hold::Whole) {
+    if (guarantee.hold != Support::Whole) {
       text += "  because  " + guarantee.because + "\n  means    " + guarantee.means +
               "\n  remedy   " + guarantee.remedy + "\n";
     }
@@ -67,12 +67,12 @@ std::string text_of(const SystemAnswers& answers, const std::vector<Guarantee>& 
   return text;
 }
 
-json::value document_of(const SystemAnswers& answers, const std::vector<Guarantee>& all) {
+json::value document_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
   json::array array;
   for (const Guarantee& guarantee : all) {
     json::object one = {
         {"name", guarantee.name}, {"by", guarantee.by}, {"holds", name_of(guarantee.hold)}};
-    if (guarantee.hold != Hold::Whole) {
+    if (guarantee.hold != Support::Whole) {
       one["because"] = guarantee.because;
       one["means"] = guarantee.means;
       one["remedy"] = guarantee.remedy;
@@ -106,7 +106,7 @@ Result<> read_doctor_line(CommandLine& line, std::span<const std::string> tokens
 }
 
 Result<int> run_doctor(const CommandLine& line) {
-  const SystemAnswers answers = ask_system();
+  const SystemCapabilities answers = probe_system();
   const std::vector<Guarantee> all = guarantees(answers);
   auto printed = print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all))
                                                     : text_of(answers, all));
@@ -114,7 +114,7 @@ Result<int> run_doctor(const CommandLine& line) {
     return printed;
   }
   const bool is_lost = std::any_of(all.begin(), all.end(), [](const Guarantee& guarantee) {
-    return guarantee.hold == Hold::Not;
+    return guarantee.hold == Support::Not;
   });
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;
 }

@@ -47,7 +47,7 @@ std::string table_of(std::vector<Decision> rows) {
 
 /// What else was seen for a field, below it; or of no one field.
 void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::string& field) {
-  for (const Lost& lost : plan.lost) {
+  for (const UnusedValue& lost : plan.lost) {
     if (lost.field == field) {
       const std::string& name = lost.seen.source.name;
       rows.push_back({field.empty() ? name : "",
@@ -81,8 +81,8 @@ std::string unused_of(const LaunchPlan& plan) {
 }
 
 std::string help_of(const CommandLine& line) {
-  if (line.front_end != nullptr) {
-    return front_end_help(*line.front_end);
+  if (line.compat != nullptr) {
+    return compat_help(*line.compat);
   }
   switch (line.command) {
     case Command::Render:
@@ -104,23 +104,23 @@ std::string help_of(const CommandLine& line) {
 
 }  // namespace
 
-std::optional<Result<std::string>> asked_for_text(const CommandLine& line) {
+std::optional<Result<std::string>> requested_text(const CommandLine& line) {
   const Settings& settings = line.settings;
-  if (line.front_end != nullptr && settings.has(kPrintOptions)) {
-    return front_end_table(*line.front_end);
+  if (line.compat != nullptr && settings.has(kPrintOptions)) {
+    return compat_table(*line.compat);
   }
   if (is_on(settings, "help")) {
     return help_of(line);
   }
   if (is_on(settings, "version")) {
-    return is_on(settings, "verbose") ? version_details() : version_text(line.front_end);
+    return is_on(settings, "verbose") ? version_details() : version_text(line.compat);
   }
   if (is_on(settings, "print-man")) {
     return man_page();
   }
   if (const auto shell = settings.find("print-completion")) {
-    return line.front_end != nullptr ? front_end_completion(*line.front_end, *shell)
-                                     : completion_script(*shell);
+    return line.compat != nullptr ? compat_completion(*line.compat, *shell)
+                                  : completion_script(*shell);
   }
   return std::nullopt;
 }
@@ -146,12 +146,12 @@ Result<int> print(const Result<std::string>& text) {
   return 0;
 }
 
-void say_notices(const CommandLine& line) {
+void log_notices(const CommandLine& line) {
   if (line.command == Command::Run) {
     return;
   }
   for (const std::string& notice : line.notices) {
-    say_info(notice);
+    log_info(notice);
   }
 }
 
@@ -164,7 +164,7 @@ Result<int> explain(const LaunchPlan& plan, bool is_json) {
   if (is_json) {
     return print(pretty_json(to_explanation(plan)));
   }
-  const std::string note = plan.is_transparent ? "\n" + plan.remarks.front() + "\n" : "";
+  const std::string note = plan.is_transparent ? "\n" + plan.notices.front() + "\n" : "";
   return print(decisions_of(plan) + unused_of(plan) + note);
 }
 

@@ -11,13 +11,13 @@
 namespace muster {
 
 /// The text of --help, --version, --print-man or --print-completion; nothing if none is asked for.
-[[nodiscard]] std::optional<Result<std::string>> asked_for_text(const CommandLine& line);
+[[nodiscard]] std::optional<Result<std::string>> requested_text(const CommandLine& line);
 
 /// Writes to standard output. Returns the exit code 0, or an error when it cannot be written.
 [[nodiscard]] Result<int> print(const Result<std::string>& text);
 
 /// Says what is done otherwise than asked for. A job says that itself, when it starts.
-void say_notices(const CommandLine& line);
+void log_notices(const CommandLine& line);
 
 /// `muster plan`: the plan as the document that is promised, as JSON or YAML.
 [[nodiscard]] Result<int> show_plan(const LaunchPlan& plan, bool is_json);

@@ -145,7 +145,7 @@ Result<std::string> choose_token(const gang::GangOptions& options) {
     return file.error();
   }
   if (!file->warning.empty()) {
-    say_warning(file->warning);
+    log_warning(file->warning);
   }
   return std::move(file->token);
 }
@@ -180,9 +180,9 @@ void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
   }
 }
 
-Result<Order> make_order(const CommandLine& line,
-                         const Options& options,
-                         const Snapshot& snapshot) {
+Result<AgentOrder> make_order(const CommandLine& line,
+                              const Options& options,
+                              const Snapshot& snapshot) {
   constexpr int kNonceWords = 4;
   const auto names = read_forwarding(line.settings.find("forward-env"));
   if (!names) {
@@ -192,7 +192,7 @@ Result<Order> make_order(const CommandLine& line,
   if (!token) {
     return token.error();
   }
-  Order order;
+  AgentOrder order;
   order.version = MUSTER_VERSION;
   order.nonce = random_text(kNonceWords);
   order.working_directory = snapshot.working_directory;
@@ -204,7 +204,7 @@ Result<Order> make_order(const CommandLine& line,
 }
 
 /// Of a job that the front has ended. Else its agents have said how it ended.
-Outcome outcome_of(const FrontOutcome& front, const Options& options) {
+Outcome outcome_of(const RemoteOutcome& front, const Options& options) {
   Outcome outcome;
   outcome.end = *front.end;
   outcome.host_name = options.run.host_name;
@@ -213,23 +213,23 @@ Outcome outcome_of(const FrontOutcome& front, const Options& options) {
 }
 
 /// The first node's report, unless the front knows better.
-FrontWords make_words(const Options& options) {
-  FrontWords words;
+LauncherExitReport make_words(const Options& options) {
+  LauncherExitReport words;
   if (options.report) {
-    words.write_report = [&options](const FrontOutcome& front) {
+    words.write_report = [&options](const RemoteOutcome& front) {
       const std::string& path = options.report->value;
       return front.end ? write_report(outcome_of(front, options), path)
                        : write_report(front.report, path);
     };
   }
-  words.say = [&options](const FrontOutcome& front, const Result<>& report) {
+  words.say = [&options](const RemoteOutcome& front, const Result<>& report) {
     const auto lines =
         front.end ? describe_outcome(outcome_of(front, options)) : std::vector<ReportLine>();
     for (const ReportLine& line : lines) {
       say(line.level, line.text);
     }
     if (!report) {
-      say_warning(report.error().message);
+      log_warning(report.error().message);
     }
   };
   return words;
@@ -299,7 +299,7 @@ Result<int> start_fan_out(const FanOut& fan_out,
                           const Snapshot& snapshot) {
   const auto level = options.is_verbose ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
-  FrontWords words = make_words(options);
+  LauncherExitReport words = make_words(options);
   if (options.report) {
     const auto stream = try_report(*options.report);
     if (!stream) {
@@ -307,14 +307,14 @@ Result<int> start_fan_out(const FanOut& fan_out,
     }
     words.stream = *stream;
   }
-  FrontJob job;
+  RemoteJob job;
   job.plan = make_front_plan(fan_out);
   job.nonce = fan_out.order.nonce;
   for (std::size_t i = 0; i < fan_out.hosts.value.size(); ++i) {
     job.hosts.push_back(fan_out.hosts.value[i].host);
     job.orders.push_back(write_order(order_of(fan_out, i)));
   }
-  return run_front(job, options.run, inherited, snapshot.variables, words);
+  return run_remote_launcher(job, options.run, inherited, snapshot.variables, words);
 }
 
 }  // namespace muster

@@ -14,9 +14,9 @@ std::uint64_t random_number() {
   return (static_cast<std::uint64_t>(device()) << 32U) | device();
 }
 
-gang::Lead who_leads(const Cluster& cluster, const gang::GangOptions& options) {
+gang::Lead choose_leader(const Cluster& cluster, const gang::GangOptions& options) {
   if (options.lead || !cluster.node.rank) {
-    return options.lead.value_or(gang::Lead::IfItsOurs);
+    return options.lead.value_or(gang::Lead::IfAddressIsLocal);
   }
   return cluster.node.rank->value == 0 ? gang::Lead::Always : gang::Lead::Never;
 }
@@ -35,7 +35,7 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
       return file.error();
     }
     if (!file->warning.empty() && !is_platforms) {
-      say_warning(file->warning);
+      log_warning(file->warning);
     }
     token = std::move(file->token);
   } else if (token.empty()) {
@@ -46,7 +46,7 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
     return Error{key.error().kind, source + ": " + key.error().message};
   }
   if (gang::is_weak(token)) {
-    say_warning(source +
+    log_warning(source +
                 " is easily guessed: it has few different bytes; 'muster token' prints a good one");
   }
   return std::make_shared<const gang::GangKey>(std::move(*key));
@@ -56,7 +56,7 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
 
 Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options) {
   gang::GangSetup setup;
-  setup.lead = who_leads(cluster, options);
+  setup.lead = choose_leader(cluster, options);
   const bool has_token = !options.token.empty() || !options.token_file.empty();
   if (cluster.job.most_nodes > 1 || has_token) {  // a wrong one is wrong with one node, too
     auto key = make_key(options, cluster);
@@ -65,7 +65,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
     }
     setup.key = std::move(*key);
   }
-  gang::Policy& policy = setup.policy;
+  gang::GangConfig& policy = setup.policy;
   policy.job = cluster.job;
   policy.node = cluster.node;
   policy.options = options;

@@ -55,7 +55,7 @@ Result<int> run_here(const CommandLine& line,
                : planned.error();
   }
   if (line.command != Command::Run && !planned->doubt.empty()) {
-    say_info(planned->doubt);
+    log_info(planned->doubt);
   }
   if (line.command == Command::Explain) {
     return planned->refusal ? explain_refusal(*planned->refusal, planned->plan, options.is_json)
@@ -73,20 +73,20 @@ Result<int> run_here(const CommandLine& line,
 
 /// An agent that the front of a job has started here.
 Result<int> serve_front(const Inherited& inherited) {
-  keep_messages();
-  const auto commission = take_commission();
+  buffer_log();
+  const auto commission = read_remote_order();
   if (!commission) {
     return commission.error();
   }
-  const Order& order = commission->order;
+  const AgentOrder& order = commission->order;
   const Snapshot snapshot = take_snapshot(order);
   wipe_token();
   auto options = read_options(order.line, snapshot);
   if (!options) {
     return options.error();
   }
-  options->run.front =
-      FrontSeat{commission->front.get(), order.nonce, order.host, order.is_first, order.terminals};
+  options->run.launcher = LauncherInfo{
+      commission->launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
   return run_here(order.line, *options, snapshot, inherited);
 }
 
@@ -126,12 +126,12 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (!line) {
     return line.error();
   }
-  const auto text = asked_for_text(*line);
+  const auto text = requested_text(*line);
   if (text || line->command != Command::Run) {
     release_signals(inherited);  // nothing will be started that would have to be ended in order
   } else {
-    let_requests_end_us(inherited);
-    ask_kinds_of_streams();
+    die_on_stop_signals(inherited);
+    probe_streams();
   }
   if (text) {
     return print(*text);
@@ -140,9 +140,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
     return std::move(*answered);
   }
   if (line->command == Command::Run) {
-    keep_messages();
+    buffer_log();
   }
-  say_notices(*line);
+  log_notices(*line);
   const auto options = read_options(*line, snapshot);
   if (!options) {
     return line->command == Command::Explain
@@ -157,16 +157,16 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
 }  // namespace muster
 
 int main(int argc, char** argv) {
-  const muster::Inherited inherited = muster::take_over_process();
+  const muster::Inherited inherited = muster::setup_process();
   try {
     const auto exit_code = muster::launch({argv, static_cast<std::size_t>(argc)}, inherited);
     if (exit_code) {
       return *exit_code;
     }
-    muster::say_last(exit_code.error().message);
+    muster::print_fatal(exit_code.error().message);
     return exit_code.error().exit_code();
   } catch (const std::exception& error) {  // a bug, or no memory: nothing below catches these
-    muster::say_last(std::string("internal error: ") + error.what());
+    muster::print_fatal(std::string("internal error: ") + error.what());
     return 70;
   }
 }

@@ -78,32 +78,32 @@ Result<std::string> check_own_processes(const LaunchPlan& plan,
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
   const ModeTemplate& mode = input.mode.mode;
-  const Starts starts{count_of_program(plan, mode),
-                      plan.mode,
-                      is_mode_given,
-                      input.cluster.job.most_nodes,
-                      std::any_of(mode.roles.begin(),
-                                  mode.roles.end(),
-                                  [](const auto& role) {
-                                    return role.count == RoleCount::PerNode &&
-                                           runs_users_program(role);
-                                  }),
-                      plan.share ? plan.share->local_size.value : 1};
+  const LaunchContext starts{count_of_program(plan, mode),
+                             plan.mode,
+                             is_mode_given,
+                             input.cluster.job.most_nodes,
+                             std::any_of(mode.roles.begin(),
+                                         mode.roles.end(),
+                                         [](const auto& role) {
+                                           return role.count == RoleCount::PerNode &&
+                                                  runs_users_program(role);
+                                         }),
+                             plan.share ? plan.share->local_size.value : 1};
   auto own = starts.count > 1 || starts.nodes > 1
-                 ? find_own_processes(job.program, !job.script.empty(), read_script)
+                 ? find_nested_launcher(job.program, !job.script.empty(), read_script)
                  : std::nullopt;
   if (!own) {
     return std::string();
   }
   own->knows_nodes = own->knows_nodes || input.snapshot.variables.contains(own->nodes_variable);
-  return judge_own_processes(*own, starts);
+  return check_nested_launcher(*own, starts);
 }
 
 /// A process that another launcher has placed already: only what has no effect is to be said.
 Planned plan_worker(const Options& options, const Snapshot& snapshot) {
   Planned planned{make_worker_plan(options.job, snapshot), std::nullopt};
   for (const Source& source : options.ignored) {
-    planned.plan.remarks.push_back("ignoring " + source.name + ": this is a worker already");
+    planned.plan.notices.push_back("ignoring " + source.name + ": this is a worker already");
   }
   return planned;
 }
@@ -174,12 +174,12 @@ std::string why_mode(const ChosenMode& mode) {
 /// for a table; a run waits when it has begun, and tells the other nodes what is wrong with it.
 Result<> read_table(PlanInput& input, bool is_run) {
   if (makes_table(input.mode, input.job.generates)) {
-    return make_own_part(input);
+    return make_local_part(input);
   }
   std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot);
   std::erase_if(tables, [](const Input& one) { return !one.is_rank_table; });
-  Answer answer = ask(tables, [&](const Input& one) { return look_at(one, input.snapshot); });
-  if (auto* const here = std::get_if<Here>(&answer)) {
+  Answer answer = poll(tables, [&](const Input& one) { return look_at(one, input.snapshot); });
+  if (auto* const here = std::get_if<Ready>(&answer)) {
     const auto applied = here->table ? apply_table(input, std::move(*here->table)) : Result<>();
     return is_run ? Result<>() : applied;
   }
@@ -191,7 +191,7 @@ Result<> read_table(PlanInput& input, bool is_run) {
   }
   const std::string why = why_mode(input.mode);
   return Error{ErrorKind::BadData,
-               std::get<NotYet>(answer).reason + "; a run would wait for it, a plan does not" +
+               std::get<Pending>(answer).reason + "; a run would wait for it, a plan does not" +
                    (why.empty() ? "" : "; " + why)};
 }
 
@@ -253,7 +253,7 @@ std::string choose_log_dir(PlanInput& input, bool is_run) {
     if (made) {
       return input.job.log_dir = folder.value;
     }
-    input.cluster.remarks.push_back(made.error().message + ", going on without it");
+    input.cluster.notices.push_back(made.error().message + ", going on without it");
   }
   return {};
 }
@@ -268,9 +268,9 @@ Selection selection_of(const Options& options, const std::string& log_dir) {
 
 void add_remarks(LaunchPlan& plan, const std::string& doubt, const std::vector<std::string>& more) {
   if (!doubt.empty()) {
-    plan.remarks.push_back(doubt);
+    plan.notices.push_back(doubt);
   }
-  plan.remarks.insert(plan.remarks.end(), more.begin(), more.end());
+  plan.notices.insert(plan.notices.end(), more.begin(), more.end());
 }
 
 /// Decides it for the devices that the snapshot shows.
@@ -314,7 +314,7 @@ Result<Planned> plan_visible(const CommandLine& line,
   if (!doubt) {
     return doubt.error();
   }
-  add_remarks(plan, *doubt, front_end_remarks(line, input.cluster));
+  add_remarks(plan, *doubt, compat_notices(line, input.cluster));
   return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir), refusal};
 }
 

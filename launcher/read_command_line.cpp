@@ -30,15 +30,15 @@ bool is_module_option(const std::string& token) {
 }
 
 /// The tokens before the program, and the program with its arguments.
-struct Cut {
+struct SplitLine {
   std::vector<std::string> options;
   std::vector<std::string> program;
   bool may_be_front_end = true;  ///< false: the program was set apart, or is a module's arguments
   bool is_set_apart = false;     ///< by "--"
 };
 
-Cut cut(std::span<const std::string> tokens, const OptionTable& table) {
-  Cut result;
+SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
+  SplitLine result;
   std::size_t i = 0;
   for (bool is_done = false; i < tokens.size() && !is_done; ++i) {
     if (tokens[i] == "--") {
@@ -63,7 +63,7 @@ Cut cut(std::span<const std::string> tokens, const OptionTable& table) {
 }
 
 /// The other launcher whose name the program is, if that is meant.
-const FrontEnd* front_end_behind(const Cut& parts) {
+const CompatLauncher* compat_behind(const SplitLine& parts) {
   return parts.may_be_front_end && !parts.program.empty() ? find_front_end(parts.program.front())
                                                           : nullptr;
 }
@@ -114,7 +114,7 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
     line.settings.set(kRenderKind, {tokens.front(), from_flag(kRenderKind)});
     tokens = tokens.subspan(1);
   }
-  Cut parts = cut(tokens, render_options());
+  SplitLine parts = cut(tokens, render_options());
   line.program = std::move(parts.program);
   return read_flags(parts.options, render_options(), line.settings);
 }
@@ -146,14 +146,14 @@ Result<> read_own_command_line(CommandLine& line,
   if (is_control(line.command)) {
     return read_control_line(line, rest);
   }
-  Cut parts = cut(rest, own_options());
+  SplitLine parts = cut(rest, own_options());
   if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
     return read;
   }
-  const FrontEnd* const front_end = front_end_behind(parts);
-  if (front_end != nullptr) {
-    const std::string called = "muster " + command_of(*front_end);
-    const FrontEndWords words{*front_end, called, std::span(parts.program).subspan(1)};
+  const CompatLauncher* const compat = compat_behind(parts);
+  if (compat != nullptr) {
+    const std::string called = "muster " + command_of(*compat);
+    const CompatNames words{*compat, called, std::span(parts.program).subspan(1)};
     return read_front_end(line, words, own_options(), snapshot, read_text);
   }
   line.program = std::move(parts.program);
@@ -173,15 +173,14 @@ Result<Settings> read_settings_of(std::span<const std::string> tokens) {
 
 Result<Settings> read_all_settings_of(std::span<const std::string> tokens) {
   auto settings = read_settings_of(tokens);
-  const Cut parts = cut(tokens, own_options());
-  const FrontEnd* const front_end = front_end_behind(parts);
-  if (!settings || front_end == nullptr) {
+  const SplitLine parts = cut(tokens, own_options());
+  const CompatLauncher* const compat = compat_behind(parts);
+  if (!settings || compat == nullptr) {
     return settings;
   }
   CommandLine line;
   line.settings = *settings;
-  const FrontEndWords words{
-      *front_end, command_of(*front_end), std::span(parts.program).subspan(1)};
+  const CompatNames words{*compat, command_of(*compat), std::span(parts.program).subspan(1)};
   return read_front_end(line, words, own_options(), Snapshot(), read_regular_file) ? line.settings
                                                                                    : settings;
 }
@@ -193,17 +192,15 @@ Result<CommandLine> read_command_line(std::span<char* const> argv,
   line.words.assign(argv.begin(), argv.end());
   const std::vector<std::string> tokens(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
   const std::string name = argv.empty() ? "" : argv.front();
-  const auto front_end = front_end_of(name);
-  if (!front_end) {
-    return front_end.error();
+  const auto compat = compat_of(name);
+  if (!compat) {
+    return compat.error();
   }
-  const auto read = *front_end != nullptr
-                        ? read_front_end(line,
-                                         {**front_end, command_of(**front_end), tokens},
-                                         own_options(),
-                                         snapshot,
-                                         read_text)
-                        : read_own_command_line(line, tokens, snapshot, read_text);
+  const auto read =
+      *compat != nullptr
+          ? read_front_end(
+                line, {**compat, command_of(**compat), tokens}, own_options(), snapshot, read_text)
+          : read_own_command_line(line, tokens, snapshot, read_text);
   if (!read) {
     return read.error();
   }

@@ -20,9 +20,9 @@ Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
     const auto prepared = prepare_report(file);
     return prepared ? "" : prepared.error().message;
   };
-  const auto answer = ask_briefly(try_aside, {}, kPatience);
+  const auto answer = ask_with_timeout(try_aside, {}, kPatience);
   if (!answer) {
-    say_warning("cannot try whether the report '" + file.value +
+    log_warning("cannot try whether the report '" + file.value +
                 "' can be written: its file system does not answer, going on");
     return std::optional<int>();
   }

@@ -108,7 +108,7 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
     return *given;
   }
   const std::string& argv0 = line.words.empty() ? "" : line.words.front();
-  const auto called = front_end_of(argv0);
+  const auto called = compat_of(argv0);
   const std::string beside = called && *called != nullptr
                                  ? find_own_python(argv0, snapshot.variable("PATH").value_or(""))
                                  : "";
@@ -116,8 +116,8 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
 }
 
 /// Those that end in torch's own launcher.
-bool is_torchs(const FrontEnd& front_end) {
-  const std::string_view mode = front_end.mode;
+bool is_torchs(const CompatLauncher& compat) {
+  const std::string_view mode = compat.mode;
   return mode == "torchrun" || mode == "accelerate";
 }
 
@@ -131,7 +131,7 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   } else if (line.program.empty() && line.settings.has("template")) {
     return {};
   } else if (line.program.empty() || line.program.front().empty()) {
-    return no_program(line.front_end);
+    return no_program(line.compat);
   } else if ((line.is_python_script || line.program.front().ends_with(".py")) &&
              !is_on(line.settings, "no-python")) {
     job.program = {python};
@@ -141,7 +141,7 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
   job.files = find_program_files(job.program, is_python_added);
   // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
-  job.fills_local_rank = line.front_end != nullptr && is_torchs(*line.front_end);
+  job.fills_local_rank = line.compat != nullptr && is_torchs(*line.compat);
   return {};
 }
 
@@ -179,9 +179,9 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
 
 }  // namespace
 
-Error no_program(const FrontEnd* front_end) {
-  const std::string help = front_end == nullptr ? "'muster train.py' or 'muster --help'"
-                                                : "'muster " + command_of(*front_end) + " --help'";
+Error no_program(const CompatLauncher* compat) {
+  const std::string help = compat == nullptr ? "'muster train.py' or 'muster --help'"
+                                             : "'muster " + command_of(*compat) + " --help'";
   return Error{ErrorKind::BadUsage, "no program to run; try " + help};
 }
 

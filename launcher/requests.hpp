@@ -47,7 +47,7 @@ struct Options {
 [[nodiscard]] Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot);
 
 /// That the command line names no program, and one is needed.
-[[nodiscard]] Error no_program(const FrontEnd* front_end = nullptr);
+[[nodiscard]] Error no_program(const CompatLauncher* compat = nullptr);
 
 /// What to run: adds the Python interpreter where one is needed. Fails with `BadUsage` when no
 /// program is given, but for a template: its roles may need none.

@@ -25,21 +25,23 @@ constexpr int kMostDescriptors = 1'048'576;
 constexpr const char* kErrorFile = "TORCHELASTIC_ERROR_FILE";
 
 /// What the front of the job is told at the end; empty: there is none.
-std::string words_for_front(const Outcome& outcome, const std::optional<FrontSeat>& front) {
-  if (!front) {
+std::string control_lines_for_launcher(const Outcome& outcome,
+                                       const std::optional<LauncherInfo>& launcher) {
+  if (!launcher) {
     return {};
   }
   const std::string report =
-      front->is_first ? write_word(front->nonce, kReportWord, json::serialize(to_document(outcome)))
-                      : std::string();
-  return report + write_word(front->nonce, kByeWord, std::to_string(outcome.end.exit_code));
+      launcher->is_first
+          ? write_word(launcher->nonce, kReportWord, json::serialize(to_document(outcome)))
+          : std::string();
+  return report + write_word(launcher->nonce, kExit, std::to_string(outcome.end.exit_code));
 }
 
 /// The last words of the job. `report` says whether the file that --report names is written. Who `is_later_task`
 /// leaves the first failure, which all know alike, to the first one: they share a console.
 void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task) {
   if (!report) {
-    say_warning(report.error().message);
+    log_warning(report.error().message);
   }
   if (outcome.is_told_elsewhere || (is_later_task && outcome.end.first_failure)) {
     return;
@@ -67,8 +69,8 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
 }
 
 /// What is written at the end. Fails where the report cannot be.
-Result<LastWords> make_last_words(const Options& options, const EndFiles& files) {
-  LastWords words;
+Result<ExitReport> make_last_words(const Options& options, const EndFiles& files) {
+  ExitReport words;
   if (options.report) {
     const auto stream = try_report(*options.report);
     if (!stream) {
@@ -96,7 +98,7 @@ EndFiles open_end_files(const Planned& planned, const Options& options, const Sn
     files.state_folder = folder;
     files.history = std::move(*history);
   } else {
-    say_warning(history.error().message + "; going on without it");
+    log_warning(history.error().message + "; going on without it");
   }
   return files;
 }
@@ -173,11 +175,11 @@ Result<int> start_job(Planned planned,
                       const Options& options,
                       const Inherited& inherited,
                       const Snapshot& snapshot) {
-  const auto& front = options.run.front;
+  const auto& launcher = options.run.launcher;
   const bool is_later_task =
       !options.is_verbose && planned.plan.share && planned.plan.node_rank.value > 0;
   const bool do_others_say_it =  // what is the same on all nodes, and ends up on one console
-      is_later_task || (front && !front->is_first);
+      is_later_task || (launcher && !launcher->is_first);
   const auto level = options.is_verbose ? Level::Debug
                      : do_others_say_it ? Level::Warning
                                         : Level::Info;
@@ -201,15 +203,15 @@ Result<int> start_job(Planned planned,
   }
   job->gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
   job->gang.policy.last_verdict = files.history.verdict;
-  auto last_words = make_last_words(options, files);
-  if (!last_words) {
-    return last_words.error();
+  auto exit_report = make_last_words(options, files);
+  if (!exit_report) {
+    return exit_report.error();
   }
-  last_words->say = [&](const Outcome& outcome, const Result<>& report) {
+  exit_report->say = [&](const Outcome& outcome, const Result<>& report) {
     conclude(outcome, report, is_later_task);
-    return words_for_front(outcome, options.run.front);
+    return control_lines_for_launcher(outcome, options.run.launcher);
   };
-  return run(*job, run_options, inherited, without_token(snapshot.variables), *last_words);
+  return run(*job, run_options, inherited, without_token(snapshot.variables), *exit_report);
 }
 
 }  // namespace muster

@@ -313,8 +313,8 @@ std::string man_page() {
 
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
   std::string words = "run plan explain check doctor token status stop suspend render";
-  for (const FrontEnd& front_end : front_ends()) {
-    words += std::string(" ") + front_end.name;
+  for (const CompatLauncher& compat : compat_launchers()) {
+    words += std::string(" ") + compat.name;
   }
   const std::array<CompletedCommand, 7> inner = {
       {{"check", check_options().options, "ranktable"},

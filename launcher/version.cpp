@@ -27,10 +27,9 @@ std::string glibc_line() {
 
 }  // namespace
 
-std::string version_text(const FrontEnd* front_end) {
-  const bool has_product = front_end != nullptr && front_end->product != nullptr;
-  const std::string place =
-      has_product ? std::string(", in the place of ") + front_end->product : "";
+std::string version_text(const CompatLauncher* compat) {
+  const bool has_product = compat != nullptr && compat->product != nullptr;
+  const std::string place = has_product ? std::string(", in the place of ") + compat->product : "";
   return "muster " MUSTER_VERSION + place + "\n";
 }
 

@@ -140,12 +140,12 @@ bool is_among(const Ranges& ranges, char32_t character) {
 
 }  // namespace
 
-int columns_of(std::string_view character) {
+int display_width(std::string_view character) {
   if (utf8_sequence(character) != character.size()) {
     return 1;  // a replacement stands there
   }
   const char32_t number = utf8_character(character);
-  if (visible(character) != character || is_among(kCombining, number)) {
+  if (escape_controls(character) != character || is_among(kCombining, number)) {
     return 0;
   }
   return is_among(kWide, number) ? 2 : 1;
@@ -155,7 +155,7 @@ std::size_t columns_of_text(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
     const std::size_t length = std::max<std::size_t>(1, utf8_sequence(text));
-    columns += static_cast<std::size_t>(columns_of(text.substr(0, length)));
+    columns += static_cast<std::size_t>(display_width(text.substr(0, length)));
     text.remove_prefix(length);
   }
   return columns;

@@ -160,7 +160,7 @@ std::string tame_character(std::string_view bytes, std::size_t length) {
 
 }  // namespace
 
-std::string tame(std::string_view line) {
+std::string sanitize(std::string_view line) {
   constexpr std::string_view kEraseLine = "\x1b[2K";
   std::string text;
   text.reserve(line.size());
@@ -197,7 +197,7 @@ std::string with_visible_blanks(std::string_view text) {
   return replace_other_blanks(text, escape);
 }
 
-std::string visible(std::string_view bytes) {
+std::string escape_controls(std::string_view bytes) {
   return show(bytes, "\n\t", {escape, escape_byte});
 }
 
@@ -207,7 +207,7 @@ std::string visible_json(std::string_view document) {
 
 std::string visible_line(std::string_view bytes) {
   std::string line;
-  for (const char c : visible(bytes)) {
+  for (const char c : escape_controls(bytes)) {
     if (c == '\n') {
       line += "\\n";
     } else if (c == '\t') {

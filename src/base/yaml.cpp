@@ -165,7 +165,7 @@ std::string to_yaml(const json::value& document) {
   YAML::Emitter out;
   out.SetNullFormat(YAML::LowerNull);
   emit(out, document);
-  return visible(out.c_str()) + "\n";
+  return escape_controls(out.c_str()) + "\n";
 }
 
 }  // namespace muster

@@ -11,7 +11,7 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return is_torch ? first_set(snapshot, {"AIHC_JOB_NAME"}) : std::nullopt;
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
   return read_torch_job(snapshot, "AIHC_JOB_NAME");
 }
 

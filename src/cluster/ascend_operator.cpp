@@ -56,7 +56,7 @@ Result<Sourced<int>> read_devices(const Sourced<std::string>& text) {
   return Sourced<int>{*devices, text.source};
 }
 
-Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snapshot) {
+Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
   std::optional<Sourced<int>> all;
   std::optional<Sourced<int>> local;
   if (auto read = read_into(all, snapshot, names.devices, read_devices); !read) {
@@ -68,17 +68,17 @@ Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snap
   if (all->value % local->value != 0) {
     return contradiction(*all, *local, "all devices must be a multiple of those of one node");
   }
-  findings.nodes = {all->value / local->value, part_of(all->source, " / " + local->source.name)};
-  findings.slots = {std::to_string(local->value), local->source};
+  facts.nodes = {all->value / local->value, part_of(all->source, " / " + local->source.name)};
+  facts.slots = {std::to_string(local->value), local->source};
   return {};
 }
 
 /// A scheduler without devices is in a pod that is no node, and its address leads there.
-std::optional<Error> find_lone_scheduler(const Findings& findings, const Snapshot& snapshot) {
+std::optional<Error> find_lone_scheduler(const PlatformFacts& facts, const Snapshot& snapshot) {
   const auto role = sourced_variable(snapshot, "MS_ROLE");
   const bool has_no_devices = snapshot.variable("NPU_POD") == "false";
-  const bool is_first_worker = role && role->value == "MS_WORKER" && findings.node_rank->value == 0;
-  if (!role || !(has_no_devices || (is_first_worker && findings.nodes->value > 1))) {
+  const bool is_first_worker = role && role->value == "MS_WORKER" && facts.node_rank->value == 0;
+  if (!role || !(has_no_devices || (is_first_worker && facts.nodes->value > 1))) {
     return std::nullopt;
   }
   return Error{
@@ -96,31 +96,30 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MINDX_TASK_ID"}).value_or(names->local_devices);
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
   const Names& names = *find_names(snapshot);
-  Findings findings;
-  if (auto read = read_nodes(findings, names, snapshot); !read) {
+  PlatformFacts facts;
+  if (auto read = read_nodes(facts, names, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, names.rank, read_node_rank); !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "MINDX_TASK_ID");
-  findings.secret_file = snapshot.volcano_ssh_key;
-  if (auto error = find_lone_scheduler(findings, snapshot)) {
+  facts.job_id = sourced_variable(snapshot, "MINDX_TASK_ID");
+  facts.secret_file = snapshot.volcano_ssh_key;
+  if (auto error = find_lone_scheduler(facts, snapshot)) {
     return std::move(*error);
   }
-  if (findings.nodes->value == 1) {
-    return findings;  // where it would meet may be empty, or another pod
+  if (facts.nodes->value == 1) {
+    return facts;  // where it would meet may be empty, or another pod
   }
-  if (auto read = read_into(findings.master_address, snapshot, names.address, read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, names.address, read_address); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_port, snapshot, names.port, read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, names.port, read_port); !read) {
     return read.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ Result<Sourced<int>> read_attempt(const Sourced<std::string>& text) {
 }
 
 /// The main node has rank 0; those before it move up by one.
-Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
-  auto& rank = findings.node_rank;
+Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
+  auto& rank = facts.node_rank;
   if (auto read = read_into(rank, snapshot, "AWS_BATCH_JOB_NODE_INDEX", read_node_rank); !read) {
     return read;
   }
@@ -34,8 +34,8 @@ Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
   if (auto read = read_into(main, snapshot, kMain, read_node_rank); !read) {
     return read;
   }
-  if (main && findings.nodes && main->value >= findings.nodes->value) {
-    return contradiction(*main, *findings.nodes, "an index must be below its count");
+  if (main && facts.nodes && main->value >= facts.nodes->value) {
+    return contradiction(*main, *facts.nodes, "an index must be below its count");
   }
   if (main && rank && rank->value <= main->value && main->value > 0) {
     rank = {rank->value == main->value ? 0 : rank->value + 1,
@@ -44,16 +44,16 @@ Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
-Result<> read_leader(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.master_address,
+Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.master_address,
                             snapshot,
                             "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
                             read_address);
       !read) {
     return read;
   }
-  if (!findings.master_address && findings.node_rank && findings.node_rank->value == 0) {
-    findings.master_address = {snapshot.host_name, {SourceKind::File, "host name"}};
+  if (!facts.master_address && facts.node_rank && facts.node_rank->value == 0) {
+    facts.master_address = {snapshot.host_name, {SourceKind::File, "host name"}};
   }
   return {};
 }
@@ -62,27 +62,26 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, kCounts.front(), read_node_count); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, kCounts.front(), read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_rank(findings, snapshot); !read) {
+  if (auto read = read_rank(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_leader(findings, snapshot); !read) {
+  if (auto read = read_leader(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read =
-          read_into(findings.restart_count, snapshot, "AWS_BATCH_JOB_ATTEMPT", read_attempt);
+  if (auto read = read_into(facts.restart_count, snapshot, "AWS_BATCH_JOB_ATTEMPT", read_attempt);
       !read) {
     return read.error();
   }
   if (const auto job = sourced_variable(snapshot, "AWS_BATCH_JOB_ID")) {
-    findings.job_id = {job->value.substr(0, job->value.find('#')), job->source};  // "<job>#<node>"
+    facts.job_id = {job->value.substr(0, job->value.find('#')), job->source};  // "<job>#<node>"
   }
-  findings.grace = {kGrace, default_of("aws-batch")};
-  return findings;
+  facts.grace = {kGrace, default_of("aws-batch")};
+  return facts;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr Names kOpenMpi = {
     "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
 
 /// Fills the share of this process, of `each` on a node.
-Result<> read_share(Findings& findings,
+Result<> read_share(PlatformFacts& facts,
                     const Sourced<int>& each,
                     const Names& names,
                     const Snapshot& snapshot) {
@@ -38,7 +38,7 @@ Result<> read_share(Findings& findings,
   if (auto read = read_into(host_rank, snapshot, "NODE_RANK", read_node_rank); !read) {
     return read;
   }
-  const auto& rank = findings.node_rank;
+  const auto& rank = facts.node_rank;
   if (host_rank && rank && rank->value / each.value != host_rank->value) {
     return contradiction(*rank,
                          *host_rank,
@@ -52,34 +52,34 @@ Result<> read_share(Findings& findings,
     return contradiction(*local_rank, each, "a rank must be below its count");
   }
   if (each.value > 1) {  // one on each node has all of it
-    findings.share = HostShare{*local_rank, each};
+    facts.share = HostShare{*local_rank, each};
   }
   return {};
 }
 
 /// A job whose nodes run one process each and know no more than their number.
-Result<> read_plain_nodes(Findings& findings,
+Result<> read_plain_nodes(PlatformFacts& facts,
                           const std::optional<Sourced<int>>& hosts,
                           const Snapshot& snapshot) {
-  findings.nodes = hosts;
-  return read_into(findings.node_rank, snapshot, "NODE_RANK", read_node_rank);
+  facts.nodes = hosts;
+  return read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank);
 }
 
-Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snapshot) {
+Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
   std::optional<Sourced<int>> hosts;
   if (auto read = read_into(hosts, snapshot, kCounts.front(), read_node_count); !read) {
     return read;
   }
-  if (auto read = read_into(findings.nodes, snapshot, names.size, read_node_count); !read) {
+  if (auto read = read_into(facts.nodes, snapshot, names.size, read_node_count); !read) {
     return read;
   }
-  if (!findings.nodes) {
-    return read_plain_nodes(findings, hosts, snapshot);
+  if (!facts.nodes) {
+    return read_plain_nodes(facts, hosts, snapshot);
   }
-  if (auto read = read_into(findings.node_rank, snapshot, names.rank, read_node_rank); !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
     return read;
   }
-  const Sourced<int> processes = *findings.nodes;
+  const Sourced<int> processes = *facts.nodes;
   if (!hosts && processes.value > 1) {
     return Error{ErrorKind::BadEnvironment,
                  processes.source.name + " is '" + std::to_string(processes.value) +
@@ -92,16 +92,16 @@ Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snap
   }
   const Source source =
       hosts ? part_of(processes.source, " / " + hosts->source.name) : processes.source;
-  return read_share(findings, {processes.value / nodes, source}, names, snapshot);
+  return read_share(facts, {processes.value / nodes, source}, names, snapshot);
 }
 
 /// MASTER_ADDR and MASTER_PORT, else as Azure Batch says it: "10.0.0.4:6105", on one node without a port.
-Result<> read_leader(Findings& findings, const Snapshot& snapshot) {
-  auto& address = findings.master_address;
+Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
+  auto& address = facts.master_address;
   if (auto read = read_into(address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read;
   }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read;
   }
   const auto name = first_set(snapshot, {"AZ_BATCH_MASTER_NODE", "AZ_BATCHAI_MPI_MASTER_NODE"});
@@ -116,8 +116,8 @@ Result<> read_leader(Findings& findings, const Snapshot& snapshot) {
     return wrong_value(text, "host or host:port");
   }
   address = *host;
-  if (endpoint.port && !findings.master_port) {
-    findings.master_port = *port;
+  if (endpoint.port && !facts.master_port) {
+    facts.master_port = *port;
   }
   return {};
 }
@@ -128,17 +128,17 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return is_distributed ? first_set(snapshot, {"AZUREML_RUN_ID"}) : std::nullopt;
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const bool is_mpi = snapshot.has(kOpenMpi.size) && !snapshot.has(kPyTorch.size);
-  if (auto read = read_nodes(findings, is_mpi ? kOpenMpi : kPyTorch, snapshot); !read) {
+  if (auto read = read_nodes(facts, is_mpi ? kOpenMpi : kPyTorch, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_leader(findings, snapshot); !read) {
+  if (auto read = read_leader(facts, snapshot); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "AZUREML_RUN_ID");
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "AZUREML_RUN_ID");
+  return facts;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace muster {
 namespace {
 
 /// What the variables say, before it is known what they count.
-struct Bare {
+struct BareVariables {
   std::optional<Sourced<int>> rank;
   std::optional<Sourced<int>> world_size;
   std::optional<Sourced<int>> node_rank;
@@ -24,7 +24,7 @@ struct Bare {
 };
 
 /// LOCAL_WORLD_SIZE, where WORLD_SIZE is several times that.
-std::optional<Sourced<int>> find_local_size(const Bare& bare, const Snapshot& snapshot) {
+std::optional<Sourced<int>> find_local_size(const BareVariables& bare, const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, "LOCAL_WORLD_SIZE");
   const auto size = parse_integer(text ? text->value : "", 2, kMostNodes);
   const int all = bare.world_size ? bare.world_size->value : 0;
@@ -34,8 +34,8 @@ std::optional<Sourced<int>> find_local_size(const Bare& bare, const Snapshot& sn
   return Sourced<int>{*size, text->source};
 }
 
-Result<Bare> read_bare(const Snapshot& snapshot) {
-  Bare bare;
+Result<BareVariables> read_bare(const Snapshot& snapshot) {
+  BareVariables bare;
   constexpr const char* kCount = "both are the number of nodes";
   constexpr const char* kRank = "both are the rank of this node";
   const auto read = [&](std::optional<Sourced<int>>& field,
@@ -60,7 +60,7 @@ Result<Bare> read_bare(const Snapshot& snapshot) {
 }
 
 /// What proves that RANK and WORLD_SIZE count processes.
-const Sourced<int>* proof_of_processes(const Bare& bare) {
+const Sourced<int>* proof_of_processes(const BareVariables& bare) {
   if (bare.local_rank) {
     return &*bare.local_rank;
   }
@@ -75,7 +75,7 @@ const Sourced<int>* proof_of_processes(const Bare& bare) {
 }
 
 /// What the variables say of the workers of one node.
-Result<std::optional<Sourced<std::string>>> find_slots_here(const Bare& bare) {
+Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables& bare) {
   if (!bare.local_size) {
     return bare.slots;
   }
@@ -88,41 +88,41 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const Bare& bare) {
 }
 
 /// The number of nodes, where WORLD_SIZE counts processes.
-Result<> divide(Findings& findings, const Bare& bare, const Sourced<int>& proof) {
-  findings.nodes = bare.nodes;
+Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
+  facts.nodes = bare.nodes;
   const auto here = find_slots_here(bare);
   if (!here) {
     return here.error();
   }
-  findings.slots = *here;
+  facts.slots = *here;
   if (!bare.world_size) {
     return {};
   }
   const int processes = bare.world_size->value;
-  const auto slots = parse_integer(findings.slots ? findings.slots->value : "", 1, processes);
+  const auto slots = parse_integer(facts.slots ? facts.slots->value : "", 1, processes);
   if (bare.nodes && processes % bare.nodes->value == 0) {
     const int share = processes / bare.nodes->value;
     if (slots && *slots != share) {
-      return contradiction(Sourced<int>{*slots, findings.slots->source},
+      return contradiction(Sourced<int>{*slots, facts.slots->source},
                            *bare.world_size,
                            bare.nodes->source.name + " is '" + std::to_string(bare.nodes->value) +
                                "', so that each node has " + std::to_string(share));
     }
-    findings.slots = {std::to_string(share), bare.world_size->source};
+    facts.slots = {std::to_string(share), bare.world_size->source};
   } else if (bare.nodes) {
     return contradiction(*bare.world_size,
                          *bare.nodes,
                          "the processes of all nodes must be a multiple of the nodes");
   } else if (slots && processes % *slots == 0) {
-    findings.nodes = {processes / *slots,
-                      part_of(bare.world_size->source, " / " + findings.slots->source.name)};
+    facts.nodes = {processes / *slots,
+                   part_of(bare.world_size->source, " / " + facts.slots->source.name)};
   } else {
-    findings.processes = bare.world_size;
-    findings.are_processes = true;
-    findings.no_nodes = contradiction(*bare.world_size,
-                                      proof,
-                                      "that proves that it counts processes, and nothing says on "
-                                      "how many nodes they are; give --nnodes");
+    facts.processes = bare.world_size;
+    facts.are_processes = true;
+    facts.no_nodes = contradiction(*bare.world_size,
+                                   proof,
+                                   "that proves that it counts processes, and nothing says on "
+                                   "how many nodes they are; give --nnodes");
   }
   return {};
 }
@@ -137,7 +137,7 @@ Error started_already(const Sourced<int>& local_rank) {
 }
 
 /// RANK beside NODE_RANK: the same, or that of the first process there.
-Result<> check_rank_of_process(const Bare& bare, int slots) {
+Result<> check_rank_of_process(const BareVariables& bare, int slots) {
   const long long first = static_cast<long long>(bare.node_rank->value) * slots;
   if (bare.rank->value == bare.node_rank->value || bare.rank->value == first) {
     return {};
@@ -149,66 +149,68 @@ Result<> check_rank_of_process(const Bare& bare, int slots) {
 }
 
 /// The node whose first process has RANK, where that is no node's rank.
-void divide_rank(Findings& findings, const Bare& bare, int slots) {
+void divide_rank(PlatformFacts& facts, const BareVariables& bare, int slots) {
   const int rank = bare.rank->value;
-  const bool is_above_nodes = findings.nodes && rank >= findings.nodes->value;
+  const bool is_above_nodes = facts.nodes && rank >= facts.nodes->value;
   if (!bare.local_rank && !bare.local_size && rank > 0 && !is_above_nodes) {
     return;  // it may be either
   }
   const std::string each = std::to_string(slots);
   if (rank % slots == 0) {
-    findings.node_rank = {rank / slots, part_of(bare.rank->source, " / " + each)};
+    facts.node_rank = {rank / slots, part_of(bare.rank->source, " / " + each)};
     return;
   }
-  findings.no_rank = Error{ErrorKind::BadEnvironment,
-                           bare.rank->source.name + " is '" + std::to_string(rank) + "': with " +
-                               each + " workers on each node no node begins with it, and muster " +
-                               "is to be started once on a node; give --node-rank"};
+  facts.no_rank = Error{ErrorKind::BadEnvironment,
+                        bare.rank->source.name + " is '" + std::to_string(rank) + "': with " +
+                            each + " workers on each node no node begins with it, and muster " +
+                            "is to be started once on a node; give --node-rank"};
 }
 
-Result<> read_processes(Findings& findings, const Bare& bare, const Sourced<int>& proof) {
-  if (auto divided = divide(findings, bare, proof); !divided) {
+Result<> read_processes(PlatformFacts& facts,
+                        const BareVariables& bare,
+                        const Sourced<int>& proof) {
+  if (auto divided = divide(facts, bare, proof); !divided) {
     return divided;
   }
-  findings.node_rank = bare.node_rank;
-  const auto slots = parse_integer(findings.slots ? findings.slots->value : "", 1, kMostNodes);
+  facts.node_rank = bare.node_rank;
+  const auto slots = parse_integer(facts.slots ? facts.slots->value : "", 1, kMostNodes);
   if (bare.local_rank && bare.local_rank->value > 0) {
-    findings.node_rank.reset();
-    findings.no_rank = started_already(*bare.local_rank);
+    facts.node_rank.reset();
+    facts.no_rank = started_already(*bare.local_rank);
   } else if (bare.rank && slots && bare.node_rank) {
     if (auto checked = check_rank_of_process(bare, *slots); !checked) {
       return checked;
     }
   } else if (bare.rank && slots) {
-    divide_rank(findings, bare, *slots);
+    divide_rank(facts, bare, *slots);
   }
-  if (bare.rank && (!findings.node_rank || bare.node_rank)) {
-    findings.lost.push_back({"nodes.rank",
-                             {std::to_string(bare.rank->value), bare.rank->source},
-                             proof.source.name + " proves that it counts processes"});
+  if (bare.rank && (!facts.node_rank || bare.node_rank)) {
+    facts.lost.push_back({"nodes.rank",
+                          {std::to_string(bare.rank->value), bare.rank->source},
+                          proof.source.name + " proves that it counts processes"});
   }
   return {};
 }
 
 /// On the first node both ranks are 0, whatever they count.
-bool is_ambiguous(const Bare& bare) {
+bool is_ambiguous(const BareVariables& bare) {
   return bare.rank && bare.rank->value == 0 && bare.node_rank && !bare.nodes && bare.world_size &&
          bare.world_size->value > 1;
 }
 
-void read_nodes(Findings& findings, const Bare& bare) {
-  findings.node_rank = bare.rank ? bare.rank : bare.node_rank;
-  findings.nodes = bare.world_size ? bare.world_size : bare.nodes;
-  findings.slots = bare.slots;
+void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
+  facts.node_rank = bare.rank ? bare.rank : bare.node_rank;
+  facts.nodes = bare.world_size ? bare.world_size : bare.nodes;
+  facts.slots = bare.slots;
   const bool may_be_processes = bare.node_rank && !bare.nodes && bare.world_size;
   if (may_be_processes) {
-    findings.processes = bare.world_size;
+    facts.processes = bare.world_size;
   }
   if (is_ambiguous(bare) || (may_be_processes && !bare.rank && bare.world_size->value > 1)) {
-    findings.no_nodes = contradiction(*bare.world_size,
-                                      *bare.node_rank,
-                                      "with both it may count nodes or processes; give --nnodes");
-    findings.nodes.reset();
+    facts.no_nodes = contradiction(*bare.world_size,
+                                   *bare.node_rank,
+                                   "with both it may count nodes or processes; give --nnodes");
+    facts.nodes.reset();
   }
 }
 
@@ -218,7 +220,7 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return sign || !count || !snapshot.has("NODE_RANK") ? sign : count;
 }
 
-Result<> read_any(Findings& findings, const Snapshot& snapshot) {
+Result<> read_any(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto bare = read_bare(snapshot);
   if (!bare) {
     return bare.error();
@@ -227,25 +229,24 @@ Result<> read_any(Findings& findings, const Snapshot& snapshot) {
     return contradiction(*bare->node_rank, *bare->world_size, "a rank must be below its count");
   }
   if (const Sourced<int>* const proof = proof_of_processes(*bare)) {
-    return read_processes(findings, *bare, *proof);
+    return read_processes(facts, *bare, *proof);
   }
-  read_nodes(findings, *bare);
+  read_nodes(facts, *bare);
   return {};
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_any(findings, snapshot); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_any(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  return findings;
+  return facts;
 }
 
 constexpr std::array kCounts = {"WORLD_SIZE", "NNODES", "NUM_NODES", "NODE_COUNT"};

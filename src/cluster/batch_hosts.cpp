@@ -29,18 +29,18 @@ Error runs_alone(const BatchHosts& hosts, const std::string& where) {
                    ", or give --nnodes 1 for this host alone"};
 }
 
-Result<> find_rank(Findings& findings, const BatchHosts& hosts, const Snapshot& snapshot) {
+Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot) {
   const auto own = position_of(hosts.list, snapshot);
   const Sourced<int> by_name{own.value_or(0), part_of(hosts.list.source, " by the host's name")};
   if (hosts.started_on) {
     if (own && *own != hosts.started_on->value) {
       return contradiction(*hosts.started_on, by_name, "both say which of the hosts this is");
     }
-    findings.node_rank = hosts.started_on;
+    facts.node_rank = hosts.started_on;
   } else if (own && *own > 0) {
-    findings.node_rank = by_name;
+    facts.node_rank = by_name;
   } else {
-    findings.no_rank =
+    facts.no_rank =
         runs_alone(hosts,
                    own ? "this is the first, where the job's script runs alone"
                        : "this one, '" + snapshot.host_name + "', is none of them by its name");
@@ -58,43 +58,43 @@ std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot) {
   });
 }
 
-Result<> apply_batch_hosts(Findings& findings, const BatchHosts& hosts, const Snapshot& snapshot) {
+Result<> apply_batch_hosts(PlatformFacts& facts,
+                           const BatchHosts& hosts,
+                           const Snapshot& snapshot) {
   const auto& entries = hosts.list.value;
-  findings.nodes = {static_cast<int>(entries.size()), hosts.list.source};
+  facts.nodes = {static_cast<int>(entries.size()), hosts.list.source};
   if (entries.size() > 1) {
-    if (auto found = find_rank(findings, hosts, snapshot); !found) {
+    if (auto found = find_rank(facts, hosts, snapshot); !found) {
       return found;
     }
-    findings.hosts = hosts_of(hosts.list);
+    facts.hosts = hosts_of(hosts.list);
   }
-  const int rank =
-      entries.size() == 1 ? 0 : findings.node_rank.value_or(Sourced<int>{-1, {}}).value;
+  const int rank = entries.size() == 1 ? 0 : facts.node_rank.value_or(Sourced<int>{-1, {}}).value;
   const bool is_known = rank >= 0 && static_cast<std::size_t>(rank) < entries.size();
   const auto slots = is_known ? entries[static_cast<std::size_t>(rank)].slots : std::nullopt;
   const Sourced<std::string> listed{std::to_string(slots.value_or(1)), hosts.list.source};
   if (slots && count_visible_devices(snapshot) == 0) {
-    findings.slots = listed;
+    facts.slots = listed;
   } else if (slots && *slots != count_visible_devices(snapshot)) {
-    findings.lost.push_back({"nodes.slots", listed, "accelerators that are there count more"});
+    facts.lost.push_back({"nodes.slots", listed, "accelerators that are there count more"});
   }
-  return read_batch_leader(findings, {entries.front().host, hosts.list.source}, snapshot);
+  return read_batch_leader(facts, {entries.front().host, hosts.list.source}, snapshot);
 }
 
-Result<> read_batch_leader(Findings& findings,
+Result<> read_batch_leader(PlatformFacts& facts,
                            const Sourced<std::string>& leader,
                            const Snapshot& snapshot) {
-  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read;
   }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read;
   }
-  if (!findings.master_address) {
-    findings.master_address = leader;
+  if (!facts.master_address) {
+    facts.master_address = leader;
   }
-  if (!findings.master_port && findings.job_id && findings.nodes->value > 1) {
-    findings.master_port = {port_of_job(findings.job_id->value), findings.job_id->source};
+  if (!facts.master_port && facts.job_id && facts.nodes->value > 1) {
+    facts.master_port = {port_of_job(facts.job_id->value), facts.job_id->source};
   }
   return {};
 }

@@ -22,12 +22,12 @@ struct BatchHosts {
 /// The hosts are the nodes, the first one leads. A host that is not the first one is known by its name; on
 /// the first one only what has started us tells an agent from the script, which must not run alone.
 /// Accelerators count more than the slots of the list, which stand for cores on many systems.
-[[nodiscard]] Result<> apply_batch_hosts(Findings& findings,
+[[nodiscard]] Result<> apply_batch_hosts(PlatformFacts& facts,
                                          const BatchHosts& hosts,
                                          const Snapshot& snapshot);
 
 /// MASTER_ADDR and MASTER_PORT where they are set, else this leader, and a port of the job's own.
-[[nodiscard]] Result<> read_batch_leader(Findings& findings,
+[[nodiscard]] Result<> read_batch_leader(PlatformFacts& facts,
                                          const Sourced<std::string>& leader,
                                          const Snapshot& snapshot);
 

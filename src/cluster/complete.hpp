@@ -8,7 +8,7 @@ namespace muster {
 
 /// Fills what one node does not need to be told, and asks for what several nodes need, in the words that
 /// the command line has for it. Fails where a rank is not below its count.
-[[nodiscard]] Result<> complete(Findings& findings,
+[[nodiscard]] Result<> complete(PlatformFacts& facts,
                                 const JobRoles& roles,
                                 const Platform* platform,
                                 const OptionNames& names);

@@ -277,13 +277,13 @@ void add_counter(std::vector<Counter>& counters,
   counters.push_back(std::move(counter));
 }
 
-Error too_few(const Counter& counter, const Findings& findings, const Choice& choice) {
+Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& choice) {
   const std::string whose =
       counter.owner == nullptr ? "" : std::string(" (of ") + counter.owner->name + ")";
   const std::string seen = counter.text.source.name + " is '" +
                            masked(counter.text.source.name, counter.text.value) + "'" + whose +
                            ", but ";
-  const int nodes = findings.nodes->value;
+  const int nodes = facts.nodes->value;
   if (choice.platform == nullptr) {
     return Error{ErrorKind::BadEnvironment,
                  seen +
@@ -292,9 +292,9 @@ Error too_few(const Counter& counter, const Findings& findings, const Choice& ch
                      "single if it is meant to"};
   }
   const std::string name = nodes == 1 ? "single" : choice.platform->name;
-  const bool is_default = findings.nodes->source.kind == SourceKind::Default;
+  const bool is_default = facts.nodes->source.kind == SourceKind::Default;
   return Error{ErrorKind::BadEnvironment,
-               seen + "by " + findings.nodes->source.name +
+               seen + "by " + facts.nodes->source.name +
                    (is_default ? "" : std::string(" (") + choice.platform->name + ")") +
                    " the job has " + count_of(static_cast<std::size_t>(nodes), "node") + "; give " +
                    (is_default ? "--nnodes " + std::to_string(counter.count) + ", or " : "") +
@@ -309,15 +309,15 @@ Sourced<std::string> as_written(const Sourced<int>& count, const Snapshot& snaps
 }
 
 /// What the platform says and a default of another launcher's replaces: nobody has asked for fewer nodes.
-std::optional<Counter> find_replaced(const Findings& findings,
+std::optional<Counter> find_replaced(const PlatformFacts& facts,
                                      const Choice& choice,
                                      const Snapshot& snapshot) {
-  for (const Lost& lost : findings.lost) {
-    const bool is_default = findings.nodes->source.kind == SourceKind::Default;
+  for (const UnusedValue& lost : facts.lost) {
+    const bool is_default = facts.nodes->source.kind == SourceKind::Default;
     const auto count = lost.field == "nodes.count" && is_default && choice.platform != nullptr
                            ? parse_integer(lost.seen.value, 1, kMostNodes)
                            : std::nullopt;
-    if (count && *count > findings.nodes->value) {
+    if (count && *count > facts.nodes->value) {
       return Counter{
           as_written({*count, lost.seen.source}, snapshot), *count, false, choice.platform};
     }
@@ -330,7 +330,8 @@ std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& sna
   std::vector<Counter> counters;
   for (const Platform* const platform : platforms()) {
     const bool is_left_out = choice.platform == nullptr && platform->find_sign(snapshot);
-    const auto read = is_left_out ? platform->read(snapshot) : Result<Findings>(Findings());
+    const auto read =
+        is_left_out ? platform->read(snapshot) : Result<PlatformFacts>(PlatformFacts());
     if (read && read->nodes) {
       counters.push_back({as_written(*read->nodes, snapshot), read->nodes->value, false, platform});
     }
@@ -351,22 +352,22 @@ Counters find_counters(const Snapshot& snapshot) {
   return counters;
 }
 
-Result<> check_not_alone(const Findings& findings,
+Result<> check_not_alone(const PlatformFacts& facts,
                          const Choice& choice,
                          const JobRoles& roles,
                          int slots,
                          const Counters& counters) {
   const Snapshot& snapshot = counters.snapshot;
   // Lists of all tasks count them all, and a user may want a job of its own inside a worker.
-  const bool is_decided = !choice.name.empty() || is_given(findings.nodes->source) ||
-                          findings.are_nodes_of_total || roles.tasks || is_already_worker(snapshot);
+  const bool is_decided = !choice.name.empty() || is_given(facts.nodes->source) ||
+                          facts.are_nodes_of_total || roles.tasks || is_already_worker(snapshot);
   if (is_decided) {
     return {};
   }
-  if (const auto replaced = find_replaced(findings, choice, snapshot)) {
-    return too_few(*replaced, findings, choice);
+  if (const auto replaced = find_replaced(facts, choice, snapshot)) {
+    return too_few(*replaced, facts, choice);
   }
-  const int nodes = findings.nodes->value;
+  const int nodes = facts.nodes->value;
   std::vector<Counter> all = counters.all;
   const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
   all.insert(all.end(), left_out.begin(), left_out.end());
@@ -378,7 +379,7 @@ Result<> check_not_alone(const Findings& findings,
         counter.counts_processes && nodes > 1 &&
         counter.count == static_cast<long long>(nodes) * slots;
     if (counter.count > nodes && !counts_our_workers && !is_read && !is_told_better) {
-      return too_few(counter, findings, choice);
+      return too_few(counter, facts, choice);
     }
   }
   return {};

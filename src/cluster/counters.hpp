@@ -31,7 +31,7 @@ struct Counters {
 
 /// Fails when one of them says more than the job has and belongs to no platform that was read. What
 /// the user says about nodes, or about the platform, holds against all of them.
-[[nodiscard]] Result<> check_not_alone(const Findings& findings,
+[[nodiscard]] Result<> check_not_alone(const PlatformFacts& facts,
                                        const Choice& choice,
                                        const JobRoles& roles,
                                        int slots,

@@ -21,23 +21,23 @@
 namespace muster {
 namespace {
 
-void add_hosts(Cluster& cluster, const Findings& findings) {
+void add_hosts(Cluster& cluster, const PlatformFacts& facts) {
   const auto nodes = static_cast<std::size_t>(cluster.job.most_nodes);
   cluster.hosts.resize(nodes);
-  if (findings.hosts && findings.hosts->value.size() == nodes) {
-    std::copy(findings.hosts->value.begin(), findings.hosts->value.end(), cluster.hosts.begin());
+  if (facts.hosts && facts.hosts->value.size() == nodes) {
+    std::copy(facts.hosts->value.begin(), facts.hosts->value.end(), cluster.hosts.begin());
   } else {
     cluster.hosts.front() = cluster.master_address;
   }
 }
 
 /// Which platform speaks, and by what: a count of nodes that the user gives makes it "flags".
-Decision decide_platform(const Choice& choice, const Findings& findings) {
+Decision decide_platform(const Choice& choice, const PlatformFacts& facts) {
   if (!choice.name.empty()) {
     return {"platform", choice.name, choice.source.name};
   }
-  if (is_given(findings.nodes->source) || findings.are_nodes_of_total) {
-    return {"platform", "flags", findings.nodes->source.name};
+  if (is_given(facts.nodes->source) || facts.are_nodes_of_total) {
+    return {"platform", "flags", facts.nodes->source.name};
   }
   return {"platform",
           choice.platform == nullptr ? "single" : choice.platform->name,
@@ -52,16 +52,16 @@ std::vector<std::string> as_set(std::vector<std::string> names) {
 }
 
 /// Count and rank of the nodes.
-void add_nodes(Cluster& cluster, const Findings& findings) {
-  const std::string& source = findings.nodes->source.name;
+void add_nodes(Cluster& cluster, const PlatformFacts& facts) {
+  const std::string& source = facts.nodes->source.name;
   JobFacts& job = cluster.job;
-  job.most_nodes = findings.nodes->value;
-  job.least_nodes = findings.least_nodes.value_or(job.most_nodes);
+  job.most_nodes = facts.nodes->value;
+  job.least_nodes = facts.least_nodes.value_or(job.most_nodes);
   cluster.decisions.push_back({"nodes.count", std::to_string(job.most_nodes), source});
   if (job.least_nodes < job.most_nodes) {
     cluster.decisions.push_back({"nodes.least", std::to_string(job.least_nodes), source});
   }
-  if (const auto& rank = findings.node_rank) {
+  if (const auto& rank = facts.node_rank) {
     cluster.node.rank = NodeRank{rank->value};
     cluster.decisions.push_back({"nodes.rank", std::to_string(rank->value), rank->source.name});
   } else {
@@ -70,13 +70,13 @@ void add_nodes(Cluster& cluster, const Findings& findings) {
 }
 
 /// What the platform does by itself, for people.
-void add_platform_habits(Cluster& cluster, const Findings& findings) {
-  if (const auto& count = findings.restart_count) {
+void add_platform_habits(Cluster& cluster, const PlatformFacts& facts) {
+  if (const auto& count = facts.restart_count) {
     cluster.platform_restarts = count->value;
     cluster.decisions.push_back(
         {"platform.restarts", std::to_string(count->value), count->source.name});
   }
-  if (const auto& grace = findings.grace) {
+  if (const auto& grace = facts.grace) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace->value);
     cluster.decisions.push_back(
         {"platform.grace", std::to_string(seconds.count()) + " s", grace->source.name});
@@ -96,19 +96,19 @@ Result<> check_name(const Sourced<std::string>& name) {
 
 /// What torchrun's options say about the job and no platform does.
 Result<> add_job(Cluster& cluster,
-                 const Findings& findings,
+                 const PlatformFacts& facts,
                  const Snapshot& snapshot,
                  const std::optional<Sourced<int>>& restarts_given) {
-  if (findings.job_id && !findings.job_id->value.empty()) {
-    if (auto checked = check_name(*findings.job_id); !checked) {
+  if (facts.job_id && !facts.job_id->value.empty()) {
+    if (auto checked = check_name(*facts.job_id); !checked) {
       return checked;
     }
-    cluster.job.job_id = findings.job_id->value;
-    cluster.decisions.push_back({"job_id", cluster.job.job_id, findings.job_id->source.name});
+    cluster.job.job_id = facts.job_id->value;
+    cluster.decisions.push_back({"job_id", cluster.job.job_id, facts.job_id->source.name});
   }
-  if (!findings.secret_file.empty() && cluster.job.most_nodes > 1) {
-    cluster.secret_file = findings.secret_file;
-    cluster.decisions.push_back({"token", "***", findings.secret_file});
+  if (!facts.secret_file.empty() && cluster.job.most_nodes > 1) {
+    cluster.secret_file = facts.secret_file;
+    cluster.decisions.push_back({"token", "***", facts.secret_file});
   }
   const auto restarts = find_restarts(snapshot, restarts_given);
   if (!restarts) {
@@ -123,46 +123,46 @@ Result<> add_job(Cluster& cluster,
 }
 
 /// What the platform says, then the task lists, then the user: each replaces what is before it.
-Result<Findings> gather(const Choice& choice,
-                        const JobRoles& roles,
-                        const Snapshot& snapshot,
-                        const ClusterRequest& request,
-                        const ModeFacts& mode) {
-  Findings findings;
+Result<PlatformFacts> gather(const Choice& choice,
+                             const JobRoles& roles,
+                             const Snapshot& snapshot,
+                             const ClusterRequest& request,
+                             const ModeFacts& mode) {
+  PlatformFacts facts;
   if (choice.platform != nullptr) {
     auto read = choice.platform->read(snapshot);
     if (!read) {
       return read.error();
     }
-    findings = std::move(*read);
+    facts = std::move(*read);
   }
-  if (findings.mode_of_workers != mode.name && !mode.is_users_own) {
-    findings.workers.reset();
+  if (facts.mode_of_workers != mode.name && !mode.is_users_own) {
+    facts.workers.reset();
   }
-  if (!findings.slots) {  // torchrun takes it wherever it runs, and images set it for that
-    findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  if (!facts.slots) {  // torchrun takes it wherever it runs, and images set it for that
+    facts.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
   }
-  apply_tasks(findings, roles);
-  if (findings.torn_nodes) {
-    return *findings.torn_nodes;
+  apply_tasks(facts, roles);
+  if (facts.torn_nodes) {
+    return *facts.torn_nodes;
   }
   const Platform* const passed_over = find_passed_over(choice, snapshot, request, mode.roles);
   if (auto applied = passed_over != nullptr ? check_share_of(*passed_over, snapshot, request)
-                                            : apply_share(findings, request);
+                                            : apply_share(facts, request);
       !applied) {
     return applied.error();
   }
-  apply_request(findings, request);
-  if (auto checked = check_against_tasks(findings, roles); !checked) {
+  apply_request(facts, request);
+  if (auto checked = check_against_tasks(facts, roles); !checked) {
     return checked.error();
   }
-  return findings;
+  return facts;
 }
 
-Result<> check(const Choice& choice, const Findings& findings) {
-  if (choice.name == "single" && findings.nodes->value > 1) {
+Result<> check(const Choice& choice, const PlatformFacts& facts) {
+  if (choice.name == "single" && facts.nodes->value > 1) {
     return contradiction(Sourced<std::string>{choice.name, choice.source},
-                         nodes_as_written(findings),
+                         nodes_as_written(facts),
                          "a single node has no others");
   }
   return {};
@@ -170,49 +170,49 @@ Result<> check(const Choice& choice, const Findings& findings) {
 
 /// What does not depend on the roles and slots.
 Result<Cluster> start_cluster(const Choice& choice,
-                              const Findings& findings,
+                              const PlatformFacts& facts,
                               const Ports& ports,
                               const Snapshot& snapshot,
                               const ClusterRequest& request) {
-  auto remark = check_leader_address(findings);
+  auto remark = check_leader_address(facts);
   if (!remark) {
     return remark.error();
   }
   Cluster cluster;
   if (!remark->empty()) {
-    cluster.remarks.push_back(std::move(*remark));
+    cluster.notices.push_back(std::move(*remark));
   }
-  if (!findings.remark.empty() && findings.nodes->value > 1) {
-    cluster.remarks.push_back(findings.remark);
+  if (!facts.remark.empty() && facts.nodes->value > 1) {
+    cluster.notices.push_back(facts.remark);
   }
-  cluster.decisions = {decide_platform(choice, findings)};
+  cluster.decisions = {decide_platform(choice, facts)};
   cluster.platform = cluster.decisions.front().value;
-  cluster.master_address = findings.master_address->value;
-  cluster.master_address_from = findings.master_address->source.name;
-  add_nodes(cluster, findings);
+  cluster.master_address = facts.master_address->value;
+  cluster.master_address_from = facts.master_address->source.name;
+  add_nodes(cluster, facts);
   cluster.decisions.push_back(
-      {"rendezvous.address", cluster.master_address, findings.master_address->source.name});
+      {"rendezvous.address", cluster.master_address, facts.master_address->source.name});
   add_ports(cluster, ports);
-  if (auto added = add_job(cluster, findings, snapshot, request.max_restarts); !added) {
+  if (auto added = add_job(cluster, facts, snapshot, request.max_restarts); !added) {
     return added.error();
   }
-  add_platform_habits(cluster, findings);
-  add_hosts(cluster, findings);
+  add_platform_habits(cluster, facts);
+  add_hosts(cluster, facts);
   return cluster;
 }
 
 /// Ours must be over before the platform kills what is left: a fifth earlier. 0: it kills without asking.
-void add_grace(Cluster& cluster, const Findings& findings, const ClusterRequest& request) {
+void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterRequest& request) {
   std::chrono::milliseconds& grace = cluster.node.grace;
-  const bool is_asked = findings.grace && findings.grace->value.count() > 0;
-  const auto most = is_asked ? findings.grace->value * 4 / 5 : grace;
+  const bool is_asked = facts.grace && facts.grace->value.count() > 0;
+  const auto most = is_asked ? facts.grace->value * 4 / 5 : grace;
   if (request.grace) {
     grace = *request.grace;
   } else if (most < grace) {
     grace = most;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace);
     cluster.decisions.push_back(
-        {"grace", std::to_string(seconds.count()) + " s", findings.grace->source.name});
+        {"grace", std::to_string(seconds.count()) + " s", facts.grace->source.name});
   }
 }
 
@@ -227,30 +227,30 @@ struct Asked {
 /// What was found, as one description.
 Result<Cluster> join(const Choice& choice,
                      const JobRoles& roles,
-                     const Findings& findings,
+                     const PlatformFacts& facts,
                      const Sourced<int>& slots,
                      const Asked& asked) {
-  const auto ports = choose_ports(findings, asked.request, asked.mode);
+  const auto ports = choose_ports(facts, asked.request, asked.mode);
   if (!ports) {
     return ports.error();
   }
-  auto cluster = start_cluster(choice, findings, *ports, asked.snapshot, asked.request);
+  auto cluster = start_cluster(choice, facts, *ports, asked.snapshot, asked.request);
   if (!cluster) {
     return cluster.error();
   }
-  if (auto added = add_slots(*cluster, findings, slots); !added) {
+  if (auto added = add_slots(*cluster, facts, slots); !added) {
     return added.error();
   }
   if (auto crowd = describe_crowd(slots, asked.snapshot); !crowd.empty()) {
-    cluster->remarks.push_back(std::move(crowd));
+    cluster->notices.push_back(std::move(crowd));
   }
-  add_share(*cluster, findings);
+  add_share(*cluster, facts);
   if (auto checked = check_ports(*ports, roles); !checked) {
     return checked.error();
   }
   add_roles(*cluster, roles);
-  cluster->lost = findings.lost;
-  for (Lost& unused : find_unused(cluster->decisions, findings.lost, choice, asked.counters)) {
+  cluster->lost = facts.lost;
+  for (UnusedValue& unused : find_unused(cluster->decisions, facts.lost, choice, asked.counters)) {
     cluster->lost.push_back(std::move(unused));
   }
   cluster->job.mode = asked.mode.name;
@@ -258,7 +258,7 @@ Result<Cluster> join(const Choice& choice,
   cluster->job.success_roles = as_set(asked.mode.success_roles);
   cluster->node.host = asked.snapshot.host_name;
   cluster->node.role_name = asked.mode.role_name;
-  add_grace(*cluster, findings, asked.request);
+  add_grace(*cluster, facts, asked.request);
   return cluster;
 }
 
@@ -275,30 +275,29 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
   if (!job_roles) {
     return job_roles.error();
   }
-  auto findings = gather(*choice, *job_roles, snapshot, request, mode);
-  if (!findings) {
-    return findings.error();
+  auto facts = gather(*choice, *job_roles, snapshot, request, mode);
+  if (!facts) {
+    return facts.error();
   }
-  const auto slots = find_slots(*findings, snapshot);
+  const auto slots = find_slots(*facts, snapshot);
   if (!slots) {
     return slots.error();
   }
-  if (auto applied = apply_total(*findings, request.workers, *slots); !applied) {
+  if (auto applied = apply_total(*facts, request.workers, *slots); !applied) {
     return applied.error();
   }
-  if (auto completed = complete(*findings, *job_roles, choice->platform, request.names);
-      !completed) {
+  if (auto completed = complete(*facts, *job_roles, choice->platform, request.names); !completed) {
     return completed.error();
   }
-  if (auto checked = check(*choice, *findings); !checked) {
+  if (auto checked = check(*choice, *facts); !checked) {
     return checked.error();
   }
   const Counters counters = find_counters(snapshot);
-  if (auto checked = check_not_alone(*findings, *choice, *job_roles, slots->value, counters);
+  if (auto checked = check_not_alone(*facts, *choice, *job_roles, slots->value, counters);
       !checked) {
     return checked.error();
   }
-  return join(*choice, *job_roles, *findings, *slots, Asked{snapshot, counters, request, mode});
+  return join(*choice, *job_roles, *facts, *slots, Asked{snapshot, counters, request, mode});
 }
 
 Result<Sourced<int>> read_restarts(const Sourced<std::string>& text) {

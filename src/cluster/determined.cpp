@@ -51,21 +51,21 @@ Result<std::optional<Sourced<int>>> count_all_slots(const Snapshot& snapshot) {
                : count.error();
 }
 
-Result<> read_nodes(Findings& findings, const Snapshot& snapshot) {
+Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto own = count_own_slots(snapshot);
   const auto all = count_all_slots(snapshot);
   if (!own || !all) {
     return own ? all.error() : own.error();
   }
   if (*own && (*own)->value > 0) {
-    findings.slots = {std::to_string((*own)->value), (*own)->source};
+    facts.slots = {std::to_string((*own)->value), (*own)->source};
   }
   const auto id = sourced_variable(snapshot, "DET_ALLOCATION_ID");
   if (!*own || !*all) {
-    findings.no_nodes = Error{ErrorKind::BadEnvironment,
-                              id->source.name + " is '" + id->value +
-                                  "', and how many containers it has only Determined's API says; "
-                                  "give --nnodes"};
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           id->source.name + " is '" + id->value +
+                               "', and how many containers it has only Determined's API says; "
+                               "give --nnodes"};
     return {};
   }
   const int each = std::max((*own)->value, 1);
@@ -75,7 +75,7 @@ Result<> read_nodes(Findings& findings, const Snapshot& snapshot) {
                          *sourced_variable(snapshot, (*own)->source.name),
                          "all slots must be a multiple of those of one container");
   }
-  findings.nodes = {together / each, part_of((*all)->source, " / " + (*own)->source.name)};
+  facts.nodes = {together / each, part_of((*all)->source, " / " + (*own)->source.name)};
   return {};
 }
 
@@ -91,21 +91,19 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"DET_ALLOCATION_ID"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_nodes(findings, snapshot); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_nodes(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_address, snapshot, "DET_CHIEF_IP", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "DET_CHIEF_IP", read_address); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.restart_count, snapshot, "DET_TRIAL_RUN_ID", read_run);
-      !read) {
+  if (auto read = read_into(facts.restart_count, snapshot, "DET_TRIAL_RUN_ID", read_run); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "DET_ALLOCATION_ID");
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "DET_ALLOCATION_ID");
+  return facts;
 }
 
 }  // namespace

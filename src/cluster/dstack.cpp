@@ -17,10 +17,9 @@ std::optional<Sourced<std::string>> filled_variable(const Snapshot& snapshot, co
   return text && text->value.empty() ? std::nullopt : text;
 }
 
-Result<> read_hosts(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.master_address,
-                            filled_variable(snapshot, "DSTACK_MASTER_NODE_IP"),
-                            read_address);
+Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_into(
+          facts.master_address, filled_variable(snapshot, "DSTACK_MASTER_NODE_IP"), read_address);
       !read) {
     return read;
   }
@@ -29,37 +28,36 @@ Result<> read_hosts(Findings& findings, const Snapshot& snapshot) {
     return {};
   }
   const auto hosts = read_host_list(*listed);
-  return hosts ? take_hosts(findings, *hosts) : hosts.error();
+  return hosts ? take_hosts(facts, *hosts) : hosts.error();
 }
 
-Result<> read_slots(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_devices(findings, snapshot, "DSTACK_GPUS_PER_NODE"); !read) {
+Result<> read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_devices(facts, snapshot, "DSTACK_GPUS_PER_NODE"); !read) {
     return read;
   }
-  return check_all_devices(findings, snapshot, "DSTACK_GPUS_NUM");
+  return check_all_devices(facts, snapshot, "DSTACK_GPUS_NUM");
 }
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"DSTACK_NODE_RANK", "DSTACK_NODES_NUM"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "DSTACK_NODES_NUM", read_node_count); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "DSTACK_NODES_NUM", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "DSTACK_NODE_RANK", read_node_rank);
-      !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "DSTACK_NODE_RANK", read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_hosts(findings, snapshot); !read) {
+  if (auto read = read_hosts(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_slots(findings, snapshot); !read) {
+  if (auto read = read_slots(facts, snapshot); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "DSTACK_RUN_NAME");
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "DSTACK_RUN_NAME");
+  return facts;
 }
 
 }  // namespace

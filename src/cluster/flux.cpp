@@ -22,60 +22,59 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
 }
 
 /// How many tasks this host has: as many as each.
-Result<> read_share(Findings& findings, const Sourced<int>& hosts, const Snapshot& snapshot) {
+Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snapshot& snapshot) {
   std::optional<Sourced<int>> local_rank;
   if (auto read = read_into(local_rank, snapshot, "FLUX_TASK_LOCAL_ID", read_node_rank);
       !read || !local_rank) {
     return read;
   }
-  const int tasks = findings.nodes->value;
+  const int tasks = facts.nodes->value;
   const Sourced<int> here{tasks / hosts.value,
                           {hosts.source.kind, "FLUX_JOB_SIZE / FLUX_JOB_NNODES"}};
   if (tasks % hosts.value != 0 || local_rank->value >= here.value) {
-    return contradiction(*findings.nodes,
+    return contradiction(*facts.nodes,
                          hosts,
                          "how many tasks there are on each node is not told: start as many on "
                          "each, or one");
   }
-  findings.share = HostShare{*local_rank, here};
+  facts.share = HostShare{*local_rank, here};
   if (hosts.value == 1) {
-    findings.share->host_rank = 0;
-    findings.share->hosts = 1;
+    facts.share->host_rank = 0;
+    facts.share->hosts = 1;
   }
   return {};
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   std::optional<Sourced<int>> hosts;
-  if (auto read = read_into(findings.nodes, snapshot, "FLUX_JOB_SIZE", read_node_count); !read) {
+  if (auto read = read_into(facts.nodes, snapshot, "FLUX_JOB_SIZE", read_node_count); !read) {
     return read.error();
   }
   if (auto read = read_into(hosts, snapshot, "FLUX_JOB_NNODES", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "FLUX_TASK_RANK", read_node_rank);
-      !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "FLUX_TASK_RANK", read_node_rank); !read) {
     return read.error();
   }
-  if (hosts && hosts->value > findings.nodes->value) {
-    return contradiction(*hosts, *findings.nodes, "each of these nodes has a task at least");
+  if (hosts && hosts->value > facts.nodes->value) {
+    return contradiction(*hosts, *facts.nodes, "each of these nodes has a task at least");
   }
-  if (hosts && hosts->value < findings.nodes->value) {
-    if (auto read = read_share(findings, *hosts, snapshot); !read) {
+  if (hosts && hosts->value < facts.nodes->value) {
+    if (auto read = read_share(facts, *hosts, snapshot); !read) {
       return read.error();
     }
   }
   if (!hosts) {
-    findings.no_nodes = Error{ErrorKind::BadEnvironment,
-                              "FLUX_JOB_SIZE is set, but FLUX_JOB_NNODES is not: nothing says how "
-                              "many of its tasks are on this host; give --nnodes"};
-    findings.nodes.reset();
-    return findings;
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           "FLUX_JOB_SIZE is set, but FLUX_JOB_NNODES is not: nothing says how "
+                           "many of its tasks are on this host; give --nnodes"};
+    facts.nodes.reset();
+    return facts;
   }
   auto read =
-      read_meeting_point(findings, snapshot, *sourced_variable(snapshot, "FLUX_JOB_ID"), kAdvice);
-  return read ? Result<Findings>(std::move(findings)) : read.error();
+      read_meeting_point(facts, snapshot, *sourced_variable(snapshot, "FLUX_JOB_ID"), kAdvice);
+  return read ? Result<PlatformFacts>(std::move(facts)) : read.error();
 }
 
 }  // namespace

@@ -43,21 +43,21 @@ std::vector<std::string> words_outside_brackets(std::string_view given) {
 }
 
 /// "HOST:N"; what is in brackets may have colons, and so may an address without brackets.
-struct HostWord {
+struct ParsedHostEntry {
   std::string host;
   std::optional<int> slots;
 };
 
-std::optional<HostWord> read_word(const std::string& word) {
+std::optional<ParsedHostEntry> read_word(const std::string& word) {
   const std::size_t bracket = word.rfind(']');
   const std::size_t colon = word.find(':', bracket == std::string::npos ? 0 : bracket);
   const bool is_bare_address =
       bracket == std::string::npos && colon != word.rfind(':') && colon != std::string::npos;
   if (colon == std::string::npos || is_bare_address) {
-    return HostWord{word, {}};
+    return ParsedHostEntry{word, {}};
   }
   const auto slots = parse_integer(word.substr(colon + 1), 1, kMostWorkers);
-  return slots ? std::optional(HostWord{word.substr(0, colon), slots}) : std::nullopt;
+  return slots ? std::optional(ParsedHostEntry{word.substr(0, colon), slots}) : std::nullopt;
 }
 
 /// With a zone or without: fe80::1%eth0.
@@ -76,7 +76,7 @@ bool is_host(const std::string& host) {
 
 /// One host, or all those of a compressed list; `login` ends with '@' or is empty.
 Result<> add(std::vector<GivenHost>& hosts,
-             const HostWord& word,
+             const ParsedHostEntry& word,
              const Sourced<std::string>& shown) {
   const std::size_t at = word.host.rfind('@');
   const std::string login = at == std::string::npos ? "" : word.host.substr(0, at + 1);
@@ -226,13 +226,13 @@ std::optional<Starter> find_starter(const Snapshot& snapshot) {
     return std::nullopt;
   }
   const Platform& platform = *choice->platform;
-  const auto findings = platform.read(snapshot);
-  const bool has_others = findings && findings->nodes && findings->nodes->value > 1;
-  const bool is_one_of_them = has_others && (findings->node_rank || platform.may_lack_rank);
+  const auto facts = platform.read(snapshot);
+  const bool has_others = facts && facts->nodes && facts->nodes->value > 1;
+  const bool is_one_of_them = has_others && (facts->node_rank || platform.may_lack_rank);
   const auto bare = find_bare_sign(snapshot, {});
   const bool is_left_behind = bare && !bare->is_whole;
   return is_one_of_them && !is_left_behind
-             ? std::optional(Starter{platform.name, choice->source.name, findings->nodes->value})
+             ? std::optional(Starter{platform.name, choice->source.name, facts->nodes->value})
              : std::nullopt;
 }
 

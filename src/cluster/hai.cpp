@@ -25,22 +25,22 @@ bool is_address(const std::string& text) {
          });
 }
 
-Result<> read_master(Findings& findings, const Snapshot& snapshot) {
+Result<> read_master(PlatformFacts& facts, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> name;
   if (auto read = read_into(name, snapshot, "MASTER_ADDR", read_address); !read) {
     return read;
   }
-  if (auto read = read_into(findings.master_address, snapshot, "MASTER_IP", read_address); !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_IP", read_address); !read) {
     return read;
   }
-  if (!findings.master_address) {
-    findings.master_address = name;
+  if (!facts.master_address) {
+    facts.master_address = name;
     return {};
   }
-  const std::string& address = findings.master_address->value;
+  const std::string& address = facts.master_address->value;
   const bool can_differ = !name || is_loopback(name->value) || !is_address(name->value);
   if (!can_differ && is_address(address) && name->value != address) {
-    return contradiction(*name, *findings.master_address, "both are the leader's address");
+    return contradiction(*name, *facts.master_address, "both are the leader's address");
   }
   return {};
 }
@@ -55,30 +55,30 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return has_bare_names ? first_set(snapshot, {"MASTER_IP"}) : std::nullopt;
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
     return read.error();
   }
   constexpr const char* kRank = "both are the rank of this node";
-  if (auto read = read_agreeing(
-          findings.node_rank, snapshot, {"RANK", "MARSV2_RANK"}, read_node_rank, kRank);
+  if (auto read =
+          read_agreeing(facts.node_rank, snapshot, {"RANK", "MARSV2_RANK"}, read_node_rank, kRank);
       !read) {
     return read.error();
   }
-  if (auto read = read_master(findings, snapshot); !read) {
+  if (auto read = read_master(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "MARSV2_TASK_ID");
-  findings.grace = {kGrace, default_of("hai")};
-  const bool has_peers = findings.nodes && findings.nodes->value > 1;
-  if (!findings.master_port && has_peers) {
-    findings.master_port = Sourced<int>{kUsualPort, default_of("hai")};
+  facts.job_id = sourced_variable(snapshot, "MARSV2_TASK_ID");
+  facts.grace = {kGrace, default_of("hai")};
+  const bool has_peers = facts.nodes && facts.nodes->value > 1;
+  if (!facts.master_port && has_peers) {
+    facts.master_port = Sourced<int>{kUsualPort, default_of("hai")};
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

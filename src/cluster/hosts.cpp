@@ -107,28 +107,30 @@ Result<> check_same_hosts(const HostList& one, const HostList& other) {
   return contradiction(as_text(one), as_text(other), "both list the hosts of one task");
 }
 
-Result<> take_hosts(Findings& findings, const HostList& hosts) {
+Result<> take_hosts(PlatformFacts& facts, const HostList& hosts) {
   const int count = static_cast<int>(hosts.value.size());
-  if (findings.nodes && findings.nodes->value != count) {
-    return contradiction({std::to_string(findings.nodes->value), findings.nodes->source},
+  if (facts.nodes && facts.nodes->value != count) {
+    return contradiction({std::to_string(facts.nodes->value), facts.nodes->source},
                          as_text(hosts),
                          "one is the number of hosts that the other lists");
   }
   const Sourced<std::string> first{hosts.value.front(), hosts.source};
-  const auto& leader = findings.master_address;
+  const auto& leader = facts.master_address;
   const bool is_listed =
       leader &&
       std::find(hosts.value.begin(), hosts.value.end(), leader->value) != hosts.value.end();
   if (is_listed && leader->value != first.value) {
     return contradiction(*leader, as_text(hosts), "the first host leads");
   }
-  findings.nodes = findings.nodes.value_or(Sourced<int>{count, hosts.source});
-  findings.master_address = leader.value_or(first);
-  findings.hosts = hosts;
+  facts.nodes = facts.nodes.value_or(Sourced<int>{count, hosts.source});
+  facts.master_address = leader.value_or(first);
+  facts.hosts = hosts;
   return {};
 }
 
-Result<> read_meeting_point(Findings& findings, const Snapshot& snapshot, const std::string& name) {
+Result<> read_meeting_point(PlatformFacts& facts,
+                            const Snapshot& snapshot,
+                            const std::string& name) {
   const auto text = sourced_variable(snapshot, name);
   if (!text || text->value.empty()) {
     return {};
@@ -140,18 +142,18 @@ Result<> read_meeting_point(Findings& findings, const Snapshot& snapshot, const 
     return wrong_value(*text, "host or host:port" + describe_host_mistake(text->value));
   }
   constexpr const char* kWhy = "both say where the leader is";
-  if (findings.master_address && findings.master_address->value != address->value) {
-    return contradiction(*findings.master_address, *text, kWhy);
+  if (facts.master_address && facts.master_address->value != address->value) {
+    return contradiction(*facts.master_address, *text, kWhy);
   }
-  if (endpoint.port && findings.master_port && findings.master_port->value != port->value) {
-    return contradiction(Sourced<std::string>{std::to_string(findings.master_port->value),
-                                              findings.master_port->source},
-                         *text,
-                         kWhy);
+  if (endpoint.port && facts.master_port && facts.master_port->value != port->value) {
+    return contradiction(
+        Sourced<std::string>{std::to_string(facts.master_port->value), facts.master_port->source},
+        *text,
+        kWhy);
   }
-  findings.master_address = *address;
+  facts.master_address = *address;
   if (endpoint.port) {
-    findings.master_port = *port;
+    facts.master_port = *port;
   }
   return {};
 }

@@ -36,11 +36,11 @@ using HostList = Sourced<std::vector<std::string>>;
 
 /// The hosts of the whole job in the order of node ranks, of which the first one leads. A number of nodes
 /// and a leader that are known already must agree; what is not known is taken from the list.
-[[nodiscard]] Result<> take_hosts(Findings& findings, const HostList& hosts);
+[[nodiscard]] Result<> take_hosts(PlatformFacts& facts, const HostList& hosts);
 
 /// A variable that says where the leader is as "host" or "host:port". What says the same already must say
 /// the same place. An empty value says nothing.
-[[nodiscard]] Result<> read_meeting_point(Findings& findings,
+[[nodiscard]] Result<> read_meeting_point(PlatformFacts& facts,
                                           const Snapshot& snapshot,
                                           const std::string& name);
 

@@ -10,13 +10,13 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"JOB_COMPLETION_INDEX"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank);
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank);
       !read) {
     return read.error();
   }
-  if (auto read = read_agreeing(findings.nodes,
+  if (auto read = read_agreeing(facts.nodes,
                                 snapshot,
                                 {"NNODES", "NUM_NODES", "NODE_COUNT"},
                                 read_node_count,
@@ -24,14 +24,13 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
       !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

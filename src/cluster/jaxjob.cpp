@@ -43,23 +43,23 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return names == nullptr ? std::nullopt : std::optional<std::string>(names->count);
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
   const Names& names = *find_names(snapshot);
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, names.count, read_node_count); !read) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, names.count, read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, names.rank, read_node_rank); !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_port, snapshot, names.port, read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, names.port, read_port); !read) {
     return read.error();
   }
-  if (auto read = read_meeting_point(findings, snapshot, names.address); !read) {
+  if (auto read = read_meeting_point(facts, snapshot, names.address); !read) {
     return read.error();
   }
-  findings.slots = {"1", findings.nodes->source};
-  return findings;
+  facts.slots = {"1", facts.nodes->source};
+  return facts;
 }
 
 }  // namespace

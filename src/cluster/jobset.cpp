@@ -71,50 +71,50 @@ Error unknown_pods(const Numbers& numbers) {
 }
 
 /// Each Job has that many pods.
-Result<> count_pods(Findings& findings, const Numbers& numbers) {
+Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
   const int pods = numbers.pods->value;
   const int pod = numbers.pod ? numbers.pod->value : 0;
   if (pod >= pods) {
     return contradiction(*numbers.pod, *numbers.pods, "an index must be below its count");
   }
   const std::string times = "*" + numbers.pods->source.name;
-  findings.node_rank = {numbers.job->value * pods + pod,
-                        part_of(numbers.job->source, times + "+JOB_COMPLETION_INDEX")};
+  facts.node_rank = {numbers.job->value * pods + pod,
+                     part_of(numbers.job->source, times + "+JOB_COMPLETION_INDEX")};
   if (numbers.jobs) {
     const auto all = static_cast<long long>(numbers.jobs->value) * pods;
     if (all > kMostNodes) {
       return wrong_value({std::to_string(all), part_of(numbers.jobs->source, times)},
                          "at most " + std::to_string(kMostNodes) + " nodes");
     }
-    findings.nodes = {static_cast<int>(all), part_of(numbers.jobs->source, times)};
+    facts.nodes = {static_cast<int>(all), part_of(numbers.jobs->source, times)};
   }
   return {};
 }
 
 /// A single Job may have any number of pods; several are taken to have one each.
-Result<> read_nodes(Findings& findings, const Numbers& numbers) {
+Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   if (!numbers.job) {
     if (numbers.jobs) {
-      findings.no_nodes =
+      facts.no_nodes =
           Error{blame(numbers.jobs->source),
                 numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) +
                     "', but " + numbers.part.job +
                     " is not set, which says beside it "
                     "which Job of the set this is; pass it on, or give --nnodes"};
     }
-    findings.node_rank = numbers.pod;
+    facts.node_rank = numbers.pod;
     return {};
   }
   if (numbers.pods) {
-    return count_pods(findings, numbers);
+    return count_pods(facts, numbers);
   }
   const bool is_only_job = numbers.jobs && numbers.jobs->value == 1;
   if (is_only_job || !numbers.pod || numbers.pod->value == 0) {
-    findings.node_rank = is_only_job && numbers.pod ? numbers.pod : numbers.job;
-    findings.nodes = is_only_job ? std::nullopt : numbers.jobs;
+    facts.node_rank = is_only_job && numbers.pod ? numbers.pod : numbers.job;
+    facts.nodes = is_only_job ? std::nullopt : numbers.jobs;
     return {};
   }
-  findings.no_rank = unknown_pods(numbers);
+  facts.no_rank = unknown_pods(numbers);
   return {};
 }
 
@@ -128,30 +128,29 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
                     "JOBSET_NAME"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const auto numbers = read_numbers(snapshot);
   if (!numbers) {
     return numbers.error();
   }
-  if (auto read = read_nodes(findings, *numbers); !read) {
+  if (auto read = read_nodes(facts, *numbers); !read) {
     return read.error();
   }
   for (const char* const name : {"JOBSET_COORDINATOR", "MASTER_ADDR"}) {  // the latter wins
-    if (auto read = read_into(findings.master_address, snapshot, name, read_address); !read) {
+    if (auto read = read_into(facts.master_address, snapshot, name, read_address); !read) {
       return read.error();
     }
   }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  if (auto read =
-          read_into(findings.restart_count, snapshot, "JOBSET_RESTART_ATTEMPT", read_restarts);
+  if (auto read = read_into(facts.restart_count, snapshot, "JOBSET_RESTART_ATTEMPT", read_restarts);
       !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "JOBSET_NAME");
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "JOBSET_NAME");
+  return facts;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace muster {
 /// Fails for an address of the leader that cannot be right on this node of a job of several. One that is right
 /// only if all nodes are on one machine is answered with a sentence for the start; empty: nothing is odd. What
 /// the user gives is taken as it is: tests run several agents on one machine.
-[[nodiscard]] Result<std::string> check_leader_address(const Findings& findings);
+[[nodiscard]] Result<std::string> check_leader_address(const PlatformFacts& facts);
 
 /// True for an address or a name of loopback.
 [[nodiscard]] bool is_only_own_machine(const std::string& address);

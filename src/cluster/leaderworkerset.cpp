@@ -14,20 +14,19 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "LWS_GROUP_SIZE", read_node_count); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "LWS_GROUP_SIZE", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "LWS_WORKER_INDEX", read_node_rank);
+  if (auto read = read_into(facts.node_rank, snapshot, "LWS_WORKER_INDEX", read_node_rank); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "LWS_LEADER_ADDRESS", read_address);
       !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_address, snapshot, "LWS_LEADER_ADDRESS", read_address);
-      !read) {
-    return read.error();
-  }
-  return findings;
+  return facts;
 }
 
 }  // namespace

@@ -49,25 +49,25 @@ Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
 
 /// True where the tasks fill all hosts behind the launch node. Several jsrun share the hosts of a job, and which of them
 /// are whose nothing says.
-bool are_on_all(const Findings& findings, const SlotList& list) {
+bool are_on_all(const PlatformFacts& facts, const SlotList& list) {
   const auto hosts = static_cast<long long>(list.value.size()) - 1;
-  return findings.nodes->value == hosts * findings.share->local_size.value;
+  return facts.nodes->value == hosts * facts.share->local_size.value;
 }
 
 /// Under jsrun. Where the hosts are known, the tasks lead from the first one behind the launch node.
-Result<> read_placed(Findings& findings,
+Result<> read_placed(PlatformFacts& facts,
                      const std::optional<SlotList>& list,
                      const Snapshot& snapshot) {
-  if (auto read = read_tasks(findings, snapshot, kTasks); !read) {
+  if (auto read = read_tasks(facts, snapshot, kTasks); !read) {
     return read;
   }
-  const bool is_known = list && list->value.size() > 1 && are_on_all(findings, *list);
-  if (is_known && !snapshot.has("MASTER_ADDR") && !are_all_here(findings)) {
-    return read_batch_leader(findings, {list->value[1].host, list->source}, snapshot);
+  const bool is_known = list && list->value.size() > 1 && are_on_all(facts, *list);
+  if (is_known && !snapshot.has("MASTER_ADDR") && !are_all_here(facts)) {
+    return read_batch_leader(facts, {list->value[1].host, list->source}, snapshot);
   }
-  return read_meeting_point(findings,
+  return read_meeting_point(facts,
                             snapshot,
-                            findings.job_id.value_or(Sourced<std::string>{}),
+                            facts.job_id.value_or(Sourced<std::string>{}),
                             "name that host, by jsrun -E MASTER_ADDR=HOST or --master-addr");
 }
 
@@ -87,29 +87,29 @@ Result<> read_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
   return {};
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  findings.job_id = sourced_variable(snapshot, "LSB_JOBID");
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  facts.job_id = sourced_variable(snapshot, "LSB_JOBID");
   auto list = read_hosts(snapshot);
   if (!list) {
     return list.error();
   }
   if (snapshot.has("JSM_NAMESPACE_SIZE")) {
-    auto read = read_placed(findings, *list, snapshot);
-    return read ? Result<Findings>(std::move(findings)) : read.error();
+    auto read = read_placed(facts, *list, snapshot);
+    return read ? Result<PlatformFacts>(std::move(facts)) : read.error();
   }
   if (!*list) {
-    return findings;
+    return facts;
   }
   BatchHosts hosts{
       std::move(**list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
   if (auto read = read_task_host(hosts, snapshot); !read) {
     return read.error();
   }
-  if (auto applied = apply_batch_hosts(findings, hosts, snapshot); !applied) {
+  if (auto applied = apply_batch_hosts(facts, hosts, snapshot); !applied) {
     return applied.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ Result<Sourced<int>> read_instance_index(const Sourced<std::string>& text) {
   return Sourced<int>{*index, text.source};
 }
 
-Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
+Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto index = read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"});
   if (!index) {
     return index.error();
@@ -84,7 +84,7 @@ Result<> read_rank(Findings& findings, const Snapshot& snapshot) {
                          *sourced_variable(snapshot, named->source.name),
                          "a name ends with the index of its instance");
   }
-  findings.node_rank = *index ? *index : named;
+  facts.node_rank = *index ? *index : named;
   return {};
 }
 
@@ -163,7 +163,7 @@ Result<Names> read_names(const Snapshot& snapshot) {
   return names;
 }
 
-Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snapshot) {
+Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
   const std::string task = names.task ? names.task->value : "worker";
   std::optional<Sourced<int>> given;
   std::optional<Sourced<int>> of_task;
@@ -178,19 +178,19 @@ Result<> read_nodes(Findings& findings, const Names& names, const Snapshot& snap
   if (!hosts) {
     return hosts.error();
   }
-  findings.torn_nodes = find_contradiction(given, of_task, *hosts);
-  findings.nodes = count_nodes(given, of_task, *hosts);
+  facts.torn_nodes = find_contradiction(given, of_task, *hosts);
+  facts.nodes = count_nodes(given, of_task, *hosts);
   if (*hosts) {
-    findings.hosts = **hosts;
-  } else if (names.job && findings.nodes->value > 1) {
-    findings.hosts = make_host_names(*names.job, task, findings.nodes->value);
+    facts.hosts = **hosts;
+  } else if (names.job && facts.nodes->value > 1) {
+    facts.hosts = make_host_names(*names.job, task, facts.nodes->value);
   }
   return {};
 }
 
 /// What the way to start the job gives: where it meets, and how many workers there are. With a port that
 /// is usual for it, one node meets at a port of its own, as with torchrun's --standalone.
-Result<> read_method(Findings& findings, const Snapshot& snapshot) {
+Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
   const RunMethod* const method = find_run_method(snapshot);
   if (method == nullptr) {
     return {};
@@ -200,25 +200,24 @@ Result<> read_method(Findings& findings, const Snapshot& snapshot) {
     return read;
   }
   if (method->usual_port == 0) {
-    findings.master_port = port;
-  } else if (findings.nodes->value > 1) {
-    findings.master_port = port.value_or(Sourced<int>{method->usual_port, default_of("modelarts")});
+    facts.master_port = port;
+  } else if (facts.nodes->value > 1) {
+    facts.master_port = port.value_or(Sourced<int>{method->usual_port, default_of("modelarts")});
   }
   if (method->master_address != nullptr) {
-    if (auto read =
-            read_into(findings.master_address, snapshot, method->master_address, read_address);
+    if (auto read = read_into(facts.master_address, snapshot, method->master_address, read_address);
         !read) {
       return read;
     }
   }
-  findings.mode_of_workers = method->mode;
+  facts.mode_of_workers = method->mode;
   return method->workers == nullptr
              ? Result<>()
-             : read_into(findings.workers, snapshot, method->workers, read_worker_count);
+             : read_into(facts.workers, snapshot, method->workers, read_worker_count);
 }
 
 /// The leader is the first host. An address that is known to be another node's cannot be its own.
-Result<> check_leader(Findings& findings, const Snapshot& snapshot) {
+Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> own;
   std::optional<Sourced<std::string>> machine;
   if (auto read = read_into(own, snapshot, "MA_CURRENT_IP", read_address); !read) {
@@ -227,15 +226,15 @@ Result<> check_leader(Findings& findings, const Snapshot& snapshot) {
   if (auto read = read_into(machine, snapshot, "MA_CURRENT_HOST_IP", read_address); !read) {
     return read;
   }
-  const auto& hosts = findings.hosts;
-  if (!findings.master_address) {
-    if (hosts && findings.nodes->value > 1) {
-      findings.master_address = {hosts->value.front(), hosts->source};
+  const auto& hosts = facts.hosts;
+  if (!facts.master_address) {
+    if (hosts && facts.nodes->value > 1) {
+      facts.master_address = {hosts->value.front(), hosts->source};
     }
     return {};
   }
-  const auto& leader = *findings.master_address;
-  const bool is_follower = findings.node_rank && findings.node_rank->value > 0;
+  const auto& leader = *facts.master_address;
+  const bool is_follower = facts.node_rank && facts.node_rank->value > 0;
   if (is_follower && own && own->value == leader.value) {
     return contradiction(leader, *own, "this instance is not the first one, which leads");
   }
@@ -251,12 +250,12 @@ Result<> check_leader(Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
-Result<> read_job(Findings& findings, const Names& names, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.job_id, snapshot, "MA_JOB_ID", read_name); !read) {
+Result<> read_job(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.job_id, snapshot, "MA_JOB_ID", read_name); !read) {
     return read;
   }
-  if (!findings.job_id) {
-    findings.job_id = names.job;
+  if (!facts.job_id) {
+    facts.job_id = names.job;
   }
   return {};
 }
@@ -280,23 +279,23 @@ const TaskVariables* find_tasks(const Snapshot& snapshot) {
 
 /// Each process is a node, and rank 0 is on the first instance. mpirun gives all of them the names of that
 /// instance, so nothing else is read.
-Result<> read_engine_tasks(Findings& findings,
+Result<> read_engine_tasks(PlatformFacts& facts,
                            const TaskVariables& names,
                            const Snapshot& snapshot) {
-  const auto hosts = std::exchange(findings.hosts, std::nullopt);
-  const bool is_only_one = findings.nodes->value == 1;
-  if (auto read = read_tasks(findings, snapshot, names); !read) {
+  const auto hosts = std::exchange(facts.hosts, std::nullopt);
+  const bool is_only_one = facts.nodes->value == 1;
+  if (auto read = read_tasks(facts, snapshot, names); !read) {
     return read;
   }
-  findings.master_address = is_only_one || !hosts
-                                ? Sourced<std::string>{"127.0.0.1", default_of("modelarts")}
-                                : Sourced<std::string>{hosts->value.front(), hosts->source};
+  facts.master_address = is_only_one || !hosts
+                             ? Sourced<std::string>{"127.0.0.1", default_of("modelarts")}
+                             : Sourced<std::string>{hosts->value.front(), hosts->source};
   return {};
 }
 
 /// Both begin with 1: how often the instance was scheduled, and how often the program was started in this
 /// container.
-Result<> read_restart_count(Findings& findings, const Snapshot& snapshot) {
+Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
   Sourced<int> restarts{0, from_variable("")};
   for (const char* const name : {"MA_SCHEDULE_CNT", "MA_PROC_START_CNT"}) {
     std::optional<Sourced<int>> starts;
@@ -309,7 +308,7 @@ Result<> read_restart_count(Findings& findings, const Snapshot& snapshot) {
     }
   }
   if (!restarts.source.name.empty()) {
-    findings.restart_count = restarts;
+    facts.restart_count = restarts;
   }
   return {};
 }
@@ -319,42 +318,42 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
 }
 
 /// This instance is a node, and muster is started once in it.
-Result<> read_instance(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_rank(findings, snapshot); !read) {
+Result<> read_instance(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_rank(facts, snapshot); !read) {
     return read;
   }
-  if (auto read = read_devices(findings, snapshot, "MA_NUM_GPUS"); !read) {
+  if (auto read = read_devices(facts, snapshot, "MA_NUM_GPUS"); !read) {
     return read;
   }
-  if (auto read = read_method(findings, snapshot); !read) {
+  if (auto read = read_method(facts, snapshot); !read) {
     return read;
   }
-  return check_leader(findings, snapshot);
+  return check_leader(facts, snapshot);
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const auto names = read_names(snapshot);
   if (!names) {
     return names.error();
   }
-  if (auto read = read_nodes(findings, *names, snapshot); !read) {
+  if (auto read = read_nodes(facts, *names, snapshot); !read) {
     return read.error();
   }
   const TaskVariables* const tasks = find_tasks(snapshot);
-  if (auto read = tasks != nullptr ? read_engine_tasks(findings, *tasks, snapshot)
-                                   : read_instance(findings, snapshot);
+  if (auto read = tasks != nullptr ? read_engine_tasks(facts, *tasks, snapshot)
+                                   : read_instance(facts, snapshot);
       !read) {
     return read.error();
   }
-  if (auto read = read_job(findings, *names, snapshot); !read) {
+  if (auto read = read_job(facts, *names, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_restart_count(findings, snapshot); !read) {
+  if (auto read = read_restart_count(facts, snapshot); !read) {
     return read.error();
   }
-  findings.secret_file = snapshot.volcano_ssh_key;
-  return findings;
+  facts.secret_file = snapshot.volcano_ssh_key;
+  return facts;
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ std::string endpoint_variable(std::size_t index) {
 }
 
 /// All containers see all of them.
-Result<> read_hosts(Findings& findings, const Snapshot& snapshot) {
-  const auto nodes = static_cast<std::size_t>(findings.nodes->value);
+Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto nodes = static_cast<std::size_t>(facts.nodes->value);
   HostList hosts{{}, from_variable("BATCH_CUSTOM*_HOSTS")};
   for (std::size_t i = 0; i < nodes; ++i) {
     const auto text = sourced_variable(snapshot, endpoint_variable(i));
@@ -32,11 +32,11 @@ Result<> read_hosts(Findings& findings, const Snapshot& snapshot) {
     }
   }
   if (const auto more = sourced_variable(snapshot, endpoint_variable(nodes))) {
-    return contradiction({std::to_string(nodes), findings.nodes->source},
+    return contradiction({std::to_string(nodes), facts.nodes->source},
                          *more,
                          "one is the number of hosts that the others name");
   }
-  findings.hosts = hosts;
+  facts.hosts = hosts;
   return {};
 }
 
@@ -44,26 +44,25 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"DLS_TASK_NUMBER"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "DLS_TASK_NUMBER", read_node_count); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "DLS_TASK_NUMBER", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "DLS_TASK_INDEX", read_node_rank);
-      !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "DLS_TASK_INDEX", read_node_rank); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "BATCH_JOB_ID");
-  if (findings.nodes->value == 1) {
-    return findings;
+  facts.job_id = sourced_variable(snapshot, "BATCH_JOB_ID");
+  if (facts.nodes->value == 1) {
+    return facts;
   }
-  if (auto read = read_meeting_point(findings, snapshot, endpoint_variable(0)); !read) {
+  if (auto read = read_meeting_point(facts, snapshot, endpoint_variable(0)); !read) {
     return read.error();
   }
-  if (auto read = read_hosts(findings, snapshot); !read) {
+  if (auto read = read_hosts(facts, snapshot); !read) {
     return read.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

@@ -30,20 +30,20 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return std::nullopt;
 }
 
-Error nobody_starts(const Sourced<std::string>& text, const std::string& what) {
+Error has_no_starter(const Sourced<std::string>& text, const std::string& what) {
   return Error{ErrorKind::BadEnvironment,
                text.source.name + " is '" + text.value + "', and " + what +
                    "; in the pod of the launcher 'muster --hostfile " + kHostfile +
                    "' starts it on all hosts of the job"};
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const Sourced<std::string> sign = *sourced_variable(snapshot, *find_sign(snapshot));
   const auto file = snapshot.files.find(kHostfile);
   if (file == snapshot.files.end()) {
-    findings.no_nodes = nobody_starts(sign, "nothing here says which hosts the job has");
-    return findings;
+    facts.no_nodes = has_no_starter(sign, "nothing here says which hosts the job has");
+    return facts;
   }
   const auto list = read_hostfile({file->second, {SourceKind::File, kHostfile}});
   if (!list) {
@@ -53,14 +53,14 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
     return is_this_host(host.host, snapshot);
   });
   if (own == list->value.end() || list->value.size() > 1) {
-    findings.no_nodes = nobody_starts(sign, "nothing starts muster on the workers");
-    return findings;
+    facts.no_nodes = has_no_starter(sign, "nothing starts muster on the workers");
+    return facts;
   }
-  findings.nodes = {1, list->source};
+  facts.nodes = {1, list->source};
   if (own->slots) {
-    findings.slots = {std::to_string(*own->slots), list->source};
+    facts.slots = {std::to_string(*own->slots), list->source};
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

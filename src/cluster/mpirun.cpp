@@ -74,7 +74,7 @@ Error unknown_size(const Snapshot& snapshot) {
 
 /// What all ranks of this start share. Of Hydra's it is the socket to the proxy that has started those of
 /// this host.
-Sourced<std::string> find_id(const Snapshot& snapshot, const Findings& findings) {
+Sourced<std::string> find_id(const Snapshot& snapshot, const PlatformFacts& facts) {
   if (const auto name_space = sourced_variable(snapshot, "PMIX_NAMESPACE")) {
     const bool is_secret = name_space->value.starts_with("muster-");  // a job of ours
     return is_secret ? Sourced<std::string>{digest_of(name_space->value), name_space->source}
@@ -82,27 +82,26 @@ Sourced<std::string> find_id(const Snapshot& snapshot, const Findings& findings)
   }
   const auto descriptor = sourced_variable(snapshot, "HYDI_CONTROL_FD");
   const auto socket = snapshot.files.find("/proc/self/fd/" + (descriptor ? descriptor->value : ""));
-  const bool is_known = descriptor && socket != snapshot.files.end() && are_all_here(findings);
+  const bool is_known = descriptor && socket != snapshot.files.end() && are_all_here(facts);
   return is_known ? Sourced<std::string>{std::string(trim(socket->second)), descriptor->source}
                   : Sourced<std::string>{};
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
   const Launcher* const launcher = find_launcher(snapshot);
-  Findings findings;
+  PlatformFacts facts;
   if (launcher == nullptr) {
-    findings.no_nodes = unknown_size(snapshot);
-    return findings;
+    facts.no_nodes = unknown_size(snapshot);
+    return facts;
   }
-  if (auto read = read_tasks(findings, snapshot, launcher->names); !read) {
+  if (auto read = read_tasks(facts, snapshot, launcher->names); !read) {
     return read.error();
   }
-  if (auto read =
-          read_meeting_point(findings, snapshot, find_id(snapshot, findings), launcher->advice);
+  if (auto read = read_meeting_point(facts, snapshot, find_id(snapshot, facts), launcher->advice);
       !read) {
     return read.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

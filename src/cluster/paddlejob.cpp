@@ -27,24 +27,24 @@ Error wrong_roles(const Sourced<std::string>& role) {
                    "out, or give --nnodes if all pods do the same"};
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_meeting_point(findings, snapshot, "PADDLE_MASTER"); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_meeting_point(facts, snapshot, "PADDLE_MASTER"); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "PADDLE_JOB_ID");
+  facts.job_id = sourced_variable(snapshot, "PADDLE_JOB_ID");
   for (const char* const name : {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}) {
     if (const auto role = sourced_variable(snapshot, name)) {
-      findings.no_nodes = wrong_roles(*role);
-      return findings;
+      facts.no_nodes = wrong_roles(*role);
+      return facts;
     }
   }
   std::optional<Sourced<NodeRange>> nodes;
   if (auto read = read_into(nodes, snapshot, "PADDLE_NNODES", read_node_range); !read) {
     return read.error();
   }
-  set_nodes(findings, *nodes);
-  return findings;
+  set_nodes(facts, *nodes);
+  return facts;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return own || !is_named ? own : std::optional<std::string>("MASTER_ADDR");
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
   return read_torch_job(snapshot, "DLC_JOB_ID");
 }
 

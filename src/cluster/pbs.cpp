@@ -34,18 +34,18 @@ Result<> read_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
   return {};
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  findings.job_id = sourced_variable(snapshot, "PBS_JOBID");
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  facts.job_id = sourced_variable(snapshot, "PBS_JOBID");
   const Sourced<std::string> path = *sourced_variable(snapshot, "PBS_NODEFILE");
   const auto file = snapshot.files.find(path.value);
   if (file == snapshot.files.end()) {
-    findings.no_nodes = Error{ErrorKind::BadEnvironment,
-                              "PBS_NODEFILE is '" + path.value +
-                                  "', which cannot be read on this host: start muster on all of "
-                                  "them by muster --hostfile $PBS_NODEFILE in the job's "
-                                  "script, or give --nnodes and --node-rank"};
-    return findings;
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           "PBS_NODEFILE is '" + path.value +
+                               "', which cannot be read on this host: start muster on all of "
+                               "them by muster --hostfile $PBS_NODEFILE in the job's "
+                               "script, or give --nnodes and --node-rank"};
+    return facts;
   }
   auto list = read_node_file({file->second, path.source});
   if (!list) {
@@ -55,10 +55,10 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (auto read = read_task_host(hosts, snapshot); !read) {
     return read.error();
   }
-  if (auto applied = apply_batch_hosts(findings, hosts, snapshot); !applied) {
+  if (auto applied = apply_batch_hosts(facts, hosts, snapshot); !applied) {
     return applied.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

@@ -11,31 +11,31 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"PET_NNODES"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   std::optional<Sourced<NodeRange>> nodes;
   if (auto read = read_into(nodes, snapshot, "PET_NNODES", read_node_range); !read) {
     return read.error();
   }
   if (nodes) {
-    set_nodes(findings, *nodes);
+    set_nodes(facts, *nodes);
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "PET_NODE_RANK", read_node_rank); !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "PET_NODE_RANK", read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_address, snapshot, "PET_MASTER_ADDR", read_address);
+  if (auto read = read_into(facts.master_address, snapshot, "PET_MASTER_ADDR", read_address);
       !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_port, snapshot, "PET_MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "PET_MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  if (auto read = read_meeting_point(findings, snapshot, "PET_RDZV_ENDPOINT"); !read) {
+  if (auto read = read_meeting_point(facts, snapshot, "PET_RDZV_ENDPOINT"); !read) {
     return read.error();
   }
-  findings.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
-  findings.job_id = sourced_variable(snapshot, "PET_RDZV_ID");
-  return findings;
+  facts.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  facts.job_id = sourced_variable(snapshot, "PET_RDZV_ID");
+  return facts;
 }
 
 }  // namespace

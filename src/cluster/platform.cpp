@@ -50,23 +50,22 @@ Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text) {
   return Sourced<NodeRange>{{*least, *most}, text.source};
 }
 
-void set_nodes(Findings& findings, const Sourced<NodeRange>& range) {
-  findings.nodes = {range.value.most, range.source};
-  findings.least_nodes = range.value.least;
+void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range) {
+  facts.nodes = {range.value.most, range.source};
+  facts.least_nodes = range.value.least;
 }
 
-Result<> read_torch_nodes(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+Result<> read_torch_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
     return read;
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "RANK", read_node_rank); !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "RANK", read_node_rank); !read) {
     return read;
   }
-  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read;
   }
-  return read_into(findings.master_port, snapshot, "MASTER_PORT", read_port);
+  return read_into(facts.master_port, snapshot, "MASTER_PORT", read_port);
 }
 
 Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {

@@ -18,7 +18,7 @@
 namespace muster {
 
 /// What one platform says. Each field is empty where it says nothing.
-struct Findings {
+struct PlatformFacts {
   std::optional<Sourced<int>> nodes;  ///< the most that take part
   std::optional<int> least_nodes;     ///< empty: as `nodes`
   std::optional<Sourced<int>> node_rank;
@@ -49,7 +49,8 @@ struct Findings {
   std::optional<HostShare> share;  ///< empty: all of this host is ours
   /// It may also be a node that has its host to itself: nothing says that others share theirs.
   bool is_share_doubtful = false;
-  std::vector<Lost> lost;  ///< what else this platform or the user says, and why it is not believed
+  std::vector<UnusedValue>
+      lost;  ///< what else this platform or the user says, and why it is not believed
   std::string secret_file;  ///< holds what all nodes of the job share and nobody else has
   std::string remark;       ///< for the user, beside whatever is decided; empty: none
 };
@@ -60,7 +61,7 @@ struct Platform {
   const char* signs;  ///< for people: the variables that give it away
   /// The variable that gives it away here; empty when this is not the platform.
   std::optional<std::string> (*find_sign)(const Snapshot& snapshot);
-  Result<Findings> (*read)(const Snapshot& snapshot);
+  Result<PlatformFacts> (*read)(const Snapshot& snapshot);
   /// Its variables that say how many there are, with '*' for any letters ("VC_*_NUM"): a job must not be
   /// smaller than what they say, whoever describes it.
   std::span<const char* const> counts = {};
@@ -69,7 +70,7 @@ struct Platform {
 };
 
 /// What the user says replaces what the platform says, field by field; what was there is noted as lost.
-void apply_request(Findings& findings, const ClusterRequest& request);
+void apply_request(PlatformFacts& facts, const ClusterRequest& request);
 
 /// All platforms, most specific first: HAI and the operators set the bare names too, with meanings of
 /// their own. Each is defined in the file of its name. A macro, so that a platform is one line.
@@ -124,7 +125,7 @@ constexpr int kMostWorkers = 10'000'000;
 
 /// WORLD_SIZE, RANK, MASTER_ADDR and MASTER_PORT on a platform whose document says that the first two count
 /// nodes.
-[[nodiscard]] Result<> read_torch_nodes(Findings& findings, const Snapshot& snapshot);
+[[nodiscard]] Result<> read_torch_nodes(PlatformFacts& facts, const Snapshot& snapshot);
 
 /// The index of this pod within its task, from the first of these variables that is set; the others
 /// must say the same. Empty when none is set.
@@ -135,7 +136,7 @@ constexpr int kMostWorkers = 10'000'000;
 [[nodiscard]] Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text);
 
 /// As the platform, or the user, counts them.
-void set_nodes(Findings& findings, const Sourced<NodeRange>& range);
+void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range);
 
 /// Each of these reads a value strictly and fails by naming its source.
 [[nodiscard]] Result<Sourced<int>> read_node_count(const Sourced<std::string>& text);

@@ -19,10 +19,10 @@ void decide(Cluster& cluster, const char* field, const Port& port) {
 }
 
 /// As the user says; else the rendezvous, for programs that read it where the platform says it.
-Port choose_worker_port(const Findings& findings,
+Port choose_worker_port(const PlatformFacts& facts,
                         const ClusterRequest& request,
                         const ModeFacts& mode) {
-  const Port& given = findings.master_port;
+  const Port& given = facts.master_port;
   const bool is_taken = mode.takes_given_port && given && given->source.kind != SourceKind::Default;
   return request.worker_port || !is_taken ? request.worker_port : given;
 }
@@ -57,14 +57,14 @@ int port_of_job(std::string_view id) {
   return static_cast<int>(kFirst + hash % kCount);
 }
 
-Result<Ports> choose_ports(const Findings& findings,
+Result<Ports> choose_ports(const PlatformFacts& facts,
                            const ClusterRequest& request,
                            const ModeFacts& mode) {
-  const bool is_single = findings.nodes->value == 1;
-  const Port worker = choose_worker_port(findings, request, mode);
+  const bool is_single = facts.nodes->value == 1;
+  const Port worker = choose_worker_port(facts, request, mode);
   Ports ports;
   // One node has no other use for a rendezvous: it is where its workers meet.
-  ports.rendezvous = is_single && !findings.master_port ? worker : findings.master_port;
+  ports.rendezvous = is_single && !facts.master_port ? worker : facts.master_port;
   ports.workers = is_single && !worker ? ports.rendezvous : worker;
   ports.is_worker_port_told = !is_single || request.worker_port.has_value();
   if (is_single) {

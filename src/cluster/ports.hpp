@@ -25,7 +25,7 @@ struct Ports {
 
 /// Decides them from what was found, what the user says and what the mode wants. Fails when workers
 /// and agents would share one.
-[[nodiscard]] Result<Ports> choose_ports(const Findings& findings,
+[[nodiscard]] Result<Ports> choose_ports(const PlatformFacts& facts,
                                          const ClusterRequest& request,
                                          const ModeFacts& mode);
 

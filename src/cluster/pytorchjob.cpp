@@ -22,7 +22,7 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
 }
 
 /// The workers of an elastic job are counted without its master, which then is a node too many.
-Result<> check_world_size(const Findings& findings, const Snapshot& snapshot) {
+Result<> check_world_size(const PlatformFacts& facts, const Snapshot& snapshot) {
   const auto size = *sourced_variable(snapshot, "WORLD_SIZE");
   const auto all = parse_integer(size.value, 1, kMostWorkers);
   const auto per_node =
@@ -31,9 +31,9 @@ Result<> check_world_size(const Findings& findings, const Snapshot& snapshot) {
   if (!all) {
     return wrong_value(size, "a number of processes of at least 1");
   }
-  const int least = findings.least_nodes.value_or(findings.nodes->value);
+  const int least = facts.least_nodes.value_or(facts.nodes->value);
   const int nodes = *all / per_node;
-  if (*all % per_node == 0 && least <= nodes && nodes <= findings.nodes->value) {
+  if (*all % per_node == 0 && least <= nodes && nodes <= facts.nodes->value) {
     return {};
   }
   return contradiction(
@@ -42,15 +42,15 @@ Result<> check_world_size(const Findings& findings, const Snapshot& snapshot) {
       "the first must be the other times " + std::to_string(per_node) + " (PET_NPROC_PER_NODE)");
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  auto findings = kPet.read(snapshot);
-  if (!findings) {
-    return findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  auto facts = kPet.read(snapshot);
+  if (!facts) {
+    return facts;
   }
-  if (auto checked = check_world_size(*findings, snapshot); !checked) {
+  if (auto checked = check_world_size(*facts, snapshot); !checked) {
     return checked.error();
   }
-  if (auto read = read_agreeing(findings->node_rank,
+  if (auto read = read_agreeing(facts->node_rank,
                                 snapshot,
                                 {"PET_NODE_RANK", "RANK"},
                                 read_node_rank,
@@ -58,7 +58,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
       !read) {
     return read.error();
   }
-  if (auto read = read_agreeing(findings->master_address,
+  if (auto read = read_agreeing(facts->master_address,
                                 snapshot,
                                 {"PET_MASTER_ADDR", "MASTER_ADDR"},
                                 read_address,
@@ -66,7 +66,7 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
       !read) {
     return read.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

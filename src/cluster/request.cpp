@@ -56,7 +56,7 @@ std::string to_text(int value) {
 
 /// Another value than the one that is there is noted.
 template <typename T>
-void override_field(std::vector<Lost>& lost,
+void override_field(std::vector<UnusedValue>& lost,
                     const char* name,
                     std::optional<Sourced<T>>& field,
                     const std::optional<Sourced<T>>& given) {
@@ -72,27 +72,26 @@ void override_field(std::vector<Lost>& lost,
 
 }  // namespace
 
-void apply_request(Findings& findings, const ClusterRequest& request) {
+void apply_request(PlatformFacts& facts, const ClusterRequest& request) {
   if (request.nodes) {
     const std::optional<Sourced<int>> most{{request.nodes->value.most, request.nodes->source}};
-    override_field(findings.lost, "nodes.count", findings.nodes, most);
-    set_nodes(findings, *request.nodes);
-    findings.workers.reset();  // those of the platform's nodes
+    override_field(facts.lost, "nodes.count", facts.nodes, most);
+    set_nodes(facts, *request.nodes);
+    facts.workers.reset();  // those of the platform's nodes
   }
   // A job of one node has only one rank, whatever the platform calls this machine, and nothing
   // that is meant for several nodes applies to it.
-  if (request.nodes && findings.nodes->value == 1) {
-    findings.node_rank = {0, findings.nodes->source};
-    findings.hosts.reset();
-    findings.master_address.reset();
-    findings.master_port.reset();
+  if (request.nodes && facts.nodes->value == 1) {
+    facts.node_rank = {0, facts.nodes->source};
+    facts.hosts.reset();
+    facts.master_address.reset();
+    facts.master_port.reset();
   }
-  override_field(findings.lost, "nodes.rank", findings.node_rank, request.node_rank);
-  override_field(
-      findings.lost, "rendezvous.address", findings.master_address, request.master_address);
-  override_field(findings.lost, "rendezvous.port", findings.master_port, request.master_port);
-  override_field(findings.lost, "nodes.slots", findings.slots, request.slots);
-  override_field(findings.lost, "job_id", findings.job_id, request.job_id);
+  override_field(facts.lost, "nodes.rank", facts.node_rank, request.node_rank);
+  override_field(facts.lost, "rendezvous.address", facts.master_address, request.master_address);
+  override_field(facts.lost, "rendezvous.port", facts.master_port, request.master_port);
+  override_field(facts.lost, "nodes.slots", facts.slots, request.slots);
+  override_field(facts.lost, "job_id", facts.job_id, request.job_id);
 }
 
 Result<ClusterRequest> read_cluster_request(const Settings& settings) {

@@ -136,60 +136,59 @@ Result<JobRoles> read_job_roles(const Choice& choice,
   return job;
 }
 
-void apply_tasks(Findings& findings, const JobRoles& roles) {
+void apply_tasks(PlatformFacts& facts, const JobRoles& roles) {
   if (!roles.tasks) {
     return;
   }
   const TaskLists& tasks = *roles.tasks;
   const std::vector<std::string> hosts = hosts_of(tasks);
-  findings.nodes = {std::max(1, static_cast<int>(hosts.size())), tasks.source};
-  findings.least_nodes.reset();
-  findings.node_rank = {number_of(tasks), tasks.own_source};
-  findings.torn_nodes.reset();
-  findings.no_rank.reset();
-  findings.hosts.reset();
-  findings.master_address.reset();
+  facts.nodes = {std::max(1, static_cast<int>(hosts.size())), tasks.source};
+  facts.least_nodes.reset();
+  facts.node_rank = {number_of(tasks), tasks.own_source};
+  facts.torn_nodes.reset();
+  facts.no_rank.reset();
+  facts.hosts.reset();
+  facts.master_address.reset();
   if (tasks.is_alone) {
-    findings.master_port.reset();  // that of the cluster, which this job is no part of
+    facts.master_port.reset();  // that of the cluster, which this job is no part of
   } else {
-    findings.hosts = {hosts, tasks.source};
-    findings.master_address = {hosts.front(), tasks.source};
+    facts.hosts = {hosts, tasks.source};
+    facts.master_address = {hosts.front(), tasks.source};
   }
-  findings.workers.reset();
+  facts.workers.reset();
   if (roles.are_counted) {
-    findings.slots = {"1", tasks.source};
+    facts.slots = {"1", tasks.source};
   }
 }
 
-Result<> check_against_tasks(const Findings& findings, const JobRoles& roles) {
+Result<> check_against_tasks(const PlatformFacts& facts, const JobRoles& roles) {
   if (!roles.tasks || !roles.are_counted) {
     return {};
   }
   const TaskLists& tasks = *roles.tasks;
   const Sourced<int> count{std::max(1, static_cast<int>(hosts_of(tasks).size())), tasks.source};
-  const int least = findings.least_nodes.value_or(findings.nodes->value);
-  if (findings.nodes->value != count.value || least != count.value) {
-    return contradiction({(least < findings.nodes->value ? std::to_string(least) + ":" : "") +
-                              std::to_string(findings.nodes->value),
-                          findings.nodes->source},
+  const int least = facts.least_nodes.value_or(facts.nodes->value);
+  if (facts.nodes->value != count.value || least != count.value) {
+    return contradiction({(least < facts.nodes->value ? std::to_string(least) + ":" : "") +
+                              std::to_string(facts.nodes->value),
+                          facts.nodes->source},
                          as_text(count),
                          "each task that is listed is a node");
   }
   const Sourced<int> number{number_of(tasks), tasks.own_source};
-  if (findings.node_rank && findings.node_rank->value != number.value) {
+  if (facts.node_rank && facts.node_rank->value != number.value) {
     return contradiction(
-        *findings.node_rank, number, "the tasks are numbered as nodes, role after role");
+        *facts.node_rank, number, "the tasks are numbered as nodes, role after role");
   }
-  if (findings.slots && findings.slots->value != "1") {
-    return contradiction(
-        *findings.slots, as_text(count), "each task that is listed is one process");
+  if (facts.slots && facts.slots->value != "1") {
+    return contradiction(*facts.slots, as_text(count), "each task that is listed is one process");
   }
   return {};
 }
 
-void avoid_listeners(Findings& findings, const JobRoles& roles) {
+void avoid_listeners(PlatformFacts& facts, const JobRoles& roles) {
   constexpr int kLast = 65'535;
-  std::optional<Sourced<int>>& port = findings.master_port;
+  std::optional<Sourced<int>>& port = facts.master_port;
   if (!roles.tasks || !port || port->source.kind != SourceKind::Default) {
     return;
   }

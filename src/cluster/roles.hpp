@@ -28,13 +28,13 @@ struct JobRoles {
                                               const Roles& roles);
 
 /// Each listed task is a node.
-void apply_tasks(Findings& findings, const JobRoles& roles);
+void apply_tasks(PlatformFacts& facts, const JobRoles& roles);
 
 /// What the user says about nodes must be what the lists say, as scripts read those.
-[[nodiscard]] Result<> check_against_tasks(const Findings& findings, const JobRoles& roles);
+[[nodiscard]] Result<> check_against_tasks(const PlatformFacts& facts, const JobRoles& roles);
 
 /// The agents meet where no task listens: a port that nobody gave becomes the next free one.
-void avoid_listeners(Findings& findings, const JobRoles& roles);
+void avoid_listeners(PlatformFacts& facts, const JobRoles& roles);
 
 /// Fails when a port that agents or workers meet at is a task's.
 [[nodiscard]] Result<> check_ports(const Ports& ports, const JobRoles& roles);

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::array<const char*, 2> kCounts = {"NUM_NODES", "WORLD_SIZE"};
 
-Result<> read_leader(Findings& findings, const Snapshot& snapshot) {
+Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   constexpr const char* kWhy = "both say where the primary node is";
-  auto& address = findings.master_address;
-  auto& port = findings.master_port;
+  auto& address = facts.master_address;
+  auto& port = facts.master_port;
   if (auto read =
           read_agreeing(address, snapshot, {"PRIMARY_ADDR", "MASTER_ADDR"}, read_address, kWhy);
       !read) {
@@ -36,13 +36,13 @@ Result<> read_leader(Findings& findings, const Snapshot& snapshot) {
 }
 
 /// A node with another rank than 0 has another address than the primary node.
-Result<> check_own_address(const Findings& findings, const Snapshot& snapshot) {
+Result<> check_own_address(const PlatformFacts& facts, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> own;
   if (auto read = read_into(own, snapshot, "NODE_ADDR", read_address); !read) {
     return read;
   }
-  const auto& rank = findings.node_rank;
-  const auto& leader = findings.master_address;
+  const auto& rank = facts.node_rank;
+  const auto& leader = facts.master_address;
   if (own && leader && rank && (own->value == leader->value) != (rank->value == 0)) {
     return contradiction(*own,
                          *leader,
@@ -52,11 +52,11 @@ Result<> check_own_address(const Findings& findings, const Snapshot& snapshot) {
   return {};
 }
 
-Result<> read_slots(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_devices(findings, snapshot, "NUM_TRAINERS"); !read) {
+Result<> read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_devices(facts, snapshot, "NUM_TRAINERS"); !read) {
     return read;
   }
-  return check_all_devices(findings, snapshot, "WORLD_SIZE");
+  return check_all_devices(facts, snapshot, "WORLD_SIZE");
 }
 
 /// The names are nobody's own: a variable of RunPod's must be there, or all that only a cluster of its has.
@@ -69,24 +69,24 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return is_runpod && is_cluster ? std::optional<std::string>("NUM_NODES") : std::nullopt;
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "NUM_NODES", read_node_count); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "NUM_NODES", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "NODE_RANK", read_node_rank); !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_leader(findings, snapshot); !read) {
+  if (auto read = read_leader(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto checked = check_own_address(findings, snapshot); !checked) {
+  if (auto checked = check_own_address(facts, snapshot); !checked) {
     return checked.error();
   }
-  if (auto read = read_slots(findings, snapshot); !read) {
+  if (auto read = read_slots(facts, snapshot); !read) {
     return read.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ std::optional<Sourced<std::string>> find_file(const Snapshot& snapshot) {
 }
 
 /// By the toolkit's variable, which is an empty list where SageMaker names no group, else by what SageMaker itself wrote.
-Result<HostList> read_own_group(const HostList& all, const Snapshot& snapshot) {
+Result<HostList> read_local_group(const HostList& all, const Snapshot& snapshot) {
   const auto group = sourced_variable(snapshot, "SM_CURRENT_INSTANCE_GROUP_HOSTS");
   if (group) {
     return group->value == "[]" ? Result<HostList>(all) : read_host_text(*group);
@@ -110,7 +110,7 @@ Result<Resources> read_variables(const Sourced<std::string>& listed, const Snaps
     return hosts.error();
   }
   return take_group(
-      *hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_own_group(*hosts, snapshot));
+      *hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(*hosts, snapshot));
 }
 
 Result<Resources> read_file(const Sourced<std::string>& file) {
@@ -138,30 +138,30 @@ Result<Resources> read_resources(const Snapshot& snapshot) {
 }
 
 /// Reads the numbers of the SDK's driver, which knows no groups.
-Result<> read_of_all(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
+Result<> read_of_all(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
     return read;
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank);
+  if (auto read = read_into(facts.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank);
       !read) {
     return read;
   }
-  if (auto read = read_into(findings.master_address, snapshot, "SM_MASTER_ADDR", read_address);
+  if (auto read = read_into(facts.master_address, snapshot, "SM_MASTER_ADDR", read_address);
       !read || !resources.all) {
     return read;
   }
   const Sourced<std::string> all{std::to_string(resources.all->value.size()),
                                  resources.all->source};
-  findings.lost.push_back({"nodes.count", all, "this host's instance group is the job"});
-  findings.nodes.reset();
-  findings.node_rank.reset();
-  findings.master_address.reset();
+  facts.lost.push_back({"nodes.count", all, "this host's instance group is the job"});
+  facts.nodes.reset();
+  facts.node_rank.reset();
+  facts.master_address.reset();
   return {};
 }
 
 /// The place of this host in the list, which SM_CURRENT_HOST_RANK repeats.
-Result<> read_rank(Findings& findings, const Resources& resources) {
-  auto& rank = findings.node_rank;
+Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
+  auto& rank = facts.node_rank;
   if (!resources.hosts || !resources.own) {
     return {};
   }
@@ -180,25 +180,25 @@ Result<> read_rank(Findings& findings, const Resources& resources) {
   return {};
 }
 
-Result<> read_leader(Findings& findings, const Resources& resources, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.master_port, snapshot, "SM_MASTER_PORT", read_port); !read) {
+Result<> read_leader(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.master_port, snapshot, "SM_MASTER_PORT", read_port); !read) {
     return read;
   }
   if (resources.hosts) {
-    if (auto taken = take_hosts(findings, *resources.hosts); !taken) {
+    if (auto taken = take_hosts(facts, *resources.hosts); !taken) {
       return taken;
     }
   }
-  const bool has_peers = findings.nodes && findings.nodes->value > 1;
-  if (!findings.master_port && has_peers) {
-    findings.master_port = Sourced<int>{kUsualPort, default_of("sagemaker")};
+  const bool has_peers = facts.nodes && facts.nodes->value > 1;
+  if (!facts.master_port && has_peers) {
+    facts.master_port = Sourced<int>{kUsualPort, default_of("sagemaker")};
   }
   return {};
 }
 
-Result<> read_slots(Findings& findings, const Snapshot& snapshot) {
+Result<> read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   for (const char* const name : {"SM_NUM_NEURONS", "SM_NUM_GPUS"}) {  // those that are not 0
-    if (auto read = read_devices(findings, snapshot, name); !read) {
+    if (auto read = read_devices(facts, snapshot, name); !read) {
       return read;
     }
   }
@@ -213,27 +213,27 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return variable || !snapshot.files.contains(kFile) ? variable : std::optional<std::string>(kFile);
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const auto resources = read_resources(snapshot);
   if (!resources) {
     return resources.error();
   }
-  if (auto read = read_of_all(findings, *resources, snapshot); !read) {
+  if (auto read = read_of_all(facts, *resources, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_rank(findings, *resources); !read) {
+  if (auto read = read_rank(facts, *resources); !read) {
     return read.error();
   }
-  if (auto read = read_leader(findings, *resources, snapshot); !read) {
+  if (auto read = read_leader(facts, *resources, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_slots(findings, snapshot); !read) {
+  if (auto read = read_slots(facts, snapshot); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "TRAINING_JOB_NAME");
-  findings.grace = {kGrace, default_of("sagemaker")};
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "TRAINING_JOB_NAME");
+  facts.grace = {kGrace, default_of("sagemaker")};
+  return facts;
 }
 
 }  // namespace

@@ -15,13 +15,12 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"SKYPILOT_NODE_RANK"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_into(findings.nodes, snapshot, "SKYPILOT_NUM_NODES", read_node_count);
-      !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "SKYPILOT_NUM_NODES", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.node_rank, snapshot, "SKYPILOT_NODE_RANK", read_node_rank);
+  if (auto read = read_into(facts.node_rank, snapshot, "SKYPILOT_NODE_RANK", read_node_rank);
       !read) {
     return read.error();
   }
@@ -30,15 +29,15 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
     if (!hosts) {
       return hosts.error();
     }
-    if (auto taken = take_hosts(findings, *hosts); !taken) {
+    if (auto taken = take_hosts(facts, *hosts); !taken) {
       return taken.error();
     }
   }
-  if (auto read = read_devices(findings, snapshot, "SKYPILOT_NUM_GPUS_PER_NODE"); !read) {
+  if (auto read = read_devices(facts, snapshot, "SKYPILOT_NUM_GPUS_PER_NODE"); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "SKYPILOT_TASK_ID");
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "SKYPILOT_TASK_ID");
+  return facts;
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ Result<Sourced<int>> read_cores(const Text& text) {
 }
 
 /// One task is one worker, and one node for us.
-Result<> read_placed_task(Findings& findings, const Step& step, const Snapshot& snapshot) {
+Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
   const Source source = from_variable("SLURM_STEP_TASKS_PER_NODE");
   const auto all = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS"));
   if (!all) {
@@ -135,15 +135,15 @@ Result<> read_placed_task(Findings& findings, const Step& step, const Snapshot& 
   if (!local) {
     return local.error();
   }
-  findings.nodes = *all;
-  findings.node_rank = *task;
+  facts.nodes = *all;
+  facts.node_rank = *task;
   std::optional<Sourced<int>> cores;  // only where they were asked for
   if (auto read = read_into(cores, snapshot, "SLURM_CPUS_PER_TASK", read_cores); !read) {
     return read;
   }
-  findings.share = HostShare{*local, here, node->value, step.nodes.value};
+  facts.share = HostShare{*local, here, node->value, step.nodes.value};
   if (cores) {
-    findings.share->cores = cores->value;
+    facts.share->cores = cores->value;
   }
   return {};
 }
@@ -168,21 +168,21 @@ std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) 
                        "--master-addr");
 }
 
-Result<> read_leader(Findings& findings, const Step& step, const Snapshot& snapshot) {
+Result<> read_leader(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
   const Text first{step.hosts.value.front(), step.hosts.source};
-  if (auto read = read_batch_leader(findings, first, snapshot); !read) {
+  if (auto read = read_batch_leader(facts, first, snapshot); !read) {
     return read;
   }
-  findings.no_leader = leader_outside(step, snapshot);
-  if (findings.no_leader) {
-    findings.master_address.reset();
+  facts.no_leader = leader_outside(step, snapshot);
+  if (facts.no_leader) {
+    facts.master_address.reset();
   }
   return {};
 }
 
-Result<> read_task(Findings& findings, const Snapshot& snapshot) {
-  findings.no_nodes = missing_of_step(snapshot);
-  if (findings.no_nodes) {
+Result<> read_task(PlatformFacts& facts, const Snapshot& snapshot) {
+  facts.no_nodes = missing_of_step(snapshot);
+  if (facts.no_nodes) {
     return {};
   }
   const auto step = read_step(snapshot);
@@ -192,19 +192,19 @@ Result<> read_task(Findings& findings, const Snapshot& snapshot) {
   const bool is_agent_each =
       std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
   if (!is_agent_each) {
-    if (auto read = read_placed_task(findings, *step, snapshot); !read) {
+    if (auto read = read_placed_task(facts, *step, snapshot); !read) {
       return read;
     }
-    return read_leader(findings, *step, snapshot);
+    return read_leader(facts, *step, snapshot);
   }
   const auto rank = read_rank(snapshot, "SLURM_NODEID", step->nodes);
   if (!rank) {
     return rank.error();
   }
-  findings.nodes = step->nodes;
-  findings.node_rank = *rank;
-  findings.hosts = step->hosts;
-  return read_leader(findings, *step, snapshot);
+  facts.nodes = step->nodes;
+  facts.node_rank = *rank;
+  facts.hosts = step->hosts;
+  return read_leader(facts, *step, snapshot);
 }
 
 /// Of a job with several groups of nodes, each of which Slurm describes by names of its own.
@@ -234,12 +234,12 @@ std::optional<Error> task_without_step(const Snapshot& snapshot) {
 }
 
 /// A batch script, or salloc's shell.
-Result<> read_shell(Findings& findings, const Snapshot& snapshot) {
-  findings.no_nodes = task_without_step(snapshot);
-  if (!findings.no_nodes) {
-    findings.no_nodes = several_groups(snapshot);
+Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
+  facts.no_nodes = task_without_step(snapshot);
+  if (!facts.no_nodes) {
+    facts.no_nodes = several_groups(snapshot);
   }
-  if (findings.no_nodes) {
+  if (facts.no_nodes) {
     return {};
   }
   std::optional<Sourced<int>> nodes;
@@ -253,14 +253,14 @@ Result<> read_shell(Findings& findings, const Snapshot& snapshot) {
   }
   const std::string count = std::to_string(nodes->value);
   if (nodes->value > 1) {
-    findings.no_nodes =
+    facts.no_nodes =
         Error{ErrorKind::BadEnvironment,
               nodes->source.name + " is '" + count +
                   "', but this was not started by srun, so it runs on one of them only"};
-    findings.start_by = "srun --nodes=" + count + " --ntasks=" + count + " --ntasks-per-node=1";
+    facts.start_by = "srun --nodes=" + count + " --ntasks=" + count + " --ntasks-per-node=1";
     return {};
   }
-  findings.nodes = nodes;
+  facts.nodes = nodes;
   return {};
 }
 
@@ -277,32 +277,32 @@ std::string describe_shell(const Snapshot& snapshot) {
 }
 
 /// The devices of the job on this node, unless a list says which of them this task may see.
-void read_slots(Findings& findings, const Snapshot& snapshot) {
+void read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto counted = count_slots({"auto", {}}, snapshot);
   const bool is_listed = counted && counted->source.kind == SourceKind::Variable;
-  if (!is_listed && !findings.share) {
-    findings.slots = sourced_variable(snapshot, "SLURM_GPUS_ON_NODE");
+  if (!is_listed && !facts.share) {
+    facts.slots = sourced_variable(snapshot, "SLURM_GPUS_ON_NODE");
   }
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const bool is_step = is_in_step(snapshot);
-  findings.job_id = sourced_variable(snapshot, "SLURM_JOB_ID");
+  facts.job_id = sourced_variable(snapshot, "SLURM_JOB_ID");
   if (is_step) {
-    findings.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
+    facts.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
   }
-  if (auto read = is_step ? read_task(findings, snapshot) : read_shell(findings, snapshot); !read) {
+  if (auto read = is_step ? read_task(facts, snapshot) : read_shell(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.restart_count, snapshot, "SLURM_RESTART_COUNT", read_restarts);
+  if (auto read = read_into(facts.restart_count, snapshot, "SLURM_RESTART_COUNT", read_restarts);
       !read) {
     return read.error();
   }
-  findings.remark = is_step ? describe_shell(snapshot) : "";
-  read_slots(findings, snapshot);
-  findings.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
-  return findings;
+  facts.remark = is_step ? describe_shell(snapshot) : "";
+  read_slots(facts, snapshot);
+  facts.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
+  return facts;
 }
 
 constexpr std::array kCounts = {"SLURM_STEP_NUM_NODES",

@@ -24,12 +24,12 @@ Sourced<std::string> read_list(const Snapshot& snapshot) {
   return {join(nodes, ","), list->source};
 }
 
-Result<> read_nodes(Findings& findings, const Snapshot& snapshot) {
-  if (auto read = read_torch_nodes(findings, snapshot); !read) {
+Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_torch_nodes(facts, snapshot); !read) {
     return read;
   }
-  findings.node_rank.reset();
-  return read_agreeing(findings.node_rank,
+  facts.node_rank.reset();
+  return read_agreeing(facts.node_rank,
                        snapshot,
                        {"INDEX", "RANK"},
                        read_node_rank,
@@ -37,11 +37,11 @@ Result<> read_nodes(Findings& findings, const Snapshot& snapshot) {
 }
 
 /// What the list says of this node must be what GPU_NUM_PER_NODE says.
-Result<> read_slots(Findings& findings, const SlotList& list, const Snapshot& snapshot) {
-  if (auto read = read_devices(findings, snapshot, "GPU_NUM_PER_NODE"); !read) {
+Result<> read_slots(PlatformFacts& facts, const SlotList& list, const Snapshot& snapshot) {
+  if (auto read = read_devices(facts, snapshot, "GPU_NUM_PER_NODE"); !read) {
     return read;
   }
-  const auto& rank = findings.node_rank;
+  const auto& rank = facts.node_rank;
   if (!rank || static_cast<std::size_t>(rank->value) >= list.value.size()) {
     return {};
   }
@@ -51,10 +51,10 @@ Result<> read_slots(Findings& findings, const SlotList& list, const Snapshot& sn
   }
   const Sourced<std::string> listed{std::to_string(*own.slots),
                                     part_of(list.source, "[" + std::to_string(rank->value) + "]")};
-  if (findings.slots && findings.slots->value != listed.value) {
-    return contradiction(*findings.slots, listed, "both count the GPUs of this node");
+  if (facts.slots && facts.slots->value != listed.value) {
+    return contradiction(*facts.slots, listed, "both count the GPUs of this node");
   }
-  return findings.slots ? Result<>() : read_devices(findings, listed);
+  return facts.slots ? Result<>() : read_devices(facts, listed);
 }
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
@@ -62,25 +62,25 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return has_gpus && snapshot.has("INDEX") ? first_set(snapshot, {"NODE_LIST"}) : std::nullopt;
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  if (auto read = read_nodes(findings, snapshot); !read) {
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_nodes(facts, snapshot); !read) {
     return read.error();
   }
   const auto list = read_hosts_with_slots(read_list(snapshot));
   if (!list) {
     return list.error();
   }
-  if (auto taken = take_hosts(findings, hosts_of(*list)); !taken) {
+  if (auto taken = take_hosts(facts, hosts_of(*list)); !taken) {
     return taken.error();
   }
-  if (auto read = read_slots(findings, *list, snapshot); !read) {
+  if (auto read = read_slots(facts, *list, snapshot); !read) {
     return read.error();
   }
-  if (auto checked = check_all_devices(findings, snapshot, "GPU_NUM"); !checked) {
+  if (auto checked = check_all_devices(facts, snapshot, "GPU_NUM"); !checked) {
     return checked.error();
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

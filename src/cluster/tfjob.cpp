@@ -121,8 +121,8 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
 }
 
-Result<Findings> read_platform(const Snapshot& /*snapshot*/) {
-  return Findings();  // the lists are read on each platform, by those who know the roles
+Result<PlatformFacts> read_platform(const Snapshot& /*snapshot*/) {
+  return PlatformFacts();  // the lists are read on each platform, by those who know the roles
 }
 
 }  // namespace

@@ -78,19 +78,19 @@ void add_names(std::set<std::string, std::less<>>& names, const std::string& sou
 
 }  // namespace
 
-std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
-                              const std::vector<Lost>& lost,
-                              const Choice& choice,
-                              const Counters& counters) {
+std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions,
+                                     const std::vector<UnusedValue>& lost,
+                                     const Choice& choice,
+                                     const Counters& counters) {
   const Snapshot& snapshot = counters.snapshot;
   std::set<std::string, std::less<>> used;
   for (const Decision& decision : decisions) {
     add_names(used, decision.source);
   }
-  for (const Lost& other : lost) {
+  for (const UnusedValue& other : lost) {
     add_names(used, other.seen.source.name);
   }
-  std::vector<Lost> unused;
+  std::vector<UnusedValue> unused;
   const auto add = [&](const Sourced<std::string>& text, const Platform* owner) {
     if (used.insert(text.source.name).second) {
       unused.push_back({"", text, why_not(text, owner, choice, snapshot)});
@@ -113,9 +113,9 @@ std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
   return unused;
 }
 
-std::vector<Lost> seen_of_nodes(const Snapshot& snapshot, const std::string& why) {
-  std::vector<Lost> seen = find_unused({}, {}, Choice{}, find_counters(snapshot));
-  for (Lost& lost : seen) {
+std::vector<UnusedValue> seen_of_nodes(const Snapshot& snapshot, const std::string& why) {
+  std::vector<UnusedValue> seen = find_unused({}, {}, Choice{}, find_counters(snapshot));
+  for (UnusedValue& lost : seen) {
     lost.why = why;
   }
   return seen;

@@ -10,9 +10,9 @@
 namespace muster {
 
 /// What looked relevant and is in none of these, with the reason.
-[[nodiscard]] std::vector<Lost> find_unused(const std::vector<Decision>& decisions,
-                                            const std::vector<Lost>& lost,
-                                            const Choice& choice,
-                                            const Counters& counters);
+[[nodiscard]] std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions,
+                                                   const std::vector<UnusedValue>& lost,
+                                                   const Choice& choice,
+                                                   const Counters& counters);
 
 }  // namespace muster

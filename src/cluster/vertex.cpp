@@ -45,7 +45,7 @@ Result<Trainers> read_trainers(const Source& source, const json::value* cluster)
 }
 
 /// The host of each, and the port of the first one.
-Result<> read_hosts(Findings& findings, const Trainers& trainers, const Source& source) {
+Result<> read_hosts(PlatformFacts& facts, const Trainers& trainers, const Source& source) {
   HostList hosts{{}, source};
   std::optional<Sourced<int>> port;
   for (const std::string& text : trainers.endpoints) {
@@ -57,11 +57,11 @@ Result<> read_hosts(Findings& findings, const Trainers& trainers, const Source& 
     port = port ? port : *given;
     hosts.value.push_back(endpoint.host);
   }
-  findings.master_port = port;
-  return take_hosts(findings, hosts);
+  facts.master_port = port;
+  return take_hosts(facts, hosts);
 }
 
-Result<> read_rank(Findings& findings,
+Result<> read_rank(PlatformFacts& facts,
                    const Trainers& trainers,
                    const Source& source,
                    const json::value* task) {
@@ -80,11 +80,10 @@ Result<> read_rank(Findings& findings,
   }
   const bool is_first = shown(type) == kTrainers.front();
   if (!is_first && shown(type) != kTrainers.back()) {
-    findings.no_rank =
-        wrong_member(part_of(place, ".type"),
-                     type,
-                     "workerpool0 or workerpool1, whose nodes train; give --platform "
-                     "single for what runs on the others");
+    facts.no_rank = wrong_member(part_of(place, ".type"),
+                                 type,
+                                 "workerpool0 or workerpool1, whose nodes train; give --platform "
+                                 "single for what runs on the others");
     return {};
   }
   const int size = is_first ? trainers.sizes.front() : trainers.sizes.back();
@@ -93,12 +92,12 @@ Result<> read_rank(Findings& findings,
                          Sourced<int>{size, part_of(source, " cluster." + shown(type))},
                          "an index must be below its count");
   }
-  findings.node_rank = {is_first ? *index : trainers.sizes.front() + *index, place};
+  facts.node_rank = {is_first ? *index : trainers.sizes.front() + *index, place};
   return {};
 }
 
 /// Ports that are open for what is trained; a task of TensorFlow listens on that of the list.
-Result<> read_port_of_job(Findings& findings,
+Result<> read_port_of_job(PlatformFacts& facts,
                           const Source& source,
                           const json::value* open,
                           const Snapshot& snapshot) {
@@ -109,10 +108,10 @@ Result<> read_port_of_job(Findings& findings,
   }
   if (ports != nullptr) {
     return read_into(
-        findings.master_port, Sourced<std::string>{shown(ports->data()), place}, read_port);
+        facts.master_port, Sourced<std::string>{shown(ports->data()), place}, read_port);
   }
-  if (snapshot.has("TF_CONFIG") || findings.nodes->value == 1) {
-    findings.master_port.reset();
+  if (snapshot.has("TF_CONFIG") || facts.nodes->value == 1) {
+    facts.master_port.reset();
   }
   return {};
 }
@@ -121,8 +120,8 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"CLUSTER_SPEC"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const auto text = *sourced_variable(snapshot, "CLUSTER_SPEC");
   const auto members = read_json_object(text, "a JSON object with cluster and task");
   if (!members) {
@@ -132,20 +131,19 @@ Result<Findings> read_platform(const Snapshot& snapshot) {
   if (!trainers) {
     return trainers.error();
   }
-  if (auto read = read_hosts(findings, *trainers, text.source); !read) {
+  if (auto read = read_hosts(facts, *trainers, text.source); !read) {
     return read.error();
   }
-  if (auto read = read_rank(findings, *trainers, text.source, members->if_contains("task"));
-      !read) {
+  if (auto read = read_rank(facts, *trainers, text.source, members->if_contains("task")); !read) {
     return read.error();
   }
   if (auto read =
-          read_port_of_job(findings, text.source, members->if_contains("open_ports"), snapshot);
+          read_port_of_job(facts, text.source, members->if_contains("open_ports"), snapshot);
       !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "CLOUD_ML_JOB_ID");
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "CLOUD_ML_JOB_ID");
+  return facts;
 }
 
 }  // namespace

@@ -214,10 +214,10 @@ Result<Sourced<int>> rank_from_index(const Tasks& tasks,
 
 /// RANK of the plugin, when it is there, must be the rank that the lists give. Where these have tasks that the plugin
 /// does not count, it alone says a rank.
-Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snapshot) {
-  if (findings.no_nodes) {
-    findings.no_rank = findings.no_nodes;
-    return read_into(findings.node_rank, snapshot, "RANK", read_node_rank);
+Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& snapshot) {
+  if (facts.no_nodes) {
+    facts.no_rank = facts.no_nodes;
+    return read_into(facts.node_rank, snapshot, "RANK", read_node_rank);
   }
   const auto read_index = read_task_index(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"});
   if (!read_index) {
@@ -231,10 +231,10 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
   const Task* const own = index ? find_own_task(tasks, index->value, snapshot.host_name) : nullptr;
   if (own == nullptr) {
     if (!given && !tasks.empty()) {
-      findings.no_rank = unknown_task(tasks, index, snapshot);
+      facts.no_rank = unknown_task(tasks, index, snapshot);
       return {};
     }
-    findings.node_rank = given ? given : index;
+    facts.node_rank = given ? given : index;
     return {};
   }
   const auto listed = rank_from_index(tasks, own, *index);
@@ -247,12 +247,12 @@ Result<> read_rank(Findings& findings, const Tasks& tasks, const Snapshot& snaps
                          "an index within the task " + own->name + ", which makes " + "this node " +
                              std::to_string(listed->value));
   }
-  findings.node_rank = *listed;
+  facts.node_rank = *listed;
   return {};
 }
 
 /// The master of an MPI job. What others might run on the workers nobody can know here.
-Error nobody_starts(const Sourced<std::string>& hosts) {
+Error has_no_starter(const Sourced<std::string>& hosts) {
   return Error{ErrorKind::BadEnvironment,
                hosts.source.name + " is '" + shortened(hosts.value) +
                    "', and on the workers of an MPI job runs only sshd; 'muster --hosts $MPI_HOST' "
@@ -287,37 +287,37 @@ Error counted_differently(const Sourced<int>& counted,
                            "; give --nnodes and --node-rank on those that are nodes of one job");
 }
 
-Result<> read_count(Findings& findings, Tasks& tasks, const Snapshot& snapshot) {
-  if (auto read = read_into(findings.nodes, snapshot, "WORLD_SIZE", read_node_count);
+Result<> read_count(PlatformFacts& facts, Tasks& tasks, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count);
       !read || tasks.empty()) {
     return read;
   }
-  if (are_counted_by_plugin(tasks, findings.nodes)) {
+  if (are_counted_by_plugin(tasks, facts.nodes)) {
     std::erase_if(tasks,
                   [](const Task& task) { return task.name != "MASTER" && task.name != "WORKER"; });
     if (!snapshot.has("RANK")) {
-      return no_node(*findings.nodes);
+      return no_node(*facts.nodes);
     }
   }
   const auto total = count_nodes(tasks);
   if (!total) {
     return total.error();
   }
-  if (findings.nodes && findings.nodes->value < total->value && tasks.size() > 1) {
-    findings.no_nodes = counted_differently(*findings.nodes, *total, tasks);
-    findings.nodes.reset();
+  if (facts.nodes && facts.nodes->value < total->value && tasks.size() > 1) {
+    facts.no_nodes = counted_differently(*facts.nodes, *total, tasks);
+    facts.nodes.reset();
     return {};
   }
-  if (findings.nodes && findings.nodes->value != total->value) {
-    return contradiction(*findings.nodes, *total, "both give the number of nodes");
+  if (facts.nodes && facts.nodes->value != total->value) {
+    return contradiction(*facts.nodes, *total, "both give the number of nodes");
   }
-  findings.nodes = *total;
+  facts.nodes = *total;
   std::vector<std::string> hosts;
   for (const Task& task : tasks) {
     hosts.insert(hosts.end(), task.hosts.value.begin(), task.hosts.value.end());
   }
   if (hosts.size() == static_cast<std::size_t>(total->value)) {
-    findings.hosts = {hosts, tasks.front().hosts.source};
+    facts.hosts = {hosts, tasks.front().hosts.source};
   }
   return {};
 }
@@ -336,34 +336,33 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
                        : std::optional(kVolcanoFolder + ("/" + tasks.front()) + kHostFileEnding);
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
-  findings.secret_file = snapshot.volcano_ssh_key;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  facts.secret_file = snapshot.volcano_ssh_key;
   if (const auto hosts = sourced_variable(snapshot, "MPI_HOST")) {
-    findings.no_nodes = nobody_starts(*hosts);
-    return findings;
+    facts.no_nodes = has_no_starter(*hosts);
+    return facts;
   }
   auto tasks = read_tasks(snapshot);
   if (!tasks) {
     return tasks.error();
   }
-  if (auto read = read_count(findings, *tasks, snapshot); !read) {
+  if (auto read = read_count(facts, *tasks, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_rank(findings, *tasks, snapshot); !read) {
+  if (auto read = read_rank(facts, *tasks, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_address, snapshot, "MASTER_ADDR", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read.error();
   }
-  if (auto read = read_into(findings.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  if (!findings.master_address && findings.hosts) {
-    findings.master_address = {findings.hosts->value.front(), findings.hosts->source};
+  if (!facts.master_address && facts.hosts) {
+    facts.master_address = {facts.hosts->value.front(), facts.hosts->source};
   }
-  return findings;
+  return facts;
 }
 
 }  // namespace

@@ -41,15 +41,15 @@ Result<std::vector<Trainers>> read_trainers(const Snapshot& snapshot) {
   return all;
 }
 
-Result<> add_nodes(Findings& findings, const std::vector<Trainers>& all) {
+Result<> add_nodes(PlatformFacts& facts, const std::vector<Trainers>& all) {
   for (const Trainers& trainers : all) {
-    auto& nodes = findings.nodes;
+    auto& nodes = facts.nodes;
     nodes = nodes ? Sourced<int>{nodes->value + trainers.count.value,
                                  part_of(nodes->source, "+" + trainers.count.source.name)}
                   : trainers.count;
   }
-  if (findings.nodes && findings.nodes->value > kMostNodes) {
-    return wrong_value({std::to_string(findings.nodes->value), findings.nodes->source},
+  if (facts.nodes && facts.nodes->value > kMostNodes) {
+    return wrong_value({std::to_string(facts.nodes->value), facts.nodes->source},
                        "at most " + std::to_string(kMostNodes) + " nodes");
   }
   return {};
@@ -71,14 +71,16 @@ Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
 }
 
 /// The index counts within the role: nodes of the one before it come first.
-Result<> read_rank(Findings& findings, const std::vector<Trainers>& all, const Snapshot& snapshot) {
+Result<> read_rank(PlatformFacts& facts,
+                   const std::vector<Trainers>& all,
+                   const Snapshot& snapshot) {
   const auto role = sourced_variable(snapshot, "MLP_ROLE");
   std::optional<Sourced<int>> index;
   if (auto read = read_into(index, snapshot, "MLP_ROLE_INDEX", read_node_rank); !read) {
     return read;
   }
   if (!role || !index) {
-    findings.node_rank = index;
+    facts.node_rank = index;
     return {};
   }
   int before = 0;
@@ -90,25 +92,25 @@ Result<> read_rank(Findings& findings, const std::vector<Trainers>& all, const S
     if (index->value >= trainers.count.value) {
       return contradiction(*index, trainers.count, "an index must be below its count");
     }
-    findings.node_rank = {before + index->value, index->source};
+    facts.node_rank = {before + index->value, index->source};
     return {};
   }
-  findings.no_rank = without_rank(*role, snapshot);
+  facts.no_rank = without_rank(*role, snapshot);
   return {};
 }
 
 /// Where TensorFlow's tasks listen on these ports the agents need another one.
-Result<> read_leader(Findings& findings, const std::string& role, const Snapshot& snapshot) {
+Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapshot& snapshot) {
   if (auto read =
-          read_into(findings.master_address, snapshot, variable_of(role, "0_HOST"), read_address);
+          read_into(facts.master_address, snapshot, variable_of(role, "0_HOST"), read_address);
       !read || snapshot.has("TF_CONFIG")) {
     return read;
   }
-  return read_into(findings.master_port, snapshot, variable_of(role, "0_PORT"), read_port);
+  return read_into(facts.master_port, snapshot, variable_of(role, "0_PORT"), read_port);
 }
 
 /// A list of all nodes, if those of each role are listed.
-Result<> read_hosts(Findings& findings, const std::vector<Trainers>& all) {
+Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
   const bool are_listed = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& one) {
     return one.hosts && !one.hosts->value.empty();
   });
@@ -121,38 +123,38 @@ Result<> read_hosts(Findings& findings, const std::vector<Trainers>& all) {
               part_of(listed.source, "+" + next->hosts->source.name)};
   }
   const auto hosts = read_host_list(listed);
-  return hosts ? take_hosts(findings, *hosts) : hosts.error();
+  return hosts ? take_hosts(facts, *hosts) : hosts.error();
 }
 
 std::optional<std::string> find_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"});
 }
 
-Result<Findings> read_platform(const Snapshot& snapshot) {
-  Findings findings;
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
   const auto all = read_trainers(snapshot);
   if (!all) {
     return all.error();
   }
-  if (auto added = add_nodes(findings, *all); !added) {
+  if (auto added = add_nodes(facts, *all); !added) {
     return added.error();
   }
-  if (auto read = read_rank(findings, *all, snapshot); !read) {
+  if (auto read = read_rank(facts, *all, snapshot); !read) {
     return read.error();
   }
   const std::string first = all->empty() ? "WORKER" : all->front().role;
-  if (auto read = read_leader(findings, first, snapshot); !read) {
+  if (auto read = read_leader(facts, first, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_hosts(findings, *all); !read) {
+  if (auto read = read_hosts(facts, *all); !read) {
     return read.error();
   }
   const std::string own = snapshot.variable("MLP_ROLE").value_or(first);
-  if (auto read = read_devices(findings, snapshot, variable_of(own, "GPU")); !read) {
+  if (auto read = read_devices(facts, snapshot, variable_of(own, "GPU")); !read) {
     return read.error();
   }
-  findings.job_id = sourced_variable(snapshot, "MLP_TASK_ID");
-  return findings;
+  facts.job_id = sourced_variable(snapshot, "MLP_TASK_ID");
+  return facts;
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ bool is_socket(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-void look_in(const std::string& place, Found& found) {
+void search(const std::string& place, Found& found) {
   std::error_code error;  // a place that cannot be read has nothing for us
   for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -205,7 +205,7 @@ bool FoundAgent::is_of_same_job(const FoundAgent& other) const {
 Found find_agents(const std::string& temporary_folder) {
   Found found;
   for (const std::string& place : std::set<std::string>{"/dev/shm", "/tmp", temporary_folder}) {
-    look_in(place, found);
+    search(place, found);
   }
   std::sort(found.agents.begin(), found.agents.end(), [](const auto& left, const auto& right) {
     return left.pid < right.pid;

@@ -117,7 +117,7 @@ std::vector<std::string> folders_of(const Hierarchy& hierarchy) {
 
 }  // namespace
 
-std::vector<ControlGroup> own_control_groups(std::string_view controller) {
+std::vector<ControlGroup> own_cgroups(std::string_view controller) {
   std::vector<Hierarchy> hierarchies = read_groups(controller);
   for (const Mount& mount : cgroup_mounts()) {
     note_mount(hierarchies, mount, controller);

@@ -17,6 +17,6 @@ struct ControlGroup {
 
 /// Where a controller such as "cpu" may be: its own hierarchy of version 1, and that of version 2. Those that
 /// are mounted.
-[[nodiscard]] std::vector<ControlGroup> own_control_groups(std::string_view controller);
+[[nodiscard]] std::vector<ControlGroup> own_cgroups(std::string_view controller);
 
 }  // namespace muster

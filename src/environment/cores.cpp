@@ -58,7 +58,7 @@ AllowedCores count_allowed_cores() {
   AllowedCores cores{.count = cores_by_affinity(0), .source = "affinity", .of_parent = 0};
   AllowedCores of_parent{
       .count = cores_by_affinity(::getppid()), .source = "affinity", .of_parent = 0};
-  for (const ControlGroup& group : own_control_groups("cpu")) {
+  for (const ControlGroup& group : own_cgroups("cpu")) {
     const char* const file = group.version == 2 ? "/cpu.max" : "/cpu.cfs_quota_us";
     for (const std::string& folder : group.folders) {
       const double quota = quota_of(group.version, folder);

@@ -74,13 +74,13 @@ int count_tpu_chips(const std::string& root, int files) {
 }
 
 /// Places of devices that have no file of their own in /dev. Each that is looked into for nothing costs every start.
-struct Elsewhere {
+struct DeviceDirectory {
   bool has_folders = false;
   int tpu_files = 0;
 };
 
 void note_file(HostDevices& devices,
-               Elsewhere& elsewhere,
+               DeviceDirectory& elsewhere,
                std::string_view name,
                const std::string& root) {
   devices.nvidia += number_behind("nvidia", name) ? 1 : 0;
@@ -101,7 +101,7 @@ void note_file(HostDevices& devices,
 
 HostDevices count_host_devices(const std::string& root) {
   HostDevices devices;
-  Elsewhere elsewhere;
+  DeviceDirectory elsewhere;
   for_each_entry(root + "/dev",
                  [&](std::string_view name) { note_file(devices, elsewhere, name, root); });
   std::sort(devices.ascend_ids.begin(), devices.ascend_ids.end());

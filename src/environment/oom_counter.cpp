@@ -8,7 +8,7 @@
 namespace muster {
 
 std::string find_oom_counter() {
-  for (const ControlGroup& group : own_control_groups("memory")) {
+  for (const ControlGroup& group : own_cgroups("memory")) {
     std::string file =
         group.folders.front() + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
     if (read_oom_counter(file)) {

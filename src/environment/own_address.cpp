@@ -96,7 +96,7 @@ std::string interface_of(const sockaddr_storage& own) {
 }
 
 /// Where a datagram to `there` would come from.
-OwnEnd end_of_route(const addrinfo& there) {
+LocalEnd end_of_route(const addrinfo& there) {
   const UniqueFd socket(::socket(there.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t size = sizeof own;
@@ -105,20 +105,20 @@ OwnEnd end_of_route(const addrinfo& there) {
                         ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
                         ::getsockname(socket.get(), address, &size) == 0;
   const std::string text = is_known ? text_of(*address, size) : "";
-  return text.empty() ? OwnEnd{kLoopback, ""} : OwnEnd{text, interface_of(own)};
+  return text.empty() ? LocalEnd{kLoopback, ""} : LocalEnd{text, interface_of(own)};
 }
 
 }  // namespace
 
-OwnEnd own_end_towards(const std::string& host) {
+LocalEnd local_end_towards(const std::string& host) {
   Addresses there = read_address(host.c_str());
   if (!there) {
     there = read_address(kFarAway);
   }
-  return there ? end_of_route(*there) : OwnEnd{kLoopback, ""};
+  return there ? end_of_route(*there) : LocalEnd{kLoopback, ""};
 }
 
-std::vector<std::string> own_addresses() {
+std::vector<std::string> local_addresses() {
   std::vector<std::string> addresses;
   for_each_interface([&](const ifaddrs& at) {
     const bool has_address = at.ifa_addr != nullptr && (at.ifa_flags & IFF_LOOPBACK) == 0;
@@ -136,7 +136,7 @@ std::vector<std::string> own_addresses() {
   return addresses;
 }
 
-std::vector<std::string> own_interfaces() {
+std::vector<std::string> local_interfaces() {
   std::set<std::string> names;
   for_each_interface([&](const ifaddrs& at) {
     const int family = at.ifa_addr != nullptr ? at.ifa_addr->sa_family : AF_UNSPEC;

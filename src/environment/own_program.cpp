@@ -28,7 +28,7 @@ std::filesystem::path folder_of(std::string_view argv0, std::string_view search_
 
 }  // namespace
 
-std::string own_program() {
+std::string program_path() {
   std::error_code failed;
   const std::string path = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   const bool is_word = !failed && path.find_first_of(" \t\n:") == std::string::npos;

@@ -78,8 +78,8 @@ Snapshot take_snapshot() {
   snapshot.cores = count_allowed_cores();
   snapshot.files = read_mounted_files(snapshot);
   snapshot.rank_table = find_rank_table();
-  snapshot.addresses = Lazy(own_addresses);
-  snapshot.interfaces = Lazy(own_interfaces);
+  snapshot.addresses = Lazy(local_addresses);
+  snapshot.interfaces = Lazy(local_interfaces);
   snapshot.volcano_ssh_key = find_volcano_ssh_key(snapshot);
   return snapshot;
 }

@@ -19,11 +19,11 @@ bool is_here(const FanOut& fan_out, const GivenHost& host) {
 std::string leader_of(const FanOut& fan_out) {
   const GivenHost& first = fan_out.hosts.value.front();
   const auto given = fan_out.order.line.settings.find("master-addr");
-  return given ? given->value : is_loopback(first.host) ? fan_out.own_host : first.host;
+  return given ? given->value : is_loopback(first.host) ? fan_out.local_host : first.host;
 }
 
 /// What the list says of a host, unless the user counts the workers himself.
-bool are_slots_of_list(const Order& order, const GivenHost& host) {
+bool are_slots_of_list(const AgentOrder& order, const GivenHost& host) {
   const auto given = order.line.settings.find("nproc-per-node");
   return host.slots && (!given || given->value == "auto");
 }
@@ -63,8 +63,8 @@ WorkerPlan plan_shell(const FanOut& fan_out, std::size_t node) {
 
 }  // namespace
 
-Order order_of(const FanOut& fan_out, std::size_t node) {
-  Order order = fan_out.order;
+AgentOrder order_of(const FanOut& fan_out, std::size_t node) {
+  AgentOrder order = fan_out.order;
   const std::vector<GivenHost>& hosts = fan_out.hosts.value;
   order.host = hosts[node].host;
   order.is_first = node == 0;
@@ -115,7 +115,7 @@ LaunchPlan make_front_plan(const FanOut& fan_out) {
                     {"remote_shell", shell, fan_out.shell.source.name}};
   const bool needs_shell = std::any_of(
       hosts.begin(), hosts.end(), [&](const GivenHost& host) { return !is_here(fan_out, host); });
-  plan.remarks.push_back("starting " + count_of(hosts.size(), "node") +
+  plan.notices.push_back("starting " + count_of(hosts.size(), "node") +
                          (needs_shell ? " with '" + shell + "'" : " here") + ", leader " +
                          plan.master_address);
   return plan;

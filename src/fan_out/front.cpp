@@ -32,17 +32,17 @@ JobEnd end_without(const ExitStatus& status, std::string reason) {
 
 }  // namespace
 
-Front::Front(std::vector<std::string> hosts) {
+LauncherState::LauncherState(std::vector<std::string> hosts) {
   for (std::string& host : hosts) {
     nodes_.push_back({.host = std::move(host)});
   }
 }
 
-std::string Front::name_of(std::size_t node) const {
+std::string LauncherState::name_of(std::size_t node) const {
   return "node " + std::to_string(node) + " (" + nodes_[node].host + ")";
 }
 
-std::vector<std::size_t> Front::nodes_that_have_not_come() const {
+std::vector<std::size_t> LauncherState::nodes_that_have_not_come() const {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].has_come && !nodes_[i].has_ended) {
@@ -52,9 +52,9 @@ std::vector<std::size_t> Front::nodes_that_have_not_come() const {
   return missing;
 }
 
-FrontActions Front::on_ended(std::size_t node,
-                             const ExitStatus& status,
-                             const std::string& last_words) {
+LauncherActions LauncherState::on_ended(std::size_t node,
+                                        const ExitStatus& status,
+                                        const std::string& last_words) {
   Node& ended = nodes_[node];
   ended.has_ended = true;
   if (ended.bye) {
@@ -73,25 +73,25 @@ FrontActions Front::on_ended(std::size_t node,
 }
 
 /// An agent that has lost us stops the job, and the others may have ended so before we see the loss.
-bool Front::has_stopped_unasked() const {
+bool LauncherState::has_stopped_unasked() const {
   return !end_ && !stop_signal_ && std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
     return node.bye == ExitStatus::signalled(SIGTERM).shell_code();
   });
 }
 
 /// One agent has ended in order: the gang is over, and so the others end too.
-FrontActions Front::after_the_gang() {
-  FrontActions actions;
+LauncherActions LauncherState::after_the_gang() {
+  LauncherActions actions;
   if (!std::exchange(is_ending_, true)) {
     if (const auto late = nodes_that_have_not_come(); !late.empty()) {
       actions.emplace_back(EndShells{late});  // there is nothing to come to any more
     }
-    actions.emplace_back(StartFrontGrace{});
+    actions.emplace_back(StartLauncherGrace{});
   }
   return after_an_end(std::move(actions));
 }
 
-FrontActions Front::on_not_started(std::size_t node, const Error& why) {
+LauncherActions LauncherState::on_not_started(std::size_t node, const Error& why) {
   nodes_[node].has_ended = true;
   if (is_ending_) {
     return after_an_end({});
@@ -100,14 +100,14 @@ FrontActions Front::on_not_started(std::size_t node, const Error& why) {
                           name_of(node) + " cannot be reached: " + why.message));
 }
 
-FrontActions Front::fail(JobEnd end) {
+LauncherActions LauncherState::fail(JobEnd end) {
   is_ending_ = true;
   end_ = std::move(end);
   return after_an_end(
-      {TellNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartFrontGrace{}});
+      {NotifyNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartLauncherGrace{}});
 }
 
-FrontActions Front::after_an_end(FrontActions actions) {
+LauncherActions LauncherState::after_an_end(LauncherActions actions) {
   const bool is_over =
       std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_ended; });
   if (!is_over) {
@@ -118,36 +118,36 @@ FrontActions Front::after_an_end(FrontActions actions) {
   if (!end_ && !has_code && stop_signal_) {
     end_ = end_by_signal(*stop_signal_);
   }
-  actions.emplace_back(FinishFront{});
+  actions.emplace_back(FinishLauncher{});
   return actions;
 }
 
-FrontActions Front::on_stop(int signal) {
+LauncherActions LauncherState::on_stop(int signal) {
   constexpr int kMostRequests = 2;
-  ++stop_requests_;
+  ++stop_debounce_;
   is_ending_ = true;
   stop_signal_ = stop_signal_.value_or(signal);
-  if (stop_requests_ > kMostRequests) {
+  if (stop_debounce_ > kMostRequests) {
     return {KillShells{}};
   }
   // A second one means "now", to the agents as well.
-  return {TellNodes{{kSignalFrame, signal_name(signal)}},
+  return {NotifyNodes{{kSignalFrame, signal_name(signal)}},
           EndShells{nodes_that_have_not_come()},
-          StartFrontGrace{stop_requests_ == kMostRequests}};
+          StartLauncherGrace{stop_debounce_ == kMostRequests}};
 }
 
-FrontActions Front::on_grace_ended() {
+LauncherActions LauncherState::on_grace_ended() {
   return {KillShells{}};
 }
 
-FrontActions Front::on_guard_lost() {
+LauncherActions LauncherState::on_guard_lost() {
   stop_signal_ = stop_signal_.value_or(SIGKILL);
   is_ending_ = true;
   return {KillShells{}};
 }
 
 /// They all end with one code; the leader's is the last to be in doubt.
-int Front::exit_code() const {
+int LauncherState::exit_code() const {
   if (end_) {
     return end_->exit_code;
   }

@@ -53,64 +53,68 @@ bool read_width(std::optional<std::size_t>& terminal, const std::string& bytes) 
 /// A kind of frame, and what becomes of its bytes; false: they are not what they should be.
 struct Field {
   const char* kind;
-  bool (*take)(Order& order, const std::string& bytes);
+  bool (*take)(AgentOrder& order, const std::string& bytes);
 };
 
 constexpr auto kFields = std::to_array<Field>({
     {"muster",
-     [](Order& order, const std::string& bytes) {
+     [](AgentOrder& order, const std::string& bytes) {
        order.version = bytes;
        return true;
      }},
     {"host",
-     [](Order& order, const std::string& bytes) {
+     [](AgentOrder& order, const std::string& bytes) {
        order.host = bytes;
        return true;
      }},
     {"first",
-     [](Order& order, const std::string& /*bytes*/) {
+     [](AgentOrder& order, const std::string& /*bytes*/) {
        order.is_first = true;
        return true;
      }},
     {"nonce",
-     [](Order& order, const std::string& bytes) {
+     [](AgentOrder& order, const std::string& bytes) {
        order.nonce = bytes;
        return !bytes.empty();
      }},
     {"folder",
-     [](Order& order, const std::string& bytes) {
+     [](AgentOrder& order, const std::string& bytes) {
        order.working_directory = bytes;
        return !bytes.empty();
      }},
     {"out-columns",
-     [](Order& order, const std::string& bytes) { return read_width(order.terminals.out, bytes); }},
+     [](AgentOrder& order, const std::string& bytes) {
+       return read_width(order.terminals.out, bytes);
+     }},
     {"error-columns",
-     [](Order& order, const std::string& bytes) {
+     [](AgentOrder& order, const std::string& bytes) {
        return read_width(order.terminals.error, bytes);
      }},
     {"variable",
-     [](Order& order, const std::string& bytes) { return read_variable(order.variables, bytes); }},
+     [](AgentOrder& order, const std::string& bytes) {
+       return read_variable(order.variables, bytes);
+     }},
     {"setting",
-     [](Order& order, const std::string& bytes) { return read_setting(order.line, bytes); }},
+     [](AgentOrder& order, const std::string& bytes) { return read_setting(order.line, bytes); }},
     {"program",
-     [](Order& order, const std::string& bytes) {
+     [](AgentOrder& order, const std::string& bytes) {
        order.line.program.push_back(bytes);
        return true;
      }},
     {"argument",
-     [](Order& order, const std::string& bytes) {
+     [](AgentOrder& order, const std::string& bytes) {
        order.line.worker_arguments.push_back(bytes);
        return true;
      }},
     {"python",
-     [](Order& order, const std::string& /*bytes*/) {
+     [](AgentOrder& order, const std::string& /*bytes*/) {
        order.line.is_python_script = true;
        return true;
      }},
     {"command",
-     [](Order& order, const std::string& bytes) {
-       order.line.front_end = find_front_end(bytes);
-       return order.line.front_end != nullptr;
+     [](AgentOrder& order, const std::string& bytes) {
+       order.line.compat = find_front_end(bytes);
+       return order.line.compat != nullptr;
      }},
 });
 
@@ -118,7 +122,7 @@ constexpr const char* kStart = "start";
 
 }  // namespace
 
-std::string write_order(const Order& order) {
+std::string write_order(const AgentOrder& order) {
   std::string text;
   const auto add = [&](const char* kind, const std::string& bytes) {
     text += write_frame({kind, bytes});
@@ -152,8 +156,8 @@ std::string write_order(const Order& order) {
   if (line.is_python_script) {
     add("python", "");
   }
-  if (line.front_end != nullptr) {
-    add("command", line.front_end->name);
+  if (line.compat != nullptr) {
+    add("command", line.compat->name);
   }
   add(kStart, "");
   return text;

@@ -15,21 +15,22 @@ std::string write_word(const std::string& nonce, const std::string& kind, const 
   return kSeparator + nonce + " " + kind + " " + text + "\n";
 }
 
-WordSieve::WordSieve(std::string nonce) : start_(kSeparator + std::move(nonce) + " ") {}
+ControlLineFilter::ControlLineFilter(std::string nonce)
+    : start_(kSeparator + std::move(nonce) + " ") {}
 
-bool WordSieve::may_be_word() const {
+bool ControlLineFilter::may_be_word() const {
   const std::size_t length = std::min(kept_.size(), start_.size());
   return std::string_view(kept_).substr(0, length) == std::string_view(start_).substr(0, length);
 }
 
 /// Byte by byte until it is known that this is a word; then all of its line.
-std::size_t WordSieve::length_to_keep(std::string_view bytes) const {
+std::size_t ControlLineFilter::length_to_keep(std::string_view bytes) const {
   const bool is_known = kept_.size() >= start_.size();
   const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1);
   return is_known ? end + 1 : 1;
 }
 
-void WordSieve::feed(std::string_view bytes, std::string& out) {
+void ControlLineFilter::feed(std::string_view bytes, std::string& out) {
   while (!bytes.empty()) {
     if (kept_.empty()) {
       const std::size_t at = std::min(bytes.find(kSeparator), bytes.size());
@@ -48,16 +49,16 @@ void WordSieve::feed(std::string_view bytes, std::string& out) {
       finish(out);
       (last == kSeparator ? kept_ : out) += last;
     } else if (kept_.back() == '\n') {
-      tell();
+      send();
     }
   }
 }
 
-void WordSieve::finish(std::string& out) {
+void ControlLineFilter::finish(std::string& out) {
   out += std::exchange(kept_, {});
 }
 
-void WordSieve::tell() {
+void ControlLineFilter::send() {
   const std::string line = std::exchange(kept_, {});
   const std::string said = line.substr(start_.size(), line.size() - start_.size() - 1);
   const std::size_t blank = said.find(' ');

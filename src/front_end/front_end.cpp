@@ -17,13 +17,13 @@
 namespace muster {
 namespace {
 
-bool is_choice(const FrontOption& option, const std::string& value) {
+bool is_choice(const CompatOption& option, const std::string& value) {
   const std::vector<std::string> choices = split(option.choices, ' ');
   return std::find(choices.begin(), choices.end(), value) != choices.end();
 }
 
 /// What is ignored is not done, and what makes no sense is an error all the same.
-Result<> check_ignored(const FrontOption& option, const Sourced<std::string>& value) {
+Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& value) {
   const bool is_number =
       option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
   double seconds = 0;
@@ -36,16 +36,16 @@ Result<> check_ignored(const FrontOption& option, const Sourced<std::string>& va
 }
 
 /// What the table says of an option that is given.
-Result<> translate_one(const FrontOption& option,
+Result<> translate_one(const CompatOption& option,
                        const Sourced<std::string>& value,
                        Translation& translation) {
   if (option.is_strict && !is_choice(option, value.value)) {
     return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
   }
-  if (option.fate == Fate::Refused && !value.value.empty()) {
+  if (option.fate == OptionSupport::Refused && !value.value.empty()) {
     return Error{blame(value.source), value.source.name + " is refused: " + option.note};
   }
-  if (option.fate == Fate::Ignored) {
+  if (option.fate == OptionSupport::Ignored) {
     translation.line.notices.push_back("ignoring " + value.source.name + ": " + option.note);
     return check_ignored(option, value);
   }
@@ -56,8 +56,8 @@ Result<> translate_one(const FrontOption& option,
 }
 
 /// All of them, and then what only the front end knows.
-Result<> translate(const FrontEnd& front_end, Translation& translation) {
-  for (const FrontOption& option : front_end.options()) {
+Result<> translate(const CompatLauncher& compat, Translation& translation) {
+  for (const CompatOption& option : compat.options()) {
     const auto given = translation.given.find(dashed(option.name));
     auto translated = given == translation.given.end()
                           ? Result<>()
@@ -66,19 +66,19 @@ Result<> translate(const FrontEnd& front_end, Translation& translation) {
       return translated;
     }
   }
-  return front_end.translate(translation);
+  return compat.translate(translation);
 }
 
-Error started_otherwise(const Sourced<std::string>& setting, const FrontEndWords& words) {
+Error started_otherwise(const Sourced<std::string>& setting, const CompatNames& words) {
   return Error{blame(setting.source),
                setting.source.name + " is '" + setting.value + "' but '" + words.called +
-                   "' starts workers by '" + words.front_end.mode + "'; leave one of them out"};
+                   "' starts workers by '" + words.compat.mode + "'; leave one of them out"};
 }
 
 /// The name decides how workers are started: what else says that must say the same.
-Result<> check_mode(const Settings& settings, const FrontEndWords& words) {
+Result<> check_mode(const Settings& settings, const CompatNames& words) {
   const auto mode = settings.find("mode");
-  if (mode && mode->value != words.front_end.mode && mode->value != "auto") {
+  if (mode && mode->value != words.compat.mode && mode->value != "auto") {
     return started_otherwise(*mode, words);
   }
   const auto file = settings.find("template");
@@ -86,8 +86,8 @@ Result<> check_mode(const Settings& settings, const FrontEndWords& words) {
 }
 
 /// The option as the original spells it, if it has that one.
-std::optional<std::string> find_name(const FrontEnd& front_end, std::string_view name) {
-  for (const FrontOption& option : front_end.options()) {
+std::optional<std::string> find_name(const CompatLauncher& compat, std::string_view name) {
+  for (const CompatOption& option : compat.options()) {
     if (dashed(option.name) == name) {
       return option.name;
     }
@@ -96,10 +96,10 @@ std::optional<std::string> find_name(const FrontEnd& front_end, std::string_view
 }
 
 /// An option of the original behind the script belongs to that, unless it is set apart by "--".
-void notice_options_behind(CommandLine& line, const FrontEnd& front_end) {
+void notice_options_behind(CommandLine& line, const CompatLauncher& compat) {
   auto notice =
-      describe_option_behind(line.program, original_of(front_end), [&](const std::string& typed) {
-        return find_name(front_end, typed);
+      describe_option_behind(line.program, original_of(compat), [&](const std::string& typed) {
+        return find_name(compat, typed);
       });
   if (notice) {
     line.notices.push_back(std::move(*notice));
@@ -107,33 +107,33 @@ void notice_options_behind(CommandLine& line, const FrontEnd& front_end) {
 }
 
 /// True where the word is there that the name asks for, or it asks for none.
-bool has_subcommand(const FrontEndWords& words) {
-  const char* const wanted = words.front_end.subcommand;
+bool has_subcommand(const CompatNames& words) {
+  const char* const wanted = words.compat.subcommand;
   return wanted == nullptr || (!words.tokens.empty() && words.tokens.front() == wanted);
 }
 
 /// What stands behind the name and that word.
-std::span<const std::string> options_of(const FrontEndWords& words) {
-  const bool is_word = words.front_end.subcommand != nullptr && has_subcommand(words);
+std::span<const std::string> options_of(const CompatNames& words) {
+  const bool is_word = words.compat.subcommand != nullptr && has_subcommand(words);
   return words.tokens.subspan(is_word ? 1 : 0);
 }
 
 /// The original does more than to launch, and that is its own business.
-Result<> check_subcommand(const FrontEndWords& words) {
+Result<> check_subcommand(const CompatNames& words) {
   if (has_subcommand(words)) {
     return {};
   }
-  const std::string name = words.front_end.name;
+  const std::string name = words.compat.name;
   const bool is_other = !words.tokens.empty() && !words.tokens.front().starts_with('-');
   return Error{ErrorKind::BadUsage,
-               "'muster " + name + "' knows '" + words.front_end.subcommand + "' alone: " +
+               "'muster " + name + "' knows '" + words.compat.subcommand + "' alone: " +
                    (is_other ? "for '" + words.tokens.front() + "' start " + name + " itself"
-                             : "write 'muster " + command_of(words.front_end) + "'")};
+                             : "write 'muster " + command_of(words.compat) + "'")};
 }
 
 }  // namespace
 
-Result<> translate_as(const FrontEnd& front_end, Translation& translation, Tokens tokens) {
+Result<> translate_as(const CompatLauncher& compat, Translation& translation, Tokens tokens) {
   Translation other{translation.snapshot,
                     translation.line,
                     translation.read_text,
@@ -141,7 +141,7 @@ Result<> translate_as(const FrontEnd& front_end, Translation& translation, Token
                     std::move(tokens.given),
                     std::move(tokens.typed),
                     std::move(translation.settings)};
-  auto translated = translate(front_end, other);
+  auto translated = translate(compat, other);
   translation.settings = std::move(other.settings);
   return translated;
 }
@@ -152,7 +152,7 @@ Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>&
                    " contradict each other: leave one of them out"};
 }
 
-bool asks_for_text(const Settings& settings) {
+bool requests_text(const Settings& settings) {
   return is_on(settings, "help") || is_on(settings, "version") || is_on(settings, "print-man") ||
          settings.has("print-completion") || settings.has(kPrintOptions);
 }
@@ -184,7 +184,7 @@ void Translation::ignore(const std::string& name,
   settings.erase(setting);
 }
 
-Result<const FrontEnd*> front_end_of(std::string_view argv0) {
+Result<const CompatLauncher*> compat_of(std::string_view argv0) {
   std::string name = std::filesystem::path(argv0).filename();
   if (name.starts_with('-')) {  // a login shell's
     name.erase(0, 1);
@@ -192,12 +192,12 @@ Result<const FrontEnd*> front_end_of(std::string_view argv0) {
   if (name.empty() || name.starts_with("muster")) {
     return nullptr;
   }
-  if (const FrontEnd* const front_end = find_front_end(name)) {
-    return front_end;
+  if (const CompatLauncher* const compat = find_front_end(name)) {
+    return compat;
   }
   std::vector<std::string> known = {"muster"};
-  for (const FrontEnd& front_end : front_ends()) {
-    known.emplace_back(front_end.name);
+  for (const CompatLauncher& compat : compat_launchers()) {
+    known.emplace_back(compat.name);
   }
   return Error{ErrorKind::BadUsage,
                "this program was started as '" + name + "', expected a name that begins with " +
@@ -205,21 +205,21 @@ Result<const FrontEnd*> front_end_of(std::string_view argv0) {
 }
 
 Result<> read_front_end(CommandLine& line,
-                        const FrontEndWords& words,
+                        const CompatNames& words,
                         const OptionTable& own_options,
                         const Snapshot& snapshot,
                         const ReadText& read_text) {
-  const FrontEnd& front_end = words.front_end;
-  auto read = read_tokens(front_end, options_of(words), &own_options);
+  const CompatLauncher& compat = words.compat;
+  auto read = read_tokens(compat, options_of(words), &own_options);
   if (!read) {
     return read.error();
   }
-  line.front_end = &front_end;
+  line.compat = &compat;
   read->own.for_each([&](const std::string& name, const Sourced<std::string>& value) {
     line.settings.set(name, value);
   });
   if (auto own = read_own_variables(snapshot.variables, own_options, line.settings);
-      !own || asks_for_text(line.settings)) {
+      !own || requests_text(line.settings)) {
     return own;
   }
   if (auto checked = check_subcommand(words); !checked) {
@@ -228,17 +228,17 @@ Result<> read_front_end(CommandLine& line,
   if (auto checked = check_mode(line.settings, words); !checked) {
     return checked;
   }
-  line.settings.set("mode", {front_end.mode, from_flag(words.called)});
-  if (auto variables = read_variables(front_end, snapshot, read->given, line.notices); !variables) {
+  line.settings.set("mode", {compat.mode, from_flag(words.called)});
+  if (auto variables = read_variables(compat, snapshot, read->given, line.notices); !variables) {
     return variables;
   }
   line.program = std::move(read->program);
   if (!read->is_set_apart) {
-    notice_options_behind(line, front_end);
+    notice_options_behind(line, compat);
   }
   Translation translation{
       snapshot, line, read_text, true, std::move(read->given), std::move(read->typed), {}};
-  if (auto translated = translate(front_end, translation); !translated) {
+  if (auto translated = translate(compat, translation); !translated) {
     return translated;
   }
   for (const auto& [name, value] : translation.settings) {
@@ -251,19 +251,19 @@ Result<> read_front_end(CommandLine& line,
 }
 
 Result<> read_extra_options(CommandLine& line,
-                            const FrontEnd& front_end,
+                            const CompatLauncher& compat,
                             const Sourced<std::string>& words,
                             const Snapshot& snapshot) {
   const auto tokens = split_words(words);
   if (!tokens) {
     return tokens.error();
   }
-  auto read = read_tokens(front_end, *tokens, nullptr);
+  auto read = read_tokens(compat, *tokens, nullptr);
   if (!read) {
     return Error{ErrorKind::BadEnvironment, words.source.name + ": " + read.error().message};
   }
   if (!read->program.empty()) {
-    return wrong_value(words, "options of " + original_of(front_end) + " and no program");
+    return wrong_value(words, "options of " + original_of(compat) + " and no program");
   }
   for (auto& [name, value] : read->given) {
     value.source = part_of(words.source, " " + value.source.name);
@@ -271,7 +271,7 @@ Result<> read_extra_options(CommandLine& line,
   const ReadText no_files = [](const std::string& /*path*/) { return std::nullopt; };
   Translation translation{
       snapshot, line, no_files, false, std::move(read->given), std::move(read->typed), {}};
-  if (auto translated = translate(front_end, translation); !translated) {
+  if (auto translated = translate(compat, translation); !translated) {
     return translated;
   }
   for (const auto& [name, value] : translation.settings) {
@@ -281,7 +281,7 @@ Result<> read_extra_options(CommandLine& line,
 }
 
 std::string spelled(const CommandLine& line, std::string_view name) {
-  const auto own = line.front_end == nullptr ? std::nullopt : find_name(*line.front_end, name);
+  const auto own = line.compat == nullptr ? std::nullopt : find_name(*line.compat, name);
   return "--" + own.value_or(std::string(name));
 }
 
@@ -293,19 +293,19 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {
   }
 }
 
-std::vector<std::string> front_end_remarks(const CommandLine& line, const Cluster& cluster) {
-  std::vector<std::string> remarks = line.notices;
+std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& cluster) {
+  std::vector<std::string> notices = line.notices;
   const bool is_counted = line.settings.has("nnodes") || line.settings.has("total-workers");
-  if (line.front_end == nullptr || is_counted || cluster.job.most_nodes == 1) {
-    return remarks;
+  if (line.compat == nullptr || is_counted || cluster.job.most_nodes == 1) {
+    return notices;
   }
   for (const Decision& decision : cluster.decisions) {
     if (decision.field == "nodes.count") {
-      remarks.push_back(original_of(*line.front_end) + " alone would run on one node: taking " +
+      notices.push_back(original_of(*line.compat) + " alone would run on one node: taking " +
                         decision.value + " from " + decision.source);
     }
   }
-  return remarks;
+  return notices;
 }
 
 }  // namespace muster

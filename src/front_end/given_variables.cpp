@@ -22,7 +22,7 @@ std::string as_counted(const std::string& text) {
 }
 
 /// Whether the value is a number, or may be one.
-bool is_counted(const FrontOption& option) {
+bool is_counted(const CompatOption& option) {
   static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
   return option.argument != nullptr &&
          std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
@@ -51,10 +51,10 @@ std::string variable_part(std::string_view option) {
 
 }  // namespace
 
-Result<std::string> read_value(const FrontEnd& front_end,
-                               const FrontOption& option,
+Result<std::string> read_value(const CompatLauncher& compat,
+                               const CompatOption& option,
                                const Sourced<std::string>& value) {
-  if (!is_counted(option) || front_end.syntax == Syntax::OpenMpi) {
+  if (!is_counted(option) || compat.syntax == Syntax::OpenMpi) {
     return value.value;
   }
   if (value.value.empty() && value.source.kind == SourceKind::Flag) {
@@ -63,27 +63,27 @@ Result<std::string> read_value(const FrontEnd& front_end,
   return as_counted(value.value);
 }
 
-Result<> read_variables(const FrontEnd& front_end,
+Result<> read_variables(const CompatLauncher& compat,
                         const Snapshot& snapshot,
                         Given& given,
                         std::vector<std::string>& notices) {
-  if (front_end.variables == nullptr) {
+  if (compat.variables == nullptr) {
     return {};
   }
-  for (const FrontOption& option : front_end.options()) {
+  for (const CompatOption& option : compat.options()) {
     const std::string name = dashed(option.name);
-    const std::string variable = front_end.variables + variable_part(name);
+    const std::string variable = compat.variables + variable_part(name);
     const auto value = snapshot.variable(variable);
-    const bool is_decided = given.contains(name) && !front_end.variables_win;
+    const bool is_decided = given.contains(name) && !compat.variables_win;
     if (!value || !option.may_be_variable || is_decided) {
       continue;
     }
     if (given.contains(name)) {
       notices.push_back(variable + " is '" + *value + "' and wins over " +
-                        given.at(name).source.name + ", as in " + original_of(front_end));
+                        given.at(name).source.name + ", as in " + original_of(compat));
     }
     if (option.argument != nullptr) {
-      given[name] = {*read_value(front_end, option, {*value, from_variable(variable)}),
+      given[name] = {*read_value(compat, option, {*value, from_variable(variable)}),
                      from_variable(variable)};
       continue;
     }

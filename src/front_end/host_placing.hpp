@@ -1,6 +1,6 @@
 #pragma once
 
-// Processes on listed hosts, as the launchers mean it that go to other hosts by themselves. Private to front_end/.
+// Processes on listed hosts, as the launchers mean it that go to other hosts by themselves. Private to compat/.
 
 #include <muster/cluster/given_hosts.hpp>
 #include <muster/front_end/front_end.hpp>

@@ -49,7 +49,7 @@ std::string count_of_nodes(const Translation& t) {
 }
 
 std::string original_of_line(const Translation& t) {
-  return t.line.front_end == nullptr ? "torchrun" : original_of(*t.line.front_end);
+  return t.line.compat == nullptr ? "torchrun" : original_of(*t.line.compat);
 }
 
 const char* describe_leftover(const BareSign& sign, bool is_about_nodes) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Variables that another start has left behind. Private to front_end/.
+// Variables that another start has left behind. Private to compat/.
 
 #include <muster/front_end/front_end.hpp>
 

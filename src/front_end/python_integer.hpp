@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers as other launchers read them. Private to front_end/.
+// Numbers as other launchers read them. Private to compat/.
 
 #include <optional>
 #include <string>

@@ -96,7 +96,7 @@ void set_mpi_slots(CommandLine& line, const Snapshot& snapshot) {
 }  // namespace
 
 Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
-  if (asks_for_text(line.settings) || is_already_worker(snapshot)) {
+  if (requests_text(line.settings) || is_already_worker(snapshot)) {
     return {};
   }
   set_mpi_slots(line, snapshot);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Devices of this node as other launchers name them: by their numbers on the host. Private to front_end/.
+// Devices of this node as other launchers name them: by their numbers on the host. Private to compat/.
 
 #include <muster/base/result.hpp>
 #include <muster/environment/snapshot.hpp>

@@ -12,7 +12,7 @@ constexpr const char* kAccelerate =
     "Nodes meet before anything starts, fail and restart together; the first failure is named, and "
     "its exit code is the job's.";
 
-constexpr auto kFrontEnds = std::to_array<FrontEnd>({
+constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
     {"torchrun",
      "torchrun",
      "script.py [arguments...]",
@@ -122,31 +122,31 @@ constexpr auto kFrontEnds = std::to_array<FrontEnd>({
      .aliases = "horovod.runner horovod.runner.launch"},
 });
 
-bool is_called(const FrontEnd& one, std::string_view name) {
+bool is_called(const CompatLauncher& one, std::string_view name) {
   const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
   return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
 }
 
 }  // namespace
 
-std::span<const FrontEnd> front_ends() {
+std::span<const CompatLauncher> compat_launchers() {
   return kFrontEnds;
 }
 
-const FrontEnd* find_front_end(std::string_view name) {
-  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(), [&](const FrontEnd& one) {
-    return is_called(one, name);
-  });
+const CompatLauncher* find_front_end(std::string_view name) {
+  const auto at = std::find_if(kFrontEnds.begin(),
+                               kFrontEnds.end(),
+                               [&](const CompatLauncher& one) { return is_called(one, name); });
   return at == kFrontEnds.end() ? nullptr : &*at;
 }
 
-std::string command_of(const FrontEnd& front_end) {
-  const std::string name = front_end.name;
-  return front_end.subcommand == nullptr ? name : name + " " + front_end.subcommand;
+std::string command_of(const CompatLauncher& compat) {
+  const std::string name = compat.name;
+  return compat.subcommand == nullptr ? name : name + " " + compat.subcommand;
 }
 
-std::string original_of(const FrontEnd& front_end) {
-  return front_end.original == nullptr ? front_end.name : front_end.original;
+std::string original_of(const CompatLauncher& compat) {
+  return compat.original == nullptr ? compat.name : compat.original;
 }
 
 }  // namespace muster

@@ -28,7 +28,7 @@ const char* rules_of(Syntax syntax) {
          "option cannot be abbreviated.\n";
 }
 
-std::string spelled(const FrontOption& option) {
+std::string spelled(const CompatOption& option) {
   std::string text = (option.has_one_dash ? "-" : "--") + std::string(option.name);
   const bool is_letter = text == std::string("-") + option.letter;
   if (option.letter != '\0' && !is_letter) {
@@ -37,37 +37,37 @@ std::string spelled(const FrontOption& option) {
   return option.argument == nullptr ? text : text + " " + option.argument;
 }
 
-const char* heading_of(Fate fate) {
+const char* heading_of(OptionSupport fate) {
   switch (fate) {
-    case Fate::Same:
+    case OptionSupport::Same:
       return "The same:";
-    case Fate::Better:
+    case OptionSupport::Better:
       return "Better, and how:";
-    case Fate::Passed:
+    case OptionSupport::Passed:
       return "Given to the original, which muster starts for it:";
-    case Fate::Ignored:
+    case OptionSupport::Ignored:
       return "Ignored, and why:";
     default:
       return "Refused, and why:";
   }
 }
 
-const char* word_of(Fate fate) {
+const char* word_of(OptionSupport fate) {
   switch (fate) {
-    case Fate::Same:
+    case OptionSupport::Same:
       return "same";
-    case Fate::Better:
+    case OptionSupport::Better:
       return "better";
-    case Fate::Passed:
+    case OptionSupport::Passed:
       return "passed";
-    case Fate::Ignored:
+    case OptionSupport::Ignored:
       return "ignored";
     default:
       return "refused";
   }
 }
 
-std::string row_of(const std::string& option, const FrontOption& row) {
+std::string row_of(const std::string& option, const CompatOption& row) {
   std::string setting;
   if (row.setting != nullptr) {
     const std::string name(row.setting);
@@ -78,9 +78,9 @@ std::string row_of(const std::string& option, const FrontOption& row) {
 }
 
 /// The options as completions take them, which know a name behind two dashes only.
-std::vector<Option> as_options(const FrontEnd& front_end) {
+std::vector<Option> as_options(const CompatLauncher& compat) {
   std::vector<Option> options;
-  for (const FrontOption& option : front_end.options()) {
+  for (const CompatOption& option : compat.options()) {
     if (!option.has_one_dash) {
       options.push_back(
           {option.name, option.letter, option.argument, "", option.note, option.choices});
@@ -91,52 +91,56 @@ std::vector<Option> as_options(const FrontEnd& front_end) {
 
 }  // namespace
 
-std::string front_end_help(const FrontEnd& front_end) {
-  const std::string name = command_of(front_end);
-  std::string text = "Usage: muster " + name + " [options] " + front_end.program + "\n       " +
-                     name + " [options] " + front_end.program + "   (a symlink to muster)\n\n";
-  for (const std::string& line : wrap(front_end.summary, 98)) {
+std::string compat_help(const CompatLauncher& compat) {
+  const std::string name = command_of(compat);
+  std::string text = "Usage: muster " + name + " [options] " + compat.program + "\n       " + name +
+                     " [options] " + compat.program + "   (a symlink to muster)\n\n";
+  for (const std::string& line : wrap(compat.summary, 98)) {
     text += line + "\n";
   }
-  for (const Fate fate : {Fate::Same, Fate::Better, Fate::Passed, Fate::Ignored, Fate::Refused}) {
+  for (const OptionSupport fate : {OptionSupport::Same,
+                                   OptionSupport::Better,
+                                   OptionSupport::Passed,
+                                   OptionSupport::Ignored,
+                                   OptionSupport::Refused}) {
     std::string entries;
-    for (const FrontOption& option : front_end.options()) {
+    for (const CompatOption& option : compat.options()) {
       entries += option.fate == fate ? help_entry(spelled(option), option.note) : "";
     }
     text += entries.empty() ? "" : std::string("\n") + heading_of(fate) + "\n" + entries;
   }
-  if (front_end.variables != nullptr) {
-    const char* const wins = front_end.variables_win ? ". It wins over the flag, and a\n"
-                                                     : ". A flag wins, and so does a\n";
+  if (compat.variables != nullptr) {
+    const char* const wins = compat.variables_win ? ". It wins over the flag, and a\n"
+                                                  : ". A flag wins, and so does a\n";
     text += std::string("\nEach option can be given as a variable: --log-dir is ") +
-            front_end.variables + "LOG_DIR" + wins + "MUSTER_* variable" +
-            (front_end.variables_win ? " over both.\n" : ".\n");
+            compat.variables + "LOG_DIR" + wins + "MUSTER_* variable" +
+            (compat.variables_win ? " over both.\n" : ".\n");
   }
-  return text + kOwnOptions + rules_of(front_end.syntax);
+  return text + kOwnOptions + rules_of(compat.syntax);
 }
 
-std::string front_end_table(const FrontEnd& front_end) {
+std::string compat_table(const CompatLauncher& compat) {
   constexpr const char* kRule = "|---|---|---|---|\n";
-  std::string text = "| Option of " + original_of(front_end) +
+  std::string text = "| Option of " + original_of(compat) +
                      " | muster | How, or why not | muster's own |\n" + kRule;
-  for (const FrontOption& option : front_end.options()) {
+  for (const CompatOption& option : compat.options()) {
     text += row_of(spelled(option), option);
   }
-  if (front_end.translate == translate_torchrun) {
+  if (compat.translate == translate_torchrun) {
     text += "\n| Key of `--rdzv-conf` | muster | How, or why not | muster's own |\n";
     text += kRule;
-    for (const FrontOption& key : rendezvous_keys()) {
+    for (const CompatOption& key : rendezvous_keys()) {
       text += row_of(std::string(key.name) + "=" + key.argument, key);
     }
   }
   return text;
 }
 
-Result<std::string> front_end_completion(const FrontEnd& front_end,
-                                         const Sourced<std::string>& shell) {
-  const std::vector<Option> options = as_options(front_end);
-  const std::string words = front_end.subcommand == nullptr ? "" : front_end.subcommand;
-  return completion_script(shell, CompletedCommand{front_end.name, options, words});
+Result<std::string> compat_completion(const CompatLauncher& compat,
+                                      const Sourced<std::string>& shell) {
+  const std::vector<Option> options = as_options(compat);
+  const std::string words = compat.subcommand == nullptr ? "" : compat.subcommand;
+  return completion_script(shell, CompletedCommand{compat.name, options, words});
 }
 
 }  // namespace muster

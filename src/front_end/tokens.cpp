@@ -23,7 +23,7 @@ struct Typed {
   std::string name;  ///< with dashes
   std::string source;
   std::size_t arguments = 0;
-  const FrontOption* option = nullptr;  ///< nullptr: muster's own
+  const CompatOption* option = nullptr;  ///< nullptr: muster's own
   std::optional<std::string> inline_value;
 };
 
@@ -31,16 +31,16 @@ std::size_t count_arguments(const char* argument) {
   return argument == nullptr ? 0 : split(argument, ' ').size();
 }
 
-bool is_argparse(const FrontEnd& front_end) {
-  return front_end.syntax == Syntax::Argparse;
+bool is_argparse(const CompatLauncher& compat) {
+  return compat.syntax == Syntax::Argparse;
 }
 
 /// The options that begin with what was typed: argparse takes that for the option if it is only one.
-std::vector<const FrontOption*> find_abbreviated(const FrontEnd& front_end,
-                                                 const std::string& beginning) {
-  std::vector<const FrontOption*> found;
-  for (const FrontOption& option : front_end.options()) {
-    const bool is_long = is_argparse(front_end) && !option.has_one_dash;
+std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat,
+                                                  const std::string& beginning) {
+  std::vector<const CompatOption*> found;
+  for (const CompatOption& option : compat.options()) {
+    const bool is_long = is_argparse(compat) && !option.has_one_dash;
     if (is_long && dashed(option.name).starts_with(beginning)) {
       found.push_back(&option);
     }
@@ -49,19 +49,19 @@ std::vector<const FrontOption*> find_abbreviated(const FrontEnd& front_end,
 }
 
 /// The option itself, of which the one that was typed may be another name.
-const FrontOption& resolved(const FrontEnd& front_end, const FrontOption& option) {
+const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& option) {
   if (option.same_as == nullptr) {
     return option;
   }
-  const auto options = front_end.options();
-  const auto itself = std::find_if(options.begin(), options.end(), [&](const FrontOption& one) {
+  const auto options = compat.options();
+  const auto itself = std::find_if(options.begin(), options.end(), [&](const CompatOption& one) {
     return std::string_view(one.name) == option.same_as;
   });
   return itself == options.end() ? option : *itself;
 }
 
-void take(Typed& typed, const FrontEnd& front_end, const FrontOption& option) {
-  typed.option = &resolved(front_end, option);
+void take(Typed& typed, const CompatLauncher& compat, const CompatOption& option) {
+  typed.option = &resolved(compat, option);
   typed.name = dashed(typed.option->name);
   typed.arguments = count_arguments(option.argument);
 }
@@ -72,7 +72,7 @@ std::string name_in(const std::string& token) {
   return start == std::string::npos ? "" : dashed(token.substr(start, token.find('=') - start));
 }
 
-std::optional<Typed> find_long(const FrontEnd& front_end,
+std::optional<Typed> find_long(const CompatLauncher& compat,
                                const OptionTable* own_options,
                                const std::string& token) {
   const std::size_t equals = token.find('=');
@@ -85,10 +85,10 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
   if (typed.name == kPrintOptions && own_options != nullptr) {
     return typed;
   }
-  for (const FrontOption& option : front_end.options()) {
+  for (const CompatOption& option : compat.options()) {
     const bool is_spelled_so = !option.has_one_dash || !token.starts_with("--");
     if (is_spelled_so && typed.name == dashed(option.name)) {
-      take(typed, front_end, option);
+      take(typed, compat, option);
       return typed;
     }
   }
@@ -96,22 +96,22 @@ std::optional<Typed> find_long(const FrontEnd& front_end,
     typed.arguments = own->argument == nullptr ? 0 : 1;
     return typed;
   }
-  const auto abbreviated = find_abbreviated(front_end, typed.name);
+  const auto abbreviated = find_abbreviated(compat, typed.name);
   if (abbreviated.size() != 1) {
     return std::nullopt;
   }
-  take(typed, front_end, *abbreviated.front());
+  take(typed, compat, *abbreviated.front());
   return typed;
 }
 
 /// Of the front end, or muster's own. Empty: no option has that letter.
-std::optional<Typed> find_letter(const FrontEnd& front_end,
+std::optional<Typed> find_letter(const CompatLauncher& compat,
                                  const OptionTable* own_options,
                                  char letter) {
   Typed typed;
-  for (const FrontOption& option : front_end.options()) {
+  for (const CompatOption& option : compat.options()) {
     if (letter == option.letter) {
-      take(typed, front_end, option);
+      take(typed, compat, option);
     }
   }
   if (!typed.name.empty()) {
@@ -128,10 +128,10 @@ std::optional<Typed> find_letter(const FrontEnd& front_end,
 }
 
 /// "-r", "-r3" and "-r=3".
-std::optional<Typed> find_short(const FrontEnd& front_end,
+std::optional<Typed> find_short(const CompatLauncher& compat,
                                 const OptionTable* own_options,
                                 const std::string& token) {
-  auto typed = find_letter(front_end, own_options, token[1]);
+  auto typed = find_letter(compat, own_options, token[1]);
   if (!typed) {
     return std::nullopt;
   }
@@ -143,12 +143,12 @@ std::optional<Typed> find_short(const FrontEnd& front_end,
   return typed;
 }
 
-std::optional<std::string> nearest_of(const FrontEnd& front_end,
+std::optional<std::string> nearest_of(const CompatLauncher& compat,
                                       const std::string& typed,
                                       const OptionTable* own) {
   const std::string bare = name_in(typed);
   std::vector<std::string> names;
-  for (const FrontOption& option : front_end.options()) {
+  for (const CompatOption& option : compat.options()) {
     names.push_back(dashed(option.name));
   }
   const auto nearest = nearest_name(bare, names);
@@ -157,16 +157,16 @@ std::optional<std::string> nearest_of(const FrontEnd& front_end,
     return of_muster && find_own(own, *of_muster) != nullptr ? of_muster : std::nullopt;
   }
   const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
-  return front_end.options()[static_cast<std::size_t>(at)].name;
+  return compat.options()[static_cast<std::size_t>(at)].name;
 }
 
 /// "--log" may be two of them, and which one is meant nobody knows.
-std::optional<Error> find_ambiguity(const FrontEnd& front_end, const std::string& token) {
+std::optional<Error> find_ambiguity(const CompatLauncher& compat, const std::string& token) {
   const std::string beginning = name_in(token);
   const bool is_long = token.starts_with("--") && !beginning.empty();
   std::vector<std::string> names;
-  for (const FrontOption* const option :
-       is_long ? find_abbreviated(front_end, beginning) : std::vector<const FrontOption*>()) {
+  for (const CompatOption* const option :
+       is_long ? find_abbreviated(compat, beginning) : std::vector<const CompatOption*>()) {
     names.push_back(std::string("--") + option->name);
   }
   if (names.size() < 2) {
@@ -176,27 +176,29 @@ std::optional<Error> find_ambiguity(const FrontEnd& front_end, const std::string
                token.substr(0, token.find('=')) + " may be any of " + join(names, ", ")};
 }
 
-Error unknown_token(const FrontEnd& front_end, const std::string& token, const OptionTable* own) {
-  if (auto ambiguity = find_ambiguity(front_end, token)) {
+Error unknown_token(const CompatLauncher& compat,
+                    const std::string& token,
+                    const OptionTable* own) {
+  if (auto ambiguity = find_ambiguity(compat, token)) {
     return std::move(*ambiguity);
   }
   return unknown_option(token,
-                        nearest_of(front_end, token, own),
-                        "'muster " + command_of(front_end) +
+                        nearest_of(compat, token, own),
+                        "'muster " + command_of(compat) +
                             " --help' lists them, and a script that begins with a dash goes "
                             "behind '--'");
 }
 
 /// What argparse takes for a value: nothing that looks like an option.
-bool is_value(const FrontEnd& front_end, const Typed& typed, const std::string& token) {
+bool is_value(const CompatLauncher& compat, const Typed& typed, const std::string& token) {
   const bool is_negative =
       token.find_first_not_of("0123456789.", 1) == std::string::npos && token.size() > 1;
-  return !is_argparse(front_end) || typed.option == nullptr || !token.starts_with('-') ||
+  return !is_argparse(compat) || typed.option == nullptr || !token.starts_with('-') ||
          token.size() == 1 || is_negative || token.find(' ') != std::string::npos;
 }
 
 /// The values of an option, of which the last token is tokens[i] afterwards.
-Result<std::vector<std::string>> values_of(const FrontEnd& front_end,
+Result<std::vector<std::string>> values_of(const CompatLauncher& compat,
                                            const Typed& typed,
                                            std::span<const std::string> tokens,
                                            std::size_t& i) {
@@ -208,7 +210,7 @@ Result<std::vector<std::string>> values_of(const FrontEnd& front_end,
     return Error{ErrorKind::BadUsage, typed.source + " is a switch and takes no value"};
   }
   while (values.size() < typed.arguments && i + 1 < tokens.size() &&
-         is_value(front_end, typed, tokens[i + 1])) {
+         is_value(compat, typed, tokens[i + 1])) {
     values.push_back(tokens[++i]);
   }
   if (values.size() < typed.arguments) {
@@ -219,27 +221,27 @@ Result<std::vector<std::string>> values_of(const FrontEnd& front_end,
 }
 
 /// True for "-np" where that is no short option with its value.
-bool is_long_behind_one_dash(const FrontEnd& front_end, const std::string& token) {
-  const auto options = front_end.options();
-  return front_end.syntax == Syntax::OpenMpi ||
-         std::any_of(options.begin(), options.end(), [&](const FrontOption& option) {
+bool is_long_behind_one_dash(const CompatLauncher& compat, const std::string& token) {
+  const auto options = compat.options();
+  return compat.syntax == Syntax::OpenMpi ||
+         std::any_of(options.begin(), options.end(), [&](const CompatOption& option) {
            return option.has_one_dash && name_in(token) == dashed(option.name);
          });
 }
 
 /// "--name", "-n"; "-name" where the original takes it so.
-std::optional<Typed> find_option(const FrontEnd& front_end,
+std::optional<Typed> find_option(const CompatLauncher& compat,
                                  const OptionTable* own,
                                  const std::string& token) {
   if (token.starts_with("--")) {
-    return find_long(front_end, own, token);
+    return find_long(compat, own, token);
   }
-  if (!is_long_behind_one_dash(front_end, token)) {
-    return find_short(front_end, own, token);
+  if (!is_long_behind_one_dash(compat, token)) {
+    return find_short(compat, own, token);
   }
-  auto typed = find_long(front_end, nullptr, token);
+  auto typed = find_long(compat, nullptr, token);
   if (!typed && token.size() == 2) {
-    typed = find_short(front_end, own, token);
+    typed = find_short(compat, own, token);
   }
   if (typed) {
     typed->source = token.substr(0, token.find('='));
@@ -248,22 +250,22 @@ std::optional<Typed> find_option(const FrontEnd& front_end,
 }
 
 /// Behind the script an option has its original's spelling: with another one it is the script's.
-std::optional<Typed> find_option_behind(const FrontEnd& front_end, const std::string& token) {
-  auto typed = find_option(front_end, nullptr, token);
+std::optional<Typed> find_option_behind(const CompatLauncher& compat, const std::string& token) {
+  auto typed = find_option(compat, nullptr, token);
   const bool is_spelled_so = typed && (!token.starts_with("--") ||
                                        typed->source == std::string("--") + typed->option->name);
   return is_spelled_so ? typed : std::nullopt;
 }
 
 Result<> keep(Tokens& result,
-              const FrontEnd& front_end,
+              const CompatLauncher& compat,
               const Typed& typed,
               std::vector<std::string> values) {
   const std::string last = values.empty() ? "1" : values.back();
   if (typed.option == nullptr) {
     return set_option(result.own, typed.name, {last, from_flag(typed.source)});
   }
-  auto value = read_value(front_end, *typed.option, {last, from_flag(typed.source)});
+  auto value = read_value(compat, *typed.option, {last, from_flag(typed.source)});
   if (!value) {
     return value.error();
   }
@@ -274,12 +276,12 @@ Result<> keep(Tokens& result,
 
 /// Reads the option at tokens[i], of which the last token is tokens[i] afterwards.
 Result<> read_option(Tokens& result,
-                     const FrontEnd& front_end,
+                     const CompatLauncher& compat,
                      const Typed& typed,
                      std::span<const std::string> tokens,
                      std::size_t& i) {
-  auto values = values_of(front_end, typed, tokens, i);
-  return values ? keep(result, front_end, typed, std::move(*values)) : values.error();
+  auto values = values_of(compat, typed, tokens, i);
+  return values ? keep(result, compat, typed, std::move(*values)) : values.error();
 }
 
 bool is_option(const std::string& token) {
@@ -313,32 +315,32 @@ void take_rest(Tokens& result, std::span<const std::string> rest) {
 }
 
 /// Before the program's name, or behind it. Empty: the token is no option, or not known.
-std::optional<Typed> find_typed(const FrontEnd& front_end,
+std::optional<Typed> find_typed(const CompatLauncher& compat,
                                 const OptionTable* own,
                                 const std::string& token,
                                 bool is_behind) {
   if (!is_option(token)) {
     return std::nullopt;
   }
-  return is_behind ? find_option_behind(front_end, token) : find_option(front_end, own, token);
+  return is_behind ? find_option_behind(compat, token) : find_option(compat, own, token);
 }
 
 /// With the values of an option. False: this one, and all behind it, are the program's.
 Result<bool> take_token(Tokens& result,
-                        const FrontEnd& front_end,
+                        const CompatLauncher& compat,
                         const OptionTable* own,
                         std::span<const std::string> tokens,
                         std::size_t& i) {
   const std::string& token = tokens[i];
   const bool is_behind = is_program_named(result);
-  if (const auto typed = find_typed(front_end, own, token, is_behind)) {
-    const auto read = read_option(result, front_end, *typed, tokens, i);
+  if (const auto typed = find_typed(compat, own, token, is_behind)) {
+    const auto read = read_option(result, compat, *typed, tokens, i);
     return read ? Result<bool>(true) : Result<bool>(read.error());
   }
   if (is_option(token) && !is_behind) {
-    return unknown_token(front_end, token, own);
+    return unknown_token(compat, token, own);
   }
-  if (front_end.syntax != Syntax::Click) {
+  if (compat.syntax != Syntax::Click) {
     return false;
   }
   result.program.push_back(token);
@@ -353,13 +355,13 @@ std::string dashed(std::string_view name) {
   return result;
 }
 
-Result<Tokens> read_tokens(const FrontEnd& front_end,
+Result<Tokens> read_tokens(const CompatLauncher& compat,
                            std::span<const std::string> tokens,
                            const OptionTable* own) {
   Tokens result;
   std::size_t i = 0;
   for (; i < tokens.size() && tokens[i] != "--"; ++i) {
-    const auto taken = take_token(result, front_end, own, tokens, i);
+    const auto taken = take_token(result, compat, own, tokens, i);
     if (!taken) {
       return taken.error();
     }

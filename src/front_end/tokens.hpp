@@ -23,23 +23,23 @@ struct Tokens {
 
 /// Reads options up to the script; those of muster may stand among them if `own` has them. Fails with
 /// `BadUsage`.
-[[nodiscard]] Result<Tokens> read_tokens(const FrontEnd& front_end,
+[[nodiscard]] Result<Tokens> read_tokens(const CompatLauncher& compat,
                                          std::span<const std::string> tokens,
                                          const OptionTable* own);
 
 /// A number as muster reads it. Fails where there is none: a variable may be empty, and says nothing then.
-[[nodiscard]] Result<std::string> read_value(const FrontEnd& front_end,
-                                             const FrontOption& option,
+[[nodiscard]] Result<std::string> read_value(const CompatLauncher& compat,
+                                             const CompatOption& option,
                                              const Sourced<std::string>& value);
 
 /// PET_NPROC_PER_NODE is --nproc-per-node where the flag is not given, or the variable wins, which is said in `notices`.
-[[nodiscard]] Result<> read_variables(const FrontEnd& front_end,
+[[nodiscard]] Result<> read_variables(const CompatLauncher& compat,
                                       const Snapshot& snapshot,
                                       Given& given,
                                       std::vector<std::string>& notices);
 
-/// Adds what options of `front_end` mean, to which the original of the translation gives them.
-[[nodiscard]] Result<> translate_as(const FrontEnd& front_end,
+/// Adds what options of `compat` mean, to which the original of the translation gives them.
+[[nodiscard]] Result<> translate_as(const CompatLauncher& compat,
                                     Translation& translation,
                                     Tokens tokens);
 

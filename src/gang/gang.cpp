@@ -56,13 +56,13 @@ class Gang::Driver {
   }
 
   void notify(ParticipantEvent event) { add(std::move(event)); }
-  [[nodiscard]] const Contributions& contributions() const { return participant_.contributions(); }
+  [[nodiscard]] const ExchangeClient& contributions() const { return participant_.contributions(); }
 
   [[nodiscard]] std::vector<std::string> awaited() const;
   [[nodiscard]] std::vector<NodePlace> nodes() const;
 
  private:
-  using Happening = std::variant<LeaderEvent, ParticipantEvent>;
+  using Event = std::variant<LeaderEvent, ParticipantEvent>;
 
   void add(LeaderEvent event) {
     queue_.emplace_back(std::move(event));
@@ -80,7 +80,7 @@ class Gang::Driver {
   void arm(boost::asio::steady_timer& timer,
            std::optional<Instant>& armed,
            const std::optional<Instant>& wake,
-           Happening event);
+           Event event);
 
   // What the leader wants.
   void act(const SendTo& wanted);
@@ -88,22 +88,22 @@ class Gang::Driver {
   void act(const ReservePort& wanted);
   void act(const LookUpHosts& wanted);
   void on_looked_up(const std::string& name, bool is_known);
-  void act(const Say& wanted) { say(wanted.level, wanted.text); }
-  void act(const Dissolve& wanted);
+  void act(const LogMessage& wanted) { say(wanted.level, wanted.text); }
+  void act(const GangClosed& wanted);
 
   // What the participant wants.
   void act(const Dial& wanted);
-  void act(const Tell& wanted);
-  void act(const HangUp& /*wanted*/) { to_leader_.hang_up(); }
+  void act(const SendToLeader& wanted);
+  void act(const CloseLink& /*wanted*/) { to_leader_.hang_up(); }
   void act(const StartAttempt& wanted) { callbacks_.start_attempt(wanted.start, wanted.merged); }
   void act(const Deliver& wanted) { callbacks_.merged(wanted.value); }
   void act(const StopAttempt& wanted) { callbacks_.stop_attempt(wanted); }
   void act(const PassSignal& wanted) { callbacks_.pass_signal(wanted.signal); }
   void act(const KillAttempt& /*wanted*/) { callbacks_.kill_attempt(); }
-  void act(const TellWorkers& wanted) { callbacks_.tell_workers(wanted.notice); }
+  void act(const NotifyWorkers& wanted) { callbacks_.notify_workers(wanted.notice); }
   void act(const DescribeStatus& wanted) { callbacks_.describe_status(wanted); }
   void act(const StatusOfNode& wanted) { callbacks_.status_of_node(wanted); }
-  void act(const Mention& wanted) { say(wanted.level, wanted.text); }
+  void act(const LogLine& wanted) { say(wanted.level, wanted.text); }
   void act(const Leave& wanted);
 
   // Who leads.
@@ -119,8 +119,8 @@ class Gang::Driver {
   GangCallbacks callbacks_;
   Participant participant_;
   std::optional<Leader> leader_;
-  std::string own_incarnation_;  ///< of the last join that was sent
-  std::deque<Happening> queue_;
+  std::string incarnation_;  ///< of the last join that was sent
+  std::deque<Event> queue_;
   bool is_scheduled_ = false;
   bool has_left_ = false;
   bool is_dissolved_ = false;
@@ -165,9 +165,9 @@ void Gang::Driver::schedule() {
 
 void Gang::Driver::drain() {
   while (!queue_.empty() && !is_done_) {
-    Happening happening = std::move(queue_.front());
+    Event event = std::move(queue_.front());
     queue_.pop_front();
-    std::visit([this](auto& event) { handle(event); }, happening);
+    std::visit([this](auto& one) { handle(one); }, event);
   }
   is_scheduled_ = false;
   if (!is_done_) {
@@ -176,9 +176,9 @@ void Gang::Driver::drain() {
 }
 
 void Gang::Driver::handle(LeaderEvent& event) {
-  const auto* const arrived = std::get_if<Arrived>(&event);
-  const bool is_ourselves = arrived != nullptr && arrived->link != kOwnLink &&
-                            arrived->join.incarnation == own_incarnation_;
+  const auto* const arrived = std::get_if<Joined>(&event);
+  const bool is_ourselves =
+      arrived != nullptr && arrived->link != kOwnLink && arrived->join.incarnation == incarnation_;
   if (is_ourselves) {
     links_.drop(arrived->link);
   }
@@ -189,7 +189,7 @@ void Gang::Driver::handle(LeaderEvent& event) {
   if (!leader_ || is_ourselves) {
     return;
   }
-  const bool was_gathering = leader_->state() == Leader::State::Gathering;
+  const bool was_gathering = leader_->state() == Leader::State::RendezvousTimer;
   for (const LeaderAction& action : leader_->on(event, Clock::now())) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
@@ -217,7 +217,7 @@ void Gang::Driver::arm_timers() {
 void Gang::Driver::arm(boost::asio::steady_timer& timer,
                        std::optional<Instant>& armed,
                        const std::optional<Instant>& wake,
-                       Happening event) {
+                       Event event) {
   if (armed == wake) {
     return;
   }
@@ -283,7 +283,7 @@ void Gang::Driver::on_looked_up(const std::string& name, bool is_known) {
   }
 }
 
-void Gang::Driver::act(const Dissolve& /*wanted*/) {
+void Gang::Driver::act(const GangClosed& /*wanted*/) {
   is_dissolved_ = true;
   if (has_left_) {
     finish();
@@ -302,13 +302,13 @@ void Gang::Driver::act(const Dial& wanted) {
   }
 }
 
-void Gang::Driver::act(const Tell& wanted) {
+void Gang::Driver::act(const SendToLeader& wanted) {
   const auto* const join = std::get_if<Join>(&wanted.message);
   if (join != nullptr) {
-    own_incarnation_ = join->incarnation;
+    incarnation_ = join->incarnation;
   }
   if (leader_) {
-    add(join != nullptr ? LeaderEvent(Arrived{kOwnLink, {}, {}, *join})
+    add(join != nullptr ? LeaderEvent(Joined{kOwnLink, {}, {}, *join})
                         : LeaderEvent(Received{kOwnLink, wanted.message}));
   } else {
     to_leader_.send(wanted.message);
@@ -318,7 +318,7 @@ void Gang::Driver::act(const Tell& wanted) {
 void Gang::Driver::act(const Leave& wanted) {
   has_left_ = true;
   links_.fall_silent();
-  callbacks_.leave(wanted.end);
+  callbacks_.on_job_end(wanted.end);
   // A leader that goes before everybody has been told was forced to.
   const bool is_awaited = leader_ && !is_dissolved_ && leader_->state() == Leader::State::Finishing;
   if (!is_awaited) {
@@ -346,7 +346,7 @@ void Gang::Driver::lead_always() {
     why += holder.empty() ? "" : ", held by " + holder;
     add(ParticipantEvent(DialFailed{std::move(why), !failure->is_in_use}));
   } else if (setup_.policy.job.most_nodes > 1) {
-    to_leader_.ask_whether_elsewhere([](const std::string& text) { say(Level::Info, text); });
+    to_leader_.check_is_elsewhere([](const std::string& text) { say(Level::Info, text); });
   }
 }
 
@@ -365,7 +365,7 @@ std::optional<ListenFailure> Gang::Driver::lead() {
 /// No node rank is given: the agent that owns the address and gets the port leads. With `IfReached` it listens also where the
 /// address is not its own.
 void Gang::Driver::lead_or_connect() {
-  to_leader_.ask_whether_ours([this](bool is_ours) {
+  to_leader_.check_is_this_leader([this](bool is_ours) {
     const auto failure = is_ours ? lead() : std::nullopt;
     if (!is_ours && setup_.lead == Lead::IfReached) {
       (void)links_.open(setup_.policy.port);  // without the port it may still find another leader
@@ -386,7 +386,7 @@ void Gang::Driver::lead_as_reached(const LeaderEvent* arrival) {
           "' leads to this host: leading the job");
   to_leader_.give_up();
   leader_.emplace(setup_.policy, Clock::now());
-  std::deque<Happening> later = std::exchange(queue_, {});
+  std::deque<Event> later = std::exchange(queue_, {});
   ParticipantEvent up(LinkUp{/*is_own=*/true});
   handle(up);
   if (arrival != nullptr) {

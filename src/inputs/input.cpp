@@ -18,8 +18,8 @@ std::string name_of(const Input& input) {
   return one_line(input.what + " '" + input.path, kMost) + "'";
 }
 
-NotYet not_yet(const Input& input, const std::string& reason) {
-  return NotYet{name_of(input) + ": " + reason};
+Pending pending(const Input& input, const std::string& reason) {
+  return Pending{name_of(input) + ": " + reason};
 }
 
 /// What the system says about a file that cannot be read.
@@ -27,16 +27,16 @@ Answer judge_error(const Input& input, int error_number) {
   switch (error_number) {
     case ENOENT:
     case ENOTDIR:
-      return not_yet(input, "missing");
+      return pending(input, "missing");
     case EISDIR:  // whoever is told a folder knows what to look for in it
-      return Here{};
+      return Ready{};
     case ENOTSUP:
     case EFBIG:
     case ELOOP:
       return Error{ErrorKind::BadData,
                    system_error("cannot read the " + name_of(input), error_number).message};
     default:  // a network file system may recover
-      return not_yet(input, system_error("cannot be read", error_number).message);
+      return pending(input, system_error("cannot be read", error_number).message);
   }
 }
 
@@ -49,16 +49,16 @@ Answer judge_field(const Input& input, const std::string& content) {
   boost::system::error_code torn;
   const json::value document = json::parse(content, torn);
   if (torn) {
-    return not_yet(input, "torn");
+    return pending(input, "torn");
   }
   if (!document.is_object()) {
     return Error{ErrorKind::BadData, "the " + name_of(input) + " is no JSON object"};
   }
   const json::value* const value = document.get_object().if_contains(input.field);
   if (value == nullptr || text_of(*value) == input.wanted) {
-    return Here{};
+    return Ready{};
   }
-  return not_yet(input, one_line(text_of(*value), 60));
+  return pending(input, one_line(text_of(*value), 60));
 }
 
 /// "... and 3 more; 'muster check ranktable FILE' shows them": the first is what people mend first.
@@ -71,12 +71,12 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
 }
 
 /// Takes the text, which may be large.
-Answer judge_table(const Input& input, Found found) {
+Answer judge_table(const Input& input, FileContent found) {
   found.content = rank_table::without_indentation(std::move(found.content));
-  auto [reading, breaches, remarks] =
+  auto [reading, breaches, notices] =
       rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
-    return not_yet(input, one_line(unfinished->reason, 200));
+    return pending(input, one_line(unfinished->reason, 200));
   }
   if (auto* const error = std::get_if<Error>(&reading)) {
     return std::move(*error);
@@ -85,7 +85,7 @@ Answer judge_table(const Input& input, Found found) {
   if (!breaches.empty()) {
     return describe_breaches(input, breaches);
   }
-  return Here{
+  return Ready{
       rank_table::TableFile{input.path, std::move(found.content), std::move(table), found.version}};
 }
 
@@ -122,7 +122,7 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
   return inputs;
 }
 
-Answer judge(const Input& input, Found found) {
+Answer judge(const Input& input, FileContent found) {
   Input named = input;
   named.path = found.path.empty() ? input.path : found.path;
   if (found.error_number != 0) {
@@ -132,30 +132,30 @@ Answer judge(const Input& input, Found found) {
     return judge_table(named, std::move(found));
   }
   if (found.content.empty()) {
-    return not_yet(named, "empty");
+    return pending(named, "empty");
   }
-  return named.field.empty() ? Answer(Here{}) : judge_field(named, found.content);
+  return named.field.empty() ? Answer(Ready{}) : judge_field(named, found.content);
 }
 
-Answer ask(const std::vector<Input>& inputs, const Look& look) {
+Answer poll(const std::vector<Input>& inputs, const InputReader& look) {
   std::vector<std::string> reasons;
-  Here here;
+  Ready here;
   for (const Input& input : inputs) {
     Answer answer = judge(input, look(input));
     if (std::holds_alternative<Error>(answer)) {
       return answer;
     }
-    if (auto* const missing = std::get_if<NotYet>(&answer)) {
+    if (auto* const missing = std::get_if<Pending>(&answer)) {
       reasons.push_back(std::move(missing->reason));
-    } else if (auto& table = std::get<Here>(answer).table) {
+    } else if (auto& table = std::get<Ready>(answer).table) {
       here.table = std::move(table);
     }
   }
-  return reasons.empty() ? Answer(std::move(here)) : Answer(NotYet{join(reasons, ", ")});
+  return reasons.empty() ? Answer(std::move(here)) : Answer(Pending{join(reasons, ", ")});
 }
 
-Answer ask(const std::vector<Input>& inputs) {
-  return ask(inputs, [](const Input& input) { return look_at(input); });
+Answer poll(const std::vector<Input>& inputs) {
+  return poll(inputs, [](const Input& input) { return look_at(input); });
 }
 
 }  // namespace muster

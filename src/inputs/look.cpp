@@ -34,10 +34,10 @@ int check_file(int file, std::size_t& size) {
 }
 
 /// The whole file, as it is now.
-Found read_file(const std::string& path) {
+FileContent read_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::size_t size = 0;
-  Found found;
+  FileContent found;
   found.error_number = file ? check_file(file.get(), size) : errno;
   if (found.error_number != 0) {
     return found;
@@ -64,7 +64,7 @@ std::optional<int> read_version(const std::string& table) {
   std::error_code failed;  // then the table cannot be read either
   const fs::path folder =
       fs::is_directory(table, failed) ? fs::path(table) : fs::path(table).parent_path();
-  const Found found = read_file((folder / kVersionFile).string());
+  const FileContent found = read_file((folder / kVersionFile).string());
   return parse_integer(trim(found.content), 0, std::numeric_limits<int>::max());
 }
 
@@ -81,7 +81,7 @@ std::string stamp_of_file(const std::string& path) {
   return text.str();
 }
 
-using Read = std::function<Found(const std::string& path)>;
+using Read = std::function<FileContent(const std::string& path)>;
 
 /// What is missing in a folder: the file that its controller writes, else either of the usual ones.
 std::string missing_in(const fs::path& folder) {
@@ -96,8 +96,8 @@ std::string missing_in(const fs::path& folder) {
 }
 
 /// A table's folder has the file under one of its usual names.
-Found read_table(const std::string& path, const Read& read) {
-  Found found = read(path);
+FileContent read_table(const std::string& path, const Read& read) {
+  FileContent found = read(path);
   if (found.error_number != EISDIR) {
     return found;
   }
@@ -114,14 +114,14 @@ Found read_table(const std::string& path, const Read& read) {
 }
 
 /// What the snapshot has, else what is there. It has no folders, so one is what files of it are in.
-Found read_snapshot(const std::string& path, const Snapshot& snapshot) {
+FileContent read_snapshot(const std::string& path, const Snapshot& snapshot) {
   const auto file = snapshot.files.find(path);
   if (file != snapshot.files.end()) {
-    return Found{file->second};
+    return FileContent{file->second};
   }
   const auto inside = snapshot.files.lower_bound(path + "/");
   const bool is_folder = inside != snapshot.files.end() && inside->first.starts_with(path + "/");
-  return is_folder ? Found{"", EISDIR} : read_file(path);
+  return is_folder ? FileContent{"", EISDIR} : read_file(path);
 }
 
 /// All that is looked at for it.
@@ -139,9 +139,9 @@ std::vector<fs::path> paths_of(const Input& input) {
 
 }  // namespace
 
-Found read_stream(const std::string& path) {
+FileContent read_stream(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  Found found;
+  FileContent found;
   found.error_number = file ? 0 : errno;
   std::vector<char> piece(std::size_t{1} << 16U);
   while (found.error_number == 0) {
@@ -159,23 +159,23 @@ Found read_stream(const std::string& path) {
   return found;
 }
 
-Found look_at(const Input& input) {
+FileContent look_at(const Input& input) {
   if (!input.is_rank_table) {
     return read_file(input.path);
   }
   // First: a table that is newer than its number is read once more than needed, an older one would stay.
   const auto version = read_version(input.path);
-  Found found = read_table(input.path, read_file);
+  FileContent found = read_table(input.path, read_file);
   found.version = version;
   return found;
 }
 
-Found look_at(const Input& input, const Snapshot& snapshot) {
+FileContent look_at(const Input& input, const Snapshot& snapshot) {
   const Read read = [&](const std::string& path) { return read_snapshot(path, snapshot); };
   return input.is_rank_table ? read_table(input.path, read) : read(input.path);
 }
 
-std::string stamp_of(const std::vector<Input>& inputs) {
+std::string fingerprint_of(const std::vector<Input>& inputs) {
   std::string stamp;
   for (const Input& input : inputs) {
     for (const fs::path& path : paths_of(input)) {

@@ -31,7 +31,7 @@ RouteFinding with_ranks(std::size_t own, std::vector<int> ranks) {
   return finding;
 }
 
-RouteFinding by_planned_table(const Table& table, std::size_t own, const Found& planned) {
+RouteFinding by_planned_table(const Table& table, std::size_t own, const FileContent& planned) {
   const std::string name = std::string("the planned table '") + rank_table::kPlannedTable + "'";
   const auto reading = rank_table::read(planned.content, name);
   if (const auto* const error = std::get_if<Error>(&reading)) {
@@ -62,10 +62,10 @@ RouteFinding by_switches(const Table& table,
 
 }  // namespace
 
-std::variant<RouteFinding, NotYet> judge_route(const RouteRequest& request,
-                                               const Table& table,
-                                               std::size_t own,
-                                               const RouteFiles& files) {
+std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request,
+                                                const Table& table,
+                                                std::size_t own,
+                                                const RouteFiles& files) {
   if (const auto reason = rank_table::reason_to_skip(table)) {
     return without_plan(own, *reason);
   }
@@ -75,17 +75,17 @@ std::variant<RouteFinding, NotYet> judge_route(const RouteRequest& request,
   if (request.position) {
     return by_place(request, own);
   }
-  const Found& found = files.topology;
+  const FileContent& found = files.topology;
   const std::string name = "topology " + quoted(request.topology_file);
   if (found.error_number == ENOENT || found.error_number == ENOTDIR) {
-    return NotYet{name + ": missing"};
+    return Pending{name + ": missing"};
   }
   if (found.error_number != 0) {
     return without_plan(own, system_error("cannot read the " + name, found.error_number).message);
   }
   const auto reading = rank_table::decode_topology(found.content, request.topology_file);
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
-    return NotYet{name + ": " + unfinished->reason};
+    return Pending{name + ": " + unfinished->reason};
   }
   if (const auto* const error = std::get_if<Error>(&reading)) {
     return without_plan(own, error->message);
@@ -93,7 +93,7 @@ std::variant<RouteFinding, NotYet> judge_route(const RouteRequest& request,
   return by_switches(table, own, std::get<rank_table::SwitchPaths>(reading), request.topology_file);
 }
 
-RouteFiles look_for_routes(const RouteRequest& request, const std::string& table) {
+RouteFiles find_routes(const RouteRequest& request, const std::string& table) {
   Input planned;
   planned.path = (std::filesystem::path(table).parent_path() / rank_table::kPlannedTable).string();
   Input topology;

@@ -75,9 +75,9 @@ void DrawnRows::next_row() {
 
 /// What a terminal does not show as it is stands there as an escape.
 void DrawnRows::put(std::string_view character) {
-  const std::string tamed = tame(character);
+  const std::string tamed = sanitize(character);
   if (tamed == character) {
-    put_cell(character, static_cast<std::size_t>(columns_of(character)));
+    put_cell(character, static_cast<std::size_t>(display_width(character)));
     return;
   }
   for (const char& c : tamed) {

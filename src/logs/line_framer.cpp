@@ -157,7 +157,7 @@ void LineFramer::show_prompt(std::string& out) {
     out += cursor ? cursor->before : prefix_;
     drawn_.reset();
   } else {
-    out += prefix_ + tame(partial_);
+    out += prefix_ + sanitize(partial_);
     forget();
   }
 }
@@ -203,7 +203,7 @@ void LineFramer::append_line(std::string_view line, std::string& out) const {
     return;
   }
   if (is_tame_) {
-    append_framed(tame(line), out);
+    append_framed(sanitize(line), out);
   } else {
     append_framed(line, out);
   }

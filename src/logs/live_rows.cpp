@@ -100,11 +100,11 @@ void LiveRows::choose_of(const ShownRows& shown,
   chosen.insert(chosen.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
-std::optional<WayToCursor> LiveRows::way_to_cursor() const {
+std::optional<CursorPath> LiveRows::way_to_cursor() const {
   if (!cursor_) {
     return std::nullopt;
   }
-  return WayToCursor{.up = up(drawn_ - cursor_->row), .before = cursor_->before};
+  return CursorPath{.up = up(drawn_ - cursor_->row), .before = cursor_->before};
 }
 
 std::string LiveRows::leave() {

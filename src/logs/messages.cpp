@@ -63,7 +63,7 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     const std::string_view colour = with_colour ? colour_of(message.level) : std::string_view{};
     std::string line(colour);
     line += start;
-    for (const char c : visible({message.payload.data(), message.payload.size()})) {
+    for (const char c : escape_controls({message.payload.data(), message.payload.size()})) {
       line += c;
       if (c == '\n') {  // of a value that is quoted: whose line it is must be seen all the same
         line += start;
@@ -81,13 +81,13 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
   void flush_() override {}
 };
 
-struct Voice {
+struct Logger {
   std::shared_ptr<LineSink> sink = std::make_shared<LineSink>();
   spdlog::logger logger{"muster", sink};
 };
 
-Voice& voice() {
-  static Voice instance;
+Logger& logger() {
+  static Logger instance;
   return instance;
 }
 
@@ -108,38 +108,38 @@ spdlog::level::level_enum to_spdlog(Level level) {
 }  // namespace
 
 void set_up_messages(Level least, bool with_colour) {
-  voice().logger.set_level(to_spdlog(least));
-  voice().sink->with_colour = with_colour;
+  logger().logger.set_level(to_spdlog(least));
+  logger().sink->with_colour = with_colour;
 }
 
-void name_speaker(const std::string& host) {
-  voice().sink->start = (host.empty() ? "" : "[" + visible_line(host) + "] ") + "muster: ";
+void set_log_host(const std::string& host) {
+  logger().sink->start = (host.empty() ? "" : "[" + visible_line(host) + "] ") + "muster: ";
 }
 
-void keep_messages() {
-  voice().sink->kept.emplace();
+void buffer_log() {
+  logger().sink->kept.emplace();
 }
 
-void release_messages() {
-  if (const auto kept = std::exchange(voice().sink->kept, std::nullopt); kept && !kept->empty()) {
+void flush_log() {
+  if (const auto kept = std::exchange(logger().sink->kept, std::nullopt); kept && !kept->empty()) {
     write_now(*kept);
   }
 }
 
-void send_messages_to(MessageSink sink) {
-  const auto kept = std::exchange(voice().sink->kept, std::nullopt);
-  voice().sink->target = std::move(sink);
-  if (voice().sink->target && kept && !kept->empty()) {
-    voice().sink->target(*kept);
+void set_log_sink(MessageSink sink) {
+  const auto kept = std::exchange(logger().sink->kept, std::nullopt);
+  logger().sink->target = std::move(sink);
+  if (logger().sink->target && kept && !kept->empty()) {
+    logger().sink->target(*kept);
   }
 }
 
 bool is_said(Level level) {
-  return voice().logger.should_log(to_spdlog(level));
+  return logger().logger.should_log(to_spdlog(level));
 }
 
 void say(Level level, std::string_view message) {
-  voice().logger.log(to_spdlog(level), message);
+  logger().logger.log(to_spdlog(level), message);
 }
 
 }  // namespace muster

@@ -29,7 +29,7 @@ void erase_line(TerminalLine& line, int what) {
 }
 
 /// What moves the cursor within its line, or changes that. False: it is something else.
-bool stay_in_line(TerminalLine& line, char last, const std::vector<int>& numbers) {
+bool hold_line(TerminalLine& line, char last, const std::vector<int>& numbers) {
   const std::size_t count = count_at(0, numbers);
   switch (last) {
     case 'J':
@@ -181,7 +181,7 @@ ControlEffect obey_control(TerminalLine& line, std::string_view control, char la
   if (sets && std::find(numbers.begin(), numbers.end(), kInsertion) != numbers.end()) {
     line.insert_from_now_on(last == 'h');
   }
-  if (stay_in_line(line, last, numbers)) {
+  if (hold_line(line, last, numbers)) {
     return {};
   }
   leave_line(line, last, numbers);

@@ -15,14 +15,14 @@ constexpr std::string_view kUsualColours = "\x1b[m";
 constexpr std::string_view kUsualPaint = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\";
 /// The whole screen scrolls (which alone would move the cursor), letters are letters, nothing is inserted, long lines wrap, the
 /// cursor is seen, and nothing stands below it.
-constexpr std::string_view kUsualWays =
+constexpr std::string_view kResetSequence =
     "\x1b"
     "7\x1b[r\x1b"
     "8\x1b(B\x0f\x1b[4l\x1b[?7h\x1b[?25h\x1b[J";
 
 }  // namespace
 
-std::string TerminalWatch::show(std::string_view bytes) {
+std::string TerminalSanitizer::show(std::string_view bytes) {
   std::string shown;
   shown.reserve(bytes.size());
   for (const char c : bytes) {
@@ -34,7 +34,7 @@ std::string TerminalWatch::show(std::string_view bytes) {
 }
 
 /// A part of it may have been shown long ago: it is written over.
-void TerminalWatch::mark(std::string& shown) {
+void TerminalSanitizer::mark(std::string& shown) {
   if (const std::string beginning(line_.beginning()); !beginning.empty()) {
     line_.begin_row();
     write_mark("\r", beginning, shown);
@@ -44,9 +44,9 @@ void TerminalWatch::mark(std::string& shown) {
   }
 }
 
-void TerminalWatch::write_mark(std::string_view way,
-                               std::string_view beginning,
-                               std::string& shown) {
+void TerminalSanitizer::write_mark(std::string_view way,
+                                   std::string_view beginning,
+                                   std::string& shown) {
   shown += way;
   const std::string marked = std::string(kMark).append(beginning);
   for (const char c : marked) {
@@ -56,7 +56,7 @@ void TerminalWatch::write_mark(std::string_view way,
   line_.note_mark();
 }
 
-void TerminalWatch::take(char c) {
+void TerminalSanitizer::take(char c) {
   using Kind = TerminalParser::Kind;
   const TerminalParser::Event event = parser_.take(c);
   switch (event.kind) {
@@ -86,7 +86,7 @@ void TerminalWatch::take(char c) {
   }
 }
 
-void TerminalWatch::obey(char control) {
+void TerminalSanitizer::obey(char control) {
   switch (control) {
     case '\n':
       line_.begin();
@@ -108,16 +108,16 @@ void TerminalWatch::obey(char control) {
   }
 }
 
-void TerminalWatch::put(std::string_view character) {
+void TerminalSanitizer::put(std::string_view character) {
   if (character.size() == 1) {
     line_.put(character.front());
     return;
   }
   line_.doubt();
-  line_.put(is_blank(character) ? ' ' : kOther, static_cast<std::size_t>(columns_of(character)));
+  line_.put(is_blank(character) ? ' ' : kOther, static_cast<std::size_t>(display_width(character)));
 }
 
-void TerminalWatch::choose(std::string_view what) {
+void TerminalSanitizer::choose(std::string_view what) {
   is_changed_ = true;
   if (what == "#") {  // the size of letters, or a screen full of them
     line_.go_to(0);
@@ -125,19 +125,19 @@ void TerminalWatch::choose(std::string_view what) {
   }
 }
 
-void TerminalWatch::obey_sequence(std::string_view text, char last) {
+void TerminalSanitizer::obey_sequence(std::string_view text, char last) {
   const ControlEffect effect = obey_control(line_, text, last);
   is_coloured_ = true;
   is_changed_ = is_changed_ || effect.is_changed;
   is_other_screen_ = effect.is_other_screen.value_or(is_other_screen_);
 }
 
-std::string TerminalWatch::clear_the_way() {
+std::string TerminalSanitizer::write_reset() {
   std::string way;
   way += parser_.is_within_sequence() ? kEndOfString : std::string_view();
   way += is_other_screen_ ? kUsualScreen : std::string_view();
   way += is_painted_ ? kUsualPaint : std::string_view();
-  way += is_changed_ ? kUsualWays : std::string_view();
+  way += is_changed_ ? kResetSequence : std::string_view();
   way += is_coloured_ || is_changed_ ? kUsualColours : std::string_view();
   if (is_changed_) {
     line_.reset();

@@ -8,20 +8,20 @@
 namespace muster {
 namespace {
 
-struct Way {
+struct StartMethod {
   MpiStart start;
   const char* name;
   const char* template_name;
 };
 
-constexpr auto kWays = std::to_array<Way>({
+constexpr auto kWays = std::to_array<StartMethod>({
     {MpiStart::Auto, "auto", "mpirun"},
     {MpiStart::Pmix, "pmix", "mpirun"},
     {MpiStart::Agent, "agent", "mpirun-agent"},
     {MpiStart::Ssh, "ssh", "mpirun-ssh"},
 });
 
-const Way& way_of(MpiStart start) {
+const StartMethod& way_of(MpiStart start) {
   return kWays.at(static_cast<std::size_t>(start));
 }
 
@@ -30,7 +30,7 @@ Result<> read_start(MpiRequest& request, const Settings& settings) {
   if (!given) {
     return {};
   }
-  for (const Way& way : kWays) {
+  for (const StartMethod& way : kWays) {
     if (given->value == way.name) {
       request.start = {way.start, given->source};
       return {};

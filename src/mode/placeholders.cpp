@@ -34,7 +34,7 @@ std::optional<std::string> value_or_mark(std::string_view name,
   if (value != values.end()) {
     return value->second;
   }
-  return is_late(name) ? std::optional(mark_late(name)) : std::nullopt;
+  return is_late(name) ? std::optional(mark_deferred(name)) : std::nullopt;
 }
 
 /// What "{{" and "}}" are.
@@ -76,7 +76,7 @@ std::string fill_known(std::string_view text, const std::map<std::string, std::s
   return fill(text, values, Braces::Text);
 }
 
-std::string mark_late(std::string_view name) {
+std::string mark_deferred(std::string_view name) {
   return kLateMark + ("{" + std::string(name) + "}");
 }
 
@@ -89,7 +89,7 @@ std::string fill_late(std::string_view text, const std::map<std::string, std::st
     const std::size_t end = std::min(text.find('}', mark), text.size() - 1);
     const std::string_view placeholder = text.substr(mark, end + 1 - mark);
     const auto value = std::find_if(values.begin(), values.end(), [&](const auto& one) {
-      return placeholder == mark_late(one.first);
+      return placeholder == mark_deferred(one.first);
     });
     if (value != values.end() && value->second.empty()) {
       return {};

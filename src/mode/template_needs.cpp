@@ -7,7 +7,7 @@ namespace muster {
 namespace {
 
 /// Placeholders with no value before the nodes have met.
-std::vector<std::string> late_placeholders(const std::set<std::string>& roles) {
+std::vector<std::string> deferred_placeholders(const std::set<std::string>& roles) {
   std::vector<std::string> names = placeholder_names();
   std::erase(names, "host_name");
   std::erase(names, "job_id");
@@ -21,7 +21,7 @@ std::vector<std::string> late_placeholders(const std::set<std::string>& roles) {
 
 /// A file is waited for before the nodes have met, so it knows nothing that they tell each other.
 Result<> check_known_early(const std::string& text, const std::string& path, const Place& place) {
-  for (const std::string& name : late_placeholders(place.roles)) {
+  for (const std::string& name : deferred_placeholders(place.roles)) {
     if (use_placeholder({text}, name)) {
       return place.error(path, "uses {" + name + "}, which is not known yet when it is waited for");
     }

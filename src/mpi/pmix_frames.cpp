@@ -94,12 +94,12 @@ FenceReached read_fence(Fields& fields) {
   return fence;
 }
 
-RankSaid read_saying(Fields& fields) {
+RankMessage read_saying(Fields& fields) {
   const std::uint32_t number = fields.number();
   const int rank = fields.signed_number();
   const bool is_packed = fields.number() != 0;
   const std::string bytes = fields.rest();
-  RankSaid said{number, rank, is_packed ? unpack_help(bytes) : bytes};
+  RankMessage said{number, rank, is_packed ? unpack_help(bytes) : bytes};
   if (!said.text.empty() && said.text.back() != '\n') {
     said.text += '\n';
   }
@@ -141,7 +141,7 @@ Error torn() {
 std::string write_job(const PmixJob& job) {
   FrameWriter frame('J');
   frame.text(job.name).text(job.folder);
-  frame.number(static_cast<std::uint32_t>(job.own_node));
+  frame.number(static_cast<std::uint32_t>(job.local_node));
   frame.number(static_cast<std::uint32_t>(job.nodes.size()));
   for (const PmixNode& node : job.nodes) {
     frame.text(node.host).number(static_cast<std::uint32_t>(node.ranks.size()));

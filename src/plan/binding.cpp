@@ -13,7 +13,7 @@ namespace muster {
 namespace {
 
 /// What all processes of a node are bound by.
-struct Desk {
+struct BindingUnit {
   const BindingRequest& request;
   const Topology& topology;
   const std::vector<Locality>& localities;
@@ -26,12 +26,12 @@ std::vector<int> missing_from(const std::vector<int>& there, const std::vector<i
   return missing;
 }
 
-Error refused(const Desk& desk, const std::string& why) {
+Error refused(const BindingUnit& desk, const std::string& why) {
   return Error{blame(desk.request.source), desk.request.source.name + " " + why};
 }
 
 /// The CPUs that are written down for `who`; none where only memory is.
-Result<std::vector<int>> given_cpus(const Desk& desk,
+Result<std::vector<int>> given_cpus(const BindingUnit& desk,
                                     const GivenPlace& place,
                                     const std::string& who) {
   const std::vector<int>& allowed = desk.topology.allowed_cpus;
@@ -53,7 +53,9 @@ Result<std::vector<int>> given_cpus(const Desk& desk,
   return allowed_cpus_of(desk.topology, place.cpu_nodes);
 }
 
-Result<> check_memory(const Desk& desk, const std::vector<int>& nodes, const std::string& who) {
+Result<> check_memory(const BindingUnit& desk,
+                      const std::vector<int>& nodes,
+                      const std::string& who) {
   const std::vector<int>& there = desk.topology.memory_nodes;
   const auto missing = missing_from(there, nodes);
   if (missing.empty()) {
@@ -67,7 +69,7 @@ Result<> check_memory(const Desk& desk, const std::vector<int>& nodes, const std
 
 /// What is written down for one process, on top of what its form says.
 Result<> add_given(CpuBinding& binding,
-                   const Desk& desk,
+                   const BindingUnit& desk,
                    const GivenPlace& place,
                    const std::string& who) {
   auto cpus = given_cpus(desk, place, who);
@@ -91,7 +93,9 @@ Result<> add_given(CpuBinding& binding,
 
 /// The memory that goes with a form. A single node is preferred; of several, the one where memory is
 /// first touched is the best, which is what the kernel does without being told.
-Result<> add_memory_of_form(CpuBinding& binding, const Desk& desk, const Locality& locality) {
+Result<> add_memory_of_form(CpuBinding& binding,
+                            const BindingUnit& desk,
+                            const Locality& locality) {
   const std::vector<int> nodes = nodes_of_form(*desk.request.form, desk.topology, locality.nodes);
   if (desk.request.binds_memory) {
     binding.memory_nodes = nodes;
@@ -113,7 +117,7 @@ std::string as_list(const std::vector<int>& values) {
   return "[" + text + "]";
 }
 
-Result<> add_form(CpuBinding& binding, const Desk& desk, std::size_t place) {
+Result<> add_form(CpuBinding& binding, const BindingUnit& desk, std::size_t place) {
   const Locality& locality = desk.localities[place];
   const BindingRequest& request = desk.request;
   if (!locality.unknown.empty()) {
@@ -134,7 +138,7 @@ Result<> add_form(CpuBinding& binding, const Desk& desk, std::size_t place) {
 }
 
 /// An accelerator of which nothing is said: an error where others are named, and a process has it.
-Result<std::optional<CpuBinding>> leave_alone(const Desk& desk,
+Result<std::optional<CpuBinding>> leave_alone(const BindingUnit& desk,
                                               const std::string& who,
                                               std::optional<std::size_t> local_rank) {
   if (local_rank && !desk.request.devices.empty()) {
@@ -146,7 +150,7 @@ Result<std::optional<CpuBinding>> leave_alone(const Desk& desk,
 }
 
 /// `local_rank` is that of the process that has it; empty: nobody knows of one.
-Result<std::optional<CpuBinding>> bind_device(const Desk& desk,
+Result<std::optional<CpuBinding>> bind_device(const BindingUnit& desk,
                                               std::size_t place,
                                               std::optional<std::size_t> local_rank) {
   const BindingRequest& request = desk.request;
@@ -202,37 +206,37 @@ std::map<std::string, std::vector<int>> shared_with(std::map<int, std::string>& 
 /// CPUs that the user gives to two processes: allowed, and seldom meant.
 std::vector<std::string> remarks_on_overlaps(const BindingRequest& request) {
   std::map<int, std::string> owners;
-  std::vector<std::string> remarks;
+  std::vector<std::string> notices;
   for (const auto& [name, cpus] : given_by_name(request)) {
     for (const auto& [other, both] : shared_with(owners, name, cpus)) {
       std::string remark = request.source.name + " gives the CPUs " + describe_ranges(both);
       remark += " to both " + other + " and ";
       remark += name;
-      remarks.push_back(std::move(remark));
+      notices.push_back(std::move(remark));
     }
   }
-  return remarks;
+  return notices;
 }
 
-std::vector<std::string> remarks_on_form(const Desk& desk, const Snapshot& snapshot) {
-  std::vector<std::string> remarks;
+std::vector<std::string> remarks_on_form(const BindingUnit& desk, const Snapshot& snapshot) {
+  std::vector<std::string> notices;
   if (!desk.request.form) {
-    return remarks;
+    return notices;
   }
   if (std::string doubt = doubt_about_order(desk.topology, snapshot); !doubt.empty()) {
-    remarks.push_back(std::move(doubt));
+    notices.push_back(std::move(doubt));
   }
   const auto assumed = std::find_if(desk.localities.begin(),
                                     desk.localities.end(),
                                     [](const Locality& locality) { return locality.is_assumed; });
   if (assumed != desk.localities.end()) {
-    remarks.push_back("the kernel does not know on which NUMA node " + assumed->name +
+    notices.push_back("the kernel does not know on which NUMA node " + assumed->name +
                       " is (numa_node is -1): it counts as node 0");
   }
-  return remarks;
+  return notices;
 }
 
-Result<> bind_roles(NodeBinding& node, const Desk& desk) {
+Result<> bind_roles(NodeBinding& node, const BindingUnit& desk) {
   for (const auto& [role, place] : desk.request.roles) {
     CpuBinding binding;
     if (auto added = add_given(binding, desk, place, role); !added) {
@@ -277,7 +281,7 @@ Result<NodeBinding> decide_binding(const BindingRequest& request,
                                    const BoundProcesses& processes) {
   const int count = count_places(processes);
   const std::vector<Locality> localities = find_localities(topology, snapshot, count);
-  const Desk desk{request, topology, localities};
+  const BindingUnit desk{request, topology, localities};
   NodeBinding node;
   node.variables = request.variables;
   for (int i = 0; i < count; ++i) {
@@ -290,9 +294,9 @@ Result<NodeBinding> decide_binding(const BindingRequest& request,
   if (auto bound = bind_roles(node, desk); !bound) {
     return bound.error();
   }
-  node.remarks = remarks_on_overlaps(request);
+  node.notices = remarks_on_overlaps(request);
   for (std::string& remark : remarks_on_form(desk, snapshot)) {
-    node.remarks.push_back(std::move(remark));
+    node.notices.push_back(std::move(remark));
   }
   return node;
 }

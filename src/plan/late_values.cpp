@@ -30,7 +30,7 @@ void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
 
 }  // namespace
 
-void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
+void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
   for_each_template_text(plan, [&](std::string& text) { text = fill_late(text, values); });
   plan.mpi_job = fill_late(plan.mpi_job, values);
 }

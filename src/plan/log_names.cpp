@@ -35,7 +35,7 @@ StreamLogs with_endings(const std::string& path, bool joins_streams) {
 std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id) {
   const std::string run = job.log_layout == LogLayout::ByRank
                               ? ""
-                              : without_slashes(run_id) + "_" + mark_late(kToken) + "/";
+                              : without_slashes(run_id) + "_" + mark_deferred(kToken) + "/";
   return in_log_dir(job, run + "attempt_" + std::to_string(attempt));
 }
 

@@ -30,7 +30,7 @@ void forget_table(ChosenMode& chosen, const InputTemplate& table) {
 }
 
 /// A task that a platform has placed has one device, by its place on the host.
-Result<std::vector<int>> own_devices(const PlanInput& input) {
+Result<std::vector<int>> local_devices(const PlanInput& input) {
   const auto& share = input.cluster.share;
   if (!share) {
     return rank_table::choose_device_ids(input.snapshot, input.cluster.node.slots);
@@ -42,8 +42,8 @@ Result<std::vector<int>> own_devices(const PlanInput& input) {
   return devices;
 }
 
-Result<rank_table::Addresses> own_addresses(const GenerateRequest& request,
-                                            const std::vector<int>& devices) {
+Result<rank_table::Addresses> local_addresses(const GenerateRequest& request,
+                                              const std::vector<int>& devices) {
   return request.file.value.empty()
              ? rank_table::Addresses()
              : rank_table::read_addresses(request.text, request.file.value, devices);
@@ -75,7 +75,7 @@ bool makes_table(const ChosenMode& chosen, const GenerateRequest& request) {
          });
 }
 
-Result<> make_own_part(PlanInput& input) {
+Result<> make_local_part(PlanInput& input) {
   const GenerateRequest& request = input.job.generates;
   const Source source = request.wanted.value_or(request.file.source);
   const InputTemplate* const table = find_table(input.mode.mode);
@@ -85,11 +85,11 @@ Result<> make_own_part(PlanInput& input) {
                      "' takes no rank table"};
   }
   forget_table(input.mode, *table);
-  const auto devices = own_devices(input);
+  const auto devices = local_devices(input);
   if (!devices) {
     return devices.error();
   }
-  const auto addresses = own_addresses(request, *devices);
+  const auto addresses = local_addresses(request, *devices);
   if (!addresses) {
     return addresses.error();
   }

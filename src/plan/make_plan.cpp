@@ -85,7 +85,7 @@ Values common_values(const PlanInput& input, const Placement& placement) {
 void add_sizes(Values& values,
                const ModeTemplate& mode,
                const std::vector<RolePlace>& places,
-               const HostPart& part) {
+               const HostTasks& part) {
   int world_size = 0;
   std::size_t local_world_size = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -109,7 +109,7 @@ void add_endpoints(Values& values,
   for (const RoleTemplate& role : mode.roles) {
     const std::string name = std::string(kEndpointsOf) + ":" + role.name;
     if (role.listens) {
-      values[name] = is_known ? "" : mark_late(name);
+      values[name] = is_known ? "" : mark_deferred(name);
     }
   }
   for (const RoleEndpoints& list : endpoints) {
@@ -286,7 +286,7 @@ void add_nodes(LaunchPlan& plan,
   plan.tells_nodes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
                      plan.needs_service(kHorovodStoreService) ||
                      use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
-  plan.told_nodes = placement.ports;
+  plan.notified_nodes = placement.ports;
 }
 
 void add_remarks(LaunchPlan& plan,
@@ -294,8 +294,8 @@ void add_remarks(LaunchPlan& plan,
                  const std::string& cores_text,
                  const std::vector<std::string>& texts) {
   remark_start(plan, input, cores_text);
-  const std::vector<std::string>& remarks = input.cluster.remarks;
-  plan.remarks.insert(plan.remarks.end(), remarks.begin(), remarks.end());
+  const std::vector<std::string>& notices = input.cluster.notices;
+  plan.notices.insert(plan.notices.end(), notices.begin(), notices.end());
   remark_binding(plan, input.job);
   remark_interfaces(plan, texts, input.snapshot);
 }
@@ -335,7 +335,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   apply_ranks(places, input);
   const std::vector<RoleEndpoints> endpoints = find_endpoints(chosen.mode, cluster, placement);
   Values values = common_values(input, placement);
-  const HostPart part = find_host_part(input);
+  const HostTasks part = find_host_tasks(input);
   add_sizes(values, chosen.mode, places, part);
   add_endpoints(values, chosen.mode, endpoints, placement.is_decided);
   const std::vector<std::string> texts = all_texts(chosen.mode, job);

@@ -46,11 +46,11 @@ void add_networks(std::map<std::string, std::string>& values,
   // Open MPI takes none at all where it is told both which to take and which not.
   const bool names_others =
       is_set("OMPI_MCA_oob_tcp_if_exclude") || is_set("PRTE_MCA_prte_if_exclude");
-  values["networks"] = names_others ? "" : networks.value_or(mark_late("networks"));
+  values["networks"] = names_others ? "" : networks.value_or(mark_deferred("networks"));
   const std::string wanted = placement.nodes > 1 ? wanted_interfaces(snapshot).here : "";
   values["interfaces"] = is_set("OMPI_MCA_btl_tcp_if_exclude") ? ""
                          : !wanted.empty()                     ? wanted
-                                           : networks.value_or(mark_late("interfaces"));
+                                           : networks.value_or(mark_deferred("interfaces"));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
                        const MpirunWords& words) {
   const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
   const bool is_known = placement.is_decided || !nodes.empty();
-  values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_late("hostfile");
+  values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_deferred("hostfile");
   const auto networks = is_known ? std::optional(networks_of(nodes)) : std::nullopt;
   add_networks(values, networks, placement, snapshot, exported);
   // Where mpirun deals the ranks it knows how many are where.
@@ -82,7 +82,7 @@ void remark_interfaces(LaunchPlan& plan,
   }
   const auto wanted = wanted_interfaces(snapshot);
   if (!wanted.missing.empty()) {
-    plan.remarks.push_back(
+    plan.notices.push_back(
         std::string(kInterfaces) + " names '" + wanted.missing +
         "', which this host does not have: MPI's messages go by " +
         (wanted.here.empty() ? "the network in which the nodes reach each other" : wanted.here));

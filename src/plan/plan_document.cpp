@@ -116,7 +116,7 @@ json::array decisions_document(const LaunchPlan& plan) {
 
 json::array lost_document(const LaunchPlan& plan) {
   json::array lost;
-  for (const Lost& other : plan.lost) {
+  for (const UnusedValue& other : plan.lost) {
     const std::string& name = other.seen.source.name;
     lost.push_back(json::object{
         {"field", other.field.empty() ? json::value(nullptr) : json::value(other.field)},

@@ -294,9 +294,9 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
 /// Where a process that listens can be met, and whom else it can meet.
 void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
   const bool is_known = shared.is_decided || !shared.endpoints.empty();
-  values["endpoint"] = is_known ? "" : mark_late("endpoint");
+  values["endpoint"] = is_known ? "" : mark_deferred("endpoint");
   values["task_config"] = is_known ? task_config(shared.endpoints, shared.role.name, role_rank)
-                                   : mark_late("task_config");
+                                   : mark_deferred("task_config");
   for (const RoleEndpoints& list : shared.endpoints) {
     if (list.role == shared.role.name &&
         static_cast<std::size_t>(role_rank) < list.endpoints.size()) {
@@ -393,9 +393,10 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     const int role_rank = place.here[i];
     const int global_rank = plan.world_size + role_rank;
     const int local_rank = shared.part.local_rank(static_cast<int>(plan.workers.size()));
-    const int own_place = shared.part.local_rank(static_cast<int>(i));
-    const auto place_on_host = static_cast<std::size_t>(own_place);
-    const auto bound_place = static_cast<std::size_t>(listed_device(shared, i).value_or(own_place));
+    const int local_place = shared.part.local_rank(static_cast<int>(i));
+    const auto place_on_host = static_cast<std::size_t>(local_place);
+    const auto bound_place =
+        static_cast<std::size_t>(listed_device(shared, i).value_or(local_place));
     const int named_rank = has_others ? shared.named.before + static_cast<int>(i) : role_rank;
     values["role_rank"] = std::to_string(named_rank);
     values["global_rank"] = std::to_string(global_rank);

@@ -21,7 +21,7 @@ struct RolePlan {
   const JobRequest& job;
   const Snapshot& snapshot;
   const std::vector<RoleEndpoints>& endpoints;
-  const HostPart& part;
+  const HostTasks& part;
   std::string log_folder;  ///< of the attempt
   int cores_per_worker = 1;
   bool is_decided = false;         ///< by the gang: endpoints that are not known do not exist

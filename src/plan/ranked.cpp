@@ -124,7 +124,7 @@ Result<> check_files(const PlanInput& input, const TableFile& file, const std::v
                    describe_devices(files) + " (CANN: EI0004)"};
 }
 
-Error nobody_says(const TableFile& file, const Cluster& cluster, const Instance& own) {
+Error is_unsaid(const TableFile& file, const Cluster& cluster, const Instance& own) {
   return Error{ErrorKind::BadData,
                "the rank table '" + file.path + "' has " +
                    count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
@@ -139,7 +139,7 @@ Result<std::vector<int>> ids_by_ranks(const Cluster& cluster,
                                       const TableFile& file,
                                       const Instance& own) {
   if (!is_said(cluster.slots_from) || !cluster.node.rank) {
-    return nobody_says(file, cluster, own);
+    return is_unsaid(file, cluster, own);
   }
   const int slots = cluster.node.slots;
   const int first = cluster.assumed_rank().value * slots;
@@ -150,7 +150,7 @@ Result<std::vector<int>> ids_by_ranks(const Cluster& cluster,
     }
   }
   return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids)
-                                               : nobody_says(file, cluster, own);
+                                               : is_unsaid(file, cluster, own);
 }
 
 /// Numbers of the devices of this node. A list of visible devices says which part of a shared server it has,
@@ -158,11 +158,12 @@ Result<std::vector<int>> ids_by_ranks(const Cluster& cluster,
 Result<std::vector<int>> own_ids(const PlanInput& input,
                                  const TableFile& file,
                                  const Instance& own) {
-  const std::vector<int> visible = visible_ascend_devices(input.snapshot);
+  const std::vector<int> escape_controls = visible_ascend_devices(input.snapshot);
   const std::vector<int> all = ids_of(own.devices);
   std::vector<int> left = all;
   std::erase_if(left, [&](int id) {
-    return !visible.empty() && std::find(visible.begin(), visible.end(), id) == visible.end();
+    return !escape_controls.empty() &&
+           std::find(escape_controls.begin(), escape_controls.end(), id) == escape_controls.end();
   });
   if (input.cluster.share) {
     return left.empty() ? all : left;
@@ -172,7 +173,7 @@ Result<std::vector<int>> own_ids(const PlanInput& input,
   if (left.empty() || (is_part && !shares)) {
     return hidden(input, file, own);
   }
-  const bool is_listed = !visible.empty() && (is_part || file.table.instances.size() > 1);
+  const bool is_listed = !escape_controls.empty() && (is_part || file.table.instances.size() > 1);
   return !shares || is_listed ? left : ids_by_ranks(input.cluster, file, own);
 }
 
@@ -231,7 +232,7 @@ void take_slots(Cluster& cluster, const TableFile& file, std::size_t own, int de
 
 }  // namespace
 
-Result<std::size_t> find_own_instance(const PlanInput& input, const TableFile& file) {
+Result<std::size_t> find_local_instance(const PlanInput& input, const TableFile& file) {
   if (auto checked = check_nodes(input.cluster, file); !checked) {
     return checked.error();
   }
@@ -246,7 +247,7 @@ Result<std::size_t> find_own_instance(const PlanInput& input, const TableFile& f
 }
 
 Result<> apply_table(PlanInput& input, TableFile file) {
-  const auto own = find_own_instance(input, file);
+  const auto own = find_local_instance(input, file);
   if (!own) {
     return own.error();
   }
@@ -259,7 +260,7 @@ Result<> apply_table(PlanInput& input, TableFile file) {
     input.cluster.decisions.push_back({"ring.hops", describe(*order), network->source.name});
     changes.ranks = std::move(order->ranks);
   }
-  auto devices = own_devices(input, file, *own, changes.ranks);
+  auto devices = local_devices(input, file, *own, changes.ranks);
   if (!input.cluster.share) {
     take_slots(input.cluster, file, *own, static_cast<int>(devices.size()));
   }
@@ -270,10 +271,10 @@ Result<> apply_table(PlanInput& input, TableFile file) {
   return {};
 }
 
-std::vector<Device> own_devices(const PlanInput& input,
-                                const TableFile& file,
-                                std::size_t instance,
-                                const std::vector<int>& ranks) {
+std::vector<Device> local_devices(const PlanInput& input,
+                                  const TableFile& file,
+                                  std::size_t instance,
+                                  const std::vector<int>& ranks) {
   std::vector<Device> devices = rank_table::devices_of(file.table, instance, ranks);
   if (const auto ids = own_ids(input, file, file.table.instances[instance])) {
     std::erase_if(devices, [&](const Device& device) {

@@ -71,17 +71,17 @@ void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& c
   const std::string others =
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
                      : in_job;
-  plan.remarks.push_back(plan.platform + describe_mode(input.mode) + ": " + describe_node(plan) +
+  plan.notices.push_back(plan.platform + describe_mode(input.mode) + ": " + describe_node(plan) +
                          ", " + here + others +
                          (plan.awaits_table ? "" : describe_threads(plan, snapshot, cores)));
   const int devices = count_visible_devices(snapshot);
   if (plan.share && devices > 1 && devices < plan.share->local_size.value) {
-    plan.remarks.push_back(
+    plan.notices.push_back(
         count_of(static_cast<std::size_t>(plan.share->local_size.value), "task") +
         " on this host share its " + std::to_string(devices) + " accelerators");
   }
   if (is_already_worker(snapshot)) {
-    plan.remarks.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
+    plan.notices.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
                            "': this is a worker of another launcher's already, and starts a job of "
                            "its own, as --nproc-per-node asks");
   }
@@ -91,7 +91,7 @@ void remark_binding(LaunchPlan& plan, const JobRequest& job) {
   if (!job.binding) {
     return;
   }
-  plan.remarks.insert(plan.remarks.end(), job.binding->remarks.begin(), job.binding->remarks.end());
+  plan.notices.insert(plan.notices.end(), job.binding->notices.begin(), job.binding->notices.end());
   for (const WorkerPlan& worker : plan.workers) {
     if (worker.binding) {
       plan.decisions.push_back({"binding[" + to_string(worker.local_rank) + "]",
@@ -104,7 +104,7 @@ void remark_binding(LaunchPlan& plan, const JobRequest& job) {
         return worker.binding.has_value();
       });
   if (!is_bound) {
-    plan.remarks.emplace_back(
+    plan.notices.emplace_back(
         "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
   }
 }

@@ -20,9 +20,9 @@ int cores_of(const HostShare& share, const AllowedCores& allowed) {
 
 }  // namespace
 
-HostPart find_host_part(const PlanInput& input) {
+HostTasks find_host_tasks(const PlanInput& input) {
   const auto& [cluster, chosen, job, snapshot, ranked, generated] = input;
-  HostPart part;
+  HostTasks part;
   part.is_shared = cluster.share.has_value();
   part.share = cluster.share.value_or(HostShare{{0, {}}, {1, {}}});
   part.visible_devices = job.devices ? job.devices->count : count_visible_devices(snapshot);

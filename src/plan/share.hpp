@@ -11,7 +11,7 @@
 namespace muster {
 
 /// This agent's part of its host. A host that it has to itself is one part of one.
-struct HostPart {
+struct HostTasks {
   HostShare share;
   bool is_shared = false;
   int visible_devices = 0;  ///< accelerators that a process here may use; 0: none is known
@@ -30,6 +30,6 @@ struct HostPart {
   }
 };
 
-[[nodiscard]] HostPart find_host_part(const PlanInput& input);
+[[nodiscard]] HostTasks find_host_tasks(const PlanInput& input);
 
 }  // namespace muster

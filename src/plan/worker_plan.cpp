@@ -53,7 +53,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   plan.world_size = number("WORLD_SIZE", 1);
   plan.decisions = {{"platform", "worker", "LOCAL_RANK and LOCAL_WORLD_SIZE"},
                     {"nodes.slots", "1", "LOCAL_RANK and LOCAL_WORLD_SIZE"}};
-  plan.remarks = {"already a worker of another launcher (LOCAL_RANK=" + local_rank +
+  plan.notices = {"already a worker of another launcher (LOCAL_RANK=" + local_rank +
                   ", LOCAL_WORLD_SIZE=" + local_world_size +
                   "): starting one process with the environment unchanged; --nproc-per-node "
                   "overrides this"};
@@ -65,7 +65,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   worker.script = job.script;
   worker.unset = own_variables(snapshot);
   worker.working_directory = snapshot.working_directory;
-  const std::string log_folder = name_log_folder(job, plan.attempt, mark_late("run_id"));
+  const std::string log_folder = name_log_folder(job, plan.attempt, mark_deferred("run_id"));
   worker.log = name_logs(job,
                          log_folder,
                          {.name = "worker_" + to_string(worker.global_rank),

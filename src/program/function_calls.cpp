@@ -5,7 +5,7 @@
 
 namespace muster {
 
-bool FunctionCalls::has(const std::vector<Caller>& callers, Reach reach) {
+bool FunctionCalls::has(const std::vector<Caller>& callers, Reachability reach) {
   return std::any_of(
       callers.begin(), callers.end(), [&](const Caller& one) { return one.reach == reach; });
 }
@@ -21,14 +21,14 @@ std::vector<std::string> FunctionCalls::take_new(const std::vector<Caller>& call
                                                  std::set<std::string>& seen) {
   std::vector<std::string> ones;
   for (const Caller& caller : callers) {
-    if (caller.reach == Reach::Certain && seen.insert(caller.function).second) {
+    if (caller.reach == Reachability::Certain && seen.insert(caller.function).second) {
       ones.push_back(caller.function);
     }
   }
   return ones;
 }
 
-Reach FunctionCalls::reach_of(const std::string& function) const {
+Reachability FunctionCalls::reach_of(const std::string& function) const {
   std::vector<std::string> left = {function};
   std::set<std::string> seen = {function};  // they surely lead to it
   bool is_decided = false;                  // a launcher's variable decides about some way to it
@@ -36,16 +36,16 @@ Reach FunctionCalls::reach_of(const std::string& function) const {
   while (!left.empty()) {
     const std::vector<Caller>& callers = callers_of(left.back());
     left.pop_back();
-    is_free = is_free || callers.empty() || has(callers, Reach::Possible);
-    is_decided = is_decided || has(callers, Reach::Launched);
+    is_free = is_free || callers.empty() || has(callers, Reachability::Possible);
+    is_decided = is_decided || has(callers, Reachability::Launched);
     for (const std::string& caller : take_new(callers, seen)) {
       left.push_back(caller);
     }
   }
   if (seen.contains("")) {
-    return Reach::Certain;
+    return Reachability::Certain;
   }
-  return is_decided && !is_free ? Reach::Launched : Reach::Possible;
+  return is_decided && !is_free ? Reachability::Launched : Reachability::Possible;
 }
 
 }  // namespace muster

@@ -10,7 +10,7 @@
 namespace muster {
 
 /// Whether who runs a script comes to a place in it.
-enum class Reach {
+enum class Reachability {
   Certain,
   Possible,  ///< under a condition, or nobody sees how
   Launched   ///< a variable of a launcher decides
@@ -19,19 +19,19 @@ enum class Reach {
 /// Functions go by their names; the script itself is "". A method's name begins with a dot.
 class FunctionCalls {
  public:
-  void add(const std::string& callee, const std::string& caller, Reach reach) {
+  void add(const std::string& callee, const std::string& caller, Reachability reach) {
     callers_[callee].push_back({caller, reach});
   }
 
-  [[nodiscard]] Reach reach_of(const std::string& function) const;
+  [[nodiscard]] Reachability reach_of(const std::string& function) const;
 
  private:
   struct Caller {
     std::string function;
-    Reach reach;
+    Reachability reach;
   };
 
-  static bool has(const std::vector<Caller>& callers, Reach reach);
+  static bool has(const std::vector<Caller>& callers, Reachability reach);
   /// Those that surely call, and are not in `seen` yet.
   static std::vector<std::string> take_new(const std::vector<Caller>& callers,
                                            std::set<std::string>& seen);

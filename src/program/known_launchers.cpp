@@ -10,59 +10,64 @@ namespace muster {
 namespace {
 
 /// What does under muster what the launcher did.
-enum class Instead {
-  FrontEnd,  ///< muster reads its command line: `word` is the front end's name
-  Mode,      ///< the script behind its options, in the mode `word`; empty: the usual one
-  Inside     ///< the other way round: its processes are musters
+enum class Replacement {
+  CompatLauncher,  ///< muster reads its command line: `word` is the front end's name
+  Mode,            ///< the script behind its options, in the mode `word`; empty: the usual one
+  Inside           ///< the other way round: its processes are musters
 };
 
 struct KnownLauncher {
   std::string_view name;
   std::string_view command;  ///< which of its commands launches; empty: it has none
-  Instead instead;
+  Replacement instead;
   std::string_view word;
   std::string_view nodes_option = {};  ///< tells it of the other nodes: where each node starts one
   std::string_view nodes_variable = {};
 };
 
 constexpr auto kLaunchers = std::to_array<KnownLauncher>({
-    {"torchrun", "", Instead::FrontEnd, "torchrun", "nnodes", "PET_NNODES"},
-    {"torch.distributed.run", "", Instead::FrontEnd, "torchrun", "nnodes", "PET_NNODES"},
+    {"torchrun", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
+    {"torch.distributed.run", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
     {"torch.distributed.launch",
      "",
-     Instead::FrontEnd,
+     Replacement::CompatLauncher,
      "torch.distributed.launch",
      "nnodes",
      "PET_NNODES"},
-    {"msrun", "", Instead::FrontEnd, "msrun", "master_addr"},
-    {"mindspore.parallel.cluster.run", "", Instead::FrontEnd, "msrun", "master_addr"},
-    {"deepspeed", "", Instead::FrontEnd, "deepspeed", "no_ssh"},
-    {"deepspeed.launcher.runner", "", Instead::FrontEnd, "deepspeed", "no_ssh"},
-    {"accelerate", "launch", Instead::FrontEnd, "accelerate", "num_machines"},
+    {"msrun", "", Replacement::CompatLauncher, "msrun", "master_addr"},
+    {"mindspore.parallel.cluster.run", "", Replacement::CompatLauncher, "msrun", "master_addr"},
+    {"deepspeed", "", Replacement::CompatLauncher, "deepspeed", "no_ssh"},
+    {"deepspeed.launcher.runner", "", Replacement::CompatLauncher, "deepspeed", "no_ssh"},
+    {"accelerate", "launch", Replacement::CompatLauncher, "accelerate", "num_machines"},
     {"accelerate.commands.accelerate_cli",
      "launch",
-     Instead::FrontEnd,
+     Replacement::CompatLauncher,
      "accelerate",
      "num_machines"},
-    {"accelerate.commands.launch", "", Instead::FrontEnd, "accelerate", "num_machines"},
-    {"accelerate-launch", "", Instead::FrontEnd, "accelerate", "num_machines"},
-    {"colossalai", "run", Instead::FrontEnd, "colossalai", "extra_launch_args"},
-    {"fleetrun", "", Instead::FrontEnd, "fleetrun", "nnodes", "PADDLE_NNODES"},
-    {"paddle.distributed.launch", "", Instead::FrontEnd, "fleetrun", "nnodes", "PADDLE_NNODES"},
-    {"oneflow.distributed.launch", "", Instead::Mode, "oneflow", "nnodes"},
-    {"horovodrun", "", Instead::FrontEnd, "horovodrun"},
-    {"horovod.runner", "", Instead::FrontEnd, "horovodrun"},
-    {"horovod.runner.launch", "", Instead::FrontEnd, "horovodrun"},
-    {"composer", "", Instead::Mode, ""},
-    {"mpirun", "", Instead::Inside, ""},
-    {"mpiexec", "", Instead::Inside, ""},
-    {"mpiexec.hydra", "", Instead::Inside, ""},
-    {"orterun", "", Instead::Inside, ""},
-    {"prterun", "", Instead::Inside, ""},
-    {"srun", "", Instead::Inside, ""},
-    {"flux", "run", Instead::Inside, ""},
-    {"jsrun", "", Instead::Inside, ""},
-    {"aprun", "", Instead::Inside, ""},
+    {"accelerate.commands.launch", "", Replacement::CompatLauncher, "accelerate", "num_machines"},
+    {"accelerate-launch", "", Replacement::CompatLauncher, "accelerate", "num_machines"},
+    {"colossalai", "run", Replacement::CompatLauncher, "colossalai", "extra_launch_args"},
+    {"fleetrun", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
+    {"paddle.distributed.launch",
+     "",
+     Replacement::CompatLauncher,
+     "fleetrun",
+     "nnodes",
+     "PADDLE_NNODES"},
+    {"oneflow.distributed.launch", "", Replacement::Mode, "oneflow", "nnodes"},
+    {"horovodrun", "", Replacement::CompatLauncher, "horovodrun"},
+    {"horovod.runner", "", Replacement::CompatLauncher, "horovodrun"},
+    {"horovod.runner.launch", "", Replacement::CompatLauncher, "horovodrun"},
+    {"composer", "", Replacement::Mode, ""},
+    {"mpirun", "", Replacement::Inside, ""},
+    {"mpiexec", "", Replacement::Inside, ""},
+    {"mpiexec.hydra", "", Replacement::Inside, ""},
+    {"orterun", "", Replacement::Inside, ""},
+    {"prterun", "", Replacement::Inside, ""},
+    {"srun", "", Replacement::Inside, ""},
+    {"flux", "run", Replacement::Inside, ""},
+    {"jsrun", "", Replacement::Inside, ""},
+    {"aprun", "", Replacement::Inside, ""},
 });
 
 using Strings = std::span<const std::string>;
@@ -102,15 +107,15 @@ std::string line_inside(std::string_view name, Strings arguments) {
 }
 
 std::string line_of(const KnownLauncher& launcher, Strings arguments) {
-  const FrontEnd* const front_end = find_front_end(launcher.word);
+  const CompatLauncher* const compat = find_front_end(launcher.word);
   switch (launcher.instead) {
-    case Instead::FrontEnd:
+    case Replacement::CompatLauncher:
       return behind(
-          "muster " + (front_end != nullptr ? command_of(*front_end) : std::string(launcher.name)),
+          "muster " + (compat != nullptr ? command_of(*compat) : std::string(launcher.name)),
           arguments);
-    case Instead::Mode:
+    case Replacement::Mode:
       return line_of_mode(launcher.word, arguments);
-    case Instead::Inside:
+    case Replacement::Inside:
       break;
   }
   return line_inside(launcher.name, arguments);
@@ -134,7 +139,7 @@ bool tells_of_nodes(Strings words, std::string_view option) {
 }
 
 /// It prints something, and starts nothing.
-bool asks_for_text(Strings words) {
+bool requests_text(Strings words) {
   return std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "--help" || word == "-h" || word == "--version" || word == "-V";
   });
@@ -156,7 +161,7 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::optional<LineInstead> line_instead_of(std::string_view name, Strings arguments) {
+std::optional<SuggestedCommand> line_instead_of(std::string_view name, Strings arguments) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const auto& one) {
     return one.name == name &&
            (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
@@ -165,12 +170,12 @@ std::optional<LineInstead> line_instead_of(std::string_view name, Strings argume
     return std::nullopt;
   }
   const Strings own = arguments.subspan(at->command.empty() ? 0 : 1);
-  if (asks_for_text(own.first(find_script(own)))) {
+  if (requests_text(own.first(find_script(own)))) {
     return std::nullopt;
   }
-  LineInstead instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
+  SuggestedCommand instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
   instead.knows_nodes = tells_of_nodes(own.first(find_script(own)), at->nodes_option);
-  if (at->instead == Instead::Inside) {  // it reaches the other nodes itself
+  if (at->instead == Replacement::Inside) {  // it reaches the other nodes itself
     instead.on_nodes = "'" + instead.line + "' on one node, with all hosts";
   }
   return instead;

@@ -10,7 +10,7 @@
 namespace muster {
 
 /// What to write instead of a launcher.
-struct LineInstead {
+struct SuggestedCommand {
   std::string line;              ///< the command line that means the same
   std::string on_nodes;          ///< where that is right for a job of several nodes; empty: on each
   bool knows_nodes = false;      ///< the launcher is told of the other nodes
@@ -19,8 +19,8 @@ struct LineInstead {
 
 /// `name` is a program's or a Python module's, `arguments` is what stands behind it. Empty: it is no
 /// launcher that is known.
-[[nodiscard]] std::optional<LineInstead> line_instead_of(std::string_view name,
-                                                         std::span<const std::string> arguments);
+[[nodiscard]] std::optional<SuggestedCommand> line_instead_of(
+    std::string_view name, std::span<const std::string> arguments);
 
 /// Words as a shell takes them.
 [[nodiscard]] std::string as_command_line(std::span<const std::string> words);

@@ -52,8 +52,8 @@ std::string describe(const SpawnCall& call) {
          (call.count.empty() ? "" : " with " + call.count);
 }
 
-OwnProcesses launcher_of(const std::string& name, LineInstead instead) {
-  OwnProcesses own{name, "", true, std::move(instead.line)};
+NestedLauncher launcher_of(const std::string& name, SuggestedCommand instead) {
+  NestedLauncher own{name, "", true, std::move(instead.line)};
   own.is_launcher = true;
   own.on_nodes = std::move(instead.on_nodes);
   own.knows_nodes = instead.knows_nodes;
@@ -105,10 +105,10 @@ class Search {
   explicit Search(const ReadText& read_text) : read_text_(read_text) {}
 
   /// The first line that surely starts several processes, else the first that may.
-  std::optional<OwnProcesses> find(Line line) {
+  std::optional<NestedLauncher> find(Line line) {
     constexpr int kMostLines = 10'000;  // more is no script that somebody wrote
     left_.push_back(std::move(line));
-    std::optional<OwnProcesses> first;
+    std::optional<NestedLauncher> first;
     for (int i = 0; i < kMostLines && !left_.empty(); ++i) {
       const Line next = std::move(left_.back());
       left_.pop_back();
@@ -124,42 +124,42 @@ class Search {
   }
 
  private:
-  std::optional<OwnProcesses> look_at(const Line& line) {
+  std::optional<NestedLauncher> look_at(const Line& line) {
     const auto [words, is_for_python] = without_wrappers(line.words);
     if (words.empty()) {
       return std::nullopt;
     }
     if (is_for_python) {
-      return look_into_python(line, read_python_words(words));
+      return search_python(line, read_python_words(words));
     }
     const std::string name(base_name(words.front()));
     if (auto instead = line_instead_of(name, words.subspan(1))) {
       return found(line, launcher_of(name, std::move(*instead)));
     }
     if (is_python(words.front())) {
-      return look_into_python(line, read_python_words(words));
+      return search_python(line, read_python_words(words));
     }
     if (is_shell(name)) {
-      look_into_shell(line, read_shell_run(words, read_text_));
+      search_shell(line, read_shell_run(words, read_text_));
       return std::nullopt;
     }
     return look_at_file(line, words);
   }
 
   /// One that the system would start by what its first line names.
-  std::optional<OwnProcesses> look_at_file(const Line& line, Strings words) {
+  std::optional<NestedLauncher> look_at_file(const Line& line, Strings words) {
     const std::string& path = words.front();
     const auto text = path.find('/') == std::string::npos ? std::nullopt : read_text_(path);
     const std::string interpreter = text ? interpreter_of(*text) : "";
     if (is_shell(interpreter)) {
-      look_into_shell(line, {std::string(base_name(path)), text});
+      search_shell(line, {std::string(base_name(path)), text});
     }
-    return is_python(interpreter) ? look_into_python(line, {path, "", "", words.subspan(1)})
+    return is_python(interpreter) ? search_python(line, {path, "", "", words.subspan(1)})
                                   : std::nullopt;
   }
 
-  [[nodiscard]] std::optional<OwnProcesses> look_into_python(const Line& line,
-                                                             const PythonRun& run) const {
+  [[nodiscard]] std::optional<NestedLauncher> search_python(const Line& line,
+                                                            const PythonRun& run) const {
     const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
     if (auto instead = line_instead_of(what, run.arguments)) {
       return found(line, launcher_of(what, std::move(*instead)));
@@ -178,7 +178,7 @@ class Search {
   }
 
   /// Its commands are the next to be looked at, the first one first.
-  void look_into_shell(const Line& line, const ShellRun& run) {
+  void search_shell(const Line& line, const ShellRun& run) {
     if (line.scripts == 0 || !run.text) {
       return;
     }
@@ -195,7 +195,7 @@ class Search {
   }
 
   /// What was found, as it looks to who starts the whole.
-  static OwnProcesses found(const Line& line, OwnProcesses own) {
+  static NestedLauncher found(const Line& line, NestedLauncher own) {
     own.is_in_script = !line.where.empty();
     if (own.is_in_script) {
       own.how = line.where + own.program + (own.how.empty() ? "" : ", and there " + own.how);
@@ -210,14 +210,14 @@ class Search {
 };
 
 /// What goes wrong when it is started like this.
-struct Harm {
+struct Impact {
   bool is_any = false;
   bool is_of_nodes = false;  ///< the job falls apart into one a node
   std::string does{};
   std::string would{};
 };
 
-Harm harm_of(const OwnProcesses& own, const Starts& starts) {
+Impact impact_of(const NestedLauncher& own, const LaunchContext& starts) {
   if (starts.tasks_here > 1 && starts.count > 0) {
     const std::string each =
         "each of the " + std::to_string(starts.tasks_here) + " tasks on this host ";
@@ -240,7 +240,7 @@ Harm harm_of(const OwnProcesses& own, const Starts& starts) {
 }
 
 /// "'muster torchrun train.py'", and where that is to be written.
-std::string what_was_meant(const OwnProcesses& own, const Starts& starts) {
+std::string intended_command(const NestedLauncher& own, const LaunchContext& starts) {
   if (starts.nodes > 1 && !own.on_nodes.empty()) {
     return own.on_nodes;
   }
@@ -251,19 +251,19 @@ std::string what_was_meant(const OwnProcesses& own, const Starts& starts) {
 
 }  // namespace
 
-std::optional<OwnProcesses> find_own_processes(const std::vector<std::string>& program,
-                                               bool is_python_added,
-                                               const ReadText& read_text) {
+std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program,
+                                                   bool is_python_added,
+                                                   const ReadText& read_text) {
   return Search(read_text).find({program, is_python_added});
 }
 
-Result<std::string> judge_own_processes(const OwnProcesses& own, const Starts& starts) {
-  const Harm harm = harm_of(own, starts);
+Result<std::string> check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts) {
+  const Impact harm = impact_of(own, starts);
   if (!harm.is_any || (!own.is_certain && starts.is_mode_given)) {
     return std::string();
   }
   const std::string how = own.how.empty() ? "" : ": " + own.how;
-  const std::string meant = what_was_meant(own, starts);
+  const std::string meant = intended_command(own, starts);
   if (!own.is_certain) {
     return "'" + own.program + "' may start processes itself" + how +
            " under a condition; if that is true here, " + harm.does + ": then write " + meant;

@@ -85,7 +85,7 @@ class Reader {
     ++at_;
   }
 
-  void add(WordKind kind, std::size_t from, std::size_t end) {
+  void add(PythonWordKind kind, std::size_t from, std::size_t end) {
     if (line_.words.empty()) {
       line_.number = number_;
       line_.indent = indent_;
@@ -100,7 +100,7 @@ class Reader {
     const std::size_t from = at_ + (is_long ? 3 : 1);
     const std::size_t end = find_string_end(from, is_long ? three : three.substr(0, 1));
     const std::string_view string = text_.substr(from, end - from);
-    add(WordKind::String, from, end);
+    add(PythonWordKind::String, from, end);
     number_ += static_cast<std::size_t>(std::count(string.begin(), string.end(), '\n'));
     const bool is_cut = end >= text_.size() || (!is_long && text_[end] == '\n');
     at_ = is_cut ? end : end + (is_long ? 3 : 1);
@@ -126,14 +126,14 @@ class Reader {
       take_string();
       return;
     }
-    add(WordKind::Name, at_, end);
+    add(PythonWordKind::Name, at_, end);
     at_ = end;
   }
 
   void take_number() {
     const std::size_t end =
         skip_while(at_, [](char c) { return is_letter(c) || is_digit(c) || c == '.'; });
-    add(WordKind::Number, at_, end);
+    add(PythonWordKind::Number, at_, end);
     at_ = end;
   }
 
@@ -143,7 +143,7 @@ class Reader {
     } else if (c == ')' || c == ']' || c == '}') {
       depth_ -= depth_ > 0 ? 1 : 0;
     }
-    add(WordKind::Sign, at_, at_ + 1);
+    add(PythonWordKind::Sign, at_, at_ + 1);
     ++at_;
   }
 
@@ -164,8 +164,8 @@ class Reader {
   std::vector<PythonLine> lines_;
 };
 
-bool is_bracket(const Word& word, std::string_view brackets) {
-  return word.kind == WordKind::Sign && brackets.find(word.text) != std::string_view::npos;
+bool is_bracket(const PythonWord& word, std::string_view brackets) {
+  return word.kind == PythonWordKind::Sign && brackets.find(word.text) != std::string_view::npos;
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ std::vector<Words> cut(Words words, std::string_view at) {
 
 std::string as_dotted(Words words) {
   std::string text;
-  for (const Word& word : words) {
+  for (const PythonWord& word : words) {
     text += word.text;
   }
   return text;
@@ -212,8 +212,8 @@ std::string as_dotted(Words words) {
 std::string as_written(Words words) {
   constexpr std::size_t kMost = 40;
   std::string text;
-  for (const Word& word : words) {
-    const bool is_string = word.kind == WordKind::String;
+  for (const PythonWord& word : words) {
+    const bool is_string = word.kind == PythonWordKind::String;
     text += is_string ? "'" + std::string(word.text) + "'" : std::string(word.text);
   }
   return shortened(text, kMost);

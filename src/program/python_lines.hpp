@@ -11,29 +11,29 @@
 
 namespace muster {
 
-enum class WordKind {
+enum class PythonWordKind {
   Name,  ///< keywords too
   Number,
   String,  ///< `text` is what stands between the quotes
   Sign     ///< one character; of "==" there are two
 };
 
-struct Word {
-  WordKind kind = WordKind::Sign;
+struct PythonWord {
+  PythonWordKind kind = PythonWordKind::Sign;
   std::string_view text;
 
   [[nodiscard]] bool is(std::string_view name) const {
-    return kind != WordKind::String && text == name;
+    return kind != PythonWordKind::String && text == name;
   }
 };
 
-using Words = std::span<const Word>;
+using Words = std::span<const PythonWord>;
 
 /// One logical line: brackets, and a backslash at the end, join lines.
 struct PythonLine {
   std::size_t number = 1;  ///< of the first of its lines in the file
   std::size_t indent = 0;  ///< a tab counts up to the next multiple of 8
-  std::vector<Word> words;
+  std::vector<PythonWord> words;
 };
 
 /// The lines that hold any words. The words point into `text`. Any text is taken: what is no Python

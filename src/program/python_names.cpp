@@ -60,16 +60,16 @@ void PythonNames::learn_from(Words words) {
 
 /// NAME = ...
 void PythonNames::learn_assignment(Words words) {
-  const bool is_one =
-      words.size() > 2 && words[0].kind == WordKind::Name && words[1].is("=") && !words[2].is("=");
+  const bool is_one = words.size() > 2 && words[0].kind == PythonWordKind::Name &&
+                      words[1].is("=") && !words[2].is("=");
   if (!is_one) {
     return;
   }
   const std::string name(words[0].text);
-  const bool is_number = words.size() == 3 && words[2].kind == WordKind::Number;
+  const bool is_number = words.size() == 3 && words[2].kind == PythonWordKind::Number;
   const auto [at, is_new] = numbers_.insert({name, is_number ? words[2].text : std::string_view()});
   at->second = is_new ? at->second : std::string_view();
-  if (speak_of_launcher(words.subspan(2))) {
+  if (name_launcher(words.subspan(2))) {
     from_launcher_.insert(name);
   }
 }
@@ -96,10 +96,10 @@ std::string_view PythonNames::number_of(Words value) const {
   return number == numbers_.end() ? value.front().text : number->second;
 }
 
-bool PythonNames::speak_of_launcher(Words words) const {
-  return std::any_of(words.begin(), words.end(), [&](const Word& word) {
+bool PythonNames::name_launcher(Words words) const {
+  return std::any_of(words.begin(), words.end(), [&](const PythonWord& word) {
     return is_of_launchers(word.text) ||
-           (word.kind == WordKind::Name && from_launcher_.contains(word.text));
+           (word.kind == PythonWordKind::Name && from_launcher_.contains(word.text));
   });
 }
 

@@ -25,7 +25,7 @@ class PythonNames {
   [[nodiscard]] std::string_view number_of(Words value) const;
 
   /// True if a variable that launchers set for their workers is named, or what was made from one.
-  [[nodiscard]] bool speak_of_launcher(Words words) const;
+  [[nodiscard]] bool name_launcher(Words words) const;
 
  private:
   void learn_import(Words words, const std::string& of);

@@ -71,11 +71,11 @@ class Search {
     }
     std::optional<SpawnCall> first;
     for (FoundCall& found : calls_) {
-      const Reach reach = functions_.reach_of(found.function);
-      if (reach == Reach::Launched) {
+      const Reachability reach = functions_.reach_of(found.function);
+      if (reach == Reachability::Launched) {
         continue;
       }
-      found.call.is_certain = found.call.is_certain && reach == Reach::Certain;
+      found.call.is_certain = found.call.is_certain && reach == Reachability::Certain;
       const bool is_better = !first || (found.call.is_certain && !first->is_certain);
       const std::string_view count = names_.number_of(found.count);
       if (is_better && count != "1" && count != "0") {
@@ -94,7 +94,7 @@ class Search {
       words = words.subspan(1);
     }
     const bool is_head =
-        words.front().kind == WordKind::Name && contains(kHeads, words.front().text);
+        words.front().kind == PythonWordKind::Name && contains(kHeads, words.front().text);
     if (!is_head) {
       read_statements(words, line);
       return;
@@ -122,7 +122,7 @@ class Search {
     if (is_first || is_next) {
       Block& around = blocks_.back();
       around.is_chain_for_launchers =
-          names_.speak_of_launcher(head) || (is_next && around.is_chain_for_launchers);
+          names_.name_launcher(head) || (is_next && around.is_chain_for_launchers);
       block.is_conditional = is_next || !asks_for_main(head);
       block.is_for_launchers = around.is_chain_for_launchers;
     }
@@ -140,11 +140,12 @@ class Search {
   /// if __name__ == "__main__"
   static bool asks_for_main(Words head) {
     const auto has = [&](auto kind, std::string_view text) {
-      return std::any_of(head.begin(), head.end(), [&](const Word& word) {
+      return std::any_of(head.begin(), head.end(), [&](const PythonWord& word) {
         return word.kind == kind && word.text == text;
       });
     };
-    return head.size() <= 7 && has(WordKind::Name, "__name__") && has(WordKind::String, "__main__");
+    return head.size() <= 7 && has(PythonWordKind::Name, "__name__") &&
+           has(PythonWordKind::String, "__main__");
   }
 
   void read_statements(Words words, const PythonLine& line) {
@@ -187,14 +188,14 @@ class Search {
 
   void read_calls(Words words, const PythonLine& line) {
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const bool is_begin = words[i].kind == WordKind::Name &&
+      const bool is_begin = words[i].kind == PythonWordKind::Name &&
                             (i == 0 || !(words[i - 1].is(".") || words[i - 1].is("def")));
       if (!is_begin) {
         continue;
       }
       std::size_t end = i + 1;
       while (end + 1 < words.size() && words[end].is(".") &&
-             words[end + 1].kind == WordKind::Name) {
+             words[end + 1].kind == PythonWordKind::Name) {
         end += 2;
       }
       if (end < words.size() && words[end].is("(")) {
@@ -237,11 +238,12 @@ class Search {
   }
 
   void note_call(const std::string& callee, Words words) {
-    const bool is_sure = std::none_of(words.begin(), words.end(), [](const Word& word) {
+    const bool is_sure = std::none_of(words.begin(), words.end(), [](const PythonWord& word) {
       return word.is("if") || word.is("and") || word.is("or") || word.is("lambda");
     });
-    const Reach here = is_sure && !is_under_condition() ? Reach::Certain : Reach::Possible;
-    functions_.add(callee, function().name, is_workers_own() ? Reach::Launched : here);
+    const Reachability here =
+        is_sure && !is_under_condition() ? Reachability::Certain : Reachability::Possible;
+    functions_.add(callee, function().name, is_workers_own() ? Reachability::Launched : here);
   }
 
   /// app.run(main), fire.Fire(main)
@@ -249,7 +251,7 @@ class Search {
     constexpr auto kStarters = std::to_array<std::string_view>({"run", "Fire"});
     const bool is_entry = name.end + 2 < words.size() &&
                           contains(kStarters, words[name.end - 1].text) &&
-                          words[name.end + 1].kind == WordKind::Name &&
+                          words[name.end + 1].kind == PythonWordKind::Name &&
                           (words[name.end + 2].is(")") || words[name.end + 2].is(","));
     if (is_entry) {
       note_call(std::string(words[name.end + 1].text), words);
@@ -285,8 +287,9 @@ class Search {
     const bool is_begin =
         before.empty() || before.back().is("=") || (begin == 1 && before.front().is("return"));
     const Words after = close < words.size() ? words.subspan(close + 1) : Words();
-    return is_begin &&
-           std::none_of(after.begin(), after.end(), [](const Word& word) { return word.is("if"); });
+    return is_begin && std::none_of(after.begin(), after.end(), [](const PythonWord& word) {
+             return word.is("if");
+           });
   }
 
   [[nodiscard]] const Block& function() const {

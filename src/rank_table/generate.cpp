@@ -79,13 +79,13 @@ Error wrong_address(const std::string& name, std::size_t line, const std::string
 }
 
 /// What the text says, in its order.
-struct Said {
+struct ParsedText {
   Addresses of_devices;              ///< address_N
   std::vector<std::string> in_turn;  ///< ipaddr
 };
 
-Result<Said> read_lines(std::string_view text, const std::string& name) {
-  Said said;
+Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
+  ParsedText said;
   std::size_t number = 0;
   for (const std::string& line : split(text, '\n')) {
     ++number;
@@ -110,7 +110,7 @@ Result<Said> read_lines(std::string_view text, const std::string& name) {
   return said;
 }
 
-Result<Addresses> in_turn(const Said& said,
+Result<Addresses> in_turn(const ParsedText& said,
                           const std::string& name,
                           const std::vector<int>& devices) {
   if (said.in_turn.size() != devices.size()) {

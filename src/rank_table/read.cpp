@@ -17,13 +17,13 @@ Error refuse(const std::string& name, const Breach& breach) {
 }
 
 /// What the document says, and where it says it.
-struct Understood {
+struct ParsedTable {
   Reading reading;
   Layout layout;
 };
 
 /// Breaches of its structure are added; the first, of whatever kind, makes it none.
-Understood understand(json::object& root, const std::string& name, Breaches& breaches) {
+ParsedTable understand(json::object& root, const std::string& name, Breaches& breaches) {
   Layout layout = lay_out(root, breaches);
   Breaches wrong(1);
   Table table = make_table(root, layout, wrong);
@@ -112,14 +112,14 @@ Inspection inspect(std::string_view text, const std::string& name, const Rules& 
   }
   auto& root = std::get<json::object>(document);
   Breaches breaches(rules.most);
-  Understood understood = understand(root, name, breaches);
+  ParsedTable understood = understand(root, name, breaches);
   check_all({root, understood.layout, rules, breaches});
-  std::vector<Breach> remarks;
+  std::vector<Breach> notices;
   if (rules.wants_remarks) {
-    remarks = find_repeated_keys(text, count_members(root));
-    std::ranges::move(find_remarks(root, understood.layout), std::back_inserter(remarks));
+    notices = find_repeated_keys(text, count_members(root));
+    std::ranges::move(find_remarks(root, understood.layout), std::back_inserter(notices));
   }
-  return {std::move(understood.reading), std::move(breaches.found()), std::move(remarks)};
+  return {std::move(understood.reading), std::move(breaches.found()), std::move(notices)};
 }
 
 std::string describe(const Breach& breach) {

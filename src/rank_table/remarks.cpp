@@ -14,9 +14,9 @@ bool is_blank_or_control(char letter) {
   return code <= ' ' || code == 0x7F;
 }
 
-class Remarks {
+class Notices {
  public:
-  Remarks(const json::object& root, const Layout& layout) : root_(root), layout_(layout) {}
+  Notices(const json::object& root, const Layout& layout) : root_(root), layout_(layout) {}
 
   std::vector<Breach> find() {
     want_plain_servers();
@@ -178,7 +178,7 @@ class Remarks {
 }  // namespace
 
 std::vector<Breach> find_remarks(const json::object& root, const Layout& layout) {
-  return Remarks(root, layout).find();
+  return Notices(root, layout).find();
 }
 
 }  // namespace muster::rank_table

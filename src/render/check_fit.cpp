@@ -65,13 +65,13 @@ std::string obstacle_of(const Node& node, const PodNeeds& needs) {
 }
 
 /// How many times `need` goes into it, and what there is too little of for once more.
-struct Room {
+struct Capacity {
   std::int64_t times = std::numeric_limits<std::int64_t>::max();
   std::string lacks;
 };
 
-Room room_in(const Amounts& free, const Amounts& need) {
-  Room room;
+Capacity room_in(const Amounts& free, const Amounts& need) {
+  Capacity room;
   for (const auto& [resource, amount] : need) {
     const std::int64_t times = amount > 0 ? amount_of(free, resource) / amount : room.times;
     if (times < room.times) {
@@ -82,7 +82,7 @@ Room room_in(const Amounts& free, const Amounts& need) {
 }
 
 /// What is left of a node, of what matters; below zero is nothing.
-Amounts free_of(const Node& node, const Taken* taken, const Amounts& need) {
+Amounts free_of(const Node& node, const PodUse* taken, const Amounts& need) {
   Amounts free;
   for (const auto& [resource, unused] : need) {
     const std::int64_t all = amount_of(node.allocatable, resource);
@@ -112,7 +112,7 @@ Survey survey(const ClusterState& state, const PodNeeds& needs, const Amounts& n
     }
     const auto taken = state.taken.find(node.name);
     const Amounts free = free_of(node, taken == state.taken.end() ? nullptr : &taken->second, need);
-    const Room room = room_in(free, need);
+    const Capacity room = room_in(free, need);
     result.room += room.times;
     result.empty_room += room_in(free_of(node, nullptr, need), need).times;
     if (room.times == 0) {

@@ -163,7 +163,7 @@ Result<> add_pod(ClusterState& state, const json::value& document) {
     state.waiting.push_back(std::move(*amounts));
     return {};
   }
-  Taken& taken = state.taken[node];
+  PodUse& taken = state.taken[node];
   ++taken.pods;
   add(taken.amounts, *amounts);
   return {};

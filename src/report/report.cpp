@@ -72,7 +72,7 @@ void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
   }
   const bool lists_all = end.also_failed.count == static_cast<int>(end.also_failed.listed.size());
   lines.push_back({Level::Error,
-                   "it is named because " + std::string(describe(trace_of(first))) +
+                   "it is named because " + std::string(describe(classify(first))) +
                        "; too close to it for their order to be known failed: " +
                        others.describe() + services + (lists_all ? "" : " and others")});
 }
@@ -246,12 +246,13 @@ std::string describe_success(const Outcome& outcome) {
 }
 
 void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome) {
-  for (const std::string& remark : outcome.remarks) {
+  for (const std::string& remark : outcome.notices) {
     lines.push_back({Level::Warning, remark});
   }
   add_skew(lines, outcome);
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
-    if (!past.is_loss || !outcome.told_attempts.contains(past.attempt)) {  // a loss is said once
+    if (!past.is_loss ||
+        !outcome.reported_attempts.contains(past.attempt)) {  // a loss is said once
       lines.push_back(
           {Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
     }
@@ -335,7 +336,7 @@ json::value to_document(const Outcome& outcome) {
       {"gang", gang_document(outcome)},
       {"past_attempts", past_attempts_document(outcome)},
       {"workers", workers_document(outcome)},
-      {"remarks", json::array(outcome.remarks.begin(), outcome.remarks.end())}};
+      {"remarks", json::array(outcome.notices.begin(), outcome.notices.end())}};
   make_valid_utf8(document);
   return document;
 }

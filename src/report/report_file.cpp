@@ -66,15 +66,15 @@ Target find_target(const std::string& path) {
 }
 
 /// Where a file is written before it is complete.
-struct Beside {
+struct TemporaryFile {
   std::string path;
   UniqueFd file;  ///< empty: errno says why
 };
 
 /// Under a name that nobody can foresee: in a folder where others may write, such as /tmp, a link to a file of ours
 /// could wait under any other.
-Beside open_beside(const Target& target) {
-  Beside beside{target.path + ".tmpXXXXXX", UniqueFd()};
+TemporaryFile open_beside(const Target& target) {
+  TemporaryFile beside{target.path + ".tmpXXXXXX", UniqueFd()};
   beside.file = UniqueFd(::mkostemp(beside.path.data(), O_CLOEXEC));
   return beside;
 }
@@ -118,7 +118,7 @@ int obstacle_of_device(const std::string& path) {
 
 /// An older report goes: it must not be taken for this run's.
 int obstacle_of_file(const Target& target) {
-  const Beside beside = open_beside(target);
+  const TemporaryFile beside = open_beside(target);
   if (!beside.file) {
     return errno;
   }
@@ -174,7 +174,7 @@ int write_to_device(const std::string& path, std::string_view text) {
 
 /// A reader sees the old file or the new one, never half of it.
 int write_to_file(const Target& target, std::string_view text) {
-  const Beside beside = open_beside(target);
+  const TemporaryFile beside = open_beside(target);
   if (!beside.file) {
     return errno;
   }

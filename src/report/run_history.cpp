@@ -64,7 +64,7 @@ Result<RunHistory> open_history(const std::string& folder) {
     return error ? kRefused + error.message()
                  : kRead + read_untrusted_file(path_in(folder), kMostBytes);
   };
-  const auto text = ask_briefly(work, {}, kFolderPatience);
+  const auto text = ask_with_timeout(work, {}, kFolderPatience);
   const std::string refusal = !text                         ? "its file system does not answer"
                               : text->starts_with(kRefused) ? text->substr(1)
                                                             : "";

@@ -19,7 +19,7 @@ Address plain(const Address& address) {
 }
 
 /// Of this end of a connection; not specified where there is none.
-Address own_address(int fd) {
+Address local_address(int fd) {
   boost::asio::ip::tcp::endpoint own;
   auto size = static_cast<socklen_t>(own.capacity());
   return ::getsockname(fd, own.data(), &size) == 0 ? plain(own.address()) : Address();
@@ -35,10 +35,10 @@ std::string peer_of(boost::asio::ip::tcp::socket& socket) {
 
 std::string peer_of(int fd, const boost::asio::ip::tcp::endpoint& remote) {
   const Address peer = plain(remote.address());
-  return peer.is_loopback() || peer == own_address(fd) ? kThisMachine : peer.to_string();
+  return peer.is_loopback() || peer == local_address(fd) ? kThisMachine : peer.to_string();
 }
 
-void Admission::admit_only(const std::vector<std::string>& addresses) {
+void IpAllowList::admit_only(const std::vector<std::string>& addresses) {
   is_open_ = false;
   admitted_ = {kThisMachine};
   for (const std::string& address : addresses) {
@@ -50,7 +50,7 @@ void Admission::admit_only(const std::vector<std::string>& addresses) {
   }
 }
 
-bool Admission::admits(const std::string& peer) {
+bool IpAllowList::admits(const std::string& peer) {
   const bool is_admitted = !peer.empty() && (is_open_ || admitted_.contains(peer));
   if (!is_admitted && !peer.empty()) {
     remark(peer);
@@ -58,7 +58,7 @@ bool Admission::admits(const std::string& peer) {
   return is_admitted;
 }
 
-void Admission::remark(const std::string& peer) {
+void IpAllowList::remark(const std::string& peer) {
   if (refused_.size() < kMostRemarks && refused_.insert(peer).second && on_remark) {
     on_remark("a connection from " + peer + " was refused: no node of the job has this address");
   }

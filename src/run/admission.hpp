@@ -11,7 +11,7 @@
 
 namespace muster {
 
-class Admission {
+class IpAllowList {
  public:
   /// A sentence for the user: one for each address, and only for the first ones.
   std::function<void(const std::string&)> on_remark;

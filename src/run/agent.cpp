@@ -26,7 +26,7 @@ namespace {
 
 /// An end that takes longer than this is worth a word to whoever wants to know.
 constexpr std::chrono::milliseconds kQuickEnd{300};
-constexpr std::chrono::seconds kLookInterval{5};
+constexpr std::chrono::seconds kExitLogInterval{5};
 /// Workers that start so much later are worth a word, too.
 constexpr std::chrono::seconds kLateFiles{1};
 
@@ -50,31 +50,31 @@ std::string make_log_token() {
 Agent::Agent(const AgentInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
-      asides_(link_.page),
-      consoles_(io_, asides_, input.options.console_stall),
-      logs_(io_, asides_, input.options.console_stall),
-      last_call_(io_, consoles_, &logs_),
-      progress_(io_, asides_, input.job.gang.policy.options.restarts.progress_file),
-      store_(io_, asides_),
-      companions_(io_, input.inherited, input.variables, input.marker),
-      control_(io_, asides_, input.run_folder, job_state()),
+      helpers_(link_.page),
+      consoles_(io_, helpers_, input.options.console_stall),
+      logs_(io_, helpers_, input.options.console_stall),
+      drain_deadline_(io_, consoles_, &logs_),
+      progress_(io_, helpers_, input.job.gang.policy.options.restarts.progress_file),
+      store_(io_, helpers_),
+      sidecars_(io_, input.inherited, input.variables, input.marker),
+      control_(io_, helpers_, input.run_folder, job_state()),
       ports_(input.job),
       gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
       table_(input.job.input),
       ways_(input.job, input.inherited, input.variables, input.run_folder),
       route_(io_, input.job.input),
-      service_files_(io_, asides_),
+      service_files_(io_, helpers_),
       signals_(io_),
       lifeline_(io_),
       run_id_(make_run_id()),
       log_token_(make_log_token()),
-      signs_of_life_(io_, link_),
-      report_(io_, asides_),
-      late_files_look_(io_, kLateFiles, [this] { say_files_are_late(); }),
-      first_look_(io_, kQuickEnd, [this] { say_why_we_stay(); }),
-      next_look_(io_, kLookInterval, [this] { say_why_we_stay(); }),
-      last_look_(io_, kMoment, [this] { give_up_logs(); }) {}
+      heartbeat_sender_(io_, link_),
+      report_(io_, helpers_),
+      slow_files_timer_(io_, kLateFiles, [this] { log_slow_files(); }),
+      exit_log_timer_(io_, kQuickEnd, [this] { log_pending_work(); }),
+      poll_timer_(io_, kExitLogInterval, [this] { log_pending_work(); }),
+      log_flush_timer_(io_, kMoment, [this] { give_up_logs(); }) {}
 
 gang::GangCallbacks Agent::callbacks() {
   return {
@@ -82,25 +82,25 @@ gang::GangCallbacks Agent::callbacks() {
                               const gang::Exchanged& merged) { start_attempt(start, merged); },
       .stop_attempt =
           [this](const gang::StopAttempt& stop) {
-            first_look_.ask();
+            exit_log_timer_.ask();
             control_.note_stopping(true);
-            store_.ask_who_waits();
+            store_.request_waiting_ranks();
             attempt_->stop(stop.signal, stop.reason, stop.most_grace);
             if (attempt_->has_said_order()) {
-              told_attempts_.insert(attempt_->plan().attempt);
+              reported_attempts_.insert(attempt_->plan().attempt);
             }
           },
       .pass_signal =
           [this](int signal) {
-            store_.ask_who_waits();
+            store_.request_waiting_ranks();
             attempt_->request_stop(signal);
           },
       .kill_attempt = [this] { attempt_->kill(); },
-      .tell_workers = [this](const gang::SuspendNotice& notice) { tell_workers(notice); },
+      .notify_workers = [this](const gang::SuspendNotice& notice) { notify_workers(notice); },
       .describe_status =
           [this](const gang::DescribeStatus& wanted) { control_.describe_status(wanted); },
       .status_of_node = [this](const gang::StatusOfNode& status) { control_.take_status(status); },
-      .renew_lease = [this](const gang::Lease& lease) { signs_of_life_.renew(lease); },
+      .renew_lease = [this](const gang::Lease& lease) { heartbeat_sender_.renew(lease); },
       .reserve_port = [this] { return reserve_port(); },
       .merged =
           [this](const gang::Value& value) {
@@ -108,36 +108,36 @@ gang::GangCallbacks Agent::callbacks() {
               attempt_->on_merged(value);
             }
           },
-      .leave = [this](const JobEnd& end) { leave(end); },
-      .done = [this] { on_goodbye(); }};
+      .on_job_end = [this](const JobEnd& end) { on_job_end(end); },
+      .done = [this] { on_gang_closed(); }};
 }
 
 int Agent::run() {
-  logs_.on_remark = [](const std::string& remark) { say_warning(remark); };
+  logs_.on_remark = [](const std::string& remark) { log_warning(remark); };
   listen_to_front();
-  for (const std::string& remark : input_.job.plan.remarks) {
-    say_info(remark);
+  for (const std::string& remark : input_.job.plan.notices) {
+    log_info(remark);
   }
   const sigset_t signals = handled_signals(input_.options.stop_signals.all());
-  signals_.assign(open_signal_file(signals));
+  signals_.assign(open_signalfd(signals));
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
   wait_for(signals_, &Agent::on_signals);
-  signs_of_life_.listen();
-  reasons_.add(kEndOfJob);
+  heartbeat_sender_.listen();
+  pending_work_.add(kEndOfJob);
   store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
-  service_files_.on_empty = [this] { reasons_.remove(kFilesOfServices); };
+  service_files_.on_empty = [this] { pending_work_.remove(kFilesOfServices); };
   progress_.start();
   start_control();
   if (const auto contributed = contribute(); contributed) {
     wait_for_inputs();  // first: the gang hears at once whether this node is ready
     gang_.start();
   } else {  // the gang never hears of this node
-    leave(make_end(EndKind::SystemRefused, contributed.error().message));
-    on_goodbye();
+    on_job_end(make_end(EndKind::SystemRefused, contributed.error().message));
+    on_gang_closed();
   }
   // Signals and the guard are waited for until then, and are no reason.
-  while (!reasons_.is_empty() && io_.run_one() > 0) {
+  while (!pending_work_.is_empty() && io_.run_one() > 0) {
   }
   return end_ ? end_->exit_code : exit_code_of(EndKind::SystemRefused);
 }
@@ -153,7 +153,7 @@ void Agent::on_signals(const ErrorCode& error) {
     return;
   }
   if (attempt_) {
-    attempt_->look_for_deaths();  // a worker that ended before the signal arrived ended by itself
+    attempt_->poll_deaths();  // a worker that ended before the signal arrived ended by itself
   }
   for (const int signal : read_signals(signals_.native_handle())) {
     take_signal(signal);
@@ -165,12 +165,12 @@ void Agent::on_guard_lost(const ErrorCode& error) {
   if (error) {
     return;
   }
-  signs_of_life_.go_on_alone();
+  heartbeat_sender_.go_on_alone();
   if (end_) {
-    hurry();
+    exit_now();
     return;
   }
-  say_error("the guard (pid " + std::to_string(link_.guard) +
+  log_error("the guard (pid " + std::to_string(link_.guard) +
             ") was killed: killing every process of the job");
   act_on_failures();
   gang_.notify(gang::GuardGone{});
@@ -189,27 +189,27 @@ void Agent::take_signal(int signal) {
       attempt_->pass_on(signal);
     }
   } else if (attempt_) {
-    attempt_->look_for_stops();
+    attempt_->poll_stops();
   } else {
     (void)Reaper().collect();  // orphans that we adopt as a container's first process
   }
 }
 
 void Agent::request_stop(int signal) {
-  if (signal == asked_early_by_) {
-    asked_early_by_ = 0;
-  } else if (!input_.inherited.ignored_signals.contains(signal) && stop_requests_.is_new()) {
-    signs_of_life_.beat_from_now_on();
+  if (signal == stop_sent_by_guard_) {
+    stop_sent_by_guard_ = 0;
+  } else if (!input_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
+    heartbeat_sender_.beat_from_now_on();
     stop(signal);
   }
 }
 
 void Agent::stop(int signal) {
   if (end_) {
-    hurry();
+    exit_now();
     return;
   }
-  first_look_.ask();
+  exit_log_timer_.ask();
   act_on_failures();
   gang_.notify(gang::StopSignal{signal});
 }
@@ -223,47 +223,47 @@ void Agent::act_on_failures() {
 
 /// Of a job whose agents were started by a front, which is here from now on.
 void Agent::listen_to_front() {
-  const auto& seat = input_.options.front;
+  const auto& seat = input_.options.launcher;
   if (!seat) {
     return;
   }
-  front_ = std::make_unique<FrontLink>(io_, seat->fd);
-  front_->on_signal = [this](int signal) { take_signal(signal); };
-  front_->on_end = [this] {
-    does_front_say_why_ = true;
+  launcher_link_ = std::make_unique<LauncherLink>(io_, seat->fd);
+  launcher_link_->on_signal = [this](int signal) { take_signal(signal); };
+  launcher_link_->on_end = [this] {
+    launcher_reports_reason_ = true;
     if (!end_) {
       stop(SIGTERM);
     }
   };
-  front_->on_gone = [this](const std::string& why) {
-    say_error(why + ": ending the job");
+  launcher_link_->on_gone = [this](const std::string& why) {
+    log_error(why + ": ending the job");
     stop(SIGTERM);
   };
-  front_->start();
+  launcher_link_->start();
   // Whose lines follow is seen on each of the two streams.
-  for (Sink* const console : {&consoles_.out(), &consoles_.error()}) {
-    (void)console->write(write_word(seat->nonce, kHereWord, input_.job.gang.policy.version));
+  for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
+    (void)console->write(write_word(seat->nonce, kHello, input_.job.gang.policy.version));
   }
   consoles_.watch_terminals_of_front(seat->terminals);
-  name_speaker(seat->host);
+  set_log_host(seat->host);
 }
 
 /// The gang meets meanwhile, and starts nothing before all of its nodes are ready.
 void Agent::wait_for_inputs() {
   inputs_.on_change = [this](const std::string& waits_for) {
     if (!attempt_) {  // later it is news only where another attempt follows, and then the leader says it
-      say_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+      log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
     }
-    gang_.notify(gang::InputsAre{waits_for.empty() ? "" : "its " + waits_for});
+    gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
   };
   inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
   inputs_.on_failure = [this](EndKind kind, const std::string& why) {
     gang_.notify(gang::InputsFailed{kind, why});
   };
-  inputs_.then_waits_for = [this] { return look_for_route(); };
+  inputs_.then_waits_for = [this] { return find_route(); };
   route_.on_late = [this] { inputs_.look(); };
   if (route_.is_wanted()) {
-    inputs_.watch_too(route_.file());
+    inputs_.watch_as_well(route_.file());
   }
   inputs_.start();
 }
@@ -277,7 +277,7 @@ Result<> Agent::take_table(rank_table::TableFile file) {
 }
 
 /// What is waited for; empty: the others have been told what this node would do.
-std::string Agent::look_for_route() {
+std::string Agent::find_route() {
   std::string missing = route_.look(table_);
   if (auto vote = route_.take_vote()) {
     gang_.contribute({route_key().name, std::move(*vote), {}}).value();  // its size has a limit
@@ -290,27 +290,28 @@ std::string Agent::look_for_route() {
 /// What the nodes have told each other is all in it, and what only the system knows.
 LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   Placement placement = start.placement;
-  placement.ports = OwnPorts::of_all(merged);
+  placement.ports = PortExchange::of_all(merged);
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
-  const AgreedWay way = OwnWays::agreed(merged);
+  const AgreedMethod way = MpiStartVote::agreed(merged);
   LaunchPlan plan =
       input_.job.of_attempt(placement, table_.part(placement, merged, planned), way.index);
-  const OwnEnd own = placement.nodes == 1 ? OwnEnd() : own_end_towards(placement.master_address);
-  fill_late_values(plan,
-                   {{"run_dir", input_.run_folder},
-                    {"shm_dir", input_.shared_folder},
-                    {"muster", own_program()},
-                    {"job_secret", read_job_secret(merged)},
-                    {"run_id", run_id_},
-                    {"log_token", log_token_},
-                    {"own_address", own.address},
-                    {"own_interface", own.interface}});
+  const LocalEnd own =
+      placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
+  fill_deferred(plan,
+                {{"run_dir", input_.run_folder},
+                 {"shm_dir", input_.shared_folder},
+                 {"muster", program_path()},
+                 {"job_secret", read_job_secret(merged)},
+                 {"run_id", run_id_},
+                 {"log_token", log_token_},
+                 {"own_address", own.address},
+                 {"own_interface", own.interface}});
   if (placement.attempt > 0) {
     control_.forget_heartbeats(plan.workers.size());
   }
   add_job_environment(plan, start);
   ways_.say(way, placement);
-  say_start(plan, placement, own.interface);
+  log_start(plan, placement, own.interface);
   return plan;
 }
 
@@ -328,24 +329,24 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
                            input_.log_folder,
                            input_.run_folder,
                            link_.guard,
-                           companions_,
-                           asides_,
+                           sidecars_,
+                           helpers_,
                            link_.page,
                            oom_counter_};
-  bury_attempt();
+  retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
   attempt_ = std::make_unique<Attempt>(
       io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
-    first_look_.ask();
+    exit_log_timer_.ask();
     gang_.notify(gang::WorkerFailed{failure});
   };
   attempt_->on_success = [this](const auto& one) { gang_.notify(gang::WorkerSucceeded{one}); };
   attempt_->on_asked = std::bind_front(&Agent::on_workers_asked, this);
   attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
   attempt_->on_over = [this] { on_attempt_over(); };
-  reasons_.add(attempt_name(), [this] { return attempt_->describe_living(); });
+  pending_work_.add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
 }
 
@@ -354,29 +355,29 @@ std::string Agent::attempt_name() const {
 }
 
 void Agent::on_attempt_over() {
-  reasons_.remove(attempt_name());
-  first_look_.cancel();
-  next_look_.cancel();
+  pending_work_.remove(attempt_name());
+  exit_log_timer_.cancel();
+  poll_timer_.cancel();
   if (!end_) {
     route_.forget();  // the platform may have planned anew for the same table
     inputs_.start();  // first: the gang starts nothing anew before it is ready
   }
-  progress_.look([this](std::optional<bool> made_progress) { tell_attempt_over(made_progress); });
+  progress_.look([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
 }
 
-void Agent::tell_attempt_over(std::optional<bool> made_progress) {
+void Agent::report_attempt_over(std::optional<bool> made_progress) {
   NodeFailures failures = attempt_->failures();
   gang_.notify(gang::AttemptOver{
       std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
 }
 
 /// Once the nodes have met it is known who is where.
-void Agent::say_start(const LaunchPlan& plan,
+void Agent::log_start(const LaunchPlan& plan,
                       const Placement& placement,
                       const std::string& interface) const {
   if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
     if (input_.job.plan.awaits_table) {
-      say_info(plan.remarks.front());
+      log_info(plan.notices.front());
     }
     return;  // else the line at the start said it all
   }
@@ -384,7 +385,7 @@ void Agent::say_start(const LaunchPlan& plan,
   const bool has_ranks = here.has_ranks() || here.size() == 0;
   const std::string port =
       placement.worker_port ? ":" + std::to_string(*placement.worker_port) : "";
-  say_info("attempt " + std::to_string(placement.attempt) + ": node " +
+  log_info("attempt " + std::to_string(placement.attempt) + ": node " +
            to_string(placement.node_rank) + " of " + std::to_string(placement.nodes) + ", " +
            here.describe() + (has_ranks ? " of " + std::to_string(plan.world_size) : "") +
            " here, the workers meet at " + plan.master_address + port +
@@ -392,10 +393,10 @@ void Agent::say_start(const LaunchPlan& plan,
 }
 
 /// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
-void Agent::bury_attempt() {
+void Agent::retire_attempt() {
   if (attempt_) {
     attempt_->cancel();
-    companions_.forget();
+    sidecars_.forget();
     boost::asio::post(io_, [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
   }
 }

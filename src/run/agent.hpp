@@ -49,7 +49,7 @@ struct AgentInput {
   const RunOptions& options;
   const Inherited& inherited;
   const std::map<std::string, std::string>& variables;
-  const LastWords& last_words;
+  const ExitReport& exit_report;
   const std::string& marker;
   const std::string& log_folder;
   const std::string& run_folder;
@@ -91,98 +91,98 @@ class Agent {
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within);
-  void tell_workers(const gang::SuspendNotice& notice);
+  void notify_workers(const gang::SuspendNotice& notice);
 
   // What the gang wants.
   [[nodiscard]] gang::GangCallbacks callbacks();
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
-  void say_start(const LaunchPlan& plan,
+  void log_start(const LaunchPlan& plan,
                  const Placement& placement,
                  const std::string& interface) const;
   void on_workers_asked(int signal);
   void on_attempt_over();
-  void tell_attempt_over(std::optional<bool> made_progress);
+  void report_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
-  void bury_attempt();
+  void retire_attempt();
   void wait_for_inputs();
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
-  [[nodiscard]] std::string look_for_route();
-  [[nodiscard]] Result<Offer> reserve_port();
+  [[nodiscard]] std::string find_route();
+  [[nodiscard]] Result<AttemptPorts> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
-  [[nodiscard]] FileWork file_work();
+  [[nodiscard]] AsyncFileIo file_work();
   [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
   void note_awaited_keys(const store::AwaitedKeys& awaited);
-  void say_files_are_late() const;
+  void log_slow_files() const;
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
   [[nodiscard]] Result<> contribute_table();
-  void leave(const JobEnd& end);
+  void on_job_end(const JobEnd& end);
 
   // The end.
-  void tell_suspended();
+  void report_suspended();
   void note_source_told();
-  void conclude();
+  void finalize();
   void write_report();
-  void say_last_words(const Result<>& report);
-  void hurry();
+  void print_exit_report(const Result<>& report);
+  void exit_now();
   void give_up_logs();
   void wait_for_last_lines();
   [[nodiscard]] std::vector<std::string> describe_unwritten();
   [[nodiscard]] bool is_all_written(const std::function<void()>& next);
-  void on_goodbye();
-  void say_why_we_stay();
+  void on_gang_closed();
+  void log_pending_work();
   [[nodiscard]] Outcome make_outcome();
 
   AgentInput input_;
   GuardLink link_;
   boost::asio::io_context io_{1};
-  Asides asides_;
+  HelperProcesses helpers_;
   Consoles consoles_;
   LogFiles logs_;
-  LastCall last_call_;
-  ProgressWatch progress_;
-  StorePort store_;
-  Companions companions_;
+  DrainDeadline drain_deadline_;
+  RankTableProgress progress_;
+  StoreProcess store_;
+  Sidecars sidecars_;
   JobControl control_;
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
   std::size_t unheard_sources_ = 0;  ///< those that have not yet told who sent them
-  OwnPorts ports_;
+  PortExchange ports_;
   gang::Gang gang_;
-  InputWait inputs_;
-  OwnTable table_;
-  OwnWays ways_;
-  OwnRoute route_;
-  ReasonsToStay reasons_;
-  ErrandQueue service_files_;
-  std::string written_;  ///< which of them, in words
+  InputWatcher inputs_;
+  RankTableExchange table_;
+  MpiStartVote ways_;
+  RoutePlanVote route_;
+  PendingWork pending_work_;
+  HelperTaskQueue service_files_;
+  std::string pending_file_;  ///< which of them, in words
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
-  const std::string run_id_;     ///< of a job of one node that has no id
-  const std::string log_token_;  ///< tells its log folder from those of other runs
-  std::set<int> told_attempts_;  ///< see `Outcome`
+  const std::string run_id_;         ///< of a job of one node that has no id
+  const std::string log_token_;      ///< tells its log folder from those of other runs
+  std::set<int> reported_attempts_;  ///< see `Outcome`
   Clock::time_point started_ = Clock::now();
-  StopRequests stop_requests_;
-  int asked_early_by_ =
+  SignalDebounce stop_debounce_;
+  int stop_sent_by_guard_ =
       0;  ///< the signal that the guard has asked the workers by; it still waits to be read
-  SignsOfLife signs_of_life_;
+  HeartbeatSender heartbeat_sender_;
   /// Found once, before anybody counts on us: which groups we are in, the kernel tells when nobody moves a process between groups.
   std::string oom_counter_ = find_oom_counter();
-  std::unique_ptr<FrontLink> front_;  ///< empty: nobody's
-  bool does_front_say_why_ = false;
+  std::unique_ptr<LauncherLink> launcher_link_;  ///< empty: nobody's
+  bool launcher_reports_reason_ = false;
   std::optional<Outcome> outcome_;  ///< since everything else has been said
-  Errand report_;
+  HelperTask report_;
   std::optional<std::chrono::nanoseconds> init_time_;  ///< see `Outcome`
   std::string awaited_keys_;  ///< in the store, when the ranks of this attempt were asked to end
-  bool has_concluded_ = false;
-  bool is_in_a_hurry_ = false;
-  LaterLook late_files_look_;
-  LaterLook first_look_;  ///< at the reasons, when the end has begun
-  LaterLook next_look_;
-  LaterLook last_look_;  ///< at log files, for who is in a hurry
+  bool has_finalized_ = false;
+  bool is_exiting_now_ = false;
+  DelayedCall slow_files_timer_;
+  DelayedCall exit_log_timer_;  ///< at the reasons, when the end has begun
+  DelayedCall poll_timer_;
+  DelayedCall log_flush_timer_;  ///< at log files, for who is in a hurry
 };
 
 }  // namespace muster

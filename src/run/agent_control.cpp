@@ -16,7 +16,7 @@
 
 namespace muster {
 JobState Agent::job_state() const {
-  const gang::Policy& policy = input_.job.gang.policy;
+  const gang::GangConfig& policy = input_.job.gang.policy;
   const bool has_others = policy.job.most_nodes > 1;
   return {policy.job.job_id == kNoJobId ? std::string() : policy.job.job_id,
           has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(),
@@ -39,8 +39,10 @@ void Agent::start_control() {
   const auto withdraw = [this](const std::string& source) {
     gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
   };
-  notice_sources_ = make_notice_sources(
-      io_, asides_, input_.options.suspend, {std::bind_front(&Agent::take_notice, this), withdraw});
+  notice_sources_ = make_notice_sources(io_,
+                                        helpers_,
+                                        input_.options.suspend,
+                                        {std::bind_front(&Agent::take_notice, this), withdraw});
   for (const auto& source : notice_sources_) {
     source->start();
   }
@@ -83,7 +85,7 @@ control::NodeStatus Agent::describe_node() const {
 
 /// Of a signal that ends the job on other platforms, the platform's kill follows after its grace.
 void Agent::request_suspend(int signal) {
-  signs_of_life_.beat_from_now_on();  // the guard has heard it, too
+  heartbeat_sender_.beat_from_now_on();  // the guard has heard it, too
   const bool is_usual_end =
       signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
   take_notice(signal_name(signal),
@@ -99,13 +101,13 @@ void Agent::take_notice(const std::string& source,
   gang_.notify(gang::SuspendRequested{source, within});
 }
 
-void Agent::tell_workers(const gang::SuspendNotice& notice) {
+void Agent::notify_workers(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().attempt);
   for (const auto& source : notice_sources_) {
     source->on_told();
   }
   attempt_->take_notice(notice.is_withdrawn, input_.options.suspend.tells_by);
-  say_info(notice.is_withdrawn
+  log_info(notice.is_withdrawn
                ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                : "the job is to be suspended (" + notice.source + "): the workers have " +
                      format_seconds(std::chrono::duration<double>(notice.within).count()) +

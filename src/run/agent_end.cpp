@@ -47,14 +47,14 @@ std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
 
 void Agent::on_workers_asked(int signal) {
   if (link_.page.guards_request()) {
-    signs_of_life_.beat_from_now_on();
-    (void)stop_requests_.is_new();  // what waits with it is no second request
-    asked_early_by_ = signal;
+    heartbeat_sender_.beat_from_now_on();
+    (void)stop_debounce_.is_new();  // what waits with it is no second request
+    stop_sent_by_guard_ = signal;
   }
   gang_.notify(gang::StopSignal{signal, /*workers_know=*/true});
 }
 
-void Agent::leave(const JobEnd& end) {
+void Agent::on_job_end(const JobEnd& end) {
   inputs_.cancel();
   end_ = end;
   control_.end(end.reason);
@@ -66,23 +66,23 @@ void Agent::leave(const JobEnd& end) {
     attempt_->cancel();
   }
   if (end.verdict == Verdict::Suspended) {
-    tell_suspended();
+    report_suspended();
   }
-  reasons_.add(kGoodbye, [this] { return gang_.awaited(); });
-  reasons_.add(kLastLines, [this] { return describe_unwritten(); });
-  reasons_.remove(kEndOfJob);
-  first_look_.ask();
+  pending_work_.add(kGoodbye, [this] { return gang_.awaited(); });
+  pending_work_.add(kLastLines, [this] { return describe_unwritten(); });
+  pending_work_.remove(kEndOfJob);
+  exit_log_timer_.ask();
   const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
   // Log files that nobody could make have been waited for.
-  last_call_.start(is_patient ? input_.options.console_stall : kShortPatience);
-  conclude();
+  drain_deadline_.start(is_patient ? input_.options.console_stall : kShortPatience);
+  finalize();
 }
 
 /// Each source has a limit of its own.
-void Agent::tell_suspended() {
+void Agent::report_suspended() {
   unheard_sources_ = notice_sources_.size();
   for (const auto& source : notice_sources_) {
-    reasons_.add(kNoticeSources);
+    pending_work_.add(kNoticeSources);
     source->on_suspended([this] { note_source_told(); });
   }
 }
@@ -90,16 +90,16 @@ void Agent::tell_suspended() {
 void Agent::note_source_told() {
   if (--unheard_sources_ == 0) {
     wait_for_last_lines();  // it may have said something
-    reasons_.remove(kNoticeSources);
+    pending_work_.remove(kNoticeSources);
   }
 }
 
 /// "the last lines for standard output", by what has not taken everything.
 std::vector<std::string> Agent::describe_unwritten() {
   std::vector<std::string> names;
-  for (const Sink* const sink : {&consoles_.out(), &consoles_.error(), logs_.sink()}) {
+  for (const OutputQueue* const sink : {&consoles_.out(), &consoles_.error(), logs_.sink()}) {
     const bool is_twice = sink == &consoles_.error() && sink == &consoles_.out();
-    if (sink != nullptr && !sink->is_settled() && !is_twice) {
+    if (sink != nullptr && !sink->is_drained() && !is_twice) {
       names.push_back(std::string(kLastLines) + " for " + sink->name());
     }
   }
@@ -107,92 +107,93 @@ std::vector<std::string> Agent::describe_unwritten() {
 }
 
 bool Agent::is_all_written(const std::function<void()>& next) {
-  const bool is_shown = is_in_a_hurry_ || consoles_.are_settled(next);
+  const bool is_shown = is_exiting_now_ || consoles_.are_settled(next);
   const bool is_kept = logs_.are_settled(next);  // both: each remembers whom to call
   return is_shown && is_kept;
 }
 
 /// What happened is said when everything else has been said, so that the report is the last thing on
 /// the console.
-void Agent::conclude() {
-  const bool is_asking = store_.is_asked_who_waits() && !is_in_a_hurry_;
-  if (outcome_ || is_asking || !is_all_written([this] { conclude(); })) {
+void Agent::finalize() {
+  const bool is_asking = store_.is_asked_who_waits() && !is_exiting_now_;
+  if (outcome_ || is_asking || !is_all_written([this] { finalize(); })) {
     return;
   }
   outcome_ = make_outcome();
-  reasons_.add(kReport);
-  if (input_.last_words.write_report) {
+  pending_work_.add(kReport);
+  if (input_.exit_report.write_report) {
     write_report();
   } else {
-    say_last_words({});
+    print_exit_report({});
   }
 }
 
 /// It has what is left of the time for files.
 void Agent::write_report() {
-  const auto most_time =
-      is_in_a_hurry_ ? kMoment : std::max<std::chrono::milliseconds>(last_call_.left(), kMoment);
-  write_report_by(
+  const auto most_time = is_exiting_now_
+                             ? kMoment
+                             : std::max<std::chrono::milliseconds>(drain_deadline_.left(), kMoment);
+  write_report_async(
       report_,
-      [this] { return input_.last_words.write_report(*outcome_); },
-      input_.last_words.stream,
+      [this] { return input_.exit_report.write_report(*outcome_); },
+      input_.exit_report.stream,
       most_time,
-      std::bind_front(&Agent::say_last_words, this));
+      std::bind_front(&Agent::print_exit_report, this));
 }
 
-void Agent::say_last_words(const Result<>& report) {
-  consoles_.out().write_always(input_.last_words.say(*outcome_, report));  // for a program
-  has_concluded_ = true;
-  if (is_in_a_hurry_) {
-    reasons_.leave_now();
+void Agent::print_exit_report(const Result<>& report) {
+  consoles_.out().write_always(input_.exit_report.say(*outcome_, report));  // for a program
+  has_finalized_ = true;
+  if (is_exiting_now_) {
+    pending_work_.exit_early();
     return;
   }
-  last_call_.go_on();
+  drain_deadline_.go_on();
   wait_for_last_lines();
-  reasons_.remove(kReport);
+  pending_work_.remove(kReport);
 }
 
 /// A reason until the consoles have taken everything.
 void Agent::wait_for_last_lines() {
-  reasons_.add(kLastLines, [this] { return describe_unwritten(); });
-  if (has_concluded_ && is_all_written([this] { wait_for_last_lines(); })) {
-    reasons_.remove(kLastLines);
+  pending_work_.add(kLastLines, [this] { return describe_unwritten(); });
+  if (has_finalized_ && is_all_written([this] { wait_for_last_lines(); })) {
+    pending_work_.remove(kLastLines);
   }
 }
 
 /// Nobody waits for this agent any more. Something may have been said while others were waited for.
-void Agent::on_goodbye() {
+void Agent::on_gang_closed() {
   wait_for_last_lines();
-  reasons_.remove(kGoodbye);
+  pending_work_.remove(kGoodbye);
 }
 
 /// For --verbose: once the end has taken longer than a moment, and then every few seconds.
-void Agent::say_why_we_stay() {
-  if (is_said(Level::Debug) && !reasons_.is_empty()) {
-    say_debug("the end waits for: " + reasons_.describe());
-    next_look_.ask();
+void Agent::log_pending_work() {
+  if (is_said(Level::Debug) && !pending_work_.is_empty()) {
+    log_debug("the end waits for: " + pending_work_.describe());
+    poll_timer_.ask();
   }
 }
 
 /// Only a slow console or another node is waited for, and somebody will not wait: say what can be
 /// said, and go. Log files have a moment, and what they lack then is counted and said.
-void Agent::hurry() {
-  consoles_.abandon();
-  is_in_a_hurry_ = true;
-  if (has_concluded_) {
-    reasons_.leave_now();
+void Agent::exit_now() {
+  consoles_.discard();
+  is_exiting_now_ = true;
+  if (has_finalized_) {
+    pending_work_.exit_early();
   } else if (outcome_) {
     report_.shorten(kMoment);
   } else {
-    last_look_.ask();
-    conclude();
+    log_flush_timer_.ask();
+    finalize();
   }
 }
 
 void Agent::give_up_logs() {
   if (!outcome_) {
     logs_.give_up();
-    conclude();
+    finalize();
   }
 }
 
@@ -214,17 +215,18 @@ Outcome Agent::make_outcome() {
   }
   outcome.rank_zero_hosts_store =
       rank_zero_hosts_store(attempt_ ? attempt_->plan() : input_.job.plan);
-  outcome.told_attempts = told_attempts_;
+  outcome.reported_attempts = reported_attempts_;
   if (init_time_) {
     outcome.init_seconds = std::chrono::duration<double>(*init_time_).count();
   }
   const Verdict verdict = end_->verdict;
   if ((verdict == Verdict::Hung || verdict == Verdict::Stopped) && !awaited_keys_.empty()) {
-    outcome.remarks.push_back(awaited_keys_);
+    outcome.notices.push_back(awaited_keys_);
   }
-  outcome.is_told_elsewhere = front_ && (does_front_say_why_ || !input_.options.front->is_first);
+  outcome.is_told_elsewhere =
+      launcher_link_ && (launcher_reports_reason_ || !input_.options.launcher->is_first);
   for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
-    std::move(losses.begin(), losses.end(), std::back_inserter(outcome.remarks));
+    std::move(losses.begin(), losses.end(), std::back_inserter(outcome.notices));
   }
   return outcome;
 }

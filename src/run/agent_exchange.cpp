@@ -22,7 +22,7 @@ Result<> Agent::contribute_table() {
 /// What the nodes of a job bring together: a line for each key.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
-  const RoomForLinks room = room_for_links(input_.job);
+  const LinkCapacity room = room_for_links(input_.job);
   setup.policy.most_links = room.nodes;
   setup.most_strangers = room.strangers;
   setup.policy.keys = {ports_key(),

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kFilePatience{1'000};
 }  // namespace
 
 /// The services of the next attempt begin here on the leader, and at its start on other nodes.
-Result<Offer> Agent::reserve_port() {
+Result<AttemptPorts> Agent::reserve_port() {
   store_.end();  // it would be found at the port that the next one is to have
   services_ = make_services(input_.job.plan.services);
   return services_->prepare();
@@ -35,8 +35,8 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                    input_.run_folder,
                    input_.options.host_name,
                    input_.job.gang.key != nullptr,
-                   companions_.environment(),
-                   std::bind_front(&Companions::start, &companions_),
+                   sidecars_.environment(),
+                   std::bind_front(&Sidecars::start, &sidecars_),
                    [this](ServerEvents events) { return start_server(io_, std::move(events)); },
                    [this](const std::string& path, PipeEvents events) {
                      return open_pipe(io_, path, std::move(events));
@@ -44,7 +44,7 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                    [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
                    [this](std::size_t worker, std::string_view lines) {
                      if (attempt_) {
-                       attempt_->write_for(worker, lines);
+                       attempt_->write_as_worker(worker, lines);
                      }
                    },
                    [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
@@ -67,7 +67,7 @@ void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
                                      [this](std::uint32_t pid) { return rank_of(pid); });
   }
   if (end_) {
-    conclude();
+    finalize();
   }
 }
 
@@ -75,33 +75,33 @@ std::optional<int> Agent::rank_of(std::uint32_t pid) const {
   return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
 }
 
-void Agent::say_files_are_late() const {
-  say_info("waiting for " + written_ + " to be written");
+void Agent::log_slow_files() const {
+  log_info("waiting for " + pending_file_ + " to be written");
 }
 
-FileWork Agent::file_work() {
-  const auto add = [this](ErrandQueue::Piece piece) {
-    reasons_.add(kFilesOfServices);
-    service_files_.add(std::move(piece));
+AsyncFileIo Agent::file_work() {
+  const auto add = [this](HelperTaskQueue::Task task) {
+    pending_work_.add(kFilesOfServices);
+    service_files_.add(std::move(task));
   };
-  return {
-      .write =
-          [this, add](
-              std::string what, FileWork::Work work, std::function<void(FileWork::Answer)> then) {
-            written_ = std::move(what);
-            late_files_look_.ask();
-            const auto end = [this, then = std::move(then)](const FileWork::Answer& answer) {
-              late_files_look_.cancel();
-              then(answer);
-            };
-            add({std::move(work), input_.options.console_stall, end, true});
-          },
-      .remove =
-          [this, add](FileWork::Work work) {
-            late_files_look_.cancel();
-            service_files_.drop();
-            add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}, false});
-          }};
+  return {.write =
+              [this, add](std::string what,
+                          AsyncFileIo::Work work,
+                          std::function<void(AsyncFileIo::Answer)> then) {
+                pending_file_ = std::move(what);
+                slow_files_timer_.ask();
+                const auto end = [this, then = std::move(then)](const AsyncFileIo::Answer& answer) {
+                  slow_files_timer_.cancel();
+                  then(answer);
+                };
+                add({std::move(work), input_.options.console_stall, end, true});
+              },
+          .remove =
+              [this, add](AsyncFileIo::Work work) {
+                slow_files_timer_.cancel();
+                service_files_.drop();
+                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}, false});
+              }};
 }
 
 }  // namespace muster

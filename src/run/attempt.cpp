@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kSilentDelay{1};
 /// A service that needs a moment loads a library, or starts a program.
 constexpr std::chrono::seconds kReadyDelay{30};
 /// What helps a worker, such as Python's resource tracker, ends by itself in a few milliseconds.
-constexpr std::chrono::milliseconds kLeftoversDelay{500};
+constexpr std::chrono::milliseconds kOrphanDelay{500};
 /// What a program does that is about to be stopped: give the terminal its usual ways back, tell its own workers.
 constexpr std::chrono::milliseconds kHoldDelay{100};
 
@@ -57,29 +57,30 @@ Attempt::Attempt(boost::asio::io_context& io,
       reader_(reader_of_input(plan_, input.options)),
       streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
       supervisor_(deciding_workers(plan_)),
-      programs_(io, input.asides, plan_, input.variables),
-      workers_(
-          plan_, input.inherited, WorkerSurroundings{input.variables, worker_marker(input, plan_)}),
+      programs_(io, input.helpers, plan_, input.variables),
+      workers_(plan_,
+               input.inherited,
+               InheritedEnvironment{input.variables, worker_marker(input, plan_)}),
       sweeper_(::getpid()),
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
-      error_files_(io, input.asides, plan_, input.run_folder),
+      error_files_(io, input.helpers, plan_, input.run_folder),
       starter_(io,
                StarterParts{
                    plan_, programs_, workers_, streams_, error_files_, terminal_, input.options}),
       successes_(plan_, workers_),
-      words_(plan_, workers_, supervisor_, input_.options),
+      log_(plan_, workers_, supervisor_, input_.options),
       services_(std::move(services)),
-      listeners_({&words_, &services_, &left_by_ranks_}),
+      listeners_({&log_, &services_, &left_by_ranks_}),
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(io, input.options.grace),
-      kill_rounds_(io, workers_, sweeper_, input.asides),
-      ready_look_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
-      silent_look_(io, kSilentDelay, [this] { look_at_silent_workers(); }),
-      leftovers_look_(io, kLeftoversDelay, [this] { look_at_leftovers(); }),
-      hold_look_(io, kHoldDelay, [this] { workers_.hold(); }),
-      failure_look_(io, kTooClose, [this] { act_on_failures(); }),
+      kill_rounds_(io, workers_, sweeper_, input.helpers),
+      ready_timer_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
+      silence_timer_(io, kSilentDelay, [this] { report_silent_workers(); }),
+      orphan_timer_(io, kOrphanDelay, [this] { check_orphans(); }),
+      pause_timer_(io, kHoldDelay, [this] { workers_.hold(); }),
+      failure_debounce_(io, kOrderWindow, [this] { act_on_failures(); }),
       oom_kills_(count_oom_kills(input.oom_counter)),
-      early_ends_(io, plan_, workers_, [this] { look_at_early_ends(); }),
+      early_server_exit_(io, plan_, workers_, [this] { report_early_exits(); }),
       left_by_ranks_(io, plan_, workers_, input.options.grace) {
   connect_parts();
 }
@@ -88,13 +89,15 @@ void Attempt::connect_parts() {
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
   starter_.before_first = [this] { return prepare(); };
-  starter_.on_started = [this](std::size_t worker) { tell(&AttemptListener::on_started, worker); };
+  starter_.on_started = [this](std::size_t worker) {
+    notify(&AttemptListener::on_started, worker);
+  };
   starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
   services_.on_ready = std::bind_front(&WorkerStarter::go_on, &starter_);
   services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
   grace_.on_end = [this] { on_grace_ended(); };
-  grace_.on_progress = [this] { tell(&AttemptListener::on_still_waiting, grace_.left()); };
-  left_by_ranks_.on_left = std::bind_front(&Attempt::end_left, this);
+  grace_.on_progress = [this] { notify(&AttemptListener::on_still_waiting, grace_.left()); };
+  left_by_ranks_.on_left = std::bind_front(&Attempt::end_orphans, this);
   kill_rounds_.on_round = std::bind_front(&Attempt::on_kill_round, this);
 }
 
@@ -134,7 +137,7 @@ void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
     events_.emplace_back(NoticeGiven{signal});
   }
   process();
-  if (signal && !is_withdrawn && supervisor_.is_undisturbed()) {
+  if (signal && !is_withdrawn && supervisor_.is_running_normally()) {
     has_asked_ = true;
     workers_.signal_processes(*signal);
   }
@@ -142,7 +145,7 @@ void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
 
 void Attempt::kill() {
   collect_deaths();
-  events_.emplace_back(PartnerLost{});
+  events_.emplace_back(GuardLost{});
   process();
 }
 
@@ -156,17 +159,17 @@ void Attempt::pass_on(int signal) {
   workers_.pass_on(signal);
   if (signal == SIGTSTP) {
     streams_.leave_rows();
-    hold_look_.ask();  // who handles it has had a moment by then
+    pause_timer_.ask();  // who handles it has had a moment by then
   } else if (signal == SIGCONT) {
     streams_.return_to_rows();
-    hold_look_.cancel();
+    pause_timer_.cancel();
   }
 }
 
-void Attempt::look_for_deaths() {
+void Attempt::poll_deaths() {
   collect_deaths();
   if (is_failure_waiting()) {
-    failure_look_.ask();
+    failure_debounce_.ask();
   } else {
     process();
   }
@@ -177,8 +180,8 @@ void Attempt::act_on_failures() {
   process();
 }
 
-void Attempt::look_for_stops() {
-  look_for_deaths();
+void Attempt::poll_stops() {
+  poll_deaths();
   for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
     const bool asks_for_terminal = stopped.signal == SIGTTIN || stopped.signal == SIGTTOU;
     const bool is_from_terminal =
@@ -187,14 +190,14 @@ void Attempt::look_for_stops() {
       streams_.leave_rows();
       terminal_.stop_guard();  // Ctrl-Z, or it reads in the background: `fg` helps
     } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // came through us
-      tell(&AttemptListener::on_stopped, stopped);
+      notify(&AttemptListener::on_stopped, stopped);
     }
   }
 }
 
 void Attempt::cancel() {
   rest();
-  early_ends_.cancel();
+  early_server_exit_.cancel();
 }
 
 // --- What wakes the loop ------------------------------------------------------------------------
@@ -207,23 +210,23 @@ void Attempt::on_deaths(const ErrorCode& error) {
   if (error) {
     return;
   }
-  look_for_deaths();
+  poll_deaths();
   if (deaths_.is_open()) {
     wait_for_deaths();
   }
 }
 
 void Attempt::on_grace_ended() {
-  if (leftovers_look_.is_asked_for()) {
-    leftovers_look_.cancel();
-    look_at_leftovers();
+  if (orphan_timer_.is_pending()) {
+    orphan_timer_.cancel();
+    check_orphans();
   }
   collect_deaths();
   process();
   request_.grace = grace_.length();
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
-      tell(&AttemptListener::on_overdue, i, request_);
+      notify(&AttemptListener::on_overdue, i, request_);
     }
   }
   events_.emplace_back(GraceEnded{});
@@ -239,14 +242,14 @@ void Attempt::on_kill_round(const std::vector<Process>& found, bool is_too_late)
 }
 
 void Attempt::give_up_waiting(const std::vector<Process>& left) {
-  tell(&AttemptListener::on_not_killed, left);
+  notify(&AttemptListener::on_not_killed, left);
   events_.emplace_back(GaveUpWaiting{});
   process();
 }
 
 void Attempt::on_output_end(std::size_t worker) {
   if (workers_.is_alive(worker) && streams_.has_ended(worker)) {
-    silent_look_.ask();  // if it goes on, its user should know where its lines went
+    silence_timer_.ask();  // if it goes on, its user should know where its lines went
   }
 }
 
@@ -258,8 +261,8 @@ void Attempt::on_start_failure(const StartFailure& failure) {
 /// A worker that had ended before may be why.
 void Attempt::on_service_failure(const ServiceFailure& failure) {
   act_on_failures();
-  if (!supervisor_.is_undisturbed() || !supervisor_.has_living_workers()) {
-    tell(&AttemptListener::on_unneeded_failure, failure);
+  if (!supervisor_.is_running_normally() || !supervisor_.has_living_workers()) {
+    notify(&AttemptListener::on_unneeded_failure, failure);
     return;
   }
   request_.order = "service '" + failure.service + "' failed";
@@ -267,24 +270,24 @@ void Attempt::on_service_failure(const ServiceFailure& failure) {
   process();
 }
 
-void Attempt::look_at_silent_workers() {
-  look_for_deaths();
-  if (const auto held = workers_.reaper().collect_held(); !held.empty()) {
+void Attempt::report_silent_workers() {
+  poll_deaths();
+  if (const auto held = workers_.reaper().collect_traced_zombies(); !held.empty()) {
     note(held);
     process();
   }
   for (std::size_t i = 0; i < starter_.tried(); ++i) {
     if (workers_.is_alive(i) && streams_.has_ended(i)) {
-      tell(&AttemptListener::on_silent, i);
+      notify(&AttemptListener::on_silent, i);
     }
   }
 }
 
-void Attempt::look_at_early_ends() {
-  look_for_deaths();
-  for (const std::size_t worker : early_ends_.take()) {
+void Attempt::report_early_exits() {
+  poll_deaths();
+  for (const std::size_t worker : early_server_exit_.take()) {
     if (is_succeeding()) {
-      tell(&AttemptListener::on_early_end, worker);
+      notify(&AttemptListener::on_early_end, worker);
     }
   }
 }
@@ -305,34 +308,36 @@ void Attempt::note(const std::vector<Death>& deaths) {
   }
 }
 
-void Attempt::note_death(const Death& death, const std::optional<GuardsRequest>& guards) {
-  const bool has_fault = services_.has_fault(death.worker, death.status.ok()) && death.status.ok();
-  tell(&AttemptListener::on_ended, death);
+void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
+  const bool failed_with_exit_0 =
+      services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
+  notify(&AttemptListener::on_ended, death);
   const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
     events_.emplace_back(StopRequested{SIGINT});
     is_asked_ = true;
   }
   const bool answers_guard = guards && is_answer(death, *guards);
-  if (answers_guard && supervisor_.is_undisturbed() && !std::exchange(has_heard_guard_, true)) {
+  if (answers_guard && supervisor_.is_running_normally() &&
+      !std::exchange(has_heard_guard_, true)) {
     events_.emplace_back(StopRequested{guards->signal});
     is_asked_ = true;
   }
   if (!has_asked_ && !answers_guard) {
-    early_ends_.note(death);
+    early_server_exit_.note(death);
   }
-  const bool is_unasked = !(has_asked_ || answers_guard) || workers_.was_ending(death.worker);
+  const bool is_unasked = !(has_asked_ || answers_guard) || workers_.was_exiting(death.worker);
   events_.emplace_back(
-      WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, has_fault});
+      WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, failed_with_exit_0});
 }
 
-bool Attempt::is_answer(const Death& death, const GuardsRequest& request) const {
+bool Attempt::is_answer(const Death& death, const StopSentByGuard& request) const {
   return workers_.started(death.worker) < request.at &&
          !request.had_ended.contains(workers_.pid(death.worker));
 }
 
 /// While we stood still. One of an earlier attempt reached nobody of this one.
-std::optional<GuardsRequest> Attempt::guards_request() const {
+std::optional<StopSentByGuard> Attempt::guards_request() const {
   auto request = input_.page.guards_request();
   return request && request->at >= began_ ? request : std::nullopt;
 }
@@ -355,7 +360,7 @@ bool Attempt::is_failure_waiting() const {
 }
 
 void Attempt::process() {
-  failure_look_.cancel();
+  failure_debounce_.cancel();
   while (!events_.empty() || is_nothing_left()) {
     const Event event = events_.empty() ? Event(NothingLeft{}) : events_.front();
     if (!events_.empty()) {
@@ -378,7 +383,7 @@ void Attempt::carry_out(const std::vector<Action>& actions) {
 
 bool Attempt::is_nothing_left() const {
   return !supervisor_.has_living_workers() && !supervisor_.is_finished() &&
-         (!Reaper::has_children() || sweeper_.has_only_held(input_.asides.pids()));
+         (!Reaper::has_children() || sweeper_.has_only_held(input_.helpers.pids()));
 }
 
 /// Nobody has failed here, and nobody has asked for the end.

@@ -48,9 +48,9 @@ struct AttemptInput {
   const std::string& log_folder;  ///< in front of the plan's log paths; empty: they are whole
   const std::string& run_folder;
   pid_t guard = -1;
-  Companions& companions;
-  Asides& asides;
-  const SharedPage& page;
+  Sidecars& sidecars;
+  HelperProcesses& helpers;
+  const GuardSharedMemory& page;
   const std::string& oom_counter;  ///< a file; empty: there is none
 };
 
@@ -94,16 +94,18 @@ class Attempt {
   void pass_on(int signal);
 
   /// Takes note of workers that have ended. To be called before anything that depends on it.
-  void look_for_deaths();
+  void poll_deaths();
   /// The same, and no failure waits for another one any more. To be called before anything ends the job.
   void act_on_failures();
   /// The nodes have brought something together.
   void on_merged(const gang::Value& value) { services_.on_merged(value); }
   /// Lines in the name of a worker.
-  void write_for(std::size_t worker, std::string_view lines) { streams_.write_for(worker, lines); }
+  void write_as_worker(std::size_t worker, std::string_view lines) {
+    streams_.write_as_worker(worker, lines);
+  }
 
   /// To be called at SIGCHLD.
-  void look_for_stops();
+  void poll_stops();
   /// Waits for nothing any more. To be called before it is destroyed, which must happen in a later
   /// turn of the loop.
   void cancel();
@@ -115,11 +117,9 @@ class Attempt {
   /// The same, and sends it a signal.
   std::optional<int> signal_process(pid_t pid, int signal);
   /// "ranks 0-3"; empty: nobody is alive.
-  [[nodiscard]] std::vector<std::string> describe_living() const {
-    return words_.describe_living();
-  }
+  [[nodiscard]] std::vector<std::string> describe_living() const { return log_.describe_living(); }
   /// True when the console names the reason of the order to stop.
-  [[nodiscard]] bool has_said_order() const { return words_.has_said_order(); }
+  [[nodiscard]] bool has_said_order() const { return log_.has_said_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   /// For the control socket.
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
@@ -135,7 +135,7 @@ class Attempt {
 
   void connect_parts();
   template <typename... Parameters, typename... Arguments>
-  void tell(void (AttemptListener::*what)(Parameters...), const Arguments&... arguments) {
+  void notify(void (AttemptListener::*what)(Parameters...), const Arguments&... arguments) {
     for (AttemptListener* const listener : listeners_) {
       (listener->*what)(arguments...);
     }
@@ -149,18 +149,18 @@ class Attempt {
   void on_output_end(std::size_t worker);
   void on_start_failure(const StartFailure& failure);
   void on_service_failure(const ServiceFailure& failure);
-  void look_at_silent_workers();
-  void look_at_leftovers();
-  void end_left(const std::vector<Process>& left);
+  void report_silent_workers();
+  void check_orphans();
+  void end_orphans(const std::vector<Process>& left);
   void give_up_waiting(const std::vector<Process>& left);
-  void look_at_early_ends();
+  void report_early_exits();
 
   // From what happened to events.
   void collect_deaths();
   void note(const std::vector<Death>& deaths);
-  void note_death(const Death& death, const std::optional<GuardsRequest>& guards);
-  [[nodiscard]] bool is_answer(const Death& death, const GuardsRequest& request) const;
-  [[nodiscard]] std::optional<GuardsRequest> guards_request() const;
+  void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
+  [[nodiscard]] bool is_answer(const Death& death, const StopSentByGuard& request) const;
+  [[nodiscard]] std::optional<StopSentByGuard> guards_request() const;
   [[nodiscard]] bool is_failure_waiting() const;
   void process();
   void carry_out(const std::vector<Action>& actions);
@@ -170,17 +170,17 @@ class Attempt {
 
   // What the supervisor wants.
   void act(const StartWorkers& action);
-  void act(const TellFailure& action);
-  void act(const TellSuccess& action);
+  void act(const ReportFailure& action);
+  void act(const ReportSuccess& action);
   void act(const CancelStart& action);
-  void act(const AskToEnd& action);
-  void act(const EndLeftovers& action);
+  void act(const SendStopSignal& action);
+  void act(const StopOrphans& action);
   void act(const StartGrace& action);
   void act(const KillEverything& action);
   void act(const Finish& action);
   void rest();
   void finish();
-  [[nodiscard]] std::set<pid_t> spared() const;
+  [[nodiscard]] std::set<pid_t> excluded() const;
 
   // Before the first start.
   [[nodiscard]] int prepare();  ///< how many things are waited for
@@ -196,21 +196,21 @@ class Attempt {
   Terminal terminal_;
   ErrorFiles error_files_;
   WorkerStarter starter_;
-  SuccessTelling successes_;
-  AttemptWords words_;
+  SuccessReports successes_;
+  AttemptLog log_;
   AttemptServices services_;
   std::vector<AttemptListener*> listeners_;
   Descriptor deaths_;
   Grace grace_;
-  KillRounds kill_rounds_;
-  LaterLook ready_look_;
-  LaterLook silent_look_;
-  LaterLook leftovers_look_;
-  LaterLook hold_look_;     ///< after TSTP
-  QuietLook failure_look_;  ///< after a failure that may be a consequence of another one
-  OomKills oom_kills_;      ///< before the first worker
-  EarlyEnds early_ends_;
-  LeftByRanks left_by_ranks_;
+  KillLoop kill_rounds_;
+  DelayedCall ready_timer_;
+  DelayedCall silence_timer_;
+  DelayedCall orphan_timer_;
+  DelayedCall pause_timer_;    ///< after TSTP
+  Debounce failure_debounce_;  ///< after a failure that may be a consequence of another one
+  OomKills oom_kills_;         ///< before the first worker
+  EarlyServerExit early_server_exit_;
+  RankOrphans left_by_ranks_;
   std::deque<Event> events_;
   bool is_asked_ =
       false;  ///< the workers are, by the terminal or the guard, and nobody else has been told yet

@@ -27,11 +27,11 @@ void Attempt::act(const StartWorkers& /*action*/) {
   starter_.start();
 }
 
-void Attempt::act(const TellFailure& /*action*/) {
+void Attempt::act(const ReportFailure& /*action*/) {
   on_failure(*failures().first);
 }
 
-void Attempt::act(const TellSuccess& action) {
+void Attempt::act(const ReportSuccess& action) {
   if (const auto message = successes_.message_for(action)) {
     on_success(*message);
   }
@@ -43,33 +43,33 @@ void Attempt::act(const CancelStart& /*action*/) {
   }
 }
 
-void Attempt::act(const AskToEnd& action) {
+void Attempt::act(const SendStopSignal& action) {
   collect_deaths();  // who is dead by now has not ended by our signal
   has_asked_ = true;
   request_.signal = action.signal;
   request_.grace = grace_.length();
   const auto guards = guards_request();
-  workers_.ask_to_end(action.signal, guards ? std::optional(guards->at) : std::nullopt);
-  hold_look_.cancel();
+  workers_.send_stop_signal(action.signal, guards ? std::optional(guards->at) : std::nullopt);
+  pause_timer_.cancel();
   workers_.go_on();  // a stopped worker could not act on it
   std::set<pid_t> living = workers_.living_pids();
   if (living.size() < starter_.tried() && Reaper::has_children() && !guards) {
-    living.merge(spared());
-    sweeper_.ask_to_end(sweeper_.leftovers(living), action.signal);
+    living.merge(excluded());
+    sweeper_.send_stop_signal(sweeper_.orphans(living), action.signal);
   }
-  tell(&AttemptListener::on_asked_to_end, request_);
+  notify(&AttemptListener::on_asked_to_end, request_);
 }
 
 /// After a success there is time to see what ends by itself.
-void Attempt::act(const EndLeftovers& /*action*/) {
+void Attempt::act(const StopOrphans& /*action*/) {
   services_.on_workers_over(is_succeeding());
   if (!Reaper::has_children()) {
     return;
   }
   if (is_succeeding()) {
-    leftovers_look_.ask();
+    orphan_timer_.ask();
   } else {
-    sweeper_.ask_to_end(sweeper_.leftovers(spared()), request_.signal);
+    sweeper_.send_stop_signal(sweeper_.orphans(excluded()), request_.signal);
   }
 }
 
@@ -79,7 +79,7 @@ void Attempt::act(const StartGrace& /*action*/) {
 
 void Attempt::act(const KillEverything& /*action*/) {
   grace_.cancel();
-  leftovers_look_.cancel();
+  orphan_timer_.cancel();
   collect_deaths();
   has_asked_ = true;
   kill_rounds_.start();
@@ -96,11 +96,11 @@ void Attempt::rest() {
   programs_.cancel();
   grace_.cancel();
   kill_rounds_.cancel();
-  ready_look_.cancel();
-  silent_look_.cancel();
-  leftovers_look_.cancel();
-  hold_look_.cancel();
-  failure_look_.cancel();
+  ready_timer_.cancel();
+  silence_timer_.cancel();
+  orphan_timer_.cancel();
+  pause_timer_.cancel();
+  failure_debounce_.cancel();
   left_by_ranks_.cancel();
   streams_.stop_opening();
   ErrorCode ignored;  // it is closed in any case
@@ -112,21 +112,21 @@ void Attempt::rest() {
 /// of it does not wait for a console or a file.
 void Attempt::finish() {
   streams_.finish();
-  tell(&AttemptListener::on_over);
+  notify(&AttemptListener::on_over);
   on_over();
 }
 
 /// What descends from us and is none of the workers'.
-std::set<pid_t> Attempt::spared() const {
-  std::set<pid_t> pids = input_.companions.pids();
-  pids.insert(input_.asides.pids().begin(), input_.asides.pids().end());
+std::set<pid_t> Attempt::excluded() const {
+  std::set<pid_t> pids = input_.sidecars.pids();
+  pids.insert(input_.helpers.pids().begin(), input_.helpers.pids().end());
   return pids;
 }
 
 // --- What ended workers have left ---------------------------------------------------------------
 
-void Attempt::look_at_leftovers() {
-  look_for_deaths();
+void Attempt::check_orphans() {
+  poll_deaths();
   if (supervisor_.is_finished()) {
     return;
   }
@@ -134,12 +134,12 @@ void Attempt::look_at_leftovers() {
     give_up_waiting({});  // what cannot be seen can be neither asked nor killed
     return;
   }
-  end_left(sweeper_.leftovers(spared()));
+  end_orphans(sweeper_.orphans(excluded()));
 }
 
-void Attempt::end_left(const std::vector<Process>& left) {
-  tell(&AttemptListener::on_left_behind, left);
-  sweeper_.ask_to_end(left, request_.signal);
+void Attempt::end_orphans(const std::vector<Process>& left) {
+  notify(&AttemptListener::on_left_behind, left);
+  sweeper_.send_stop_signal(left, request_.signal);
 }
 
 // --- What services ask for ------------------------------------------------------------------------
@@ -159,7 +159,7 @@ int Attempt::prepare() {
   const bool has_error_files = error_files_.prepare(go_on);
   const bool has_services = services_.start(plan_);
   if (!has_services) {
-    ready_look_.ask();
+    ready_timer_.ask();
   }
   const bool has_files = streams_.open_files(go_on);
   const bool has_programs = programs_.find(go_on);

@@ -103,8 +103,8 @@ bool are_of_one_signal(const AttemptView& attempt, std::size_t one, std::size_t 
 /// Too close to the first one for their order to be known.
 bool is_close(const AttemptView& attempt, const FailedWorker& failed) {
   const std::size_t first = attempt.supervisor.failed().front().worker;
-  return failed.ended_unasked || are_of_one_signal(attempt, first, failed.worker) ||
-         attempt.workers.ended(failed.worker) - attempt.workers.ended(first) < kTooClose;
+  return failed.exited_before_stop || are_of_one_signal(attempt, first, failed.worker) ||
+         attempt.workers.ended(failed.worker) - attempt.workers.ended(first) < kOrderWindow;
 }
 
 /// The likeliest reason of all others.
@@ -112,7 +112,7 @@ Failure take_first(std::vector<Failure>& suspects) {
   for (Failure& suspect : suspects) {
     suspect.knows_order = suspects.size() == 1;
   }
-  const auto first = suspects.begin() + static_cast<std::ptrdiff_t>(likeliest_first(suspects));
+  const auto first = suspects.begin() + static_cast<std::ptrdiff_t>(most_likely_first(suspects));
   Failure taken = std::move(*first);
   suspects.erase(first);
   return taken;
@@ -148,7 +148,7 @@ std::string describe_state(const AttemptView& attempt, std::size_t worker) {
   if (!attempt.workers.is_alive(worker)) {
     return attempt.start_failure ? "not started" : "starting";
   }
-  return attempt.supervisor.is_undisturbed() ? "running" : "stopping";
+  return attempt.supervisor.is_running_normally() ? "running" : "stopping";
 }
 
 double seconds_since(std::chrono::steady_clock::time_point moment) {
@@ -185,7 +185,7 @@ std::vector<control::WorkerStatus> status_of(const AttemptView& attempt) {
 }
 
 NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name) {
-  const Conclusion conclusion = attempt.supervisor.conclusion();
+  const AttemptOutcome conclusion = attempt.supervisor.conclusion();
   NodeFailures failures;
   if (conclusion.verdict == Verdict::Failed && !conclusion.first_failure) {
     failures.first = service_failure(attempt, host_name);

@@ -42,8 +42,8 @@ class AttemptServices : public AttemptListener {
     }
   }
   /// To be called for each worker that has ended. True: a service knows why it has failed, also where it has ended with 0.
-  [[nodiscard]] bool has_fault(std::size_t worker, bool has_succeeded) {
-    const auto fault = services_->find_fault(worker, has_succeeded);
+  [[nodiscard]] bool failed_with_exit_0(std::size_t worker, bool has_succeeded) {
+    const auto fault = services_->find_failure_at_exit_0(worker, has_succeeded);
     if (fault) {
       faults_.emplace(worker, fault->message);
     }

@@ -30,14 +30,14 @@ std::string program_of(const WorkerPlan& worker) {
 
 }  // namespace
 
-std::string AttemptWords::describe(std::size_t worker, const std::string& unlabelled) const {
+std::string AttemptLog::describe(std::size_t worker, const std::string& unlabelled) const {
   const WorkerPlan& planned = plan_.workers[worker];
   const std::string name = planned.label.empty() ? describe_rank(planned.global_rank, unlabelled)
                                                  : describe_process(planned);
   return name + " (pid " + std::to_string(workers_.pid(worker)) + ")";
 }
 
-ProcessNames AttemptWords::living() const {
+ProcessNames AttemptLog::living() const {
   ProcessNames living;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
@@ -47,76 +47,76 @@ ProcessNames AttemptWords::living() const {
   return living;
 }
 
-std::vector<std::string> AttemptWords::describe_living() const {
+std::vector<std::string> AttemptLog::describe_living() const {
   const ProcessNames names = living();
   return names.size() == 0 ? std::vector<std::string>() : std::vector{names.describe()};
 }
 
 /// Once, however many workers it concerns: containers forbid the same calls for all of them.
-void AttemptWords::tell_refusals() {
+void AttemptLog::log_refusals() {
   const int refused = workers_.memory_refusal();
-  if (refused != 0 && !std::exchange(said_memory_refusal_, true)) {
-    say_warning(
+  if (refused != 0 && !std::exchange(logged_memory_refusal_, true)) {
+    log_warning(
         system_error("the workers are bound to their CPUs but not to their memory, which is "
                      "taken where it is first touched: set_mempolicy",
                      refused)
             .message);
   }
   const auto& no_terminal = workers_.terminal_refusal();
-  if (no_terminal && !std::exchange(said_terminal_refusal_, true)) {
-    const auto say = options_.terminals == When::Always ? say_warning : say_debug;
+  if (no_terminal && !std::exchange(logged_terminal_refusal_, true)) {
+    const auto say = options_.terminals == When::Always ? log_warning : log_debug;
     say("the workers write into pipes and not into terminals: " + no_terminal->message);
   }
 }
 
-void AttemptWords::on_started(std::size_t worker) {
-  tell_refusals();
+void AttemptLog::on_started(std::size_t worker) {
+  log_refusals();
   if (is_said(Level::Debug)) {
-    say_debug(describe(worker) + " started: " + program_of(plan_.workers[worker]));
+    log_debug(describe(worker) + " started: " + program_of(plan_.workers[worker]));
   }
 }
 
-void AttemptWords::on_ended(const Death& death) {
-  if (death.held_by) {
-    say_warning(describe(death.worker) + " has ended, and the process that traces it (pid " +
-                std::to_string(*death.held_by) + ") holds it: going on without waiting for that");
+void AttemptLog::on_ended(const Death& death) {
+  if (death.traced_by) {
+    log_warning(describe(death.worker) + " has ended, and the process that traces it (pid " +
+                std::to_string(*death.traced_by) + ") holds it: going on without waiting for that");
   }
   if (is_said(Level::Debug)) {
     const ProcessNames names = living();
-    say_debug(describe(death.worker) + " ended: " + death.status.describe() +
+    log_debug(describe(death.worker) + " ended: " + death.status.describe() +
               (names.size() == 0 ? "" : "; still running: " + names.describe()));
   }
 }
 
-void AttemptWords::on_silent(std::size_t worker) {
-  if (!said_silent_.insert(worker).second) {
+void AttemptLog::on_silent(std::size_t worker) {
+  if (!logged_silent_.insert(worker).second) {
     return;
   }
-  if (const auto tracer = tracer_of_the_dead(workers_.pid(worker))) {
-    say_warning(describe(worker) + " has ended, and the process that traces it (pid " +
+  if (const auto tracer = tracer_of_zombie(workers_.pid(worker))) {
+    log_warning(describe(worker) + " has ended, and the process that traces it (pid " +
                 std::to_string(*tracer) + ") holds it: waiting until that lets it go");
   } else {
-    say_warning(describe_process(plan_.workers[worker]) +
+    log_warning(describe_process(plan_.workers[worker]) +
                 " closed its standard output and error and runs on");
   }
 }
 
-void AttemptWords::on_stopped(const Stopped& stopped) {
-  say_warning(describe(stopped.worker) + " was stopped by " + signal_name(stopped.signal) +
+void AttemptLog::on_stopped(const Stopped& stopped) {
+  log_warning(describe(stopped.worker) + " was stopped by " + signal_name(stopped.signal) +
               "; it goes on with 'kill -CONT " + std::to_string(stopped.pid) + "'");
 }
 
-void AttemptWords::on_early_end(std::size_t worker) {
-  say_warning(describe(worker, plan_.workers[worker].role) +
+void AttemptLog::on_early_end(std::size_t worker) {
+  log_warning(describe(worker, plan_.workers[worker].role) +
               " ended with exit code 0 while workers that it serves run on");
 }
 
-void AttemptWords::on_unneeded_failure(const ServiceFailure& failure) {
-  say_warning("service '" + failure.service +
+void AttemptLog::on_unneeded_failure(const ServiceFailure& failure) {
+  log_warning("service '" + failure.service +
               "' failed when the workers were ending: " + failure.error.message);
 }
 
-std::string AttemptWords::describe_failure(std::size_t worker) const {
+std::string AttemptLog::describe_failure(std::size_t worker) const {
   if (const auto status = supervisor_.status(worker)) {
     const char* const source = workers_.has_passed_on(*status) ? ", which muster passed on" : "";
     return describe(worker) + " failed (" + status->describe() + source + ")";
@@ -124,8 +124,8 @@ std::string AttemptWords::describe_failure(std::size_t worker) const {
   return describe_process(plan_.workers[worker]) + " could not be started";
 }
 
-std::string AttemptWords::describe_reason(const EndRequest& request) const {
-  const Conclusion conclusion = supervisor_.conclusion();
+std::string AttemptLog::describe_reason(const EndRequest& request) const {
+  const AttemptOutcome conclusion = supervisor_.conclusion();
   if (conclusion.first_failure) {
     return describe_failure(*conclusion.first_failure);
   }
@@ -134,7 +134,7 @@ std::string AttemptWords::describe_reason(const EndRequest& request) const {
 }
 
 /// The wait may be long, so it is said at its start what happened and how long it can take.
-void AttemptWords::on_asked_to_end(const EndRequest& request) {
+void AttemptLog::on_asked_to_end(const EndRequest& request) {
   const ProcessNames names = living();
   if (names.size() == 0) {
     return;
@@ -142,37 +142,37 @@ void AttemptWords::on_asked_to_end(const EndRequest& request) {
   const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
   const std::string reason = describe_reason(request);
   has_said_order_ = request.is_ordered && !reason.empty() && reason == request.order;
-  say_info((reason.empty() ? "" : reason + ": ") + "asking " + names.count(noun_of(plan_.workers)) +
+  log_info((reason.empty() ? "" : reason + ": ") + "asking " + names.count(noun_of(plan_.workers)) +
            " to end (" + signal_name(request.signal) + "), killing what is left after " +
            seconds_of(request.grace) + (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
 }
 
-void AttemptWords::on_still_waiting(std::chrono::nanoseconds left) {
+void AttemptLog::on_still_waiting(std::chrono::nanoseconds left) {
   const ProcessNames names = living();
-  say_info("waiting for " +
+  log_info("waiting for " +
            (names.size() == 0 ? "processes that workers left behind" : names.describe()) +
            " to end, " + seconds_of(left) + " left");
 }
 
-void AttemptWords::on_overdue(std::size_t worker, const EndRequest& request) {
-  say_warning(describe(worker) + " did not end within " + seconds_of(request.grace) + " of " +
+void AttemptLog::on_overdue(std::size_t worker, const EndRequest& request) {
+  log_warning(describe(worker) + " did not end within " + seconds_of(request.grace) + " of " +
               signal_name(request.signal) + ": killing it");
 }
 
-void AttemptWords::on_left_behind(const std::vector<Process>& left) {
-  if (left.empty() || said_what_is_left_) {
+void AttemptLog::on_left_behind(const std::vector<Process>& left) {
+  if (left.empty() || logged_orphans_) {
     return;
   }
-  said_what_is_left_ = true;
+  logged_orphans_ = true;
   const bool is_one = left.size() == 1;
-  say_warning("all ranks have ended, but " +
+  log_warning("all ranks have ended, but " +
               (is_one ? std::string("1 process that they started is")
                       : std::to_string(left.size()) + " processes that they started are") +
               " left behind: " + describe_processes(left) + "; ending " + (is_one ? "it" : "them"));
 }
 
-void AttemptWords::on_not_killed(const std::vector<Process>& left) {
-  say_error("could not kill " +
+void AttemptLog::on_not_killed(const std::vector<Process>& left) {
+  log_error("could not kill " +
             (left.empty() ? "a process that /proc does not show" : describe_processes(left)) +
             "; leaving it behind");
 }

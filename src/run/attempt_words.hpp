@@ -16,13 +16,13 @@
 namespace muster {
 
 /// Says it, and remembers what is to be said once.
-class AttemptWords : public AttemptListener {
+class AttemptLog : public AttemptListener {
  public:
   /// All of them outlive it.
-  AttemptWords(const LaunchPlan& plan,
-               const Workers& workers,
-               const Supervisor& supervisor,
-               const RunOptions& options)
+  AttemptLog(const LaunchPlan& plan,
+             const Workers& workers,
+             const Supervisor& supervisor,
+             const RunOptions& options)
       : plan_(plan), workers_(workers), supervisor_(supervisor), options_(options) {}
 
   /// Workers were asked to end by an order from outside this node, whose reason was said.
@@ -49,17 +49,17 @@ class AttemptWords : public AttemptListener {
   [[nodiscard]] std::string describe_failure(std::size_t worker) const;
   [[nodiscard]] std::string describe_reason(const EndRequest& request) const;
   [[nodiscard]] ProcessNames living() const;
-  void tell_refusals();
+  void log_refusals();
 
   const LaunchPlan& plan_;
   const Workers& workers_;
   const Supervisor& supervisor_;
   const RunOptions& options_;
-  bool said_memory_refusal_ = false;
-  bool said_terminal_refusal_ = false;
-  bool said_what_is_left_ = false;
+  bool logged_memory_refusal_ = false;
+  bool logged_terminal_refusal_ = false;
+  bool logged_orphans_ = false;
   bool has_said_order_ = false;
-  std::set<std::size_t> said_silent_;
+  std::set<std::size_t> logged_silent_;
 };
 
 }  // namespace muster

@@ -72,22 +72,22 @@ Result<> check_descriptors(const JobPlan& job) {
                    " (ulimit -Hn)"};
 }
 
-RoomForLinks room_for_links(const JobPlan& job) {
+LinkCapacity room_for_links(const JobPlan& job) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
     return {.nodes = most_links(job.gang), .strangers = kLeastStrangers};
   }
-  const auto what_is_left = [&limit](rlim_t taken) {
+  const auto remaining = [&limit](rlim_t taken) {
     return limit.rlim_cur - std::min(taken, limit.rlim_cur);
   };
   const rlim_t own = descriptors_of(job);
   const rlim_t wanted =
       std::max(kEnoughStrangers, 2 * static_cast<rlim_t>(job.gang.policy.job.most_nodes));
   const rlim_t strangers =
-      std::clamp(std::min(what_is_left(own + most_links(job.gang)) / 2, limit.rlim_cur / 4),
+      std::clamp(std::min(remaining(own + most_links(job.gang)) / 2, limit.rlim_cur / 4),
                  kLeastStrangers,
                  wanted);
-  return {.nodes = what_is_left(own + strangers), .strangers = strangers};
+  return {.nodes = remaining(own + strangers), .strangers = strangers};
 }
 
 }  // namespace muster

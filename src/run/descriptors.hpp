@@ -13,10 +13,10 @@ namespace muster {
 [[nodiscard]] Result<> check_descriptors(const JobPlan& job);
 
 /// How many links a leader may keep. What the job needs, now or for another attempt, is in neither number.
-struct RoomForLinks {
+struct LinkCapacity {
   std::size_t nodes = 0;      ///< with nodes of the job and spares: as many as it needs, at least
   std::size_t strangers = 0;  ///< with those who do not belong to the job
 };
-[[nodiscard]] RoomForLinks room_for_links(const JobPlan& job);
+[[nodiscard]] LinkCapacity room_for_links(const JobPlan& job);
 
 }  // namespace muster

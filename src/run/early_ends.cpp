@@ -11,20 +11,20 @@ constexpr std::chrono::seconds kMoment{5};
 
 }  // namespace
 
-EarlyEnds::EarlyEnds(boost::asio::io_context& io,
-                     const LaunchPlan& plan,
-                     const Workers& workers,
-                     std::function<void()> look)
-    : plan_(plan), workers_(workers), look_(io, kMoment, std::move(look)) {}
+EarlyServerExit::EarlyServerExit(boost::asio::io_context& io,
+                                 const LaunchPlan& plan,
+                                 const Workers& workers,
+                                 std::function<void()> look)
+    : plan_(plan), workers_(workers), timer_(io, kMoment, std::move(look)) {}
 
-void EarlyEnds::note(const Death& death) {
+void EarlyServerExit::note(const Death& death) {
   if (death.status.ok() && !plan_.workers[death.worker].decides_success) {
     ended_.push_back(death.worker);
-    look_.ask();
+    timer_.ask();
   }
 }
 
-std::vector<std::size_t> EarlyEnds::take() {
+std::vector<std::size_t> EarlyServerExit::take() {
   std::vector<std::size_t> ended = std::exchange(ended_, {});
   bool has_deciding = false;
   bool is_one_alive = false;

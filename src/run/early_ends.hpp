@@ -12,17 +12,17 @@
 namespace muster {
 
 /// That is a mistake more often than not, unless they end a moment later.
-class EarlyEnds {
+class EarlyServerExit {
  public:
   /// `look` is called when the moment is over: time to `take`.
-  EarlyEnds(boost::asio::io_context& io,
-            const LaunchPlan& plan,
-            const Workers& workers,
-            std::function<void()> look);
+  EarlyServerExit(boost::asio::io_context& io,
+                  const LaunchPlan& plan,
+                  const Workers& workers,
+                  std::function<void()> look);
 
   /// A worker has ended, and nobody was asked to.
   void note(const Death& death);
-  void cancel() { look_.cancel(); }
+  void cancel() { timer_.cancel(); }
 
   /// Those that have ended with 0 and do not decide success, while others that do run on. Each once.
   [[nodiscard]] std::vector<std::size_t> take();
@@ -30,7 +30,7 @@ class EarlyEnds {
  private:
   const LaunchPlan& plan_;
   const Workers& workers_;
-  LaterLook look_;
+  DelayedCall timer_;
   std::vector<std::size_t> ended_;
 };
 

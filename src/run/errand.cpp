@@ -13,9 +13,9 @@
 
 namespace muster {
 
-void Errand::start(const Work& work,
-                   std::chrono::milliseconds most_time,
-                   std::function<void(Answer)> then) {
+void HelperTask::start(const Work& work,
+                       std::chrono::milliseconds most_time,
+                       std::function<void(Answer)> then) {
   end();
   then_ = std::move(then);
   if (!start_aside(work)) {
@@ -27,7 +27,7 @@ void Errand::start(const Work& work,
   read();
 }
 
-Result<> Errand::start_aside(const Work& work) {
+Result<> HelperTask::start_aside(const Work& work) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return system_error("cannot make a pipe", errno);
@@ -37,7 +37,7 @@ Result<> Errand::start_aside(const Work& work) {
   std::vector<int> kept = work.kept;
   kept.push_back(write_end.get());
   const auto pid =
-      asides_.start(kept, [&work, fd = write_end.get()] { send_answer(fd, work.work()); });
+      helpers_.start(kept, [&work, fd = write_end.get()] { send_answer(fd, work.work()); });
   if (!pid) {
     return pid.error();
   }
@@ -47,30 +47,30 @@ Result<> Errand::start_aside(const Work& work) {
   return {};
 }
 
-void Errand::shorten(std::chrono::milliseconds most_time) {
+void HelperTask::shorten(std::chrono::milliseconds most_time) {
   if (!then_) {
     return;
   }
-  starved_until_ = std::chrono::steady_clock::now() + most_time + kMostStarved;
+  starved_until_ = std::chrono::steady_clock::now() + most_time + kExtraTimeForRunnable;
   give_up_after(most_time);
 }
 
-void Errand::give_up_after(std::chrono::milliseconds time) {
+void HelperTask::give_up_after(std::chrono::milliseconds time) {
   timer_.expires_after(time);
   timer_.async_wait([this, number = ++wait_](const boost::system::error_code& error) {
     if (error || number != wait_) {  // it may have been over just before it was cancelled
       return;
     }
     // What hangs in a file sleeps.
-    if (std::chrono::steady_clock::now() < starved_until_ && is_starved(*pid_)) {
-      give_up_after(kBetweenLooks);
+    if (std::chrono::steady_clock::now() < starved_until_ && is_runnable(*pid_)) {
+      give_up_after(kPollInterval);
     } else {
       finish(std::nullopt);
     }
   });
 }
 
-void Errand::read() {
+void HelperTask::read() {
   pipe_.async_read_some(
       boost::asio::buffer(buffer_),
       [this, number = run_](const boost::system::error_code& error, std::size_t count) {
@@ -86,7 +86,7 @@ void Errand::read() {
       });
 }
 
-void Errand::finish(Answer answer) {
+void HelperTask::finish(Answer answer) {
   const auto called = std::exchange(then_, {});
   end();
   if (called) {
@@ -94,7 +94,7 @@ void Errand::finish(Answer answer) {
   }
 }
 
-void Errand::end() {
+void HelperTask::end() {
   then_ = {};
   ++run_;
   ++wait_;
@@ -105,9 +105,9 @@ void Errand::end() {
 }
 
 /// One that hangs in a file is left: it ends when what it hangs in ends.
-void Errand::end_process() {
+void HelperTask::end_process() {
   if (pid_) {
-    asides_.end(*std::exchange(pid_, std::nullopt));
+    helpers_.end(*std::exchange(pid_, std::nullopt));
   }
 }
 

@@ -25,7 +25,7 @@ namespace muster {
 
 /// Has a process of its own look at a file, or write one, since its file system may hang. One at a time: the
 /// next one ends the one before.
-class Errand {
+class HelperTask {
  public:
   /// What the work returned; empty: its time was over, or its process was killed.
   using Answer = std::optional<std::string>;
@@ -36,11 +36,11 @@ class Errand {
     std::vector<int> kept;              ///< the descriptors of ours that it needs
   };
 
-  Errand(boost::asio::io_context& io, Asides& asides)
-      : io_(io), asides_(asides), pipe_(io), timer_(io) {}
-  Errand(const Errand&) = delete;
-  Errand& operator=(const Errand&) = delete;
-  ~Errand() { end_process(); }
+  HelperTask(boost::asio::io_context& io, HelperProcesses& helpers)
+      : io_(io), helpers_(helpers), pipe_(io), timer_(io) {}
+  HelperTask(const HelperTask&) = delete;
+  HelperTask& operator=(const HelperTask&) = delete;
+  ~HelperTask() { end_process(); }
 
   /// Calls `then` once, in a later turn of the loop. Where no process can be made the work is done here.
   void start(const Work& work,
@@ -60,7 +60,7 @@ class Errand {
   void end_process();
 
   boost::asio::io_context& io_;
-  Asides& asides_;
+  HelperProcesses& helpers_;
   boost::asio::posix::stream_descriptor pipe_;
   boost::asio::steady_timer timer_;
   std::optional<pid_t> pid_;

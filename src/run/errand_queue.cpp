@@ -7,35 +7,35 @@
 
 namespace muster {
 
-void ErrandQueue::add(Piece piece) {
-  pieces_.push_back(std::move(piece));
-  if (pieces_.size() == 1) {
+void HelperTaskQueue::add(Task task) {
+  tasks_.push_back(std::move(task));
+  if (tasks_.size() == 1) {
     start_first();
   }
 }
 
-void ErrandQueue::drop() {
-  if (pieces_.empty()) {
+void HelperTaskQueue::drop() {
+  if (tasks_.empty()) {
     return;
   }
-  const auto is_kept = [](const Piece& piece) { return !piece.may_be_dropped; };
-  pieces_.erase(std::stable_partition(std::next(pieces_.begin()), pieces_.end(), is_kept),
-                pieces_.end());
-  if (pieces_.front().may_be_dropped) {
+  const auto is_kept = [](const Task& task) { return !task.may_be_dropped; };
+  tasks_.erase(std::stable_partition(std::next(tasks_.begin()), tasks_.end(), is_kept),
+               tasks_.end());
+  if (tasks_.front().may_be_dropped) {
     errand_.shorten(std::chrono::milliseconds(0));
   }
 }
 
-void ErrandQueue::start_first() {
-  const Piece& first = pieces_.front();
-  errand_.start({first.work, {}}, first.most_time, [this](const Errand::Answer& answer) {
-    const auto then = std::move(pieces_.front().then);
-    pieces_.pop_front();
-    if (!pieces_.empty()) {
+void HelperTaskQueue::start_first() {
+  const Task& first = tasks_.front();
+  errand_.start({first.work, {}}, first.most_time, [this](const HelperTask::Answer& answer) {
+    const auto then = std::move(tasks_.front().then);
+    tasks_.pop_front();
+    if (!tasks_.empty()) {
       start_first();
     }
     then(answer);
-    if (pieces_.empty()) {
+    if (tasks_.empty()) {
       on_empty();
     }
   });

@@ -11,29 +11,29 @@
 namespace muster {
 
 /// Does one after the other, each with its own limit from its start on.
-class ErrandQueue {
+class HelperTaskQueue {
  public:
-  struct Piece {
+  struct Task {
     std::function<std::string()> work;
     std::chrono::milliseconds most_time;
-    std::function<void(const Errand::Answer&)> then;
+    std::function<void(const HelperTask::Answer&)> then;
     bool may_be_dropped = false;
   };
 
-  ErrandQueue(boost::asio::io_context& io, Asides& asides) : errand_(io, asides) {}
+  HelperTaskQueue(boost::asio::io_context& io, HelperProcesses& helpers) : errand_(io, helpers) {}
 
   /// None is left.
   std::function<void()> on_empty;
 
-  void add(Piece piece);
+  void add(Task task);
   /// The time of those that may be dropped is over: which of them have not begun are forgotten.
   void drop();
 
  private:
   void start_first();
 
-  std::deque<Piece> pieces_;  ///< the first one goes on
-  Errand errand_;
+  std::deque<Task> tasks_;  ///< the first one goes on
+  HelperTask errand_;
 };
 
 }  // namespace muster

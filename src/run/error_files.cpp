@@ -62,7 +62,7 @@ bool ErrorFiles::prepare(std::function<void()> then) {
   if (places.empty()) {
     return true;
   }
-  const auto take_answer = [this, then = std::move(then)](const Errand::Answer& answer) {
+  const auto take_answer = [this, then = std::move(then)](const HelperTask::Answer& answer) {
     if (!answer) {
       give_up();
     } else if (!answer->empty()) {
@@ -126,7 +126,7 @@ void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<voi
 
 void ErrorFiles::give_up() {
   has_given_up_ = true;
-  say_warning("the workers' error files are not read: their file system does not answer");
+  log_warning("the workers' error files are not read: their file system does not answer");
 }
 
 void ErrorFiles::keep(const std::vector<std::size_t>& workers, const std::string& answer) {

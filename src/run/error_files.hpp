@@ -21,10 +21,10 @@ class ErrorFiles {
  public:
   /// The plan outlives it. `run_folder` was made for this run; empty: there is none.
   ErrorFiles(boost::asio::io_context& io,
-             Asides& asides,
+             HelperProcesses& helpers,
              const LaunchPlan& plan,
              std::string run_folder)
-      : errand_(io, asides), io_(io), plan_(plan), run_folder_(std::move(run_folder)) {}
+      : errand_(io, helpers), io_(io), plan_(plan), run_folder_(std::move(run_folder)) {}
 
   /// To be called before the first start: what a worker of an older attempt, or of an older run where the
   /// file is not in the run folder, wrote must not be taken for the word of a new one; and their folder is there.
@@ -44,7 +44,7 @@ class ErrorFiles {
   void give_up();
   void keep(const std::vector<std::size_t>& workers, const std::string& answer);
 
-  Errand errand_;
+  HelperTask errand_;
   boost::asio::io_context& io_;
   const LaunchPlan& plan_;
   std::string run_folder_;

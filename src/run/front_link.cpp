@@ -12,21 +12,21 @@
 
 namespace muster {
 
-FrontLink::FrontLink(boost::asio::io_context& io, int fd)
+LauncherLink::LauncherLink(boost::asio::io_context& io, int fd)
     : words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_(io) {}
 
-void FrontLink::start() {
+void LauncherLink::start() {
   wait();
   watch_silence();
 }
 
-void FrontLink::cancel() {
+void LauncherLink::cancel() {
   silence_.cancel();
   ErrorCode ignored;  // nothing more is read
   words_.close(ignored);
 }
 
-void FrontLink::wait() {
+void LauncherLink::wait() {
   words_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                     [this](const ErrorCode& error) {
                       if (!error) {
@@ -35,7 +35,7 @@ void FrontLink::wait() {
                     });
 }
 
-void FrontLink::on_readable() {
+void LauncherLink::on_readable() {
   std::array<char, 4096> buffer{};
   const ssize_t size = ::read(words_.native_handle(), buffer.data(), buffer.size());
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) {
@@ -63,7 +63,7 @@ void FrontLink::on_readable() {
   }
 }
 
-void FrontLink::take(const Frame& frame) {
+void LauncherLink::take(const Frame& frame) {
   if (frame.kind == kSignalFrame) {
     if (const auto signal = parse_signal(frame.bytes)) {
       on_signal(*signal);
@@ -74,7 +74,7 @@ void FrontLink::take(const Frame& frame) {
 }
 
 /// A cut network tells nobody.
-void FrontLink::watch_silence() {
+void LauncherLink::watch_silence() {
   silence_.expires_after(kSilenceLimit);
   silence_.async_wait([this](const ErrorCode& error) {
     if (!error) {
@@ -84,7 +84,7 @@ void FrontLink::watch_silence() {
   });
 }
 
-void FrontLink::lose(const std::string& why) {
+void LauncherLink::lose(const std::string& why) {
   cancel();
   on_gone(why);
 }

@@ -14,10 +14,10 @@
 
 namespace muster {
 
-class FrontLink {
+class LauncherLink {
  public:
   /// `fd` stays the caller's: a copy is read.
-  FrontLink(boost::asio::io_context& io, int fd);
+  LauncherLink(boost::asio::io_context& io, int fd);
 
   /// As if the signal had been sent to us.
   std::function<void(int signal)> on_signal;

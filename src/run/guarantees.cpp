@@ -14,8 +14,8 @@ namespace {
 struct Row {
   const char* name;
   const char* by;
-  int SystemAnswers::*answer;
-  Hold without;                 ///< what is left of it where the call is refused
+  int SystemCapabilities::*answer;
+  Support without;              ///< what is left of it where the call is refused
   const char* means;            ///< this, to who runs a job
   const char* since;            ///< the version of Linux that has the call
   const char* right = nullptr;  ///< the capability without which containers refuse it
@@ -25,59 +25,59 @@ struct Row {
 constexpr auto kRows = std::to_array<Row>({
     {"the order in which workers ended is known",
      "pidfd_open",
-     &SystemAnswers::pidfd_open,
-     Hold::InPart,
+     &SystemCapabilities::pidfd_open,
+     Support::InPart,
      "which of several workers that ended in the same moment was the first is not known, and the "
      "report says so",
      "5.3"},
     {"a signal reaches the process that is meant",
      "pidfd_send_signal",
-     &SystemAnswers::pidfd_send_signal,
-     Hold::InPart,
+     &SystemCapabilities::pidfd_send_signal,
+     Support::InPart,
      "descendants of workers are signalled by their number, right after their start time was "
      "compared",
      "5.1"},
     {"processes whose parent has ended are found",
      "PR_SET_CHILD_SUBREAPER",
-     &SystemAnswers::subreaper,
-     Hold::Not,
+     &SystemCapabilities::subreaper,
+     Support::Not,
      "a process of the job whose parent has ended is not found, and so not ended",
      "3.4"},
     {"workers end with muster, however it ends",
      "PR_SET_PDEATHSIG",
-     &SystemAnswers::death_signal,
-     Hold::Not,
+     &SystemCapabilities::death_signal,
+     Support::Not,
      "should both processes of muster be killed at once, the workers run on",
      "2.1"},
     {"nothing forks faster than it is killed",
      "cgroup.kill",
-     &SystemAnswers::control_group,
-     Hold::InPart,
+     &SystemCapabilities::control_group,
+     Support::InPart,
      "processes are killed in rounds; what forks without end may outrun them",
      "5.14"},
     {"workers inherit no descriptor but their three",
      "close_range",
-     &SystemAnswers::close_range,
-     Hold::InPart,
+     &SystemCapabilities::close_range,
+     Support::InPart,
      "a descriptor above 4096 that muster was started with stays open in workers",
      "5.11"},
     {"supervision does not wait for names of hosts",
      "clone3",
-     &SystemAnswers::threads,
-     Hold::InPart,
+     &SystemCapabilities::threads,
+     Support::InPart,
      "names of hosts are looked up in place, and muster answers nobody meanwhile",
      "5.3"},
     {"workers can be bound to memory",
      "set_mempolicy",
-     &SystemAnswers::bind_to_memory,
-     Hold::InPart,
+     &SystemCapabilities::bind_to_memory,
+     Support::InPart,
      "the memory of a bound worker is taken where it is first touched",
      "2.6",
      "CAP_SYS_NICE"},
     {"a kill for want of memory is recognised",
      "oom_kill",
-     &SystemAnswers::oom_counter,
-     Hold::InPart,
+     &SystemCapabilities::oom_counter,
+     Support::InPart,
      "whether a worker that SIGKILL ended was killed for want of memory is not known",
      "4.13"},
 });
@@ -113,12 +113,12 @@ std::string remedy_for_group(int error_number, const Row& row) {
   }
 }
 
-Guarantee judge(const Row& row, const SystemAnswers& answers) {
+Guarantee judge(const Row& row, const SystemCapabilities& answers) {
   const int error_number = answers.*row.answer;
   if (error_number == 0) {
-    return {row.name, row.by, Hold::Whole, "", "", ""};
+    return {row.name, row.by, Support::Whole, "", "", ""};
   }
-  const bool is_group = row.answer == &SystemAnswers::control_group;
+  const bool is_group = row.answer == &SystemCapabilities::control_group;
   return {row.name,
           row.by,
           row.without,
@@ -129,9 +129,9 @@ Guarantee judge(const Row& row, const SystemAnswers& answers) {
 
 /// Without one of these calls muster ends before anything runs.
 Guarantee judge_needed(const char* name, const char* by, const std::string& refusal) {
-  Guarantee guarantee{name, by, Hold::Whole, "", "", ""};
+  Guarantee guarantee{name, by, Support::Whole, "", "", ""};
   if (!refusal.empty()) {
-    guarantee.hold = Hold::Not;
+    guarantee.hold = Support::Not;
     guarantee.because = refusal;
     guarantee.means = "no job starts";
     guarantee.remedy =
@@ -141,12 +141,12 @@ Guarantee judge_needed(const char* name, const char* by, const std::string& refu
 }
 
 Guarantee judge_proc(ProcView view) {
-  Guarantee guarantee{"every process of the job is seen", "/proc", Hold::Whole, "", "", ""};
+  Guarantee guarantee{"every process of the job is seen", "/proc", Support::Whole, "", "", ""};
   if (view == ProcView::Whole) {
     return guarantee;
   }
   if (view == ProcView::Hidden) {
-    guarantee.hold = Hold::InPart;
+    guarantee.hold = Support::InPart;
     guarantee.because = "/proc hides processes of other users (hidepid)";
     guarantee.means =
         "a process of the job that became another user's, or whose program may not be "
@@ -155,7 +155,7 @@ Guarantee judge_proc(ProcView view) {
         "run muster as the user that such programs become, or mount /proc without hidepid";
     return guarantee;
   }
-  guarantee.hold = Hold::Not;
+  guarantee.hold = Support::Not;
   guarantee.because =
       view == ProcView::Missing ? "/proc cannot be read" : "/proc is that of another pid namespace";
   guarantee.means =
@@ -165,7 +165,7 @@ Guarantee judge_proc(ProcView view) {
   return guarantee;
 }
 
-std::string names_of(const std::vector<Guarantee>& all, Hold hold, const std::string& title) {
+std::string names_of(const std::vector<Guarantee>& all, Support hold, const std::string& title) {
   std::vector<std::string> names;
   for (const Guarantee& guarantee : all) {
     if (guarantee.hold == hold) {
@@ -177,7 +177,7 @@ std::string names_of(const std::vector<Guarantee>& all, Hold hold, const std::st
 
 }  // namespace
 
-std::vector<Guarantee> guarantees(const SystemAnswers& answers) {
+std::vector<Guarantee> guarantees(const SystemCapabilities& answers) {
   std::vector<Guarantee> all;
   all.reserve(kRows.size() + 3);
   all.push_back(judge_needed("a job can be run", "an event loop", answers.no_loop));
@@ -192,10 +192,10 @@ std::vector<Guarantee> guarantees(const SystemAnswers& answers) {
 
 std::string describe(const std::vector<Guarantee>& all) {
   const auto whole = std::count_if(all.begin(), all.end(), [](const Guarantee& guarantee) {
-    return guarantee.hold == Hold::Whole;
+    return guarantee.hold == Support::Whole;
   });
   return std::to_string(whole) + " of " + count_of(all.size(), "guarantee") + " hold here" +
-         names_of(all, Hold::InPart, "in part") + names_of(all, Hold::Not, "not");
+         names_of(all, Support::InPart, "in part") + names_of(all, Support::Not, "not");
 }
 
 }  // namespace muster

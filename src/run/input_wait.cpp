@@ -34,12 +34,12 @@ std::string folder_to_watch(const Input& input) {
 
 }  // namespace
 
-InputWait::InputWait(boost::asio::io_context& io,
-                     const std::vector<Input>& inputs,
-                     std::chrono::milliseconds timeout)
+InputWatcher::InputWatcher(boost::asio::io_context& io,
+                           const std::vector<Input>& inputs,
+                           std::chrono::milliseconds timeout)
     : inputs_(inputs), timeout_(timeout), events_(io), next_look_(io), deadline_(io) {}
 
-void InputWait::start() {
+void InputWatcher::start() {
   is_over_ = inputs_.empty();
   if (is_over_) {
     return;
@@ -52,7 +52,7 @@ void InputWait::start() {
   look();
 }
 
-void InputWait::cancel() {
+void InputWatcher::cancel() {
   is_over_ = true;
   has_deadline_ = false;
   next_look_.cancel();
@@ -61,32 +61,32 @@ void InputWait::cancel() {
   events_.close(ignored);
 }
 
-void InputWait::look() {
+void InputWatcher::look() {
   if (is_over_) {
     return;
   }
   watch_folders();  // first: what happens between here and the look is an event
-  ask_all();
+  probe_all();
 }
 
-void InputWait::ask_all() {
-  stamp_ = stamp_of(inputs_);  // first: what is changed meanwhile has another one
-  Answer answer = take_table(ask(inputs_));
-  is_here_ = std::holds_alternative<Here>(answer);
+void InputWatcher::probe_all() {
+  stamp_ = fingerprint_of(inputs_);  // first: what is changed meanwhile has another one
+  Answer answer = take_table(poll(inputs_));
+  is_here_ = std::holds_alternative<Ready>(answer);
   take(std::move(answer));
 }
 
 /// A table of a large job takes long to read, and nobody has said that anything has happened to it.
-void InputWait::look_if_touched() {
-  if (is_here_ && stamp_ == stamp_of(inputs_)) {
-    take(Here{});
+void InputWatcher::check_if_touched() {
+  if (is_here_ && stamp_ == fingerprint_of(inputs_)) {
+    take(Ready{});
   } else {
     look();
   }
 }
 
-Answer InputWait::take_table(Answer answer) {
-  auto* const here = std::get_if<Here>(&answer);
+Answer InputWatcher::take_table(Answer answer) {
+  auto* const here = std::get_if<Ready>(&answer);
   if (here == nullptr || !here->table || !on_table ||
       (here->table->text == table_ && here->table->version == version_)) {
     return answer;
@@ -97,29 +97,29 @@ Answer InputWait::take_table(Answer answer) {
     return taken.error();
   }
   table_ = std::move(text);
-  return Here{};
+  return Ready{};
 }
 
-void InputWait::take(Answer answer) {
+void InputWatcher::take(Answer answer) {
   if (const auto* const error = std::get_if<Error>(&answer)) {
     cancel();
     on_failure(EndKind::BadInput, error->message);
     return;
   }
-  look_again_later();
-  if (const auto* const missing = std::get_if<NotYet>(&answer)) {
+  poll_again_later();
+  if (const auto* const missing = std::get_if<Pending>(&answer)) {
     note(missing->reason, /*lacks_input=*/true);
   } else {
     note(then_waits_for ? then_waits_for() : std::string(), /*lacks_input=*/false);
   }
 }
 
-void InputWait::note(const std::string& waits_for, bool lacks_input) {
+void InputWatcher::note(const std::string& waits_for, bool lacks_input) {
   if (!lacks_input) {
     deadline_.cancel();
   } else if (!has_deadline_) {
     deadline_.expires_after(timeout_);
-    deadline_.async_wait(std::bind_front(&InputWait::on_deadline, this));
+    deadline_.async_wait(std::bind_front(&InputWatcher::on_deadline, this));
   }
   has_deadline_ = lacks_input;
   if (waits_for == waits_for_) {
@@ -130,7 +130,7 @@ void InputWait::note(const std::string& waits_for, bool lacks_input) {
 }
 
 /// A folder that is watched already stays so.
-void InputWait::watch_folders() {
+void InputWatcher::watch_folders() {
   if (!events_.is_open()) {
     return;
   }
@@ -142,18 +142,18 @@ void InputWait::watch_folders() {
   }
 }
 
-void InputWait::watch_too(const std::string& path) {
+void InputWatcher::watch_as_well(const std::string& path) {
   Input input;
   input.path = path;
   watched_too_.push_back(std::move(input));
 }
 
-void InputWait::wait_for_events() {
+void InputWatcher::wait_for_events() {
   events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                     std::bind_front(&InputWait::on_events, this));
+                     std::bind_front(&InputWatcher::on_events, this));
 }
 
-void InputWait::on_events(const ErrorCode& error) {
+void InputWatcher::on_events(const ErrorCode& error) {
   if (error || is_over_) {
     return;
   }
@@ -164,16 +164,16 @@ void InputWait::on_events(const ErrorCode& error) {
   look();
 }
 
-void InputWait::look_again_later() {
+void InputWatcher::poll_again_later() {
   next_look_.expires_after(kLookAgain);
   next_look_.async_wait([this](const ErrorCode& error) {
     if (!error && !is_over_) {
-      look_if_touched();
+      check_if_touched();
     }
   });
 }
 
-void InputWait::on_deadline(const ErrorCode& error) {
+void InputWatcher::on_deadline(const ErrorCode& error) {
   if (error || is_over_) {
     return;
   }

@@ -21,11 +21,11 @@ namespace muster {
 /// Asks at the start, whenever something happens in a folder of an input, and every few seconds: what
 /// another host does on a network file system is not told to this one. Goes on until the workers start,
 /// also when all is there: whoever writes a file may take it back. While workers run nothing is looked at.
-class InputWait {
+class InputWatcher {
  public:
-  InputWait(boost::asio::io_context& io,
-            const std::vector<Input>& inputs,
-            std::chrono::milliseconds timeout);
+  InputWatcher(boost::asio::io_context& io,
+               const std::vector<Input>& inputs,
+               std::chrono::milliseconds timeout);
 
   /// What is waited for has changed: whole words, such as "rank table '/x': missing"; empty: all is
   /// there.
@@ -45,7 +45,7 @@ class InputWait {
   /// Something that it waits for may have changed.
   void look();
   /// Looks, too, when something happens in the folder of this file.
-  void watch_too(const std::string& path);
+  void watch_as_well(const std::string& path);
 
   /// Empty: all is there, or nothing was wanted.
   [[nodiscard]] const std::string& waits_for() const { return waits_for_; }
@@ -53,15 +53,15 @@ class InputWait {
  private:
   using ErrorCode = boost::system::error_code;
 
-  void ask_all();
-  void look_if_touched();
+  void probe_all();
+  void check_if_touched();
   void take(Answer answer);
   [[nodiscard]] Answer take_table(Answer answer);
   void note(const std::string& waits_for, bool lacks_input);
   void watch_folders();
   void wait_for_events();
   void on_events(const ErrorCode& error);
-  void look_again_later();
+  void poll_again_later();
   void on_deadline(const ErrorCode& error);
 
   const std::vector<Input>& inputs_;

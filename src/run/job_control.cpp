@@ -107,7 +107,7 @@ Result<> write_flag(const std::string& path, char flag) {
 }  // namespace
 
 JobControl::JobControl(boost::asio::io_context& io,
-                       Asides& helpers,
+                       HelperProcesses& helpers,
                        std::string run_folder,
                        JobState job)
     : io_(io),
@@ -132,7 +132,7 @@ void JobControl::start() {
   const auto started = server_.start(path_of(control::kSocketName));
   is_listening_ = started.has_value();
   if (!started) {
-    say_warning("this job cannot be asked from outside: " + started.error().message);
+    log_warning("this job cannot be asked from outside: " + started.error().message);
   }
 }
 
@@ -186,7 +186,7 @@ void JobControl::take(const control::StatusRequest& /*request*/,
 }
 
 void JobControl::take(const control::StopRequest& request, pid_t /*client*/, const Reply& reply) {
-  say_info("muster stop: ending the job");
+  log_info("muster stop: ending the job");
   notify(gang::StopSignal{SIGTERM, /*workers_know=*/false, request.grace});
   reply(control::write_answer());
 }
@@ -264,7 +264,7 @@ void JobControl::describe_pending() {
   const auto asked = std::exchange(described_, {});
   helper_.start({[this] { return status_line(); }, {}},
                 kHelperPatience,
-                [this, asked](const Errand::Answer& answer) {
+                [this, asked](const HelperTask::Answer& answer) {
                   const std::string line =
                       answer ? *answer : control::to_line(describe(), kMostLineBytes);
                   for (const int number : asked) {
@@ -331,7 +331,7 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
     (void)::unlink(path_of(kNoticeFile).c_str());
   }
   if (!written) {
-    say_warning("the workers cannot read the notice: " + written.error().message);
+    log_warning("the workers cannot read the notice: " + written.error().message);
   }
   for (const Reply& reply : std::exchange(suspend_replies_, {})) {
     reply(control::write_answer(notice_ ? json::object{{"notice", notice_document()}}

@@ -40,7 +40,10 @@ struct JobNotice {
 /// the files by which workers learn of a notice (docs/suspend.md).
 class JobControl {
  public:
-  JobControl(boost::asio::io_context& io, Asides& helpers, std::string run_folder, JobState job);
+  JobControl(boost::asio::io_context& io,
+             HelperProcesses& helpers,
+             std::string run_folder,
+             JobState job);
 
   /// Something that the gang must know.
   std::function<void(gang::NodeEvent)> notify;
@@ -90,7 +93,7 @@ class JobControl {
   JobState job_;
   double since_;  ///< seconds since 1970
   ControlServer server_;
-  Errand helper_;  ///< reads /proc and the heartbeats
+  HelperTask helper_;  ///< reads /proc and the heartbeats
   bool is_listening_ = false;
   bool is_stopping_ = false;
   std::optional<std::string> end_;  ///< the job ends, and how

@@ -20,10 +20,10 @@ namespace muster {
 
 /// mpirun waits for everybody who has the output of a rank open, also when no rank is left: for ever, if a rank has started a
 /// server. What other workers leave behind is ended when they all have ended on a node; here it is when mpirun's ranks have.
-class LeftByRanks : public AttemptListener {
+class RankOrphans : public AttemptListener {
  public:
   /// What is left after `grace` is killed.
-  LeftByRanks(boost::asio::io_context& io,
+  RankOrphans(boost::asio::io_context& io,
               const LaunchPlan& plan,
               const Workers& workers,
               std::chrono::milliseconds grace);
@@ -33,7 +33,7 @@ class LeftByRanks : public AttemptListener {
 
   /// A worker has been started: one that starts ranks is looked at until it ends.
   void on_started(std::size_t worker) override;
-  void cancel() { look_.cancel(); }
+  void cancel() { timer_.cancel(); }
 
  private:
   void look();
@@ -41,7 +41,7 @@ class LeftByRanks : public AttemptListener {
 
   const LaunchPlan& plan_;
   const Workers& workers_;
-  LaterLook look_;
+  DelayedCall timer_;
   std::chrono::milliseconds grace_;
   std::optional<std::chrono::steady_clock::time_point> seen_;  ///< since when something is left
 };

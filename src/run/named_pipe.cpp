@@ -18,9 +18,9 @@
 namespace muster {
 namespace {
 
-class OwnPipe final : public NamedPipe {
+class OutputPipe final : public NamedPipe {
  public:
-  OwnPipe(boost::asio::io_context& io, UniqueFd pipe, PipeEvents events)
+  OutputPipe(boost::asio::io_context& io, UniqueFd pipe, PipeEvents events)
       : pipe_(io, pipe.release()), timer_(io), events_(std::move(events)) {
     read();
   }
@@ -77,7 +77,7 @@ Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io,
     return Error{ErrorKind::System, "cannot read '" + path + "': it is no pipe"};
   }
   return std::unique_ptr<NamedPipe>(
-      std::make_unique<OwnPipe>(io, std::move(pipe), std::move(events)));
+      std::make_unique<OutputPipe>(io, std::move(pipe), std::move(events)));
 }
 
 }  // namespace muster

@@ -18,10 +18,10 @@ Result<std::vector<WorkerPort>> reserve_ports(int count) {
 
 }  // namespace
 
-OwnPorts::OwnPorts(const JobPlan& job)
+PortExchange::PortExchange(const JobPlan& job)
     : job_(job), reserved_(reserve_ports(job.ports_to_reserve)) {}
 
-Result<std::string> OwnPorts::contribution(const std::string& host) const {
+Result<std::string> PortExchange::contribution(const std::string& host) const {
   if (!reserved_) {
     return reserved_.error();
   }
@@ -30,7 +30,7 @@ Result<std::string> OwnPorts::contribution(const std::string& host) const {
                     : std::string();
 }
 
-std::vector<NodePorts> OwnPorts::of_all(const gang::Exchanged& merged) {
+std::vector<NodePorts> PortExchange::of_all(const gang::Exchanged& merged) {
   const auto ports = merged.find(ports_key().name);
   return ports == merged.end() ? std::vector<NodePorts>()
                                : read_ports(ports->second).value();  // written by the same program

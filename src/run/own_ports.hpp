@@ -12,10 +12,10 @@
 namespace muster {
 
 /// Reserves them as long as it lives: they are the same for all attempts.
-class OwnPorts {
+class PortExchange {
  public:
   /// `job` outlives this.
-  explicit OwnPorts(const JobPlan& job);
+  explicit PortExchange(const JobPlan& job);
 
   /// What this node tells the others: its ports, its slots and its name `host`; empty: nobody needs to know.
   /// Fails where ports could not be reserved.

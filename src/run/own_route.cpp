@@ -8,22 +8,22 @@
 
 namespace muster {
 
-OwnRoute::OwnRoute(boost::asio::io_context& io, const std::optional<PlanInput>& input)
+RoutePlanVote::RoutePlanVote(boost::asio::io_context& io, const std::optional<PlanInput>& input)
     : request_(input ? input->job.route : std::nullopt), timer_(io) {}
 
-std::string OwnRoute::look(const OwnTable& table) {
+std::string RoutePlanVote::look(const RankTableExchange& table) {
   if (!request_ || finding_ || !table.is_here()) {
     return {};
   }
   const rank_table::TableFile& file = table.file();
   auto answer =
-      judge_route(*request_, file.table, table.instance(), look_for_routes(*request_, file.path));
+      judge_route(*request_, file.table, table.instance(), find_routes(*request_, file.path));
   if (auto* const finding = std::get_if<RouteFinding>(&answer)) {
     finding_ = std::move(*finding);
     timer_.cancel();
     return {};
   }
-  const std::string& missing = std::get<NotYet>(answer).reason;
+  const std::string& missing = std::get<Pending>(answer).reason;
   if (is_late_) {
     finding_.emplace();
     finding_->vote.reason =
@@ -34,7 +34,7 @@ std::string OwnRoute::look(const OwnTable& table) {
   return missing;
 }
 
-void OwnRoute::wait() {
+void RoutePlanVote::wait() {
   if (is_waiting_) {
     return;
   }
@@ -49,7 +49,7 @@ void OwnRoute::wait() {
   });
 }
 
-std::optional<std::string> OwnRoute::take_vote() {
+std::optional<std::string> RoutePlanVote::take_vote() {
   if (!finding_ || is_told_) {
     return std::nullopt;
   }
@@ -57,23 +57,23 @@ std::optional<std::string> OwnRoute::take_vote() {
   return encode(finding_->vote);
 }
 
-void OwnRoute::forget() {
+void RoutePlanVote::forget() {
   finding_.reset();
   is_told_ = false;
 }
 
-std::vector<int> OwnRoute::decided_ranks(const gang::Exchanged& merged,
-                                         const OwnTable& table) const {
+std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged,
+                                              const RankTableExchange& table) const {
   const auto made = merged.find(route_key().name);
   if (made == merged.end() || !finding_) {
     return {};
   }
   const auto decision = read_route_decision(made->second).value();  // written by the same program
   if (!decision.applies) {
-    say_info("starting without the route plan on all nodes: " + decision.reason);
+    log_info("starting without the route plan on all nodes: " + decision.reason);
     return {};
   }
-  say_info("the ranks are those of the route plan that all nodes have");
+  log_info("the ranks are those of the route plan that all nodes have");
   return decision.positions.empty()
              ? finding_->ranks
              : rank_table::ranks_by_position(table.file().table, decision.positions);

@@ -19,9 +19,9 @@ namespace muster {
 
 /// Looks for a plan when the rank table is there, and waits for a topology as long as the request says; after
 /// that it never waits again.
-class OwnRoute {
+class RoutePlanVote {
  public:
-  OwnRoute(boost::asio::io_context& io, const std::optional<PlanInput>& input);
+  RoutePlanVote(boost::asio::io_context& io, const std::optional<PlanInput>& input);
 
   /// The time is over: whoever waits looks again.
   std::function<void()> on_late;
@@ -31,7 +31,7 @@ class OwnRoute {
   [[nodiscard]] std::string file() const { return request_ ? request_->topology_file : ""; }
 
   /// What it waits for: "topology '/x': missing"; empty: it knows what this node would do.
-  [[nodiscard]] std::string look(const OwnTable& table);
+  [[nodiscard]] std::string look(const RankTableExchange& table);
   /// The table is another one, or another attempt follows: a plan beside it may be another one, too.
   void forget();
   void cancel() { timer_.cancel(); }
@@ -41,7 +41,7 @@ class OwnRoute {
   /// Carries out what all have decided, and says so; the ranks of the next attempt, empty where they are
   /// those of the table.
   [[nodiscard]] std::vector<int> decided_ranks(const gang::Exchanged& merged,
-                                               const OwnTable& table) const;
+                                               const RankTableExchange& table) const;
 
  private:
   void wait();

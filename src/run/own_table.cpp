@@ -25,7 +25,7 @@ void remark_shared_server(const rank_table::Table& table, std::size_t own) {
         return !server.empty() && instance.server_id == server;
       }));
   if (pods > 1) {
-    say_info(
+    log_info(
         count_of(pods, "pod") + " of the rank table share the server '" + server +
         "', which can have one pod_ip: MindSpore's scheduler finds the ranks of the first of them "
         "alone, and gives the others ranks that may not be those of the table");
@@ -34,11 +34,11 @@ void remark_shared_server(const rank_table::Table& table, std::size_t own) {
 
 }  // namespace
 
-Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
+Result<> RankTableExchange::take(rank_table::TableFile file, bool is_restart) {
   if (is_restart && now_ && !is_newer(file, now_->file)) {
     return {};
   }
-  const auto own = find_own_instance(*input_, file);
+  const auto own = find_local_instance(*input_, file);
   if (!own) {
     return own.error();
   }
@@ -49,8 +49,8 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
     remark_shared_server(file.table, *own);
   }
   Known known{std::move(file), *own, {}, {}};
-  if (tells()) {
-    for (const auto& device : own_devices(*input_, known.file, known.instance)) {
+  if (has_news()) {
+    for (const auto& device : local_devices(*input_, known.file, known.instance)) {
       known.ranks.push_back(device.rank);
     }
     known.summary = rank_table::summarise(rank_table::rewrite(known.file.text, known.file.table));
@@ -59,7 +59,7 @@ Result<> OwnTable::take(rank_table::TableFile file, bool is_restart) {
   return {};
 }
 
-Result<> OwnTable::follow_switches(rank_table::TableFile& file) const {
+Result<> RankTableExchange::follow_switches(rank_table::TableFile& file) const {
   const auto& network = input_->job.network;
   if (!network) {
     return {};
@@ -69,28 +69,28 @@ Result<> OwnTable::follow_switches(rank_table::TableFile& file) const {
     return order.error();
   }
   file.table = rank_table::with_ranks(std::move(file.table), order->ranks);
-  say_info("hops around the ring of all ranks by " + network->source.name + ": " +
+  log_info("hops around the ring of all ranks by " + network->source.name + ": " +
            describe(*order));
   return {};
 }
 
 /// A node that is alone has nobody to compare with.
-bool OwnTable::tells() const {
+bool RankTableExchange::has_news() const {
   return input_->cluster.job.most_nodes > 1 || needs_addresses();
 }
 
-bool OwnTable::needs_addresses() const {
+bool RankTableExchange::needs_addresses() const {
   const auto& inputs = input_->mode.mode.inputs;
   return std::any_of(inputs.begin(), inputs.end(), [](const InputTemplate& input) {
     return input.adds_pod_addresses;
   });
 }
 
-std::string OwnTable::contribution() const {
+std::string RankTableExchange::contribution() const {
   if (input_ && input_->generated) {
     return write_server(*input_->generated, input_->snapshot.host_name);
   }
-  if (!now_ || !tells()) {
+  if (!now_ || !has_news()) {
     return {};
   }
   PartOfTable part{now_->ranks, {}, now_->file.version, input_->cluster.job.most_nodes};
@@ -100,9 +100,9 @@ std::string OwnTable::contribution() const {
   return write_summary(now_->summary, part);
 }
 
-std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,
-                                                     const gang::Exchanged& merged,
-                                                     const std::vector<int>& ranks) const {
+std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& placement,
+                                                              const gang::Exchanged& merged,
+                                                              const std::vector<int>& ranks) const {
   const auto at = merged.find(rank_table_key().name);
   if (input_ && input_->generated && at != merged.end()) {
     return part_of_made_table(*input_->generated, placement, at->second);
@@ -123,7 +123,7 @@ std::optional<rank_table::RankedNode> OwnTable::part(const Placement& placement,
   }
   const auto& file = used->file;
   return rank_table::RankedNode{file.table.size,
-                                own_devices(*input_, file, used->instance, changes.ranks),
+                                local_devices(*input_, file, used->instance, changes.ranks),
                                 rank_table::rewrite(file.text, file.table, changes)};
 }
 

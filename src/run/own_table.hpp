@@ -15,10 +15,10 @@ namespace muster {
 /// Goes by the table that was read last: before the first start by each that comes, and before a restart by
 /// one that its controller has counted as newer. Never changes while workers run. Its
 /// ranks follow the switches where the user says what these are.
-class OwnTable {
+class RankTableExchange {
  public:
   /// `input` is empty where there is nothing to decide, and so no table.
-  explicit OwnTable(const std::optional<PlanInput>& input) : input_(input) {}
+  explicit RankTableExchange(const std::optional<PlanInput>& input) : input_(input) {}
 
   /// Fails when this node is not in the table, or the table is not the job's.
   [[nodiscard]] Result<> take(rank_table::TableFile file, bool is_restart);
@@ -48,7 +48,7 @@ class OwnTable {
   };
 
   [[nodiscard]] Result<> follow_switches(rank_table::TableFile& file) const;
-  [[nodiscard]] bool tells() const;
+  [[nodiscard]] bool has_news() const;
   [[nodiscard]] bool needs_addresses() const;
 
   const std::optional<PlanInput>& input_;

@@ -9,26 +9,26 @@
 #include <muster/service/pmix_program.hpp>
 
 namespace muster {
-std::string OwnWays::contribution() const {
+std::string MpiStartVote::contribution() const {
   if (job_.others.empty()) {
     return {};
   }
-  std::vector<WayReport> reports{report(job_.input->mode)};
+  std::vector<MethodReport> reports{report(job_.input->mode)};
   reports.reserve(1 + job_.others.size());
-  for (const OtherWay& other : job_.others) {
+  for (const MpiStartMethod& other : job_.others) {
     reports.push_back(report(other.mode));
   }
   return write_ways(reports);
 }
 
-AgreedWay OwnWays::agreed(const gang::Exchanged& merged) {
+AgreedMethod MpiStartVote::agreed(const gang::Exchanged& merged) {
   const auto ways = merged.find(ways_key().name);
   return ways == merged.end()
-             ? AgreedWay()
+             ? AgreedMethod()
              : read_agreed_way(ways->second).value();  // written by the same program
 }
 
-void OwnWays::say(const AgreedWay& way, const Placement& placement) const {
+void MpiStartVote::say(const AgreedMethod& way, const Placement& placement) const {
   if (job_.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
     return;
   }
@@ -38,15 +38,15 @@ void OwnWays::say(const AgreedWay& way, const Placement& placement) const {
     reasons.push_back(only_mpirun + " is for mpirun alone");
   }
   reasons.insert(reasons.end(), way.why_not.begin(), way.why_not.end());
-  say_info("ranks of MPI start by way of " + std::string(name_of(mode.way.value())) +
+  log_info("ranks of MPI start by way of " + std::string(name_of(mode.way.value())) +
            (reasons.empty() ? "" : ", since " + join(reasons, ", and ")));
 }
 
-WayReport OwnWays::report(const ChosenMode& mode) const {
+MethodReport MpiStartVote::report(const ChosenMode& mode) const {
   return {name_of(mode.way.value()), why_not(mode)};
 }
 
-std::string OwnWays::why_not(const ChosenMode& mode) const {
+std::string MpiStartVote::why_not(const ChosenMode& mode) const {
   if (mode.way == MpiStart::Pmix) {
     return why_no_pmix();
   }
@@ -61,12 +61,12 @@ std::string OwnWays::why_not(const ChosenMode& mode) const {
 }
 
 /// The server's own program looks for the library, as it will when it serves.
-std::string OwnWays::why_no_pmix() const {
+std::string MpiStartVote::why_no_pmix() const {
   const auto program = write_pmix_server(run_folder_);
   if (!program) {
     return program.error().message;
   }
-  const auto probed = ask_program({*program, {"muster-pmix", "--probe"}}, inherited_, variables_);
+  const auto probed = probe_program({*program, {"muster-pmix", "--probe"}}, inherited_, variables_);
   if (!probed) {
     return probed.error().message;
   }
@@ -74,7 +74,7 @@ std::string OwnWays::why_no_pmix() const {
 }
 
 /// Those that PATH lacks; sshd is usually where only root looks.
-std::string OwnWays::why_not_found(const std::vector<std::string>& programs) const {
+std::string MpiStartVote::why_not_found(const std::vector<std::string>& programs) const {
   const auto path = variables_.find("PATH");
   const std::string folders =
       (path == variables_.end() ? std::string("/usr/bin:/bin") : path->second) +

@@ -13,13 +13,13 @@
 
 namespace muster {
 
-class OwnWays {
+class MpiStartVote {
  public:
   /// All of it outlives this. `run_folder` may be empty.
-  OwnWays(const JobPlan& job,
-          const Inherited& inherited,
-          const std::map<std::string, std::string>& variables,
-          const std::string& run_folder)
+  MpiStartVote(const JobPlan& job,
+               const Inherited& inherited,
+               const std::map<std::string, std::string>& variables,
+               const std::string& run_folder)
       : job_(job), inherited_(inherited), variables_(variables), run_folder_(run_folder) {}
 
   /// What this node tells the others, after a look at what is installed, which takes some 10 ms, and 5 s at most;
@@ -27,12 +27,12 @@ class OwnWays {
   [[nodiscard]] std::string contribution() const;
 
   /// The first one where nothing had to be agreed on.
-  [[nodiscard]] static AgreedWay agreed(const gang::Exchanged& merged);
+  [[nodiscard]] static AgreedMethod agreed(const gang::Exchanged& merged);
   /// On the first node, before the first attempt, where there was something to agree on.
-  void say(const AgreedWay& way, const Placement& placement) const;
+  void say(const AgreedMethod& way, const Placement& placement) const;
 
  private:
-  [[nodiscard]] WayReport report(const ChosenMode& mode) const;
+  [[nodiscard]] MethodReport report(const ChosenMode& mode) const;
   /// Empty: it works here.
   [[nodiscard]] std::string why_not(const ChosenMode& mode) const;
   [[nodiscard]] std::string why_no_pmix() const;

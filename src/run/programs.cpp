@@ -132,10 +132,12 @@ std::vector<Found> read_all(const std::string& answer) {
 }  // namespace
 
 Programs::Programs(boost::asio::io_context& io,
-                   Asides& asides,
+                   HelperProcesses& helpers,
                    const LaunchPlan& plan,
                    const std::map<std::string, std::string>& variables)
-    : plan_(plan), errand_(io, asides), slow_look_(io, kSlow, [this] { say_slow(); }) {
+    : plan_(plan),
+      errand_(io, helpers),
+      slow_search_timer_(io, kSlow, [this] { log_slow_search(); }) {
   const auto path = variables.find("PATH");
   search_path_ = path == variables.end() ? kUsualPath : path->second;
 }
@@ -146,34 +148,35 @@ bool Programs::find(std::function<void()> then) {
     return true;
   }
   began_ = std::chrono::steady_clock::now();
-  slow_look_.ask();
+  slow_search_timer_.ask();
   const auto work = [this] {
     const auto all = find_all(plan_, search_path_);
     look_into(all);
     return write_all(all);
   };
-  errand_.start(
-      {work, {}}, Errand::kNoLimit, [this, then = std::move(then)](const Errand::Answer& answer) {
-        slow_look_.cancel();
-        // Somebody has killed it: then we have to ask ourselves.
-        found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
-        then();
-      });
+  errand_.start({work, {}},
+                HelperTask::kNoLimit,
+                [this, then = std::move(then)](const HelperTask::Answer& answer) {
+                  slow_search_timer_.cancel();
+                  // Somebody has killed it: then we have to ask ourselves.
+                  found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
+                  then();
+                });
   return false;
 }
 
 void Programs::cancel() {
-  slow_look_.cancel();
+  slow_search_timer_.cancel();
   errand_.cancel();
 }
 
-void Programs::say_slow() {
+void Programs::log_slow_search() {
   const auto waited =
       std::chrono::round<std::chrono::seconds>(std::chrono::steady_clock::now() - began_);
-  say_warning("nothing is started yet: a file system has not answered for " +
+  log_warning("nothing is started yet: a file system has not answered for " +
               std::to_string(waited.count()) + " s, where '" + plan_.workers.front().argv.front() +
               "' is looked for");
-  slow_look_.ask();
+  slow_search_timer_.ask();
 }
 
 }  // namespace muster

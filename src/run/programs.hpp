@@ -25,7 +25,7 @@ class Programs {
  public:
   /// The plan and the variables, of which PATH is one, outlive it.
   Programs(boost::asio::io_context& io,
-           Asides& asides,
+           HelperProcesses& helpers,
            const LaunchPlan& plan,
            const std::map<std::string, std::string>& variables);
 
@@ -40,12 +40,12 @@ class Programs {
   [[nodiscard]] const Result<std::string>& of(std::size_t worker) const { return found_[worker]; }
 
  private:
-  void say_slow();
+  void log_slow_search();
 
   const LaunchPlan& plan_;
   std::string search_path_;
-  Errand errand_;
-  LaterLook slow_look_;
+  HelperTask errand_;
+  DelayedCall slow_search_timer_;
   std::chrono::steady_clock::time_point began_;
   std::vector<Result<std::string>> found_;  ///< by worker
 };

@@ -16,18 +16,18 @@ std::string look_at_file(const std::string& path) {
          std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
 }
 
-void ProgressWatch::start() {
+void RankTableProgress::start() {
   if (!path_.empty()) {
-    look_aside([this](Errand::Answer answer) { last_ = std::move(answer); });
+    read_in_helper([this](HelperTask::Answer answer) { last_ = std::move(answer); });
   }
 }
 
-void ProgressWatch::look(const std::function<void(std::optional<bool>)>& then) {
+void RankTableProgress::look(const std::function<void(std::optional<bool>)>& then) {
   if (path_.empty()) {
     then(std::nullopt);
     return;
   }
-  look_aside([this, then](Errand::Answer answer) {
+  read_in_helper([this, then](HelperTask::Answer answer) {
     const bool are_known = answer && last_;
     const bool has_changed = answer != last_;
     last_ = answer ? std::move(answer) : std::move(last_);
@@ -35,7 +35,7 @@ void ProgressWatch::look(const std::function<void(std::optional<bool>)>& then) {
   });
 }
 
-void ProgressWatch::look_aside(std::function<void(Errand::Answer)> then) {
+void RankTableProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
   constexpr std::chrono::milliseconds kPatience{1'000};
   errand_.start({[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
 }

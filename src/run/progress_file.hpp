@@ -15,11 +15,11 @@ namespace muster {
 [[nodiscard]] std::string look_at_file(const std::string& path);
 
 /// Finds out whether a file has changed from one attempt to the next.
-class ProgressWatch {
+class RankTableProgress {
  public:
   /// Without a path nothing is watched.
-  ProgressWatch(boost::asio::io_context& io, Asides& asides, std::string path)
-      : errand_(io, asides), path_(std::move(path)) {}
+  RankTableProgress(boost::asio::io_context& io, HelperProcesses& helpers, std::string path)
+      : errand_(io, helpers), path_(std::move(path)) {}
 
   /// Looks for the first time.
   void start();
@@ -28,11 +28,11 @@ class ProgressWatch {
   void look(const std::function<void(std::optional<bool>)>& then);
 
  private:
-  void look_aside(std::function<void(Errand::Answer)> then);
+  void read_in_helper(std::function<void(HelperTask::Answer)> then);
 
-  Errand errand_;
+  HelperTask errand_;
   std::string path_;
-  Errand::Answer last_;
+  HelperTask::Answer last_;
 };
 
 }  // namespace muster

@@ -7,8 +7,8 @@
 
 namespace muster {
 
-void ReasonsToStay::add(const std::string& name,
-                        std::function<std::vector<std::string>()> in_detail) {
+void PendingWork::add(const std::string& name,
+                      std::function<std::vector<std::string>()> in_detail) {
   const bool is_there = std::any_of(
       reasons_.begin(), reasons_.end(), [&](const Reason& reason) { return reason.name == name; });
   if (!is_leaving_ && !is_there) {
@@ -16,16 +16,16 @@ void ReasonsToStay::add(const std::string& name,
   }
 }
 
-void ReasonsToStay::remove(const std::string& name) {
+void PendingWork::remove(const std::string& name) {
   std::erase_if(reasons_, [&](const Reason& reason) { return reason.name == name; });
 }
 
-void ReasonsToStay::leave_now() {
+void PendingWork::exit_early() {
   reasons_.clear();
   is_leaving_ = true;
 }
 
-std::string ReasonsToStay::describe() const {
+std::string PendingWork::describe() const {
   std::vector<std::string> names;
   for (const Reason& reason : reasons_) {
     std::vector<std::string> details =

@@ -10,14 +10,14 @@ namespace muster {
 
 /// A list of named reasons, such as "attempt 0" or "goodbye of node 3". The agent's loop runs as long as
 /// there is one. A name stands in it once, however often it is added.
-class ReasonsToStay {
+class PendingWork {
  public:
   /// `in_detail` names what is behind it at the moment, such as "goodbye of node 4"; nothing: its own name.
   void add(const std::string& name, std::function<std::vector<std::string>()> in_detail = {});
   /// Harmless for a name that is not there.
   void remove(const std::string& name);
   /// Somebody will not wait: there is no reason any more, and none can be added.
-  void leave_now();
+  void exit_early();
 
   [[nodiscard]] bool is_empty() const { return reasons_.empty(); }
   /// "attempt 0, goodbye of node 3", in the order in which they came.

@@ -7,11 +7,11 @@
 
 namespace muster {
 
-void write_report_by(Errand& errand,
-                     const std::function<Result<>()>& write,
-                     std::optional<int> stream,
-                     std::chrono::milliseconds most_time,
-                     std::function<void(const Result<>&)> then) {
+void write_report_async(HelperTask& task,
+                        const std::function<Result<>()>& write,
+                        std::optional<int> stream,
+                        std::chrono::milliseconds most_time,
+                        std::function<void(const Result<>&)> then) {
   const auto work = [&write] {
     const auto written = write();
     return written ? std::string() : written.error().message;
@@ -20,7 +20,7 @@ void write_report_by(Errand& errand,
   if (stream) {
     kept.push_back(*stream);
   }
-  errand.start({work, kept}, most_time, [then = std::move(then)](const Errand::Answer& problem) {
+  task.start({work, kept}, most_time, [then = std::move(then)](const HelperTask::Answer& problem) {
     if (!problem) {
       then(Error{ErrorKind::System, "the report is not written: its file system does not answer"});
     } else {

@@ -38,7 +38,7 @@ Result<std::string> choose_log_folder(const RunOptions& options, const std::stri
                  "cannot make a folder for log files below '" + temporary +
                      "': " + folder.error().message + "; give one with --log-dir"};
   }
-  say_info("log files are in " + *folder);
+  log_info("log files are in " + *folder);
   return *folder + "/";
 }
 
@@ -63,7 +63,7 @@ void remove_folders(Resources& resources) {
 void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::string& temporary) {
   const bool needs_both = plan.needs_shared_memory;
   if (needs_both && !resources.shared.make_in_memory()) {
-    say_debug("no folder in shared memory, taking the one for temporary files");
+    log_debug("no folder in shared memory, taking the one for temporary files");
   }
   if (plan.is_transparent || (!needs_both && resources.folder.make_in_memory())) {
     return;
@@ -73,7 +73,7 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
     return;
   }
   const bool has_other = resources.folder.make_in_memory();
-  const auto say = plan.needs_run_folder ? say_warning : say_debug;
+  const auto say = plan.needs_run_folder ? log_warning : log_debug;
   say("cannot make a folder below '" + temporary + "': " + made.error().message +
       (has_other ? "; taking one in shared memory"
                  : "; the workers' error files are not collected and the job cannot be asked from "
@@ -111,7 +111,8 @@ LaunchPlan JobPlan::of_attempt(const Placement& placement,
 }
 
 bool JobPlan::may_need(bool LaunchPlan::*what) const {
-  return plan.*what || std::any_of(others.begin(), others.end(), [what](const OtherWay& other) {
+  return plan.*what ||
+         std::any_of(others.begin(), others.end(), [what](const MpiStartMethod& other) {
            return other.plan.*what;
          });
 }
@@ -120,7 +121,7 @@ Result<int> run(const JobPlan& job,
                 const RunOptions& options,
                 const Inherited& inherited,
                 const std::map<std::string, std::string>& variables,
-                const LastWords& last_words) {
+                const ExitReport& exit_report) {
   if (auto checked = check_descriptors(job); !checked) {
     return checked.error();
   }
@@ -144,7 +145,7 @@ Result<int> run(const JobPlan& job,
                              options,
                              inherited,
                              variables,
-                             last_words,
+                             exit_report,
                              marker,
                              resources.log_folder,
                              resources.folder.path(),

@@ -41,7 +41,7 @@ Result<std::string> make_temporary_folder(const std::string& temporary_folder,
     std::string path = template_of(temporary_folder, name);
     return ::mkdtemp(path.data()) != nullptr ? path : std::to_string(errno);
   };
-  auto answer = ask_briefly(make, {}, kPatience);
+  auto answer = ask_with_timeout(make, {}, kPatience);
   if (!answer) {
     return Error{ErrorKind::System, "its file system does not answer"};
   }
@@ -74,7 +74,7 @@ void RunFolder::remove() {
   if (is_in_memory_) {
     remove_with_content(path_);
   } else if (!path_.empty()) {
-    do_briefly([this] { remove_with_content(path_); }, {}, kPatience);
+    run_with_timeout([this] { remove_with_content(path_); }, {}, kPatience);
   }
   path_.clear();
 }

@@ -80,7 +80,7 @@ class Deadlines {
 enum class ClientState {
   Queued,
   Reading,
-  Held,
+  DeferringServer,
   Writing
 };
 
@@ -91,9 +91,11 @@ struct Client {
   std::size_t sent = 0;    ///< of them
 };
 
-class Port {
+class TcpServer {
  public:
-  Port(boost::asio::io_context& io, std::unique_ptr<gang::Listener> listener, ServerEvents events)
+  TcpServer(boost::asio::io_context& io,
+            std::unique_ptr<gang::Listener> listener,
+            ServerEvents events)
       : listener_(std::move(listener)),
         events_(std::move(events)),
         patience_(io, kPatience),
@@ -101,8 +103,8 @@ class Port {
     patience_.on_due = [this](ClientId client) { on_held_long(client); };
     lives_.on_due = [this](ClientId client) { close(client); };
     listener_->on_accept = [this](tcp::socket socket) { accept(std::move(socket)); };
-    listener_->on_remark = [](const std::string& remark) { say_warning(remark); };
-    admission_.on_remark = [](const std::string& remark) { say_warning(remark); };
+    listener_->on_remark = [](const std::string& remark) { log_warning(remark); };
+    admission_.on_remark = [](const std::string& remark) { log_warning(remark); };
     listener_->start();
   }
 
@@ -118,9 +120,9 @@ class Port {
     }
   }
 
-  void hold(ClientId id) {
+  void defer(ClientId id) {
     if (const auto at = clients_.find(id); at != clients_.end()) {
-      leave_turn(at->second, ClientState::Held);
+      leave_turn(at->second, ClientState::DeferringServer);
       patience_.add(id);
     }
   }
@@ -197,8 +199,8 @@ class Port {
 
   void on_held_long(ClientId id) {
     const auto at = clients_.find(id);
-    if (at != clients_.end() && at->second.state == ClientState::Held) {
-      events_.on_held(id);
+    if (at != clients_.end() && at->second.state == ClientState::DeferringServer) {
+      events_.on_deferred(id);
     }
   }
 
@@ -236,7 +238,7 @@ class Port {
   ServerEvents events_;
   Deadlines patience_;
   Deadlines lives_;
-  Admission admission_;
+  IpAllowList admission_;
   std::unordered_map<ClientId, Client> clients_;
   std::deque<ClientId> queue_;
   std::array<char, std::size_t{64} << 10U> buffer_{};
@@ -246,13 +248,14 @@ class Port {
 };
 
 /// The port goes a turn later than whoever holds it: what the loop has ready for it may still be called.
-class Held final : public Server {
+class DeferringServer final : public Server {
  public:
-  Held(boost::asio::io_context& io, std::shared_ptr<Port> port) : io_(io), port_(std::move(port)) {}
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  DeferringServer(boost::asio::io_context& io, std::shared_ptr<TcpServer> port)
+      : io_(io), port_(std::move(port)) {}
+  DeferringServer(const DeferringServer&) = delete;
+  DeferringServer& operator=(const DeferringServer&) = delete;
   // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
-  ~Held() override {
+  ~DeferringServer() override {
     port_->stop();
     boost::asio::post(io_, [old = std::move(port_)] {});
   }
@@ -262,11 +265,11 @@ class Held final : public Server {
   void answer(ClientId client, std::string bytes) override {
     port_->answer(client, std::move(bytes));
   }
-  void hold(ClientId client) override { port_->hold(client); }
+  void defer(ClientId client) override { port_->defer(client); }
 
  private:
   boost::asio::io_context& io_;
-  std::shared_ptr<Port> port_;
+  std::shared_ptr<TcpServer> port_;
 };
 
 }  // namespace
@@ -276,8 +279,8 @@ Result<std::unique_ptr<Server>> start_server(boost::asio::io_context& io, Server
   if (!listener) {
     return listener.error().error;
   }
-  auto port = std::make_shared<Port>(io, std::move(*listener), std::move(events));
-  return std::unique_ptr<Server>(std::make_unique<Held>(io, std::move(port)));
+  auto port = std::make_shared<TcpServer>(io, std::move(*listener), std::move(events));
+  return std::unique_ptr<Server>(std::make_unique<DeferringServer>(io, std::move(port)));
 }
 
 }  // namespace muster

@@ -12,11 +12,11 @@
 namespace muster {
 namespace {
 
-constexpr std::chrono::milliseconds kBeatInterval = AgentWatch::kTimeToAnswer / 4;
+constexpr std::chrono::milliseconds kBeatInterval = AgentWatchdog::kTimeToAnswer / 4;
 
 }  // namespace
 
-void SignsOfLife::renew(const gang::Lease& lease) {
+void HeartbeatSender::renew(const gang::Lease& lease) {
   link_.page.renew(lease, Clock::now());
   const bool is_leased = lease.limit.has_value();
   if (!std::exchange(is_leased_, is_leased) && is_leased) {
@@ -24,58 +24,59 @@ void SignsOfLife::renew(const gang::Lease& lease) {
   }
 }
 
-void SignsOfLife::listen() {
-  if (link_.bell) {
-    bell_.assign(link_.bell.release());
+void HeartbeatSender::listen() {
+  if (link_.notifier) {
+    signal_notifier_.assign(link_.notifier.release());
     wait_for_bell();
   }
 }
 
-void SignsOfLife::wait_for_bell() {
+void HeartbeatSender::wait_for_bell() {
   using Descriptor = boost::asio::posix::stream_descriptor;
-  bell_.async_wait(Descriptor::wait_read, [this](const boost::system::error_code& error) {
-    if (!error) {
-      SignalBell::silence(bell_.native_handle());
-      look_at_guard();
-      wait_for_bell();
-    }
-  });
+  signal_notifier_.async_wait(Descriptor::wait_read,
+                              [this](const boost::system::error_code& error) {
+                                if (!error) {
+                                  GuardSignalNotifier::silence(signal_notifier_.native_handle());
+                                  check_guard();
+                                  wait_for_bell();
+                                }
+                              });
 }
 
 /// It may be about to read the signal, or about to stop.
-void SignsOfLife::look_at_guard() {
+void HeartbeatSender::check_guard() {
   constexpr std::chrono::milliseconds kMoment{100};
-  if (!continue_guard_that_was_asked(link_)) {
+  if (!resume_stopped_guard(link_)) {
     return;
   }
-  look_.expires_after(kMoment);
-  look_.async_wait([this](const boost::system::error_code& error) {
+  sample_timer_.expires_after(kMoment);
+  sample_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
-      look_at_guard();
+      check_guard();
     }
   });
 }
 
-void SignsOfLife::beat_from_now_on() {
+void HeartbeatSender::beat_from_now_on() {
   if (!std::exchange(beats_, true)) {
     beat_soon();
   }
 }
 
-void SignsOfLife::go_on_alone() {
+void HeartbeatSender::go_on_alone() {
   is_alone_ = true;
-  put_off_end();
+  feed_parent_death_timer();
   beat_from_now_on();
 }
 
-void SignsOfLife::beat() {
+void HeartbeatSender::beat() {
   link_.page.beat(Clock::now());
   if (is_alone_) {
-    put_off_end();
+    feed_parent_death_timer();
   }
 }
 
-void SignsOfLife::beat_soon() {
+void HeartbeatSender::beat_soon() {
   timer_.expires_after(kBeatInterval);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {

@@ -14,12 +14,12 @@
 
 namespace muster {
 
-/// The agent's part of `AgentWatch`. A beat is a store to memory; the guard is woken once for each lease.
-class SignsOfLife {
+/// The agent's part of `AgentWatchdog`. A beat is a store to memory; the guard is woken once for each lease.
+class HeartbeatSender {
  public:
   /// The link outlives it.
-  SignsOfLife(boost::asio::io_context& io, GuardLink& link)
-      : timer_(io), link_(link), bell_(io), look_(io) {}
+  HeartbeatSender(boost::asio::io_context& io, GuardLink& link)
+      : timer_(io), link_(link), signal_notifier_(io), sample_timer_(io) {}
 
   /// From here on a guard that is stopped hears of what it is sent.
   void listen();
@@ -37,12 +37,12 @@ class SignsOfLife {
   void beat();
   void beat_soon();
   void wait_for_bell();
-  void look_at_guard();
+  void check_guard();
 
   boost::asio::steady_timer timer_;
   GuardLink& link_;
-  boost::asio::posix::stream_descriptor bell_;
-  boost::asio::steady_timer look_;
+  boost::asio::posix::stream_descriptor signal_notifier_;
+  boost::asio::steady_timer sample_timer_;
   bool is_leased_ = false;
   bool beats_ = false;
   bool is_alone_ = false;

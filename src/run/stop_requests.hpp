@@ -8,7 +8,7 @@ namespace muster {
 
 /// Whoever signals every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which
 /// passes it on, and us: that is one request, not a second one that means "now".
-class StopRequests {
+class SignalDebounce {
  public:
   /// True when one that comes now is no echo.
   [[nodiscard]] bool is_new() {

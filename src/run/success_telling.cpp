@@ -3,14 +3,14 @@
 
 namespace muster {
 
-std::optional<gang::Succeeded> SuccessTelling::message_for(const TellSuccess& success) {
+std::optional<gang::Succeeded> SuccessReports::message_for(const ReportSuccess& success) {
   gang::Succeeded message;
   message.is_last = success.is_last;
   if (!success.worker) {  // none here decides
     return message;
   }
   const WorkerPlan& planned = plan_.workers[*success.worker];
-  const bool is_first = told_roles_.insert(planned.role).second;
+  const bool is_first = announced_roles_.insert(planned.role).second;
   if (!is_first && !success.is_last && planned.global_rank.value != 0) {
     return std::nullopt;
   }

@@ -15,38 +15,38 @@ constexpr int kMostBlindRounds = 25;
 
 }  // namespace
 
-void LaterLook::ask() {
-  if (is_asked_for_) {
+void DelayedCall::ask() {
+  if (is_pending_) {
     return;
   }
-  is_asked_for_ = true;
+  is_pending_ = true;
   timer_.expires_after(delay_);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && is_asked_for_) {
-      is_asked_for_ = false;
-      look_();
+    if (!error && is_pending_) {
+      is_pending_ = false;
+      call_();
     }
   });
 }
 
-void LaterLook::cancel() {
-  is_asked_for_ = false;
+void DelayedCall::cancel() {
+  is_pending_ = false;
   timer_.cancel();
 }
 
-void QuietLook::ask() {
+void Debounce::ask() {
   constexpr int kMostWhiles = 5;
   latest_ = latest_.value_or(Clock::now() + kMostWhiles * quiet_);
   timer_.expires_at(std::min(Clock::now() + quiet_, *latest_));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error && latest_) {
       latest_.reset();
-      look_();
+      call_();
     }
   });
 }
 
-void QuietLook::cancel() {
+void Debounce::cancel() {
   latest_.reset();
   timer_.cancel();
 }
@@ -94,14 +94,14 @@ std::chrono::nanoseconds Grace::left() const {
   return timer_.expiry() - Clock::now();
 }
 
-void KillRounds::start() {
+void KillLoop::start() {
   runs_ = true;
   deadline_ = Clock::now() + kKillLimit;
   timer_.expires_at(Clock::now());
   wait();
 }
 
-void KillRounds::wait() {
+void KillLoop::wait() {
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error && runs_) {
       round();
@@ -109,9 +109,9 @@ void KillRounds::wait() {
   });
 }
 
-void KillRounds::round() {
+void KillLoop::round() {
   workers_.signal_all(SIGKILL);  // works without /proc, too
-  const std::vector<Process> found = sweeper_.kill_round(spared_.pids());
+  const std::vector<Process> found = sweeper_.kill_round(excluded_.pids());
   const bool is_blind = workers_.living_pids().empty() && !is_proc_ours();
   blind_rounds_ = is_blind ? blind_rounds_ + 1 : 0;
   on_round(found, Clock::now() > deadline_ || blind_rounds_ > kMostBlindRounds);
@@ -121,7 +121,7 @@ void KillRounds::round() {
   }
 }
 
-void KillRounds::cancel() {
+void KillLoop::cancel() {
   runs_ = false;
   timer_.cancel();
 }

@@ -18,31 +18,29 @@
 namespace muster {
 
 /// Calls once, a moment later, however often it is asked for until then.
-class LaterLook {
+class DelayedCall {
  public:
-  LaterLook(boost::asio::io_context& io,
-            std::chrono::milliseconds delay,
-            std::function<void()> look)
-      : timer_(io), delay_(delay), look_(std::move(look)) {}
+  DelayedCall(boost::asio::io_context& io,
+              std::chrono::milliseconds delay,
+              std::function<void()> look)
+      : timer_(io), delay_(delay), call_(std::move(look)) {}
 
   void ask();
   void cancel();
-  [[nodiscard]] bool is_asked_for() const { return is_asked_for_; }
+  [[nodiscard]] bool is_pending() const { return is_pending_; }
 
  private:
   boost::asio::steady_timer timer_;
   std::chrono::milliseconds delay_;
-  std::function<void()> look_;
-  bool is_asked_for_ = false;
+  std::function<void()> call_;
+  bool is_pending_ = false;
 };
 
 /// Calls once it has not been asked for a while, and at last after several whiles.
-class QuietLook {
+class Debounce {
  public:
-  QuietLook(boost::asio::io_context& io,
-            std::chrono::milliseconds quiet,
-            std::function<void()> look)
-      : timer_(io), quiet_(quiet), look_(std::move(look)) {}
+  Debounce(boost::asio::io_context& io, std::chrono::milliseconds quiet, std::function<void()> look)
+      : timer_(io), quiet_(quiet), call_(std::move(look)) {}
 
   void ask();
   void cancel();
@@ -50,7 +48,7 @@ class QuietLook {
  private:
   boost::asio::steady_timer timer_;
   std::chrono::milliseconds quiet_;
-  std::function<void()> look_;
+  std::function<void()> call_;
   std::optional<std::chrono::steady_clock::time_point> latest_;  ///< empty: it is not asked for
 };
 
@@ -75,19 +73,19 @@ class Grace {
   void wait();
 
   boost::asio::steady_timer timer_;
-  LaterLook progress_;
+  DelayedCall progress_;
   std::chrono::milliseconds length_;
   bool runs_ = false;
 };
 
 /// Killing races with forking, so it goes in rounds until nothing is left.
-class KillRounds {
+class KillLoop {
  public:
-  KillRounds(boost::asio::io_context& io,
-             const Workers& workers,
-             Sweeper& sweeper,
-             const Asides& spared)
-      : timer_(io), workers_(workers), sweeper_(sweeper), spared_(spared) {}
+  KillLoop(boost::asio::io_context& io,
+           const Workers& workers,
+           Sweeper& sweeper,
+           const HelperProcesses& spared)
+      : timer_(io), workers_(workers), sweeper_(sweeper), excluded_(spared) {}
 
   /// After each round. `found` was still there at its begin; too late: nobody waits for it any longer.
   std::function<void(const std::vector<Process>& found, bool is_too_late)> on_round;
@@ -104,7 +102,7 @@ class KillRounds {
   boost::asio::steady_timer timer_;
   const Workers& workers_;
   Sweeper& sweeper_;
-  const Asides& spared_;
+  const HelperProcesses& excluded_;
   Clock::time_point deadline_{};
   int blind_rounds_ = 0;  ///< without a worker and without /proc
   bool runs_ = false;

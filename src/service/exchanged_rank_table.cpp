@@ -27,13 +27,13 @@ constexpr std::size_t kMostBytesOfNode = std::size_t{256} << 10U;
 constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
 
 /// What a node says of its table.
-struct Said {
+struct TableReport {
   Summary summary;
   PartOfTable part;
 };
 
 /// What a node has written. Nothing: it has no table and makes none.
-using Contribution = std::variant<std::monostate, Said, Instance>;
+using Contribution = std::variant<std::monostate, TableReport, Instance>;
 
 json::array to_array(const std::vector<std::string>& texts) {
   return json::array(texts.begin(), texts.end());
@@ -45,8 +45,8 @@ std::vector<std::string> to_texts(const json::value& value) {
   return json::value_to<std::vector<std::string>>(value);
 }
 
-Said to_said(const json::object& object) {
-  Said said{
+TableReport to_said(const json::object& object) {
+  TableReport said{
       {json::value_to<int>(object.at("size")),
        json::value_to<int>(object.at("server_count")),
        json::value_to<std::string>(object.at("table_version")),
@@ -183,22 +183,22 @@ class RankOwners {
 };
 
 Result<> check_ranks(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
-  RankOwners owners(std::get<Said>(all[0]).summary.size);
+  RankOwners owners(std::get<TableReport>(all[0]).summary.size);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (auto added = owners.add(parts[i], std::get<Said>(all[i]).part.ranks); !added) {
+    if (auto added = owners.add(parts[i], std::get<TableReport>(all[i]).part.ranks); !added) {
       return added;
     }
   }
-  const int most_nodes = std::get<Said>(all[0]).part.most_nodes;
+  const int most_nodes = std::get<TableReport>(all[0]).part.most_nodes;
   return owners.check_all(parts.size() >= static_cast<std::size_t>(most_nodes));
 }
 
 Result<std::string> compare(const std::vector<NodePart>& parts,
                             const std::vector<Contribution>& all) {
-  const Summary& first = std::get<Said>(all[0]).summary;
+  const Summary& first = std::get<TableReport>(all[0]).summary;
   json::object addresses;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Said& said = std::get<Said>(all[i]);
+    const TableReport& said = std::get<TableReport>(all[i]);
     const std::string difference =
         rank_table::describe_difference(first, name_of(parts[0]), said.summary, name_of(parts[i]));
     if (!difference.empty()) {
@@ -236,7 +236,8 @@ Result<std::string> merge(const std::vector<NodePart>& parts) {
   if (auto mixture = find_mixture(parts, *all)) {
     return *mixture;
   }
-  return std::holds_alternative<Said>(all->front()) ? compare(parts, *all) : generate(parts, *all);
+  return std::holds_alternative<TableReport>(all->front()) ? compare(parts, *all)
+                                                           : generate(parts, *all);
 }
 
 /// What stands before a summary: enough to see whether the nodes have the same table, since in a large job that is

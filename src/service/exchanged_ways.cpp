@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostBytesOfNode = 8'192;
 constexpr std::size_t kMostMergedBytes = std::size_t{64} << 10U;
 
-using Reports = std::vector<WayReport>;
+using Reports = std::vector<MethodReport>;
 
 Result<Reports> read_ways(const gang::NodePart& part) {
   try {
@@ -31,7 +31,7 @@ Result<Reports> read_ways(const gang::NodePart& part) {
 /// Where the way does not work first; empty: it works everywhere.
 std::string find_refusal(std::size_t way, const std::vector<Reports>& nodes) {
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const WayReport& report = nodes[node].at(way);
+    const MethodReport& report = nodes[node].at(way);
     if (!report.why_not.empty()) {
       return report.way + " does not work on node " + std::to_string(node) + ": " + report.why_not;
     }
@@ -76,17 +76,17 @@ gang::ExchangeKey ways_key() {
 
 std::string write_ways(const Reports& reports) {
   json::array all;
-  for (const WayReport& report : reports) {
+  for (const MethodReport& report : reports) {
     all.push_back(json::object{{"way", report.way}, {"why_not", report.why_not}});
   }
   return json::serialize(all);
 }
 
-Result<AgreedWay> read_agreed_way(std::string_view merged) {
+Result<AgreedMethod> read_agreed_way(std::string_view merged) {
   try {
     const json::object document = json::parse({merged.data(), merged.size()}).as_object();
-    return AgreedWay{json::value_to<std::size_t>(document.at("index")),
-                     json::value_to<std::vector<std::string>>(document.at("why_not"))};
+    return AgreedMethod{json::value_to<std::size_t>(document.at("index")),
+                        json::value_to<std::vector<std::string>>(document.at("why_not"))};
   } catch (const std::exception&) {  // Boost.JSON's way to say it
     return Error{ErrorKind::BadData, "the way to start ranks of MPI is torn"};
   }

@@ -72,9 +72,9 @@ class FileTimer final : public Service {
  public:
   explicit FileTimer(ServiceInput input) : input_(std::move(input)) {}
 
-  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     if (variable(kSwitch) != "1") {
-      return std::optional<Additions>(std::in_place);
+      return std::optional<PlanAdditions>(std::in_place);
     }
     const std::string own = input_.run_folder.empty() ? "" : input_.run_folder + "/watchdog_timer";
     const std::string given = variable(kFile);
@@ -91,10 +91,10 @@ class FileTimer final : public Service {
     } else {
       make_unless_read(own);
     }
-    return std::optional<Additions>();
+    return std::optional<PlanAdditions>();
   }
 
-  std::optional<Error> find_fault(std::size_t worker, bool has_succeeded) override {
+  std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded) override {
     const auto expired = expired_.find(ranks_.empty() ? -1 : ranks_.at(worker));
     return has_succeeded || expired == expired_.end()
                ? std::nullopt
@@ -114,11 +114,11 @@ class FileTimer final : public Service {
     return at == input_.variables.end() ? std::string() : at->second;
   }
 
-  /// As `FileWork::write`; nothing follows once this has been stopped.
-  void work(FileWork::Work work, std::function<void(const FileWork::Answer&)> then) {
+  /// As `AsyncFileIo::write`; nothing follows once this has been stopped.
+  void work(AsyncFileIo::Work work, std::function<void(const AsyncFileIo::Answer&)> then) {
     input_.file_work.write("'" + path_ + "'",
                            std::move(work),
-                           unless_gone([this, then = std::move(then)](const auto& answer) {
+                           guarded([this, then = std::move(then)](const auto& answer) {
                              if (!path_.empty()) {
                                then(answer);
                              }
@@ -127,7 +127,7 @@ class FileTimer final : public Service {
 
   void make_unless_read(const std::string& other_path) {
     work([path = path_] { return std::string(is_read(path) ? "read" : ""); },
-         [this, other_path](const FileWork::Answer& answer) {
+         [this, other_path](const AsyncFileIo::Answer& answer) {
            if (answer && !answer->empty()) {
              path_ = other_path;
            }
@@ -137,10 +137,10 @@ class FileTimer final : public Service {
 
   void make() {
     work([path = path_] { return make_pipe(path); },
-         [this](const FileWork::Answer& answer) { take(answer); });
+         [this](const AsyncFileIo::Answer& answer) { take(answer); });
   }
 
-  void take(const FileWork::Answer& answer) {
+  void take(const AsyncFileIo::Answer& answer) {
     if (!answer || !answer->empty()) {
       on_failure({ErrorKind::System,
                   answer
@@ -155,13 +155,13 @@ class FileTimer final : public Service {
       return;
     }
     pipe_ = std::move(*pipe);
-    on_ready({.environment = {{kFile, path_}}, .late_values = {}});
+    on_ready({.environment = {{kFile, path_}}, .deferred_values = {}});
   }
 
   void on_bytes(std::string_view bytes) {
     const std::size_t refused = timers_.take(bytes);
     if (refused > 0 && !std::exchange(has_refused_, true)) {
-      say_warning("ignoring a line in '" + path_ +
+      log_warning("ignoring a line in '" + path_ +
                   "': expected a request for a timer, as torch's FileTimerClient writes it");
     }
     look();
@@ -191,12 +191,12 @@ class FileTimer final : public Service {
                              std::to_string(timer.pid) + " has expired";
     const auto rank = input_.signal_process(timer.pid, std::max(timer.signal, 0));
     if (!rank) {
-      say_debug(what + ", which is no process of this job's workers any more");
+      log_debug(what + ", which is no process of this job's workers any more");
     } else if (timer.signal <= 0) {
-      say_warning(what + ", and asks for no signal");
+      log_warning(what + ", and asks for no signal");
     } else {
       const std::string sent = what + ", sent it " + signal_name(timer.signal);
-      say_warning(sent);
+      log_warning(sent);
       expired_.emplace(*rank, sent);
     }
   }

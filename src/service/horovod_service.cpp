@@ -10,16 +10,16 @@ class HorovodStoreService final : public Service {
  public:
   explicit HorovodStoreService(ServiceInput input) : input_(std::move(input)) {}
 
-  Result<> prepare(Offer& offer) override {
+  Result<> prepare(AttemptPorts& offer) override {
     ServerEvents events;
     events.on_bytes = [this](ClientId client, std::string_view bytes) {
       if (store_.on_bytes(client, bytes) == horovod::Store::Next::Hold) {
-        server_->hold(client);
+        server_->defer(client);
       }
       answer();
     };
-    events.on_held = [this](ClientId client) {
-      store_.on_held(client);
+    events.on_deferred = [this](ClientId client) {
+      store_.on_deferred(client);
       answer();
     };
     events.on_closed = [this](ClientId client) { store_.on_closed(client); };
@@ -32,16 +32,16 @@ class HorovodStoreService final : public Service {
     return {};
   }
 
-  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
-    if (server_ && (plan.nodes == 1 || !plan.told_nodes.empty())) {
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
+    if (server_ && (plan.nodes == 1 || !plan.notified_nodes.empty())) {
       std::vector<std::string> addresses;
-      addresses.reserve(plan.told_nodes.size());
-      for (const NodePorts& node : plan.told_nodes) {
+      addresses.reserve(plan.notified_nodes.size());
+      for (const NodePorts& node : plan.notified_nodes) {
         addresses.push_back(node.host);
       }
       server_->admit_only(std::move(addresses));
     }
-    return std::optional(Additions{});
+    return std::optional(PlanAdditions{});
   }
 
   void stop() override { server_.reset(); }

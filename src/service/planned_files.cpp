@@ -34,7 +34,7 @@ struct Trace {
 };
 
 /// The plan's files, for their writer and for who removes what that has left.
-struct Writing {
+struct FileWriteJob {
   std::vector<PlannedFile> files;
   std::string temporary_name;  ///< in each one's folder
   SharedThings<Trace> traces;  ///< of each one
@@ -46,7 +46,7 @@ std::string choose_temporary_name() {
   return ".muster_" + std::to_string(random()) + "_" + std::to_string(random());
 }
 
-std::string temporary_beside(const fs::path& place, const Writing& writing) {
+std::string temporary_beside(const fs::path& place, const FileWriteJob& writing) {
   return (place.parent_path() / writing.temporary_name).string();
 }
 
@@ -95,7 +95,7 @@ int move_to_place(int file, const std::string& temporary, const std::string& pla
   return ::rename(temporary.c_str(), place.c_str()) == 0 ? 0 : errno;
 }
 
-Result<> write_file(const Writing& writing, std::size_t index) {
+Result<> write_file(const FileWriteJob& writing, std::size_t index) {
   const PlannedFile& planned = writing.files[index];
   Trace& trace = writing.traces[index];
   const auto place = find_place(planned.path);
@@ -119,7 +119,7 @@ Result<> write_file(const Writing& writing, std::size_t index) {
 }
 
 /// Why not all of them are there; empty: they are.
-std::string write_files(const Writing& writing) {
+std::string write_files(const FileWriteJob& writing) {
   for (std::size_t i = 0; i < writing.files.size(); ++i) {
     if (const auto written = write_file(writing, i); !written) {
       return written.error().message;
@@ -135,7 +135,7 @@ bool is_still_ours(const fs::path& place, const Trace& trace) {
 }
 
 /// What cannot be removed harms nobody.
-void remove_file(const Writing& writing, std::size_t index) {
+void remove_file(const FileWriteJob& writing, std::size_t index) {
   const PlannedFile& planned = writing.files[index];
   const Trace& trace = writing.traces[index];
   const bool is_to_go = planned.is_private && trace.number != 0;
@@ -152,7 +152,7 @@ void remove_file(const Writing& writing, std::size_t index) {
   }
 }
 
-std::string remove_files(const Writing& writing) {
+std::string remove_files(const FileWriteJob& writing) {
   for (std::size_t i = 0; i < writing.files.size(); ++i) {
     remove_file(writing, i);
   }
@@ -171,9 +171,9 @@ std::string describe(const std::vector<PlannedFile>& files) {
 
 class PlannedFiles final : public Service {
  public:
-  explicit PlannedFiles(FileWork work) : work_(std::move(work)) {}
+  explicit PlannedFiles(AsyncFileIo work) : work_(std::move(work)) {}
 
-  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     for (const PlannedFile& planned : plan.files) {
       if (planned.path.empty()) {  // it was to be in the folder of the run
         return Error{ErrorKind::System,
@@ -181,24 +181,24 @@ class PlannedFiles final : public Service {
       }
     }
     if (plan.files.empty()) {
-      return std::optional<Additions>(std::in_place);
+      return std::optional<PlanAdditions>(std::in_place);
     }
     auto traces = share_things<Trace>(plan.files.size());
     if (!traces) {
       return traces.error();
     }
-    writing_ =
-        std::make_shared<Writing>(Writing{plan.files, choose_temporary_name(), std::move(*traces)});
+    writing_ = std::make_shared<FileWriteJob>(
+        FileWriteJob{plan.files, choose_temporary_name(), std::move(*traces)});
     is_awaited_ = true;
     work_.write(
         describe(plan.files),
         [writing = writing_] { return write_files(*writing); },
-        unless_gone([this](const std::optional<std::string>& answer) {
+        guarded([this](const std::optional<std::string>& answer) {
           if (std::exchange(is_awaited_, false)) {
             take(answer);
           }
         }));
-    return std::optional<Additions>();
+    return std::optional<PlanAdditions>();
   }
 
   void stop() override {
@@ -228,8 +228,8 @@ class PlannedFiles final : public Service {
     }
   }
 
-  FileWork work_;
-  std::shared_ptr<const Writing> writing_;  ///< empty: nothing is to be removed
+  AsyncFileIo work_;
+  std::shared_ptr<const FileWriteJob> writing_;  ///< empty: nothing is to be removed
   bool is_awaited_ = false;
 };
 

@@ -42,12 +42,12 @@ class PmixService final : public Service {
  public:
   explicit PmixService(ServiceInput input) : input_(std::move(input)) {}
 
-  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     const auto program = write_pmix_server(input_.run_folder);
     if (!program) {
       return program.error();
     }
-    nodes_ = find_ranks(plan.told_nodes);
+    nodes_ = find_ranks(plan.notified_nodes);
     plan_size_ = plan.world_size;
     // Of this attempt alone: a server that is still going takes its folder with it.
     const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.attempt);
@@ -56,20 +56,20 @@ class PmixService final : public Service {
     if (failed) {
       return system_error("cannot make the folder '" + folder + "'", failed.value());
     }
-    auto companion = input_.start_companion(
+    auto sidecar = input_.start_companion(
         {*program, {"muster-pmix"}},
         {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
-    if (!companion) {
-      return companion.error();
+    if (!sidecar) {
+      return sidecar.error();
     }
-    companion_ = std::move(*companion);
+    companion_ = std::move(*sidecar);
     const int own = plan.node_rank.value;
     companion_->send(mpi::write_job({plan.mpi_job, folder, own, nodes_}));
-    own_ranks_ = nodes_.at(static_cast<std::size_t>(own)).ranks;
-    return std::optional<Additions>();
+    local_ranks_ = nodes_.at(static_cast<std::size_t>(own)).ranks;
+    return std::optional<PlanAdditions>();
   }
 
-  std::optional<Error> find_fault(std::size_t worker, bool has_succeeded) override {
+  std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded) override {
     if (!has_succeeded) {
       return std::nullopt;
     }
@@ -97,12 +97,12 @@ class PmixService final : public Service {
         !told) {
       fail_later(told.error());
     }
-    look_for_waiting();
+    poll_waiting();
   }
 
   void on_workers_over(bool is_success) override {
     if (is_success && connected_.empty() && plan_size_ > 1) {
-      say_warning(
+      log_warning(
           "no rank of this node has called MPI_Init in a way that muster could see: if the program "
           "is one of MPI's, each rank ran alone, with size 1 (is it built with another MPI than "
           "Open MPI? that MPI's own mpirun can start muster)");
@@ -118,7 +118,7 @@ class PmixService final : public Service {
     if (end.absent_rank) {
       // Where no rank is one of MPI's this says nothing.
       absent_ = end.absent_rank;
-      look_for_waiting();
+      poll_waiting();
       return;
     }
     auto& waiting = fences_[value.id.nodes];
@@ -133,11 +133,11 @@ class PmixService final : public Service {
  private:
   /// Of a worker of this node; -1: it is none of MPI's.
   [[nodiscard]] int rank_of(std::size_t worker) const {
-    return worker < own_ranks_.size() ? own_ranks_[worker] : -1;
+    return worker < local_ranks_.size() ? local_ranks_[worker] : -1;
   }
 
   /// A rank in MPI_Init would wait for ever for one that has ended without it.
-  void look_for_waiting() {
+  void poll_waiting() {
     if (absent_ && !connected_.empty()) {
       fail_later({ErrorKind::System,
                   "rank " + std::to_string(*absent_) +
@@ -168,28 +168,28 @@ class PmixService final : public Service {
   }
 
   void handle(const mpi::RankEnvironment& environment) {
-    const auto found = std::find(own_ranks_.begin(), own_ranks_.end(), environment.rank);
+    const auto found = std::find(local_ranks_.begin(), local_ranks_.end(), environment.rank);
     auto& variables =
-        additions_.environment_of[static_cast<std::size_t>(found - own_ranks_.begin())];
+        additions_.environment_of[static_cast<std::size_t>(found - local_ranks_.begin())];
     for (const std::string& variable : environment.variables) {
       const std::size_t equals = variable.find('=');
       variables[variable.substr(0, equals)] = variable.substr(equals + 1);
     }
   }
   void handle(const mpi::PmixReady& ready) {
-    say_debug("PMIx server of " + ready.version);
+    log_debug("PMIx server of " + ready.version);
     on_ready(std::move(additions_));
   }
   void handle(const mpi::PmixRefused& refused) { fail_later({ErrorKind::System, refused.why}); }
   void handle(const mpi::RankConnected& connected) {
     connected_.insert(connected.rank);
-    look_for_waiting();
+    poll_waiting();
   }
   void handle(const mpi::RankFinalized& finalized) { finalized_.insert(finalized.rank); }
-  void handle(const mpi::RankSaid& said) {
-    const auto worker = std::find(own_ranks_.begin(), own_ranks_.end(), said.rank);
-    if (worker != own_ranks_.end()) {
-      input_.write_for(static_cast<std::size_t>(worker - own_ranks_.begin()), said.text);
+  void handle(const mpi::RankMessage& said) {
+    const auto worker = std::find(local_ranks_.begin(), local_ranks_.end(), said.rank);
+    if (worker != local_ranks_.end()) {
+      input_.write_as_worker(static_cast<std::size_t>(worker - local_ranks_.begin()), said.text);
     }
     if (companion_) {
       companion_->send(mpi::write_shown(said.number));
@@ -197,7 +197,7 @@ class PmixService final : public Service {
   }
   void handle(const mpi::RankAborted& aborted) {
     aborts_[aborted.rank] = aborted.code;
-    say_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" +
+    log_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" +
               std::to_string(aborted.code) + ")");
   }
   void handle(const mpi::FenceReached& fence) {
@@ -226,10 +226,10 @@ class PmixService final : public Service {
 
   ServiceInput input_;
   std::vector<mpi::PmixNode> nodes_;
-  std::vector<int> own_ranks_;
-  std::unique_ptr<Companion> companion_;
+  std::vector<int> local_ranks_;
+  std::unique_ptr<Sidecar> companion_;
   mpi::PmixReader reader_;
-  Additions additions_;
+  PlanAdditions additions_;
   std::set<int> connected_;
   std::set<int> finalized_;
   std::map<int, int> aborts_;                          ///< codes of MPI_Abort, by rank

@@ -32,9 +32,9 @@ constexpr auto kServices = std::to_array<KnownService>({
     {kPlannedFilesService, make_planned_files},
 });
 
-void add(LaunchPlan& plan, const Additions& additions) {
-  if (!additions.late_values.empty()) {
-    fill_late_values(plan, additions.late_values);
+void add(LaunchPlan& plan, const PlanAdditions& additions) {
+  if (!additions.deferred_values.empty()) {
+    fill_deferred(plan, additions.deferred_values);
   }
   for (const auto& [worker, environment] : additions.environment_of) {
     plan.workers.at(worker).environment.insert(environment.begin(), environment.end());
@@ -47,7 +47,7 @@ void add(LaunchPlan& plan, const Additions& additions) {
 }  // namespace
 
 void Service::do_later(const ServiceInput& input, std::function<void()> what) const {
-  input.later(unless_gone(std::move(what)));
+  input.later(guarded(std::move(what)));
 }
 
 Services::Services(const std::vector<std::string>& names, const ServiceInput& input)
@@ -70,8 +70,8 @@ void Services::adjust(const std::vector<std::string>& names) {
   services_ = std::move(wanted);
 }
 
-Result<Offer> Services::prepare() {
-  Offer offer{.worker_port = input_.worker_port.value_or(0)};
+Result<AttemptPorts> Services::prepare() {
+  AttemptPorts offer{.worker_port = input_.worker_port.value_or(0)};
   for (const NamedService& one : services_) {
     if (auto prepared = one.service->prepare(offer); !prepared) {
       return Error{prepared.error().kind,
@@ -92,7 +92,9 @@ std::optional<ServiceFailure> Services::start_next(LaunchPlan& plan) {
     NamedService& one = services_[next_];
     one.is_started = true;  // also one that fails half way has something to take back
     one.service->on_failure = [this, &one](const Error& error) { fail(one, error); };
-    one.service->on_ready = [this, &plan](const Additions& additions) { take(additions, plan); };
+    one.service->on_ready = [this, &plan](const PlanAdditions& additions) {
+      take(additions, plan);
+    };
     const auto additions = one.service->start(plan);
     if (!additions) {
       return ServiceFailure{one.name, additions.error()};
@@ -107,7 +109,7 @@ std::optional<ServiceFailure> Services::start_next(LaunchPlan& plan) {
 }
 
 /// The one that was waited for is ready.
-void Services::take(const Additions& additions, LaunchPlan& plan) {
+void Services::take(const PlanAdditions& additions, LaunchPlan& plan) {
   add(plan, additions);
   ++next_;
   if (const auto failed = start_next(plan)) {
@@ -133,9 +135,9 @@ void Services::on_worker_started(std::size_t worker) {
   }
 }
 
-std::optional<Error> Services::find_fault(std::size_t worker, bool has_succeeded) {
+std::optional<Error> Services::find_failure_at_exit_0(std::size_t worker, bool has_succeeded) {
   for (const NamedService& one : services_) {
-    if (auto fault = one.service->find_fault(worker, has_succeeded)) {
+    if (auto fault = one.service->find_failure_at_exit_0(worker, has_succeeded)) {
       return fault;
     }
   }

@@ -80,9 +80,9 @@ class SshService final : public Service {
   explicit SshService(ServiceInput input)
       : input_(std::move(input)), folder_(input_.run_folder + "/ssh") {}
 
-  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     if (plan.nodes == 1) {
-      return std::optional<Additions>(std::in_place);  // nobody to reach
+      return std::optional<PlanAdditions>(std::in_place);  // nobody to reach
     }
     is_first_ = plan.node_rank.value == 0;
     given_key_ = plan.parameters.at("ssh_key").value;
@@ -162,14 +162,14 @@ class SshService final : public Service {
     if (!fresh) {
       return fresh.error();
     }
-    say_warning("port " + wanted + " is taken on this host: sshd gets port " +
+    log_warning("port " + wanted + " is taken on this host: sshd gets port " +
                 std::to_string(fresh->number()));
     port_number_ = fresh->number();
     port_ = std::move(*fresh);
     return {};
   }
 
-  Result<std::optional<Additions>> make_keys(const std::string& program) {
+  Result<std::optional<PlanAdditions>> make_keys(const std::string& program) {
     auto started = input_.start_companion(
         {"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
         {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
@@ -177,7 +177,7 @@ class SshService final : public Service {
       return started.error();
     }
     companion_ = std::move(*started);
-    return std::optional<Additions>();
+    return std::optional<PlanAdditions>();
   }
 
   void on_made() {
@@ -252,7 +252,7 @@ class SshService final : public Service {
   std::uint16_t port_number_ = 0;
   UniqueFd claim_;                  ///< of the usual port
   std::optional<WorkerPort> port_;  ///< a fresh one, until the attempt is over
-  std::unique_ptr<Companion> companion_;
+  std::unique_ptr<Sidecar> companion_;
   std::string said_;
   mpi::SshNode own_;
   std::map<std::string, std::string> session_;  ///< variables of who comes by ssh

@@ -14,7 +14,7 @@ namespace muster {
 namespace {
 
 /// After the first rank; then twice as late each time.
-constexpr std::chrono::seconds kFirstLook{60};
+constexpr std::chrono::seconds kFirstPoll{60};
 
 std::string text_of(std::chrono::nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
@@ -24,12 +24,12 @@ class TorchStoreService final : public Service {
  public:
   explicit TorchStoreService(ServiceInput input) : input_(std::move(input)) {}
 
-  Result<> prepare(Offer& offer) override {
+  Result<> prepare(AttemptPorts& offer) override {
     is_leader_ = true;
     return input_.store->listen(offer.worker_port);
   }
 
-  Result<std::optional<Additions>> start(const LaunchPlan& plan) override {
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     if (is_leader_) {
       nodes_ = input_.nodes();
       StoreJob job{static_cast<std::size_t>(plan.world_size), {}};
@@ -41,10 +41,10 @@ class TorchStoreService final : public Service {
       }
       started_ = Clock::now();
       input_.store->serve(std::move(job),
-                          {unless_gone([this](const StoreNews& news) { follow(news); }),
-                           unless_gone([this](const Error& error) { on_failure(error); })});
+                          {guarded([this](const StoreStatus& news) { follow(news); }),
+                           guarded([this](const Error& error) { on_failure(error); })});
     }
-    return std::optional<Additions>(std::in_place);
+    return std::optional<PlanAdditions>(std::in_place);
   }
 
   /// The workers of other nodes may go on: the store ends with the job, or when the next attempt listens.
@@ -57,38 +57,38 @@ class TorchStoreService final : public Service {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void follow(const StoreNews& news) {
+  void follow(const StoreStatus& news) {
     const auto now = Clock::now();
     if (news.is_complete) {
       on_complete(news, now - started_);
     } else if (news.arrived.empty()) {
       meeting_began_ = now;
-      next_look_ = kFirstLook;
-      input_.store->ask_later(next_look_);
+      next_poll_ = kFirstPoll;
+      input_.store->request_later(next_poll_);
     } else {
-      say_who_is_missing(news, now - meeting_began_);
-      next_look_ *= 2;
-      input_.store->ask_later(next_look_);
+      log_missing_ranks(news, now - meeting_began_);
+      next_poll_ *= 2;
+      input_.store->request_later(next_poll_);
     }
   }
 
-  void on_complete(const StoreNews& news, std::chrono::nanoseconds time) {
-    if (news.meeting == 0) {
+  void on_complete(const StoreStatus& news, std::chrono::nanoseconds time) {
+    if (news.init_barrier == 0) {
       input_.note_init(time);
-      say_debug("all ranks have called init_process_group, " + text_of(time) + " after the start");
+      log_debug("all ranks have called init_process_group, " + text_of(time) + " after the start");
     }
     if (std::exchange(is_anybody_missed_, false)) {
-      say_info("all " + std::to_string(news.expected) + " ranks are in init_process_group now");
+      log_info("all " + std::to_string(news.expected) + " ranks are in init_process_group now");
     }
   }
 
-  void say_who_is_missing(const StoreNews& news, std::chrono::nanoseconds time) {
+  void log_missing_ranks(const StoreStatus& news, std::chrono::nanoseconds time) {
     const std::string missing = go_by_nodes_
                                     ? describe_missing(news.arrived, nodes_, input_.rank_of)
                                     : count_of(news.expected - news.arrived.size(), "rank");
     if (!missing.empty()) {
       is_anybody_missed_ = true;
-      say_warning("init_process_group waits for " + missing + ": " +
+      log_warning("init_process_group waits for " + missing + ": " +
                   std::to_string(news.arrived.size()) + " of " + std::to_string(news.expected) +
                   " ranks are there, the first for " + text_of(time));
     }
@@ -100,7 +100,7 @@ class TorchStoreService final : public Service {
   bool go_by_nodes_ = true;  ///< the ranks; else a rank table has given them
   Clock::time_point started_;
   Clock::time_point meeting_began_;
-  std::chrono::seconds next_look_ = kFirstLook;
+  std::chrono::seconds next_poll_ = kFirstPoll;
   bool is_anybody_missed_ = false;
 };
 

@@ -12,10 +12,10 @@ class WorkerPortService final : public Service {
  public:
   explicit WorkerPortService(const ServiceInput& input) : fixed_(input.worker_port) {}
 
-  Result<> prepare(Offer& offer) override {
+  Result<> prepare(AttemptPorts& offer) override {
     if (fixed_) {
       if (const auto checked = WorkerPort::check_is_free(*fixed_); !checked) {
-        say_warning(
+        log_warning(
             checked.error().message);  // a worker may bind another address, and knows better
       }
       offer.worker_port = *fixed_;
@@ -30,8 +30,8 @@ class WorkerPortService final : public Service {
     return {};
   }
 
-  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
-    return std::optional<Additions>(std::in_place);
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<PlanAdditions>(std::in_place);
   }
 
   void stop() override { reserved_.reset(); }

@@ -9,7 +9,7 @@ namespace {
 
 /// A process is one rank, however often it comes.
 std::size_t ranks_of(const Process& process, const Generation::Member& member) {
-  return process.pid ? std::min<std::size_t>(member.arrivals, 1) : member.arrivals;
+  return process.pid ? std::min<std::size_t>(member.joined_ranks, 1) : member.joined_ranks;
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ Generation& Generations::join(const Process& process, bool is_arrival) {
   ++generation.open;
   ++member.open;
   generation.ranks -= ranks_of(process, member);
-  member.arrivals += is_arrival ? 1 : 0;
+  member.joined_ranks += is_arrival ? 1 : 0;
   generation.ranks += ranks_of(process, member);
   return generation;
 }
@@ -45,7 +45,7 @@ Generation* Generations::last_of(const Process& process) {
 
 bool Generations::must_stay(const Generation& generation, const Process& process) const {
   const auto& member = generation.members.at(process);
-  return member.open > 0 && (member.arrivals == 0 || !is_complete(generation));
+  return member.open > 0 && (member.joined_ranks == 0 || !is_complete(generation));
 }
 
 /// The first after that one, or of all, for which ranks are still to come.
@@ -66,7 +66,7 @@ void Generations::leave(Generation& generation, const Process& process) {
   const auto member = generation.members.find(process);
   --member->second.open;
   --generation.open;
-  if (member->second.open == 0 && member->second.arrivals == 0) {
+  if (member->second.open == 0 && member->second.joined_ranks == 0) {
     generation.members.erase(member);
   }
   if (is_over(generation)) {
@@ -74,8 +74,8 @@ void Generations::leave(Generation& generation, const Process& process) {
   }
 }
 
-Arrivals Generations::arrivals() const {
-  Arrivals all;
+JoinedRanks Generations::joined_ranks() const {
+  JoinedRanks all;
   if (generations_.empty()) {
     return all;
   }
@@ -86,9 +86,9 @@ Arrivals Generations::arrivals() const {
   return all;
 }
 
-Meeting Generations::meeting() const {
-  return generations_.empty() ? Meeting()
-                              : Meeting{generations_.back().number, generations_.back().ranks};
+InitBarrier Generations::init_barrier() const {
+  return generations_.empty() ? InitBarrier()
+                              : InitBarrier{generations_.back().number, generations_.back().ranks};
 }
 
 bool Generations::is_complete(const Generation& generation) const {

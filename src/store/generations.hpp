@@ -23,8 +23,8 @@ namespace muster::store {
 struct Generation {
   /// A process, by its connections. Those that have told no pid count as one, with their address.
   struct Member {
-    std::size_t open = 0;      ///< how many there are
-    std::size_t arrivals = 0;  ///< how many of all have arrived
+    std::size_t open = 0;          ///< how many there are
+    std::size_t joined_ranks = 0;  ///< how many of all have arrived
   };
 
   Generation(std::size_t its_number, Budget& budget)
@@ -58,8 +58,8 @@ class Generations {
   /// all workers have been there, or there is a later one.
   void leave(Generation& generation, const Process& process);
 
-  [[nodiscard]] Arrivals arrivals() const;
-  [[nodiscard]] Meeting meeting() const;
+  [[nodiscard]] JoinedRanks joined_ranks() const;
+  [[nodiscard]] InitBarrier init_barrier() const;
 
  private:
   [[nodiscard]] Generation& choose(const Process& process, bool is_arrival);

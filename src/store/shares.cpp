@@ -13,9 +13,9 @@ struct Held {
   std::vector<ClientId> silent;  ///< those that have asked for nothing
 };
 
-std::map<Process, Held> by_process(const std::vector<Holding>& connections) {
+std::map<Process, Held> by_process(const std::vector<ClientMemory>& connections) {
   std::map<Process, Held> processes;
-  for (const Holding& one : connections) {
+  for (const ClientMemory& one : connections) {
     Held& held = processes[one.process];
     held.all.push_back(one.client);
     if (!one.has_asked) {
@@ -45,7 +45,7 @@ std::size_t half_of(const std::vector<ClientId>& clients) {
 
 }  // namespace
 
-LargestHolder largest_holder(const std::vector<Holding>& connections, std::size_t share) {
+LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::size_t share) {
   const auto processes = by_process(connections);
   const auto largest =
       std::max_element(processes.begin(), processes.end(), [](const auto& one, const auto& other) {

@@ -10,7 +10,7 @@
 namespace muster::store {
 
 /// A connection, as far as it counts here.
-struct Holding {
+struct ClientMemory {
   ClientId client = 0;
   Process process;
   bool has_asked = false;  ///< for something, and not only said who it is
@@ -28,7 +28,7 @@ struct LargestHolder {
 };
 
 /// All without a pid at one address are one process. `share`: the connections that each may have.
-[[nodiscard]] LargestHolder largest_holder(const std::vector<Holding>& connections,
+[[nodiscard]] LargestHolder largest_holder(const std::vector<ClientMemory>& connections,
                                            std::size_t share);
 
 }  // namespace muster::store

@@ -50,8 +50,8 @@ class Store::Parts {
   void on_opened(ClientId client, std::string address);
   [[nodiscard]] Result<> on_bytes(ClientId client, std::string_view bytes);
   [[nodiscard]] Result<> on_silence(ClientId client);
-  [[nodiscard]] std::optional<GivingWay> who_gives_way() const;
-  [[nodiscard]] std::optional<GivingWay> who_has_most_connections() const;
+  [[nodiscard]] std::optional<ClosedClients> clients_to_close() const;
+  [[nodiscard]] std::optional<ClosedClients> most_connected_client() const;
   void on_closed(ClientId client);
   [[nodiscard]] bool awaits_silence(ClientId client) const;
   [[nodiscard]] std::vector<WaitingClient> waiting(std::size_t most_keys) const;
@@ -82,9 +82,9 @@ class Store::Parts {
   [[nodiscard]] Result<> read(ClientId client, Connection& connection, std::string_view bytes);
   [[nodiscard]] Result<> act(ClientId client, Connection& connection, Request request);
   void count_unfinished(Connection& connection);
-  [[nodiscard]] GivingWay newest() const;
-  [[nodiscard]] GivingWay who_is_least_whole() const;
-  [[nodiscard]] GivingWay who_reads_least() const;
+  [[nodiscard]] ClosedClients newest() const;
+  [[nodiscard]] ClosedClients least_complete() const;
+  [[nodiscard]] ClosedClients slowest_reader() const;
   [[nodiscard]] static Result<> refuse_if_wrong(Connection& connection, Result<> done);
 
   Limits limits_;
@@ -170,22 +170,22 @@ void Store::Parts::count_unfinished(Connection& connection) {
   unfinished_ -= std::exchange(connection.held, connection.reader.held());
 }
 
-std::optional<GivingWay> Store::Parts::who_gives_way() const {
+std::optional<ClosedClients> Store::Parts::clients_to_close() const {
   if (connections_.size() > most_connections_) {
-    const auto most = who_has_most_connections();
+    const auto most = most_connected_client();
     return most ? most : newest();
   }
   if (unfinished_ > limits_.unfinished) {
-    return who_is_least_whole();
+    return least_complete();
   }
   if (answers_.bytes() > limits_.unread_of_all) {
-    return who_reads_least();
+    return slowest_reader();
   }
   return std::nullopt;
 }
 
-std::optional<GivingWay> Store::Parts::who_has_most_connections() const {
-  std::vector<Holding> all;
+std::optional<ClosedClients> Store::Parts::most_connected_client() const {
+  std::vector<ClientMemory> all;
   all.reserve(connections_.size());
   for (const auto& [client, connection] : connections_) {
     all.push_back({client, connection.process, connection.generation != nullptr});
@@ -194,14 +194,15 @@ std::optional<GivingWay> Store::Parts::who_has_most_connections() const {
   if (holder.give_way.empty()) {
     return std::nullopt;
   }
-  return GivingWay{std::move(holder.give_way),
-                   {ErrorKind::Incomplete,
-                    closed(holder.process) + "of all processes it has most, '" +
-                        std::to_string(holder.connections) + "', expected at most " +
-                        std::to_string(limits_.connections_per_worker) + " while others need one"}};
+  return ClosedClients{
+      std::move(holder.give_way),
+      {ErrorKind::Incomplete,
+       closed(holder.process) + "of all processes it has most, '" +
+           std::to_string(holder.connections) + "', expected at most " +
+           std::to_string(limits_.connections_per_worker) + " while others need one"}};
 }
 
-GivingWay Store::Parts::newest() const {
+ClosedClients Store::Parts::newest() const {
   const auto& [client, connection] = *connections_.rbegin();
   return {{client},
           {ErrorKind::Incomplete,
@@ -209,7 +210,7 @@ GivingWay Store::Parts::newest() const {
                "' already, expected at most " + std::to_string(most_connections_)}};
 }
 
-GivingWay Store::Parts::who_is_least_whole() const {
+ClosedClients Store::Parts::least_complete() const {
   const auto& [client, connection] = *std::max_element(
       connections_.begin(), connections_.end(), [](const auto& one, const auto& other) {
         return one.second.held < other.second.held;
@@ -221,7 +222,7 @@ GivingWay Store::Parts::who_is_least_whole() const {
                std::to_string(limits_.unfinished) + " of all clients"}};
 }
 
-GivingWay Store::Parts::who_reads_least() const {
+ClosedClients Store::Parts::slowest_reader() const {
   const auto largest = answers_.largest();
   return {
       {largest.client},
@@ -282,12 +283,12 @@ void Store::on_opened(ClientId client, std::string address) {
   parts_->on_opened(client, std::move(address));
 }
 
-std::optional<GivingWay> Store::who_gives_way() const {
-  return parts_->who_gives_way();
+std::optional<ClosedClients> Store::clients_to_close() const {
+  return parts_->clients_to_close();
 }
 
-std::optional<GivingWay> Store::who_has_most_connections() const {
-  return parts_->who_has_most_connections();
+std::optional<ClosedClients> Store::most_connected_client() const {
+  return parts_->most_connected_client();
 }
 
 Result<> Store::on_bytes(ClientId client, std::string_view bytes) {
@@ -314,12 +315,12 @@ void Store::on_written(ClientId client) {
   parts_->answers().on_written(client);
 }
 
-Arrivals Store::arrivals() const {
-  return parts_->generations().arrivals();
+JoinedRanks Store::joined_ranks() const {
+  return parts_->generations().joined_ranks();
 }
 
-Meeting Store::meeting() const {
-  return parts_->generations().meeting();
+InitBarrier Store::init_barrier() const {
+  return parts_->generations().init_barrier();
 }
 
 std::vector<WaitingClient> Store::waiting(std::size_t most_keys) const {

@@ -42,15 +42,15 @@ bool has_any(const std::string& text, const std::vector<std::string_view>& patte
 }
 
 /// What the words alone say.
-Trace trace_of_words(const Failure& failure) {
+FailureKind trace_of_words(const Failure& failure) {
   static const std::vector<std::string_view> peer_words = patterns_of("peer ");
   static const std::vector<std::string_view> trace_words = patterns_of("trace ");
   const std::string words = lower(join(failure.last_lines, "\n") + "\n" + failure.error_message);
   if (has_any(words, peer_words)) {
-    return Trace::LostPeer;
+    return FailureKind::LostPeer;
   }
   const bool has_own_error = !failure.error_message.empty() || has_any(words, trace_words);
-  return has_own_error ? Trace::Traceback : Trace::ExitCode;
+  return has_own_error ? FailureKind::Traceback : FailureKind::ExitCode;
 }
 
 }  // namespace
@@ -60,18 +60,18 @@ bool is_crash(const ExitStatus& status) {
   return status.signal() && status.signal() != SIGPIPE && status.signal() != SIGABRT;
 }
 
-Trace trace_of(const Failure& failure) {
+FailureKind classify(const Failure& failure) {
   if (!failure.status || is_crash(*failure.status)) {
-    return Trace::Crash;
+    return FailureKind::Crash;
   }
-  const Trace words = trace_of_words(failure);
-  if (failure.status->signal() == SIGPIPE || words == Trace::LostPeer) {
-    return Trace::LostPeer;
+  const FailureKind words = trace_of_words(failure);
+  if (failure.status->signal() == SIGPIPE || words == FailureKind::LostPeer) {
+    return FailureKind::LostPeer;
   }
-  return failure.status->signal() ? Trace::Crash : words;
+  return failure.status->signal() ? FailureKind::Crash : words;
 }
 
-std::string_view describe(Trace trace) {
+std::string_view describe(FailureKind trace) {
   static constexpr std::array<std::string_view, 4> kWords{
       "a signal ended it",
       "its last words tell of an error of its own",
@@ -80,11 +80,11 @@ std::string_view describe(Trace trace) {
   return kWords.at(static_cast<std::size_t>(trace));
 }
 
-std::size_t likeliest_first(std::span<const Failure> suspects) {
+std::size_t most_likely_first(std::span<const Failure> suspects) {
   std::size_t first = 0;
-  Trace best = Trace::LostPeer;
+  FailureKind best = FailureKind::LostPeer;
   for (std::size_t i = 0; i < suspects.size(); ++i) {
-    const Trace trace = trace_of(suspects[i]);
+    const FailureKind trace = classify(suspects[i]);
     if (i == 0 || trace < best) {
       first = i;
       best = trace;

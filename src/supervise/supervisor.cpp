@@ -10,7 +10,8 @@ namespace muster {
 namespace {
 
 WorkerOutcome outcome_of(const WorkerEnded& ended) {
-  return ended.has_fault || !ended.status.ok() ? WorkerOutcome::Failed : WorkerOutcome::Succeeded;
+  return ended.failed_with_exit_0 || !ended.status.ok() ? WorkerOutcome::Failed
+                                                        : WorkerOutcome::Succeeded;
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ std::vector<Action> Supervisor::start() {
   alive_ = outcomes_.size();
   std::vector<Action> actions = {StartWorkers{}};
   if (all_deciding_succeeded()) {
-    actions.emplace_back(TellSuccess{std::nullopt, /*is_last=*/true});
+    actions.emplace_back(ReportSuccess{std::nullopt, /*is_last=*/true});
   }
   if (alive_ == 0) {  // a role of which there is one per job, and it is elsewhere
     const std::vector<Action> sweep = after_an_end();
@@ -49,7 +50,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   const WorkerOutcome outcome = may_answer ? outcome_in_stop(ended) : outcome_of(ended);
   outcomes_[ended.worker] = outcome;
   if (outcome == WorkerOutcome::Failed) {
-    failed_.push_back({ended.worker, !is_stopping || ended.ended_unasked});
+    failed_.push_back({ended.worker, !is_stopping || ended.exited_before_stop});
   }
   if (is_stopping) {
     return after_an_end();
@@ -63,7 +64,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   }
   std::vector<Action> actions = after_an_end();
   if (decides_success_[ended.worker] && outcome == WorkerOutcome::Succeeded) {
-    actions.insert(actions.begin(), TellSuccess{ended.worker, all_deciding_succeeded()});
+    actions.insert(actions.begin(), ReportSuccess{ended.worker, all_deciding_succeeded()});
   }
   return actions;
 }
@@ -72,7 +73,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
 WorkerOutcome Supervisor::outcome_in_stop(const WorkerEnded& ended) const {
   const auto signal = ended.status.signal();
   const bool is_by_other_signal = signal && !sent_signals_.contains(*signal);
-  const bool is_answer = !ended.ended_unasked && !is_by_other_signal;
+  const bool is_answer = !ended.exited_before_stop && !is_by_other_signal;
   return is_answer ? WorkerOutcome::Stopped : outcome_of(ended);
 }
 
@@ -94,9 +95,9 @@ std::vector<Action> Supervisor::handle(const ServiceFailed& failed) {
 }
 
 std::vector<Action> Supervisor::handle(const StopRequested& request) {
-  ++stop_requests_;
+  ++stop_debounce_;
   sent_signals_.insert(request.signal);  // on a terminal it may reach a worker without us
-  if (stop_requests_ > 1) {
+  if (stop_debounce_ > 1) {
     return state_ == State::Killing ? std::vector<Action>{} : kill();
   }
   if (state_ == State::Killing) {
@@ -106,7 +107,7 @@ std::vector<Action> Supervisor::handle(const StopRequested& request) {
     stop_signal_ = request.signal;
   }
   // Leftovers have been asked to end already; the grace goes on.
-  return state_ == State::Running ? ask_to_end(request.signal) : std::vector<Action>{};
+  return state_ == State::Running ? send_stop_signal(request.signal) : std::vector<Action>{};
 }
 
 std::vector<Action> Supervisor::handle(const NoticeGiven& notice) {
@@ -136,7 +137,7 @@ std::vector<Action> Supervisor::handle(const NoticeWithdrawn& /*withdrawn*/) {
 }
 
 std::vector<Action> Supervisor::handle(const StopOrdered& order) {
-  return state_ == State::Running ? ask_to_end(order.signal) : std::vector<Action>{};
+  return state_ == State::Running ? send_stop_signal(order.signal) : std::vector<Action>{};
 }
 
 std::vector<Action> Supervisor::handle(const GraceEnded& /*ended*/) {
@@ -144,7 +145,7 @@ std::vector<Action> Supervisor::handle(const GraceEnded& /*ended*/) {
   return is_awaited ? kill() : std::vector<Action>{};
 }
 
-std::vector<Action> Supervisor::handle(const PartnerLost& /*lost*/) {
+std::vector<Action> Supervisor::handle(const GuardLost& /*lost*/) {
   if (!has_failed_ && !stop_signal_ && !all_deciding_succeeded()) {
     stop_signal_ = SIGKILL;
   }
@@ -176,18 +177,18 @@ void Supervisor::note_failure(std::optional<std::size_t> worker, int exit_code) 
 std::vector<Action> Supervisor::fail(std::optional<std::size_t> worker, int exit_code) {
   note_failure(worker, exit_code);
   // Workers would wait for a lost one in a collective until their own timeout.
-  std::vector<Action> actions = ask_to_end(SIGTERM);
-  actions.insert(actions.begin(), TellFailure{worker});
+  std::vector<Action> actions = send_stop_signal(SIGTERM);
+  actions.insert(actions.begin(), ReportFailure{worker});
   return actions;
 }
 
-std::vector<Action> Supervisor::ask_to_end(int signal) {
+std::vector<Action> Supervisor::send_stop_signal(int signal) {
   state_ = State::Stopping;
   sent_signals_.insert(signal);
   grace_runs_ = true;
-  std::vector<Action> actions = {CancelStart{}, AskToEnd{signal}, StartGrace{}};
+  std::vector<Action> actions = {CancelStart{}, SendStopSignal{signal}, StartGrace{}};
   if (alive_ == 0) {
-    actions.emplace_back(EndLeftovers{});
+    actions.emplace_back(StopOrphans{});
   }
   return actions;
 }
@@ -200,10 +201,10 @@ std::vector<Action> Supervisor::after_an_end() {
     state_ = State::Sweeping;
   }
   if (grace_runs_) {
-    return {EndLeftovers{}};
+    return {StopOrphans{}};
   }
   grace_runs_ = true;
-  return {EndLeftovers{}, StartGrace{}};
+  return {StopOrphans{}, StartGrace{}};
 }
 
 std::vector<Action> Supervisor::kill() {
@@ -221,8 +222,8 @@ bool Supervisor::all_deciding_succeeded() const {
   return true;
 }
 
-Conclusion Supervisor::conclusion() const {
-  Conclusion conclusion;
+AttemptOutcome Supervisor::conclusion() const {
+  AttemptOutcome conclusion;
   conclusion.first_failure = first_failure_;
   conclusion.stop_signal = stop_signal_;
   conclusion.gave_up = gave_up_;

@@ -24,8 +24,8 @@ gang::ExchangeKeys keys() {
 }
 
 /// What everybody is sent can be put together, and has the limit of its key.
-void check(const gang::Handout& handout) {
-  gang::Contributions agent(keys());
+void check(const gang::HandOut& handout) {
+  gang::ExchangeClient agent(keys());
   (void)agent.start(handout.pieces.front().piece.id.attempt);
   for (std::size_t i = 0; i < handout.pieces.size(); ++i) {
     const auto value = agent.take(handout.pieces[i]);
@@ -36,16 +36,16 @@ void check(const gang::Handout& handout) {
 }
 
 /// Returns false when nothing follows any more.
-bool take(gang::Exchange& exchange, LinkId link, const gang::Contribute& contribute) {
+bool take(gang::ExchangeServer& exchange, LinkId link, const gang::Contribute& contribute) {
   for (const gang::ExchangeOutcome& outcome : exchange.take(link, contribute)) {
-    if (std::holds_alternative<gang::NoResult>(outcome)) {
+    if (std::holds_alternative<gang::MergeFailed>(outcome)) {
       return false;
     }
     if (const auto* const breach = std::get_if<gang::Breach>(&outcome)) {
       require(breach->link == link && !breach->why.empty(), "who breaks the rules is told why");
       (void)exchange.forget(link);
     } else {
-      check(std::get<gang::Handout>(outcome));
+      check(std::get<gang::HandOut>(outcome));
     }
   }
   require(exchange.held() <= kMostHeld, "what is held has its limit");
@@ -53,7 +53,7 @@ bool take(gang::Exchange& exchange, LinkId link, const gang::Contribute& contrib
 }
 
 void contribute(std::string_view bytes, std::size_t piece) {
-  gang::Exchange exchange(keys(), kMostHeld);
+  gang::ExchangeServer exchange(keys(), kMostHeld);
   std::vector<gang::ExchangeNode> nodes;
   for (LinkId link = 0; link < kAgents; ++link) {
     exchange.add(link, {"a"});

@@ -37,7 +37,7 @@ void check_words(std::string_view bytes, std::size_t step) {
   std::string whole;
   std::string torn;
   for (auto& [out, length] : {std::pair{&whole, bytes.size() + 1}, std::pair{&torn, step}}) {
-    WordSieve sieve("n");
+    ControlLineFilter sieve("n");
     sieve.on_word = [out = out](const std::string& kind, const std::string& text) {
       *out += "<" + kind + "|" + text + ">";
     };

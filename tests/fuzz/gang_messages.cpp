@@ -29,12 +29,12 @@ void check_message(std::string_view payload) {
 }
 
 /// Payloads until the end or the first error.
-Payloads read(std::string_view bytes, std::size_t piece, std::size_t limit) {
+Payloads read(std::string_view bytes, std::size_t chunk, std::size_t limit) {
   Payloads payloads;
   gang::FrameReader reader(limit);
   while (!bytes.empty()) {
-    reader.feed(bytes.substr(0, piece));
-    bytes.remove_prefix(std::min(piece, bytes.size()));
+    reader.feed(bytes.substr(0, chunk));
+    bytes.remove_prefix(std::min(chunk, bytes.size()));
     while (true) {
       const auto next = reader.next();
       if (!next) {
@@ -60,11 +60,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (bytes.empty()) {
     return 0;
   }
-  const std::size_t piece = 1 + data[0];
+  const std::size_t chunk = 1 + data[0];
   bytes.remove_prefix(1);
   fuzz::check_message(bytes);
   for (const std::size_t limit : {gang::kMostJoinBytes, gang::kMostMessageBytes}) {
-    const fuzz::Payloads payloads = fuzz::read(bytes, piece, limit);
+    const fuzz::Payloads payloads = fuzz::read(bytes, chunk, limit);
     fuzz::require(payloads == fuzz::read(bytes, bytes.size() + 1, limit),
                   "tearing changes nothing");
     for (const std::string& payload : payloads) {

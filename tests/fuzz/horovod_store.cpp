@@ -39,7 +39,7 @@ void check(std::string_view text) {
     require(store.bytes() <= kMostBytes, "no more than it may keep");
   }
   for (const ClientId client : held) {
-    store.on_held(client);
+    store.on_deferred(client);
     require(store.take_reply().has_value(), "who was held is answered");
   }
 }

@@ -21,7 +21,7 @@ struct Heard {
   bool is_torn = false;
 };
 
-Heard hear(std::string_view bytes, std::size_t step) {
+Heard read_signal(std::string_view bytes, std::size_t step) {
   PmixReader reader;
   Heard heard;
   for (std::size_t i = 0; i < bytes.size() && !heard.is_torn; i += step) {
@@ -35,8 +35,8 @@ Heard hear(std::string_view bytes, std::size_t step) {
 }
 
 void check_server(std::string_view bytes, std::size_t step) {
-  const Heard torn = hear(bytes, step);
-  const Heard whole = hear(bytes, bytes.size() + 1);
+  const Heard torn = read_signal(bytes, step);
+  const Heard whole = read_signal(bytes, bytes.size() + 1);
   require(torn.is_torn == whole.is_torn, "tearing changes nothing");
   require(whole.is_torn || torn.events == whole.events, "tearing changes no event");
 }
@@ -45,7 +45,7 @@ void check_server(std::string_view bytes, std::size_t step) {
 std::pair<Heard, int> serve(std::string_view bytes, std::size_t step) {
   said said{};
   const int code = run_pmix_server(bytes.data(), bytes.size(), &said);
-  const Heard heard = hear({said.bytes, said.size}, step * 16);
+  const Heard heard = read_signal({said.bytes, said.size}, step * 16);
   require(!heard.is_torn, "muster understands the server");
   return {heard, code};
 }
@@ -70,8 +70,8 @@ void check_job(std::string_view bytes, std::size_t step) {
     }
     job.nodes.push_back(std::move(node));
   }
-  job.own_node = static_cast<int>(step % job.nodes.size());
-  const auto& own = job.nodes[static_cast<std::size_t>(job.own_node)].ranks;
+  job.local_node = static_cast<int>(step % job.nodes.size());
+  const auto& own = job.nodes[static_cast<std::size_t>(job.local_node)].ranks;
   const std::string sent = write_job(job) + write_fenced(1, bytes) + write_fenced(2, std::nullopt);
   const auto [heard, code] = serve(sent, step);
   require(code == 0, "the server understands muster");

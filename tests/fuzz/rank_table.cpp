@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace muster;
   using namespace muster::rank_table;
   const std::string_view text = fuzz::text_of(data, size);
-  const auto [reading, breaches, remarks] = inspect(text, "t");
+  const auto [reading, breaches, notices] = inspect(text, "t");
   for (const Breach& breach : breaches) {
     fuzz::require(!breach.path.empty() && !breach.expected.empty(), "a breach is somewhere");
     fuzz::require(describe(breach).find('\n') == std::string::npos, "a breach is one line");

@@ -76,7 +76,7 @@ class Heard {
   [[nodiscard]] const std::map<ClientId, std::string>& heard() const { return heard_; }
   [[nodiscard]] std::size_t unread() const { return store_.unread(); }
   void close_who_gives_way() {
-    while (const auto some = store_.who_gives_way()) {
+    while (const auto some = store_.clients_to_close()) {
       require(!some->clients.empty(), "somebody gives way");
       for (const ClientId client : some->clients) {
         const auto at = std::find(numbers_.begin(), numbers_.end(), client);
@@ -94,7 +94,7 @@ class Heard {
       require(one.missing > 0 && one.keys.size() == std::min<std::size_t>(one.missing, 4),
               "who waits misses something");
     }
-    require(store_.arrivals().ranks.size() <= 1'024, "ranks are counted");
+    require(store_.joined_ranks().ranks.size() <= 1'024, "ranks are counted");
   }
 
  private:

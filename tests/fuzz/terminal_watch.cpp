@@ -10,7 +10,7 @@ namespace {
 
 /// Byte by byte: each is shown, and behind it nothing or a mark.
 std::string show_each(std::string_view bytes) {
-  muster::TerminalWatch watch;
+  muster::TerminalSanitizer watch;
   std::string all;
   for (const char& c : bytes) {
     const std::string shown = watch.show({&c, 1});
@@ -29,15 +29,15 @@ std::string show_each(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
   const std::string_view bytes = fuzz::text_of(data, size);
-  TerminalWatch watch;
+  TerminalSanitizer watch;
   const std::string shown = watch.show(bytes);
   fuzz::require(show_each(bytes) == shown, "pieces do not matter");
-  TerminalWatch in_pieces;
+  TerminalSanitizer in_pieces;
   std::string pieces = in_pieces.show(bytes.substr(0, size / 2));
   pieces += in_pieces.show(bytes.substr(size / 2));
   fuzz::require(pieces == shown, "pieces do not matter");
-  fuzz::require(watch.clear_the_way() == in_pieces.clear_the_way(), "pieces do not matter");
-  fuzz::require(watch.clear_the_way().empty(), "the way is cleared once");
-  fuzz::require(tame(tame(bytes)) == tame(bytes), "what was tamed once stays as it is");
+  fuzz::require(watch.write_reset() == in_pieces.write_reset(), "pieces do not matter");
+  fuzz::require(watch.write_reset().empty(), "the way is cleared once");
+  fuzz::require(sanitize(sanitize(bytes)) == sanitize(bytes), "what was tamed once stays as it is");
   return 0;
 }

@@ -9,9 +9,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
   const std::string_view bytes = fuzz::text_of(data, size);
-  const std::string text = visible(bytes);
+  const std::string text = escape_controls(bytes);
   fuzz::require(valid_utf8(text) == text, "what is shown is UTF-8");
-  fuzz::require(visible(text) == text, "what was shown once stays as it is");
+  fuzz::require(escape_controls(text) == text, "what was shown once stays as it is");
   fuzz::require(std::all_of(text.begin(),
                             text.end(),
                             [](char c) { return !is_control(c) || c == '\n' || c == '\t'; }),

@@ -116,7 +116,7 @@ class Simulation {
   double bytes_ = 0;
   int arrived_ = 0;
   std::map<int, int> started_;  ///< agents, by attempt
-  int told_ = 0;
+  int notified_ = 0;
   int untold_ = 0;
   int stopped_ = 0;
   int left_ = 0;
@@ -149,11 +149,11 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
-  callbacks.tell_workers = [this](const gang::SuspendNotice& notice) { on_told(notice); };
+  callbacks.notify_workers = [this](const gang::SuspendNotice& notice) { on_told(notice); };
   callbacks.describe_status = [](const gang::DescribeStatus& /*wanted*/) {};
   callbacks.status_of_node = [](const gang::StatusOfNode& /*status*/) {};
   callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
-  callbacks.reserve_port = [] { return Result<Offer>(Offer{}); };
+  callbacks.reserve_port = [] { return Result<AttemptPorts>(AttemptPorts{}); };
   callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
   callbacks.done = [this] { ++done_; };
   auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));
@@ -225,7 +225,7 @@ void Simulation::give_notice() {
 }
 
 void Simulation::on_told(const gang::SuspendNotice& notice) {
-  if (!notice.is_withdrawn && is_all(++told_)) {
+  if (!notice.is_withdrawn && is_all(++notified_)) {
     figures_["notice_seconds"] = seconds_since(noticed_);
     agents_.front()->notify(gang::SuspendRequested{"the simulation", {}, /*is_withdrawn=*/true});
   } else if (notice.is_withdrawn && is_all(++untold_)) {

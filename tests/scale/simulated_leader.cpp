@@ -128,7 +128,7 @@ int lead(int agents,
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
   callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
-  callbacks.reserve_port = [] { return Result<Offer>(Offer{}); };
+  callbacks.reserve_port = [] { return Result<AttemptPorts>(AttemptPorts{}); };
   callbacks.leave = [&](const JobEnd& end) { code = end.exit_code; };
   callbacks.done = [&] { io.stop(); };
   gang = std::make_unique<gang::Gang>(io, std::move(setup), std::move(callbacks));

@@ -164,7 +164,7 @@ class Clients {
         (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, client.fd.get(), &readable);
         say(client);
       } else {
-        hear(client);
+        read_signal(client);
       }
     }
   }
@@ -196,7 +196,7 @@ class Clients {
     return is_repeated;
   }
 
-  void hear(Client& client) {
+  void read_signal(Client& client) {
     std::array<char, 4'096> bytes{};
     const std::size_t wanted = client.exchanges.at(client.next).answer - client.read;
     const ssize_t size =

@@ -164,7 +164,7 @@ int measure(int clients, bool is_mesh, int seconds) {
   input.start_server = [&](ServerEvents events) { return start_server(io, std::move(events)); };
   input.later = [&](std::function<void()> then) { boost::asio::post(io, std::move(then)); };
   const auto service = make_horovod_store(input);
-  Offer offer;
+  AttemptPorts offer;
   if (const auto prepared = service->prepare(offer); !prepared) {
     std::fprintf(stderr, "%s\n", prepared.error().message.c_str());
     return 1;

@@ -11,12 +11,12 @@ namespace muster {
 /// With an escape in place of each character that a terminal acts upon or does not show (\x1b, \u202e), and of each
 /// byte that is not UTF-8 (\xff). Line ends and tabs stay. A backslash stays what it is: this is for people, who
 /// read paths, not for a program that reads it back; so what was made visible once stays as it is.
-[[nodiscard]] std::string visible(std::string_view bytes);
+[[nodiscard]] std::string escape_controls(std::string_view bytes);
 
 /// A line of a worker, for a terminal that it shares with others: colours and erasing up to the end of the line pass, and
 /// line ends, tabs and returns. Erasing the whole line is erasing up to its end: what it begins with is not the worker's. Whatever else would move the cursor or change the terminal is an escape. Bytes that
 /// are not UTF-8 pass, unless a terminal may take them for a control.
-[[nodiscard]] std::string tame(std::string_view line);
+[[nodiscard]] std::string sanitize(std::string_view line);
 
 /// A document of JSON with such characters as JSON writes them: it means what it meant. (In YAML with its texts in
 /// double quotes, `visible` does that.)

@@ -22,7 +22,7 @@ struct Decision {
 };
 
 /// Something else that was seen, looked relevant, and was not used.
-struct Lost {
+struct UnusedValue {
   std::string field;  ///< the decision that it would have made; empty: of no one field
   Sourced<std::string> seen;
   std::string why;  ///< "MASTER_IP is the address that others can reach"
@@ -46,9 +46,9 @@ struct Cluster {
   int max_restarts = 0;                      ///< how often all workers may be started again
   int platform_restarts = 0;                 ///< how often the platform has started the job again
   bool has_task_config = false;              ///< the tasks come from a TF_CONFIG: scripts read that
-  std::vector<std::string> remarks;          ///< what the user should read once at the start
+  std::vector<std::string> notices;          ///< what the user should read once at the start
   std::vector<Decision> decisions;           ///< how each of these was found, in this order
-  std::vector<Lost> lost;                    ///< what else was seen
+  std::vector<UnusedValue> lost;             ///< what else was seen
 
   /// A node without a rank is placed as if it were node 0.
   [[nodiscard]] NodeRank assumed_rank() const { return node.rank.value_or(NodeRank{0}); }
@@ -84,7 +84,8 @@ struct ModeFacts {
                                                const std::vector<std::string>& roles = {});
 
 /// All that speaks of nodes in these surroundings, where nothing could be decided.
-[[nodiscard]] std::vector<Lost> seen_of_nodes(const Snapshot& snapshot, const std::string& why);
+[[nodiscard]] std::vector<UnusedValue> seen_of_nodes(const Snapshot& snapshot,
+                                                     const std::string& why);
 
 /// A variable that describes nodes and names no platform: RANK, WORLD_SIZE, TF_CONFIG and the like.
 struct BareSign {

@@ -7,7 +7,7 @@
 namespace muster {
 
 /// The path of this program, as a word that others can start it by while it runs: without blanks and colons.
-[[nodiscard]] std::string own_program();
+[[nodiscard]] std::string program_path();
 
 /// The python3 of the virtual environment (PEP 405) or conda environment whose folder of programs has the name by which we were
 /// started; a name without a folder is looked for in `search_path`. Empty: it is in none.

@@ -16,13 +16,13 @@ namespace muster {
 struct FanOut {
   Sourced<std::vector<GivenHost>> hosts;  ///< by node rank
   RemoteShell shell;
-  std::string command;   ///< for the remote shell: starts an agent there
-  std::string own_host;  ///< where the front runs: ssh is not needed there
-  Order order;           ///< but for what is a node's own
+  std::string command;     ///< for the remote shell: starts an agent there
+  std::string local_host;  ///< where the front runs: ssh is not needed there
+  AgentOrder order;        ///< but for what is a node's own
 };
 
 /// The order of one node: who it is, and how many workers it has.
-[[nodiscard]] Order order_of(const FanOut& fan_out, std::size_t node);
+[[nodiscard]] AgentOrder order_of(const FanOut& fan_out, std::size_t node);
 
 /// The plan of the front: one process for each node, its remote shell.
 [[nodiscard]] LaunchPlan make_front_plan(const FanOut& fan_out);

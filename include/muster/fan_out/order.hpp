@@ -13,7 +13,7 @@
 
 namespace muster {
 
-struct Order {
+struct AgentOrder {
   std::string version;                           ///< of the front's muster
   std::string host;                              ///< how the front calls this node
   bool is_first = false;                         ///< it speaks for all nodes
@@ -25,17 +25,17 @@ struct Order {
 };
 
 /// As frames, the last of which is "start".
-[[nodiscard]] std::string write_order(const Order& order);
+[[nodiscard]] std::string write_order(const AgentOrder& order);
 
 /// Puts an order together again.
 class OrderReader {
  public:
   /// True when the frame was the last one. Fails with `BadData` for a frame that an order has not.
   [[nodiscard]] Result<bool> take(const Frame& frame);
-  [[nodiscard]] Order& order() { return order_; }
+  [[nodiscard]] AgentOrder& order() { return order_; }
 
  private:
-  Order order_;
+  AgentOrder order_;
 };
 
 }  // namespace muster

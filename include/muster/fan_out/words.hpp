@@ -9,9 +9,9 @@
 namespace muster {
 
 /// The kinds of words.
-inline constexpr const char* kHereWord = "here";      ///< the agent runs; with its version
+inline constexpr const char* kHello = "here";         ///< the agent runs; with its version
 inline constexpr const char* kReportWord = "report";  ///< node 0: the report, as JSON in one line
-inline constexpr const char* kByeWord = "bye";        ///< the end of the job; with the exit code
+inline constexpr const char* kExit = "bye";           ///< the end of the job; with the exit code
 
 /// The line that says a word. Nobody else's line begins so: the front has drawn the nonce.
 [[nodiscard]] std::string write_word(const std::string& nonce,
@@ -19,9 +19,9 @@ inline constexpr const char* kByeWord = "bye";        ///< the end of the job; w
                                      const std::string& text);
 
 /// Takes the words out of what an agent writes; everything else passes as it is.
-class WordSieve {
+class ControlLineFilter {
  public:
-  explicit WordSieve(std::string nonce);
+  explicit ControlLineFilter(std::string nonce);
 
   std::function<void(const std::string& kind, const std::string& text)> on_word;
 
@@ -33,7 +33,7 @@ class WordSieve {
  private:
   [[nodiscard]] bool may_be_word() const;
   [[nodiscard]] std::size_t length_to_keep(std::string_view bytes) const;
-  void tell();
+  void send();
 
   std::string start_;  ///< what each word begins with
   std::string kept_;   ///< the beginning of a word, or of what looks like one

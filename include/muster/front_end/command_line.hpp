@@ -25,7 +25,7 @@ enum class Command {
 /// An option of the front ends, which prints their table for the documentation.
 inline constexpr const char* kPrintOptions = "print-options";
 
-struct FrontEnd;
+struct CompatLauncher;
 
 struct CommandLine {
   Command command = Command::Run;
@@ -33,14 +33,14 @@ struct CommandLine {
   std::vector<std::string> words;    ///< all of it, as it was typed
   std::vector<std::string> program;  ///< the program and its arguments, untouched
   // Of another launcher's command line:
-  const FrontEnd* front_end = nullptr;  ///< whose command line it was; empty: muster's own
-  bool is_python_script = false;        ///< the program is for Python, whatever its name ends with
+  const CompatLauncher* compat = nullptr;  ///< whose command line it was; empty: muster's own
+  bool is_python_script = false;  ///< the program is for Python, whatever its name ends with
   std::vector<std::string> worker_arguments;  ///< what the original adds to the program's, with
                                               ///< {placeholders}
   std::vector<std::string> notices;  ///< sentences about what is done otherwise than asked for
 };
 
 /// True when a text is wanted and no job, so that nothing about a job can be wrong.
-[[nodiscard]] bool asks_for_text(const Settings& settings);
+[[nodiscard]] bool requests_text(const Settings& settings);
 
 }  // namespace muster

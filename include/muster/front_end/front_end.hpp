@@ -20,7 +20,7 @@ inline constexpr const char* kTorchrunLogs = "torchrun";
 inline constexpr const char* kNoLogs = "nothing";
 
 /// What becomes of an option of another launcher.
-enum class Fate {
+enum class OptionSupport {
   Same,
   Better,   ///< the note says how
   Passed,   ///< given to the original, which muster starts for it; only the original can do that
@@ -29,11 +29,11 @@ enum class Fate {
 };
 
 /// One option of another launcher.
-struct FrontOption {
+struct CompatOption {
   const char* name;      ///< as the original spells it, without the dashes in front
   char letter;           ///< short form, or '\0'
   const char* argument;  ///< what its values are called, separated by blanks; nullptr: a switch
-  Fate fate;
+  OptionSupport fate;
   const char* note;               ///< for users: what it does here
   const char* setting = nullptr;  ///< gets what is given; nullptr: `translate` knows, or nobody
   const char* choices = nullptr;  ///< for completions, separated by blanks
@@ -47,7 +47,7 @@ struct FrontOption {
 
 /// An option of another launcher as it was typed.
 struct TypedOption {
-  const FrontOption* option;
+  const CompatOption* option;
   std::string name;                 ///< with dashes: "np"
   std::string source;               ///< as it was typed: "-np"
   std::vector<std::string> values;  ///< as many as it has arguments
@@ -85,13 +85,13 @@ enum class Syntax {
 };
 
 /// Another launcher whose command line muster reads.
-struct FrontEnd {
+struct CompatLauncher {
   const char* name;       ///< as a command of muster and as the name of a symlink
   const char* mode;       ///< which template starts the workers
   const char* program;    ///< for --help: what stands behind the options
   const char* summary;    ///< for --help: what is better as a whole, in sentences
   const char* variables;  ///< options are read from variables that begin so; nullptr: from none
-  std::span<const FrontOption> (*options)();
+  std::span<const CompatOption> (*options)();
   Result<> (*translate)(Translation& translation);  ///< what the table cannot say
   Syntax syntax = Syntax::Argparse;
   const char* aliases = nullptr;  ///< its other names, separated by blanks
@@ -105,23 +105,23 @@ struct FrontEnd {
 };
 
 /// The words by which muster takes its command line: "torchrun", "accelerate launch".
-[[nodiscard]] std::string command_of(const FrontEnd& front_end);
+[[nodiscard]] std::string command_of(const CompatLauncher& compat);
 
 /// Name of the original in texts.
-[[nodiscard]] std::string original_of(const FrontEnd& front_end);
+[[nodiscard]] std::string original_of(const CompatLauncher& compat);
 
-[[nodiscard]] std::span<const FrontEnd> front_ends();
+[[nodiscard]] std::span<const CompatLauncher> compat_launchers();
 
 /// The front end of that name; nullptr if there is none.
-[[nodiscard]] const FrontEnd* find_front_end(std::string_view name);
+[[nodiscard]] const CompatLauncher* find_front_end(std::string_view name);
 
 /// The front end that the program's own name asks for: nullptr for "muster" and for all names that
 /// begin so. Fails for a name that means nothing.
-[[nodiscard]] Result<const FrontEnd*> front_end_of(std::string_view argv0);
+[[nodiscard]] Result<const CompatLauncher*> compat_of(std::string_view argv0);
 
 /// A command line of a front end.
-struct FrontEndWords {
-  const FrontEnd& front_end;
+struct CompatNames {
+  const CompatLauncher& compat;
   std::string called;                   ///< how the user named it
   std::span<const std::string> tokens;  ///< what stands behind its name
 };
@@ -130,14 +130,14 @@ struct FrontEndWords {
 /// muster's own flags in front have said. `own` are muster's options, which may stand among them. Files that the line
 /// names are read by `read_text`.
 [[nodiscard]] Result<> read_front_end(CommandLine& line,
-                                      const FrontEndWords& words,
+                                      const CompatNames& words,
                                       const OptionTable& own,
                                       const Snapshot& snapshot,
                                       const ReadText& read_text);
 
 /// Options of a front end that a variable of the platform holds. They win over everything, and name no file.
 [[nodiscard]] Result<> read_extra_options(CommandLine& line,
-                                          const FrontEnd& front_end,
+                                          const CompatLauncher& compat,
                                           const Sourced<std::string>& words,
                                           const Snapshot& snapshot);
 
@@ -152,43 +152,43 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] std::string spelled(const CommandLine& line, std::string_view name);
 
 /// What the user should know where the original would have done otherwise, for the start.
-[[nodiscard]] std::vector<std::string> front_end_remarks(const CommandLine& line,
-                                                         const Cluster& cluster);
+[[nodiscard]] std::vector<std::string> compat_notices(const CommandLine& line,
+                                                      const Cluster& cluster);
 
 // The tables
-[[nodiscard]] std::span<const FrontOption> torchrun_options();
-[[nodiscard]] std::span<const FrontOption> torch_launch_options();
-[[nodiscard]] std::span<const FrontOption> msrun_options();
-[[nodiscard]] std::span<const FrontOption> deepspeed_options();
+[[nodiscard]] std::span<const CompatOption> torchrun_options();
+[[nodiscard]] std::span<const CompatOption> torch_launch_options();
+[[nodiscard]] std::span<const CompatOption> msrun_options();
+[[nodiscard]] std::span<const CompatOption> deepspeed_options();
 [[nodiscard]] Result<> translate_torchrun(Translation& translation);
 [[nodiscard]] Result<> translate_torch_launch(Translation& translation);
 [[nodiscard]] Result<> translate_msrun(Translation& translation);
 [[nodiscard]] Result<> translate_deepspeed(Translation& translation);
-[[nodiscard]] std::span<const FrontOption> accelerate_options();
+[[nodiscard]] std::span<const CompatOption> accelerate_options();
 [[nodiscard]] Result<> translate_accelerate(Translation& translation);
-[[nodiscard]] std::span<const FrontOption> colossalai_options();
+[[nodiscard]] std::span<const CompatOption> colossalai_options();
 [[nodiscard]] Result<> translate_colossalai(Translation& translation);
-[[nodiscard]] std::span<const FrontOption> paddle_options();
+[[nodiscard]] std::span<const CompatOption> paddle_options();
 [[nodiscard]] Result<> translate_paddle(Translation& translation);
-[[nodiscard]] std::span<const FrontOption> horovodrun_options();
+[[nodiscard]] std::span<const CompatOption> horovodrun_options();
 [[nodiscard]] Result<> translate_horovodrun(Translation& translation);
-[[nodiscard]] std::span<const FrontOption> mpirun_options();
+[[nodiscard]] std::span<const CompatOption> mpirun_options();
 [[nodiscard]] Result<> translate_mpirun(Translation& translation);
 
 /// How long the gang waits where msrun's cluster is given so many seconds: below 0, a year.
 [[nodiscard]] Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds);
 
 /// The keys of torchrun's --rdzv-conf, as options without dashes.
-[[nodiscard]] std::span<const FrontOption> rendezvous_keys();
+[[nodiscard]] std::span<const CompatOption> rendezvous_keys();
 
 /// torchrun's --rdzv-conf: each key becomes a setting, or is said to be ignored.
 [[nodiscard]] Result<> translate_rendezvous_conf(Translation& translation,
                                                  const Sourced<std::string>& text);
 
 // Texts for users, made from a table.
-[[nodiscard]] std::string front_end_help(const FrontEnd& front_end);
-[[nodiscard]] std::string front_end_table(const FrontEnd& front_end);
-[[nodiscard]] Result<std::string> front_end_completion(const FrontEnd& front_end,
-                                                       const Sourced<std::string>& shell);
+[[nodiscard]] std::string compat_help(const CompatLauncher& compat);
+[[nodiscard]] std::string compat_table(const CompatLauncher& compat);
+[[nodiscard]] Result<std::string> compat_completion(const CompatLauncher& compat,
+                                                    const Sourced<std::string>& shell);
 
 }  // namespace muster

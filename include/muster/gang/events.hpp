@@ -122,7 +122,7 @@ struct GuardGone {};
 
 /// Whether what the plan needs is here. A node is ready from the start unless its policy says otherwise;
 /// no attempt starts before all nodes are.
-struct InputsAre {
+struct InputsChanged {
   std::string waits_for;  ///< such as "its rank table: initializing"; empty: all are here
 };
 
@@ -150,7 +150,7 @@ using NodeEvent = std::variant<WorkerFailed,
                                StatusWanted,
                                StatusReady,
                                GuardGone,
-                               InputsAre,
+                               InputsChanged,
                                Contributed,
                                InputsFailed>;
 

@@ -26,7 +26,7 @@ struct GangCallbacks {
   std::function<void(int signal)> pass_signal;
   std::function<void()> kill_attempt;
   /// Tells the workers of a notice, or that it was withdrawn.
-  std::function<void(const SuspendNotice&)> tell_workers;
+  std::function<void(const SuspendNotice&)> notify_workers;
   /// To be answered by `StatusReady`.
   std::function<void(const DescribeStatus&)> describe_status;
   /// What a node says, since `StatusWanted`.
@@ -34,11 +34,11 @@ struct GangCallbacks {
   /// Renewed while it lasts, more often than its limit; given back with an empty one.
   std::function<void(const Lease&)> renew_lease;
   /// Reserves ports for the workers.
-  std::function<Result<Offer>()> reserve_port;
+  std::function<Result<AttemptPorts>()> reserve_port;
   /// What the nodes have brought together while the attempt runs.
   std::function<void(const Value&)> merged;
   /// The job is over: report it.
-  std::function<void(const JobEnd&)> leave;
+  std::function<void(const JobEnd&)> on_job_end;
   /// Nobody waits for this agent any more, after `leave`.
   std::function<void()> done;
 };

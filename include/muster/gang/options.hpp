@@ -31,9 +31,9 @@ enum class ScaleUp {
 
 /// The choice of a leader. Jobs of one node lead themselves and listen on nothing.
 enum class Lead {
-  Never,      ///< another agent does
-  Always,     ///< this agent has node rank 0
-  IfItsOurs,  ///< whoever owns the address and gets the port
+  Never,             ///< another agent does
+  Always,            ///< this agent has node rank 0
+  IfAddressIsLocal,  ///< whoever owns the address and gets the port
   /// The same, and this agent once one of the job reaches it through an address that no node owns: a Service's, or a published one.
   IfReached
 };

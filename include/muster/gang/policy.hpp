@@ -17,7 +17,7 @@
 
 namespace muster::gang {
 
-struct Policy {
+struct GangConfig {
   JobFacts job;    ///< must be the same on all nodes
   NodeFacts node;  ///< this one
   GangOptions options;
@@ -39,7 +39,7 @@ struct Policy {
 struct GangSetup {
   Lead lead = Lead::Always;
   std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
-  Policy policy;
+  GangConfig policy;
   std::size_t most_strangers =
       64;  ///< links that a leader keeps with those who do not belong to the job
 };

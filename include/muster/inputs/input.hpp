@@ -30,24 +30,24 @@ struct Input {
 };
 
 /// What was found under its name.
-struct Found {
+struct FileContent {
   std::string content;
   int error_number = 0;             ///< why it cannot be read; 0: it was
   std::string path = {};            ///< in the folder that was named; empty: as it was named
   std::optional<int> version = {};  ///< of a rank table, which is counted beside it
 };
 /// How a file is looked at.
-using Look = std::function<Found(const Input&)>;
+using InputReader = std::function<FileContent(const Input&)>;
 
 /// It is as it has to be.
-struct Here {
+struct Ready {
   std::optional<rank_table::TableFile> table = {};  ///< what a rank table says
 };
-struct NotYet {
+struct Pending {
   std::string reason;  ///< "rank table '/x': missing"
 };
 /// An Error is final: no later look can do better.
-using Answer = std::variant<Here, NotYet, Error>;
+using Answer = std::variant<Ready, Pending, Error>;
 
 /// The inputs of a job: those of its template whose parameters have a value.
 [[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen,
@@ -56,22 +56,22 @@ using Answer = std::variant<Here, NotYet, Error>;
 
 /// Pure: what to make of what was found. A JSON object without the field counts as complete, as rank
 /// tables of version 2.0 are.
-[[nodiscard]] Answer judge(const Input& input, Found found);
+[[nodiscard]] Answer judge(const Input& input, FileContent found);
 
 /// Reads the file as it is now. A pipe or a device is not waited for.
-[[nodiscard]] Found look_at(const Input& input);
+[[nodiscard]] FileContent look_at(const Input& input);
 
 /// Reads a pipe or a device to its end, and waits for that.
-[[nodiscard]] Found read_stream(const std::string& path);
+[[nodiscard]] FileContent read_stream(const std::string& path);
 
 /// As the snapshot has it, else as it is now.
-[[nodiscard]] Found look_at(const Input& input, const Snapshot& snapshot);
+[[nodiscard]] FileContent look_at(const Input& input, const Snapshot& snapshot);
 
 /// Differs when somebody has touched one of the files: what is large is not read again for nothing.
-[[nodiscard]] std::string stamp_of(const std::vector<Input>& inputs);
+[[nodiscard]] std::string fingerprint_of(const std::vector<Input>& inputs);
 
 /// Asks all of them: the first error, else what is missing, else that all are here.
-[[nodiscard]] Answer ask(const std::vector<Input>& inputs, const Look& look);
-[[nodiscard]] Answer ask(const std::vector<Input>& inputs);
+[[nodiscard]] Answer poll(const std::vector<Input>& inputs, const InputReader& look);
+[[nodiscard]] Answer poll(const std::vector<Input>& inputs);
 
 }  // namespace muster

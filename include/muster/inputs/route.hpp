@@ -20,20 +20,20 @@ struct RouteFinding {
 
 /// The files that a plan may be in, as they were found.
 struct RouteFiles {
-  Found planned;   ///< the platform's planned table, beside the rank table
-  Found topology;  ///< what the switches are
+  FileContent planned;   ///< the platform's planned table, beside the rank table
+  FileContent topology;  ///< what the switches are
 };
 
 /// Pure: the platform's own plan first, by table and by place, then ours by the switches. The node is instance
 /// `own` of the table. There is nothing to wait for but the topology.
-[[nodiscard]] std::variant<RouteFinding, NotYet> judge_route(
+[[nodiscard]] std::variant<RouteFinding, Pending> judge_route(
     const rank_table::RouteRequest& request,
     const rank_table::Table& table,
     std::size_t own,
     const RouteFiles& files);
 
 /// Reads them. `table` is the path of the rank table.
-[[nodiscard]] RouteFiles look_for_routes(const rank_table::RouteRequest& request,
-                                         const std::string& table);
+[[nodiscard]] RouteFiles find_routes(const rank_table::RouteRequest& request,
+                                     const std::string& table);
 
 }  // namespace muster

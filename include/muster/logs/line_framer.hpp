@@ -31,7 +31,7 @@ class LineFramer {
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   /// For a terminal that several workers share: no line moves the cursor out of itself (`tame`).
-  void tame_lines() { is_tame_ = true; }
+  void sanitize_lines() { is_tame_ = true; }
   /// False: bytes pass as they come, in whatever line.
   [[nodiscard]] bool has_whole_lines() const { return whole_lines_; }
 

@@ -16,7 +16,7 @@ struct CursorPlace {
 };
 
 /// From below all rows to the cursor.
-struct WayToCursor {
+struct CursorPath {
   std::string up;      ///< moves it to the beginning of its row
   std::string before;  ///< what stands there already, as in `CursorPlace`
 };
@@ -44,7 +44,7 @@ class LiveRows {
   /// The rows, each with a line end, to be written where a line begins.
   [[nodiscard]] std::string draw();
   /// To be written directly behind them. Empty: nobody is typed to.
-  [[nodiscard]] std::optional<WayToCursor> way_to_cursor() const;
+  [[nodiscard]] std::optional<CursorPath> way_to_cursor() const;
   /// Leaves the rows as they are, for somebody else writes below them from now on: nothing is outdated until `come_back`.
   [[nodiscard]] std::string leave();
   void come_back() { is_left_ = false; }

@@ -21,38 +21,38 @@ enum class Level {
 using MessageSink = std::function<void(std::string_view line)>;
 
 /// Decides the least level that is said and whether levels are coloured. Lines are written to standard error at
-/// once, unless `keep_messages` or `send_messages_to` says otherwise.
+/// once, unless `buffer_log` or `set_log_sink` says otherwise.
 void set_up_messages(Level least, bool with_colour);
 
 /// From here on lines name this host; empty: none.
-void name_speaker(const std::string& host);
+void set_log_host(const std::string& host);
 
 /// From here on waits for nobody: a line that standard error may not take at once is kept until there is somebody to take it, and so
 /// is every further one. It may be a file that takes nothing, for as long as it wants.
-void keep_messages();
+void buffer_log();
 
 /// What is kept goes to standard error, and so does what follows.
-void release_messages();
+void flush_log();
 
 /// Hands what is kept and every further line to `sink`. An empty function restores standard error, and forgets what
 /// is kept: somebody else says it.
-void send_messages_to(MessageSink sink);
+void set_log_sink(MessageSink sink);
 
 void say(Level level, std::string_view message);
 
 /// False when messages of this level are not shown, so that nobody need compose them.
 [[nodiscard]] bool is_said(Level level);
 
-inline void say_debug(std::string_view message) {
+inline void log_debug(std::string_view message) {
   say(Level::Debug, message);
 }
-inline void say_info(std::string_view message) {
+inline void log_info(std::string_view message) {
   say(Level::Info, message);
 }
-inline void say_warning(std::string_view message) {
+inline void log_warning(std::string_view message) {
   say(Level::Warning, message);
 }
-inline void say_error(std::string_view message) {
+inline void log_error(std::string_view message) {
   say(Level::Error, message);
 }
 

@@ -19,7 +19,7 @@ namespace muster {
 ///    letters that are invisible, say, or within a sequence that has no end.
 ///
 /// Where workers have no prefix they own the screen: what they draw elsewhere on it is theirs.
-class TerminalWatch {
+class TerminalSanitizer {
  public:
   /// Of the terminal, in columns; without it no line goes on in the next one.
   void set_width(std::size_t columns) { line_.set_width(columns); }
@@ -33,7 +33,7 @@ class TerminalWatch {
   [[nodiscard]] std::string show(std::string_view bytes);
 
   /// What is to be written before a line of muster's own, usually nothing.
-  [[nodiscard]] std::string clear_the_way();
+  [[nodiscard]] std::string write_reset();
 
  private:
   void mark(std::string& shown);

@@ -20,7 +20,7 @@ namespace muster {
                                      const std::map<std::string, std::string>& values);
 
 /// What stands in a text for a value that is not known yet.
-[[nodiscard]] std::string mark_late(std::string_view name);
+[[nodiscard]] std::string mark_deferred(std::string_view name);
 
 /// The text with the marks replaced for which there is a value, in one pass: a value that looks like
 /// a placeholder is not looked at again. A text that needs a value which is empty becomes empty.

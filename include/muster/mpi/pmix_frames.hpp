@@ -25,7 +25,7 @@ struct PmixJob {
   std::string
       name;  ///< the namespace of PMIx, at most 255 bytes; no other job on this machine has it
   std::string folder;  ///< a private one, for what the library and the ranks write
-  int own_node = 0;
+  int local_node = 0;
   std::vector<PmixNode> nodes;  ///< by node rank
 };
 
@@ -83,12 +83,12 @@ struct FenceReached {
   bool operator==(const FenceReached&) const = default;
 };
 /// MPI has something to tell the user of a rank, which goes on when it is answered by `write_shown`.
-struct RankSaid {
+struct RankMessage {
   std::uint32_t number = 0;
   int rank = 0;
   std::string text;  ///< lines
 
-  bool operator==(const RankSaid&) const = default;
+  bool operator==(const RankMessage&) const = default;
 };
 using PmixEvent = std::variant<RankEnvironment,
                                PmixReady,
@@ -96,7 +96,7 @@ using PmixEvent = std::variant<RankEnvironment,
                                RankConnected,
                                RankFinalized,
                                RankAborted,
-                               RankSaid,
+                               RankMessage,
                                FenceReached>;
 
 /// The text of a message that a rank of Open MPI 4 would have shown. Empty: it is none.

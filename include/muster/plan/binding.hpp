@@ -67,7 +67,7 @@ struct NodeBinding {
   std::vector<std::optional<CpuBinding>> devices;
   std::map<std::string, CpuBinding> roles;
   std::map<std::string, std::string> variables;
-  std::vector<std::string> remarks;
+  std::vector<std::string> notices;
 };
 
 /// Decides it for these processes: the visibility lists of the snapshot say which accelerator the runtime

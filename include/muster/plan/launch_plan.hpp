@@ -126,18 +126,19 @@ struct LaunchPlan {
   std::uint16_t gang_port = 0;               ///< where the agents meet; 0 for one node
   int world_size = 1;
   std::vector<Decision> decisions;
-  std::vector<Lost> lost;  ///< what else was seen, and why it was not used
+  std::vector<UnusedValue> lost;  ///< what else was seen, and why it was not used
   std::vector<PlannedFile> files;
   std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
   StreamLogs chosen_lines;            ///< files of lines that hold chosen words, of all workers
-  std::vector<std::string> remarks;   ///< sentences that the user should read once at start
+  std::vector<std::string> notices;   ///< sentences that the user should read once at start
   Parameters parameters;              ///< of the template, for its services
   std::vector<std::string> services;  ///< what runs beside the workers of this job
   bool needs_run_folder = false;      ///< some process of the job is told {run_dir}
   bool needs_shared_memory = false;   ///< the same for {shm_dir}
   bool needs_secret = false;          ///< the same for {job_secret}, which is in `mpi_job` too
   bool tells_nodes = false;           ///< the nodes tell each other how many processes each has
-  std::vector<NodePorts> told_nodes;  ///< by rank, as they have told each other; empty: not told
+  std::vector<NodePorts>
+      notified_nodes;   ///< by rank, as they have told each other; empty: not told
   std::string mpi_job;  ///< the namespace of MPI's ranks, which all nodes know, and nobody else
   bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are
 
@@ -162,8 +163,8 @@ struct PlanInput {
 
 /// Which instance of the table this node is. Fails with `BadData` when none is, and when what the user or
 /// the platform says about the nodes and their workers is not what the table has.
-[[nodiscard]] Result<std::size_t> find_own_instance(const PlanInput& input,
-                                                    const rank_table::TableFile& file);
+[[nodiscard]] Result<std::size_t> find_local_instance(const PlanInput& input,
+                                                      const rank_table::TableFile& file);
 
 /// True where the nodes make a rank table: that was asked for, or the mode needs one, none is named, and the
 /// addresses of this node's devices are known.
@@ -171,16 +172,16 @@ struct PlanInput {
                                const rank_table::GenerateRequest& request);
 /// Takes this node's part of it. Fails when its devices or their addresses are not known, and when the mode
 /// has no use for a table.
-[[nodiscard]] Result<> make_own_part(PlanInput& input);
+[[nodiscard]] Result<> make_local_part(PlanInput& input);
 /// The same once all nodes have said what they have: `text` is the table.
 [[nodiscard]] rank_table::RankedNode part_of_made_table(const rank_table::Instance& own,
                                                         const Placement& placement,
                                                         std::string text);
 /// The devices that this node has of the instance, which several nodes may share, by rank.
-[[nodiscard]] std::vector<rank_table::Device> own_devices(const PlanInput& input,
-                                                          const rank_table::TableFile& file,
-                                                          std::size_t instance,
-                                                          const std::vector<int>& ranks = {});
+[[nodiscard]] std::vector<rank_table::Device> local_devices(const PlanInput& input,
+                                                            const rank_table::TableFile& file,
+                                                            std::size_t instance,
+                                                            const std::vector<int>& ranks = {});
 
 /// Takes ranks and devices of this node from the table, and what nobody else has said.
 [[nodiscard]] Result<> apply_table(PlanInput& input, rank_table::TableFile file);
@@ -225,7 +226,7 @@ struct PlanInput {
 /// that only looks like it, from the user, from a platform or from "{{" and "}}", is left alone. A
 /// text that needs a value which is empty becomes empty as a whole: without the folder there is no
 /// file to name.
-void fill_late_values(LaunchPlan& plan, const std::map<std::string, std::string>& values);
+void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
 /// What was decided, and what was seen and not used, as `muster explain --json` promises it.
 [[nodiscard]] json::value to_explanation(const LaunchPlan& plan);

@@ -28,11 +28,11 @@ struct RoleSlots {
 };
 
 /// What the leader has ready for the workers of all nodes, told with the start of the attempt.
-struct Offer {
+struct AttemptPorts {
   std::uint16_t worker_port = 0;  ///< 0: the job needs none, or the plan has its own
   std::uint16_t store_port = 0;   ///< where a store of the framework's listens; 0: there is none
 
-  bool operator==(const Offer&) const = default;
+  bool operator==(const AttemptPorts&) const = default;
 };
 
 /// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when

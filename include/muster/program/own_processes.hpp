@@ -10,7 +10,7 @@
 namespace muster {
 
 /// A program that starts the processes of its job itself: another launcher, or a script that spawns.
-struct OwnProcesses {
+struct NestedLauncher {
   std::string program;  ///< what people call it: "torchrun", "train.py"
   std::string
       how;  ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty: it is a launcher
@@ -29,11 +29,11 @@ using ReadText = std::function<std::optional<std::string>(const std::string& pat
 /// What is known of the program by its name and, if Python or a shell is to run a script, by its text. What a
 /// script imports is not looked into.
 /// `is_python_added`: the first word is an interpreter that the user has not written.
-[[nodiscard]] std::optional<OwnProcesses> find_own_processes(
+[[nodiscard]] std::optional<NestedLauncher> find_nested_launcher(
     const std::vector<std::string>& program, bool is_python_added, const ReadText& read_text);
 
 /// How a program would be started on this node.
-struct Starts {
+struct LaunchContext {
   int count = 1;
   std::string mode;
   bool is_mode_given = false;   ///< by the user, who has it so then
@@ -44,8 +44,8 @@ struct Starts {
 
 /// A program that surely starts its own processes is not started several times on a node, nor a launcher that
 /// knows of no other node on several, unless the user says so by naming the mode: `BadUsage`. What remains is a sentence for the start; empty: there is nothing to say.
-[[nodiscard]] Result<std::string> judge_own_processes(const OwnProcesses& own,
-                                                      const Starts& starts);
+[[nodiscard]] Result<std::string> check_nested_launcher(const NestedLauncher& own,
+                                                        const LaunchContext& starts);
 
 /// The beginning of a file: the first MiB. Empty if it is no file that can be read.
 [[nodiscard]] std::optional<std::string> read_script(const std::string& path);

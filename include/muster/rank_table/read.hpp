@@ -44,7 +44,7 @@ struct Inspection {
   std::vector<Breach> breaches;
   /// What HCCL would refuse in the file itself but not in what `rewrite` makes of it, such as numbers where
   /// it wants text, and what only old versions of it refuse.
-  std::vector<Breach> remarks;
+  std::vector<Breach> notices;
 };
 
 /// Parses the text once for all of that: a large table takes a while.

@@ -35,16 +35,16 @@ struct Node {
 };
 
 /// What pods take of a node.
-struct Taken {
+struct PodUse {
   std::int64_t pods = 0;
   Amounts amounts;
 };
 
 struct ClusterState {
   std::vector<Node> nodes;
-  std::map<std::string, Taken, std::less<>> taken;  ///< by the name of the node
-  std::vector<Amounts> waiting;                     ///< of each pod that has no node yet
-  std::set<std::string> seen;                       ///< nodes and pods, each counts once
+  std::map<std::string, PodUse, std::less<>> taken;  ///< by the name of the node
+  std::vector<Amounts> waiting;                      ///< of each pod that has no node yet
+  std::set<std::string> seen;                        ///< nodes and pods, each counts once
   bool has_pods = false;
 };
 

@@ -17,7 +17,7 @@
 namespace muster {
 
 /// Everything that a front runs with, by node rank.
-struct FrontJob {
+struct RemoteJob {
   LaunchPlan plan;                  ///< a remote shell for each node
   std::vector<std::string> hosts;   ///< how the nodes are called
   std::vector<std::string> orders;  ///< what the agents get on standard input: secret
@@ -25,25 +25,25 @@ struct FrontJob {
 };
 
 /// What became of it.
-struct FrontOutcome {
+struct RemoteOutcome {
   std::optional<JobEnd> end;  ///< why the front ended the job; empty: the agents have said it
   std::string report;         ///< of node 0, as JSON; empty: it sent none
   double run_time_seconds = 0;
 };
 
-/// What is done once, when nothing is left of the remote shells: as LastWords of a node.
-struct FrontWords {
-  std::function<Result<>(const FrontOutcome&)> write_report;  ///< empty: none is wanted
+/// What is done once, when nothing is left of the remote shells: as ExitReport of a node.
+struct LauncherExitReport {
+  std::function<Result<>(const RemoteOutcome&)> write_report;  ///< empty: none is wanted
   std::optional<int> stream;
-  std::function<void(const FrontOutcome&, const Result<>& report)> say;
+  std::function<void(const RemoteOutcome&, const Result<>& report)> say;
 };
 
 /// Starts the agents, passes signals on to them, shows what they write, and returns the exit code of the
 /// job. Splits the process into guard and agent, as `run` does.
-[[nodiscard]] Result<int> run_front(const FrontJob& job,
-                                    const RunOptions& options,
-                                    const Inherited& inherited,
-                                    const std::map<std::string, std::string>& variables,
-                                    const FrontWords& words);
+[[nodiscard]] Result<int> run_remote_launcher(const RemoteJob& job,
+                                              const RunOptions& options,
+                                              const Inherited& inherited,
+                                              const std::map<std::string, std::string>& variables,
+                                              const LauncherExitReport& words);
 
 }  // namespace muster

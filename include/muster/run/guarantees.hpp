@@ -18,7 +18,7 @@ enum class ProcView {
 };
 
 /// What the system answered: each number is 0 where a call does what it is asked, else its errno.
-struct SystemAnswers {
+struct SystemCapabilities {
   int pidfd_open = 0;
   int pidfd_send_signal = 0;
   int subreaper = 0;
@@ -39,12 +39,12 @@ struct SystemAnswers {
 };
 
 /// Asks only what a guarantee can be lost by. It takes microseconds, changes nothing and starts nothing.
-[[nodiscard]] SystemAnswers ask_before_start();
+[[nodiscard]] SystemCapabilities probe_before_start();
 
 /// Asks everything. Changes nothing, but that it makes a control group and removes it.
-[[nodiscard]] SystemAnswers ask_system();
+[[nodiscard]] SystemCapabilities probe_system();
 
-enum class Hold {
+enum class Support {
   Whole,
   InPart,  ///< muster has another way, which is less
   Not
@@ -54,7 +54,7 @@ enum class Hold {
 struct Guarantee {
   std::string name;  ///< "processes whose parent has ended are found"
   std::string by;    ///< the call or file that it rests on
-  Hold hold = Hold::Whole;
+  Support hold = Support::Whole;
   // Empty where it holds:
   std::string because;  ///< "PR_SET_CHILD_SUBREAPER: Operation not permitted"
   std::string means;
@@ -65,7 +65,7 @@ struct Guarantee {
 };
 
 /// All of them, always in the same order. Pure.
-[[nodiscard]] std::vector<Guarantee> guarantees(const SystemAnswers& answers);
+[[nodiscard]] std::vector<Guarantee> guarantees(const SystemCapabilities& answers);
 
 /// "9 of 11 guarantees hold; in part: ...; not: ...": for one line.
 [[nodiscard]] std::string describe(const std::vector<Guarantee>& all);

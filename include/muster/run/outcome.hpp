@@ -42,8 +42,8 @@ struct Outcome {
   std::optional<double> init_seconds{};
   bool rank_zero_hosts_store =
       false;  ///< workers are told MASTER_PORT, as PyTorch's are, and nobody else serves them there
-  std::vector<std::string> remarks;  ///< sentences such as what a log file lacks
-  std::set<int> told_attempts;       ///< why they ended was said here when they did
+  std::vector<std::string> notices;  ///< sentences such as what a log file lacks
+  std::set<int> reported_attempts;   ///< why they ended was said here when they did
   bool is_told_elsewhere = false;    ///< by the front of the job, or its first node
 };
 

@@ -43,7 +43,7 @@ enum class InputFor {
 };
 
 /// The front that has started this agent on its host.
-struct FrontSeat {
+struct LauncherInfo {
   int fd = -1;            ///< where it speaks to us
   std::string nonce;      ///< by which it knows our words
   std::string host;       ///< how it calls this one
@@ -96,7 +96,7 @@ struct RunOptions {
   SuspendOptions suspend;
   std::string state_folder;  ///< of the job, over all of its runs; empty: nobody asked for one
   std::string host_name;
-  std::optional<FrontSeat> front;  ///< empty: somebody else has started us
+  std::optional<LauncherInfo> launcher;  ///< empty: somebody else has started us
 
   /// True when something is written to files.
   [[nodiscard]] bool needs_files() const {
@@ -105,7 +105,7 @@ struct RunOptions {
 };
 
 /// How ranks of MPI start where the way before does not work on all nodes.
-struct OtherWay {
+struct MpiStartMethod {
   ChosenMode mode;
   LaunchPlan plan;  ///< as far as it is known before the nodes have met
 };
@@ -118,7 +118,7 @@ struct JobPlan {
   std::vector<Input> inputs;  ///< without which nothing is started
   /// For processes of this node that listen, whatever rank it gets and however many nodes there are.
   int ports_to_reserve = 0;
-  std::vector<OtherWay> others = {};  ///< what the nodes may agree on instead
+  std::vector<MpiStartMethod> others = {};  ///< what the nodes may agree on instead
 
   /// The plan of one attempt, with what the gang and a rank table have decided. `way`: 0, or one of the others,
   /// counted from 1.
@@ -134,7 +134,7 @@ struct JobPlan {
 };
 
 /// What is done once in the agent, when every process has ended and all output has been read.
-struct LastWords {
+struct ExitReport {
   /// Writes the report; empty: none is wanted. Called in a process of its own, since its file system may
   /// hang: of our descriptors that has `stream` alone.
   std::function<Result<>(const Outcome&)> write_report;
@@ -152,7 +152,7 @@ struct LastWords {
                               const RunOptions& options,
                               const Inherited& inherited,
                               const std::map<std::string, std::string>& variables,
-                              const LastWords& last_words);
+                              const ExitReport& exit_report);
 
 /// Standard output and standard error of this program.
 [[nodiscard]] Terminals find_terminals();

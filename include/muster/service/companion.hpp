@@ -14,14 +14,14 @@
 
 namespace muster {
 
-struct CompanionRequest {
+struct SidecarRequest {
   std::string executable;                               ///< its path
   std::vector<std::string> argv;                        ///< with its name
   std::map<std::string, std::string> environment = {};  ///< beside what muster itself was given
 };
 
 /// What happens to it. Called from the event loop, never from within a call of ours but `read_now`.
-struct CompanionEvents {
+struct SidecarEvents {
   std::function<void(std::string_view bytes)> on_bytes;
   /// It has closed its stream: it ends, or is gone.
   std::function<void()> on_closed;
@@ -29,12 +29,12 @@ struct CompanionEvents {
 
 /// Holds on to one of them: a stream socket, which it has as its standard input. Its output is muster's standard error. When this is
 /// destroyed the stream is closed, at which it is to end; it is killed with the last processes of the attempt if it does not.
-class Companion {
+class Sidecar {
  public:
-  Companion() = default;
-  Companion(const Companion&) = delete;
-  Companion& operator=(const Companion&) = delete;
-  virtual ~Companion() = default;
+  Sidecar() = default;
+  Sidecar(const Sidecar&) = delete;
+  Sidecar& operator=(const Sidecar&) = delete;
+  virtual ~Sidecar() = default;
 
   /// In this order, and when it takes them.
   virtual void send(std::string bytes) = 0;
@@ -44,6 +44,6 @@ class Companion {
 
 /// Fails as a worker's start does.
 using StartCompanion =
-    std::function<Result<std::unique_ptr<Companion>>(const CompanionRequest&, CompanionEvents)>;
+    std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
 
 }  // namespace muster

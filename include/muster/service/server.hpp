@@ -20,7 +20,7 @@ using ClientId = std::uint64_t;
 struct ServerEvents {
   std::function<void(ClientId client, std::string_view bytes)> on_bytes;
   /// It has been held for a moment, and is to be answered now.
-  std::function<void(ClientId client)> on_held;
+  std::function<void(ClientId client)> on_deferred;
   /// It is gone without an answer.
   std::function<void(ClientId client)> on_closed;
 };
@@ -43,7 +43,7 @@ class Server {
   /// Sends that, and closes. Nothing happens for a client that is gone.
   virtual void answer(ClientId client, std::string bytes) = 0;
   /// The answer is not known yet: others have their turn.
-  virtual void hold(ClientId client) = 0;
+  virtual void defer(ClientId client) = 0;
 };
 
 /// Opens a port that the kernel chooses.

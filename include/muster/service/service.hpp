@@ -24,9 +24,9 @@
 namespace muster {
 
 /// What a service adds before the workers start.
-struct Additions {
-  std::map<std::string, std::string> environment;  ///< of each worker, unless its role sets it
-  std::map<std::string, std::string> late_values;  ///< for placeholders of the plan
+struct PlanAdditions {
+  std::map<std::string, std::string> environment;      ///< of each worker, unless its role sets it
+  std::map<std::string, std::string> deferred_values;  ///< for placeholders of the plan
   /// Of single workers, by their place in the plan, in the same way.
   std::map<std::size_t, std::map<std::string, std::string>> environment_of = {};
 };
@@ -47,18 +47,18 @@ class Service {
   /// from the event loop, between `start` and `stop`, and never inside a call from outside.
   std::function<void(const Error&)> on_failure;
   /// To be called once, in the same way, by a service that has become ready after `start`.
-  std::function<void(Additions)> on_ready;
+  std::function<void(PlanAdditions)> on_ready;
 
   /// On the leader alone, before the nodes are told to start.
-  [[nodiscard]] virtual Result<> prepare(Offer& /*offer*/) { return {}; }
+  [[nodiscard]] virtual Result<> prepare(AttemptPorts& /*offer*/) { return {}; }
   /// Before the first worker. The plan has what earlier services of the list have added. Empty: it needs
   /// a moment, and the workers wait for `on_ready`.
-  [[nodiscard]] virtual Result<std::optional<Additions>> start(const LaunchPlan& plan) = 0;
+  [[nodiscard]] virtual Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) = 0;
   virtual void on_worker_started(std::size_t /*worker*/) {}
   /// A worker has ended. Why it has failed all the same where that was with 0, as the end of a sentence that begins with its
   /// name: "called MPI_Abort(0)"; else what is known of why it has failed.
-  [[nodiscard]] virtual std::optional<Error> find_fault(std::size_t /*worker*/,
-                                                        bool /*has_succeeded*/) {
+  [[nodiscard]] virtual std::optional<Error> find_failure_at_exit_0(std::size_t /*worker*/,
+                                                                    bool /*has_succeeded*/) {
     return std::nullopt;
   }
   virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
@@ -74,7 +74,7 @@ class Service {
   void do_later(const ServiceInput& input, std::function<void()> what) const;
   /// The same call, which does nothing if this is gone by then.
   template <typename Call>
-  [[nodiscard]] auto unless_gone(Call call) const {
+  [[nodiscard]] auto guarded(Call call) const {
     return [call = std::move(call), is_here = std::weak_ptr<bool>(is_here_)](const auto&... given) {
       if (!is_here.expired()) {
         call(given...);
@@ -88,7 +88,7 @@ class Service {
 
 /// Work on files, whose file system may hang: it is done beside us, and nothing that it changes in memory is
 /// seen afterwards. One piece after the other.
-struct FileWork {
+struct AsyncFileIo {
   using Work = std::function<std::string()>;
   using Answer = std::optional<std::string>;  ///< what the work returned; empty: its time was over
   /// Calls `then` in a later turn of the event loop. `what` is said where it takes long.
@@ -111,10 +111,10 @@ struct ServiceInput {
   /// Contributes to the exchange, while an attempt runs.
   std::function<Result<>(gang::Contributed)> contribute = nullptr;
   /// Whole lines that somebody else writes in a worker's name: they go where its standard error goes.
-  std::function<void(std::size_t worker, std::string_view lines)> write_for = nullptr;
+  std::function<void(std::size_t worker, std::string_view lines)> write_as_worker = nullptr;
   /// Calls back in a later turn of the event loop.
   std::function<void(std::function<void()>)> later = nullptr;
-  FileWork file_work = {};
+  AsyncFileIo file_work = {};
   StoreServer* store = nullptr;  ///< outlives the service
   /// By their rank, on the leader, once an attempt starts.
   std::function<std::vector<gang::NodePlace>()> nodes = nullptr;
@@ -159,7 +159,7 @@ class Services {
   std::function<void()> on_ready;
 
   /// The error begins with the service's name: "service 'worker_port': cannot ...".
-  [[nodiscard]] Result<Offer> prepare();
+  [[nodiscard]] Result<AttemptPorts> prepare();
   /// Starts one after the other and puts what they add into the plan, which outlives them. What was started
   /// before a failure runs until `stop`. Empty: all run, or `awaited` names the one that needs a moment.
   [[nodiscard]] std::optional<ServiceFailure> start(LaunchPlan& plan);
@@ -167,7 +167,7 @@ class Services {
   [[nodiscard]] std::string awaited() const;
   void on_worker_started(std::size_t worker);
   /// The first service that knows of a fault says what it is.
-  [[nodiscard]] std::optional<Error> find_fault(std::size_t worker, bool has_succeeded);
+  [[nodiscard]] std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded);
   void on_worker_ended(std::size_t worker, bool has_succeeded);
   void on_workers_over(bool is_success);
   void on_merged(const gang::Value& value);
@@ -176,7 +176,7 @@ class Services {
  private:
   void fail(const NamedService& one, const Error& error) const;
   [[nodiscard]] std::optional<ServiceFailure> start_next(LaunchPlan& plan);
-  void take(const Additions& additions, LaunchPlan& plan);
+  void take(const PlanAdditions& additions, LaunchPlan& plan);
 
   ServiceInput input_;  ///< its port is told in any case: a platform may count on it
   std::vector<NamedService> services_;

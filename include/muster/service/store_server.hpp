@@ -21,17 +21,17 @@ struct StoreJob {
 };
 
 /// How far the ranks have come.
-struct StoreNews {
-  std::size_t meeting = 0;   ///< counts the times that they have come together, from 0
-  std::size_t expected = 0;  ///< ranks
-  bool is_complete = false;  ///< all have
+struct StoreStatus {
+  std::size_t init_barrier = 0;  ///< counts the times that they have come together, from 0
+  std::size_t expected = 0;      ///< ranks
+  bool is_complete = false;      ///< all have
   std::vector<store::Process> arrived =
       {};  ///< a rank each, where that was asked for; empty: a meeting has begun or is complete
 };
 
 /// Called from the event loop, never from within a call of ours.
 struct StoreEvents {
-  std::function<void(const StoreNews&)> on_news;
+  std::function<void(const StoreStatus&)> on_news;
   /// It serves nobody any more.
   std::function<void(const Error&)> on_failure;
 };
@@ -50,7 +50,7 @@ class StoreServer {
   /// From now on, with an empty store. Its process is made when somebody connects.
   virtual void serve(StoreJob job, StoreEvents events) = 0;
   /// So long from now `on_news` says who has arrived, unless all have.
-  virtual void ask_later(std::chrono::seconds delay) = 0;
+  virtual void request_later(std::chrono::seconds delay) = 0;
   /// Nothing is told any more; it goes on.
   virtual void forget_events() = 0;
 };

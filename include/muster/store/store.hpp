@@ -24,13 +24,13 @@ struct Answer {
 
 /// The ranks that have called init_process_group: one each, and one for each connection where there is no pid. Several
 /// may be of one process, on several nodes.
-struct Arrivals {
+struct JoinedRanks {
   std::size_t generation = 0;  ///< the latest; 0 is the first
   std::vector<Process> ranks;
 };
 
 /// How many of them there are.
-struct Meeting {
+struct InitBarrier {
   std::size_t generation = 0;
   std::size_t ranks = 0;
 };
@@ -44,7 +44,7 @@ struct WaitingClient {
 };
 
 /// Clients that are to be closed for the sake of the others, and why.
-struct GivingWay {
+struct ClosedClients {
   std::vector<ClientId> clients;
   Error why;
 };
@@ -59,7 +59,7 @@ struct GivingWay {
 /// - One piece of a client is on its way at a time. When it is written, and not before, `on_written` says so: so what
 ///   a client leaves unread is counted here, and the caller keeps one piece of it.
 /// - Who is refused is closed by the caller, who says so by `on_closed`. What it was answered before may still be sent.
-/// - After a connection, and after bytes, `who_gives_way` is asked as long as it names somebody, who is closed likewise.
+/// - After a connection, and after bytes, `clients_to_close` is asked as long as it names somebody, who is closed likewise.
 class Store {
  public:
   /// For an attempt with so many workers, 1 or more.
@@ -83,9 +83,9 @@ class Store {
 
   /// Of what all clients share, which are connections and the memory of what is not whole or not read, there is not
   /// enough: who takes most of it. Empty: there is.
-  [[nodiscard]] std::optional<GivingWay> who_gives_way() const;
+  [[nodiscard]] std::optional<ClosedClients> clients_to_close() const;
   /// The caller has no descriptor left: some of the process that has most connections, if that is more than its share.
-  [[nodiscard]] std::optional<GivingWay> who_has_most_connections() const;
+  [[nodiscard]] std::optional<ClosedClients> most_connected_client() const;
 
   /// Empty: nothing can be sent now.
   [[nodiscard]] std::optional<Answer> next_answer();
@@ -93,9 +93,9 @@ class Store {
   void on_written(ClientId client);
 
   /// Of the latest generation.
-  [[nodiscard]] Arrivals arrivals() const;
+  [[nodiscard]] JoinedRanks joined_ranks() const;
   /// Likewise, at no cost.
-  [[nodiscard]] Meeting meeting() const;
+  [[nodiscard]] InitBarrier init_barrier() const;
   /// All clients that wait, in the order of their numbers, with at most so many keys of each.
   [[nodiscard]] std::vector<WaitingClient> waiting(std::size_t most_keys) const;
   /// How many connections there are.

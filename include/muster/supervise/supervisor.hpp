@@ -16,8 +16,8 @@ namespace muster {
 struct WorkerEnded {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  bool ended_unasked = false;  ///< dead, or past answering, before anybody was asked to end
-  bool has_fault = false;      ///< it has failed, although it ended with 0
+  bool exited_before_stop = false;  ///< dead, or past answering, before anybody was asked to end
+  bool failed_with_exit_0 = false;  ///< it has failed, although it ended with 0
 };
 /// The process could not be made or the program could not be executed.
 struct WorkerNotStarted {
@@ -45,7 +45,7 @@ struct StopOrdered {
 /// The grace between asking to end and killing is over.
 struct GraceEnded {};
 /// The other half of muster is gone: there is no time for grace.
-struct PartnerLost {};
+struct GuardLost {};
 /// All workers have ended and no process of the job is left.
 struct NothingLeft {};
 /// What was killed did not disappear in time (a process in an uninterruptible system call).
@@ -59,7 +59,7 @@ using Event = std::variant<WorkerEnded,
                            NoticeWithdrawn,
                            StopOrdered,
                            GraceEnded,
-                           PartnerLost,
+                           GuardLost,
                            NothingLeft,
                            GaveUpWaiting>;
 
@@ -67,33 +67,33 @@ using Event = std::variant<WorkerEnded,
 
 struct StartWorkers {};
 /// Tell the job who failed first on this node.
-struct TellFailure {
+struct ReportFailure {
   std::optional<std::size_t> worker;  ///< empty: a service
 };
 /// Tell the job that a worker that decides ended with 0, or (empty) that there is none here.
-struct TellSuccess {
+struct ReportSuccess {
   std::optional<std::size_t> worker;
   bool is_last = false;  ///< all of this node that decide have
 };
 /// Do not start those workers that have not been started yet.
 struct CancelStart {};
 /// Send the signal to each worker's group, and to what ended workers left behind.
-struct AskToEnd {
+struct SendStopSignal {
   int signal = 0;
 };
 /// All workers have ended: ask what they left behind to end, and watch for NothingLeft.
-struct EndLeftovers {};
+struct StopOrphans {};
 struct StartGrace {};
 /// KILL to every process of the job until none is left, with a limit: GaveUpWaiting.
 struct KillEverything {};
 struct Finish {};
 
 using Action = std::variant<StartWorkers,
-                            TellFailure,
-                            TellSuccess,
+                            ReportFailure,
+                            ReportSuccess,
                             CancelStart,
-                            AskToEnd,
-                            EndLeftovers,
+                            SendStopSignal,
+                            StopOrphans,
                             StartGrace,
                             KillEverything,
                             Finish>;
@@ -109,12 +109,12 @@ enum class WorkerOutcome {
 /// A worker that failed.
 struct FailedWorker {
   std::size_t worker = 0;
-  bool ended_unasked =
+  bool exited_before_stop =
       false;  ///< the first failure, or so soon after it that nobody had been asked to end
 };
 
 /// What became of the attempt as far as this node knows; what became of the job is a JobEnd.
-struct Conclusion {
+struct AttemptOutcome {
   Verdict verdict = Verdict::Succeeded;
   int exit_code = 0;
   std::optional<std::size_t>
@@ -140,12 +140,12 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> on(const Event& event);
 
   /// True as long as no worker has failed and nobody has asked the job to end.
-  [[nodiscard]] bool is_undisturbed() const {
+  [[nodiscard]] bool is_running_normally() const {
     return state_ == State::Running || state_ == State::Sweeping;
   }
   [[nodiscard]] bool is_finished() const { return state_ == State::Finished; }
   [[nodiscard]] bool has_living_workers() const { return alive_ > 0; }
-  [[nodiscard]] Conclusion conclusion() const;
+  [[nodiscard]] AttemptOutcome conclusion() const;
   [[nodiscard]] WorkerOutcome outcome(std::size_t worker) const { return outcomes_[worker]; }
   /// Those that failed, as they ended.
   [[nodiscard]] const std::vector<FailedWorker>& failed() const { return failed_; }
@@ -171,14 +171,14 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> handle(const NoticeWithdrawn& withdrawn);
   [[nodiscard]] std::vector<Action> handle(const StopOrdered& order);
   [[nodiscard]] std::vector<Action> handle(const GraceEnded& ended);
-  [[nodiscard]] std::vector<Action> handle(const PartnerLost& lost);
+  [[nodiscard]] std::vector<Action> handle(const GuardLost& lost);
   [[nodiscard]] std::vector<Action> handle(const NothingLeft& nothing);
   [[nodiscard]] std::vector<Action> handle(const GaveUpWaiting& gave_up);
 
   [[nodiscard]] WorkerOutcome outcome_in_stop(const WorkerEnded& ended) const;
   void note_failure(std::optional<std::size_t> worker, int exit_code);
   [[nodiscard]] std::vector<Action> fail(std::optional<std::size_t> worker, int exit_code);
-  [[nodiscard]] std::vector<Action> ask_to_end(int signal);
+  [[nodiscard]] std::vector<Action> send_stop_signal(int signal);
   [[nodiscard]] std::vector<Action> after_an_end();
   [[nodiscard]] std::vector<Action> kill();
   [[nodiscard]] bool all_deciding_succeeded() const;
@@ -192,7 +192,7 @@ class Supervisor {
   State state_ = State::Running;
   bool grace_runs_ = false;
   int exit_code_ = 0;  ///< of the first failure
-  int stop_requests_ = 0;
+  int stop_debounce_ = 0;
   bool has_notice_ = false;
   bool is_told_by_signal_ = false;
   bool has_failed_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The configuration file of accelerate, as `accelerate config` writes it. Private to front_end/accelerate/.
+// The configuration file of accelerate, as `accelerate config` writes it. Private to compat/accelerate/.
 
 #include <muster/front_end/front_end.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What workers of accelerate find in their environment. Private to front_end/accelerate/.
+// What workers of accelerate find in their environment. Private to compat/accelerate/.
 
 #include "launch.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How `accelerate launch` would launch, from its flags and its configuration file. Private to front_end/accelerate/.
+// How `accelerate launch` would launch, from its flags and its configuration file. Private to compat/accelerate/.
 
 #include <muster/front_end/front_end.hpp>
 

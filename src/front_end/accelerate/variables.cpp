@@ -215,11 +215,11 @@ constexpr auto kSequenceParallelism = std::to_array<WorkerVariable>({
      "sdpa"},
 });
 
-constexpr FrontOption row_of(const WorkerVariable& variable) {
+constexpr CompatOption row_of(const WorkerVariable& variable) {
   return {.name = variable.option,
           .letter = '\0',
           .argument = variable.argument,
-          .fate = Fate::Same,
+          .fate = OptionSupport::Same,
           .note = variable.variable,
           .choices = variable.choices,
           .is_strict = variable.choices != nullptr};
@@ -227,7 +227,7 @@ constexpr FrontOption row_of(const WorkerVariable& variable) {
 
 template <std::size_t... kSizes>
 constexpr auto rows_of(const std::array<WorkerVariable, kSizes>&... groups) {
-  std::array<FrontOption, (kSizes + ...)> rows{};
+  std::array<CompatOption, (kSizes + ...)> rows{};
   std::size_t i = 0;
   for (const std::span<const WorkerVariable> group : {std::span<const WorkerVariable>(groups)...}) {
     for (const WorkerVariable& variable : group) {
@@ -270,7 +270,7 @@ std::span<const WorkerVariable> variables_of(Group group) {
   return kSequenceParallelism;
 }
 
-std::span<const FrontOption> variable_options() {
+std::span<const CompatOption> variable_options() {
   return kRows;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The variables by which `accelerate launch` tells workers how to train. Private to front_end/accelerate/.
+// The variables by which `accelerate launch` tells workers how to train. Private to compat/accelerate/.
 
 #include <muster/front_end/front_end.hpp>
 
@@ -42,7 +42,7 @@ enum class Group {
 [[nodiscard]] std::span<const WorkerVariable> variables_of(Group group);
 
 /// A row for each of them, in the order of the groups.
-[[nodiscard]] std::span<const FrontOption> variable_options();
+[[nodiscard]] std::span<const CompatOption> variable_options();
 
 /// The text that workers find. Fails for a value that is none.
 [[nodiscard]] Result<std::string> text_of(const WorkerVariable& variable,

@@ -65,7 +65,7 @@ Result<Strings> mpirun_line_of(const Translation& t) {
 }  // namespace
 
 Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi) {
-  const FrontEnd& mpirun = *find_front_end("mpirun");
+  const CompatLauncher& mpirun = *find_front_end("mpirun");
   const auto words = mpirun_line_of(t);
   if (!words) {
     return words.error();

@@ -19,98 +19,102 @@ constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows h
 
 constexpr const char* kWithMpi = "With --mpi, options of mpirun, as 'muster mpirun' has them.";
 
-constexpr FrontOption option(
-    const char* name, char letter, const char* argument, Fate fate, const char* note) {
+constexpr CompatOption option(
+    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
   return {name, letter, argument, fate, note};
 }
 
 /// The variable that tells the ranks.
-constexpr FrontOption told(const char* name, const char* argument, const char* variable) {
-  return option(name, '\0', argument, Fate::Same, variable);
+constexpr CompatOption told(const char* name, const char* argument, const char* variable) {
+  return option(name, '\0', argument, OptionSupport::Same, variable);
 }
 
-constexpr FrontOption set(FrontOption row, const char* setting) {
+constexpr CompatOption set(CompatOption row, const char* setting) {
   row.setting = setting;
   return row;
 }
 
 /// Another name of an option, which has the same fate.
-constexpr FrontOption alias(FrontOption row, const char* same_as) {
+constexpr CompatOption alias(CompatOption row, const char* same_as) {
   row.same_as = same_as;
   return row;
 }
 
-constexpr FrontOption behind_one_dash(FrontOption row, const char* same_as) {
+constexpr CompatOption behind_one_dash(CompatOption row, const char* same_as) {
   row.same_as = same_as;
   row.has_one_dash = true;
   return row;
 }
 
-constexpr FrontOption chosen(FrontOption row, const char* choices) {
+constexpr CompatOption chosen(CompatOption row, const char* choices) {
   row.choices = choices;
   row.is_strict = true;
   return row;
 }
 
-constexpr auto kTable = std::to_array<FrontOption>({
+constexpr auto kTable = std::to_array<CompatOption>({
     option("num-proc",
            '\0',
            "N",
-           Fate::Better,
+           OptionSupport::Better,
            "Processes of the job: the slots of the hosts are filled in their order. Without it, "
            "all slots."),
-    behind_one_dash(option("np", 'n', "N", Fate::Better, "As --num-proc."), "num-proc"),
+    behind_one_dash(option("np", 'n', "N", OptionSupport::Better, "As --num-proc."), "num-proc"),
     option("hosts",
            'H',
            "HOSTS",
-           Fate::Better,
+           OptionSupport::Better,
            "The hosts are started, through ssh. Where the platform starts each node, it is "
            "ignored."),
-    option("hostfile", '\0', "FILE", Fate::Better, "The same, a host on each line."),
-    behind_one_dash(option("hostfile", '\0', "FILE", Fate::Better, "As --hostfile."), "hostfile"),
-    option("gloo", '\0', nullptr, Fate::Same, "So it is anyway."),
-    option("mpi", '\0', nullptr, Fate::Same, "Ranks of MPI, as 'muster mpirun' starts them."),
+    option("hostfile", '\0', "FILE", OptionSupport::Better, "The same, a host on each line."),
+    behind_one_dash(option("hostfile", '\0', "FILE", OptionSupport::Better, "As --hostfile."),
+                    "hostfile"),
+    option("gloo", '\0', nullptr, OptionSupport::Same, "So it is anyway."),
+    option(
+        "mpi", '\0', nullptr, OptionSupport::Same, "Ranks of MPI, as 'muster mpirun' starts them."),
     option("jsrun",
            '\0',
            nullptr,
-           Fate::Refused,
+           OptionSupport::Refused,
            "start muster by jsrun, one process on each node, and leave --jsrun out"),
-    option("ssh-port", 'p', "PORT", Fate::Same, "As --remote-shell 'ssh -p PORT'."),
-    option("ssh-identity-file", 'i', "FILE", Fate::Same, "As --remote-shell 'ssh -i FILE'."),
+    option("ssh-port", 'p', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
+    option(
+        "ssh-identity-file", 'i', "FILE", OptionSupport::Same, "As --remote-shell 'ssh -i FILE'."),
     set(option("start-timeout",
                '\0',
                "SECONDS",
-               Fate::Better,
+               OptionSupport::Better,
                "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if "
                "neither is given."),
         "gang-timeout"),
     option("network-interfaces",
            '\0',
            "LIST",
-           Fate::Same,
+           OptionSupport::Same,
            "HOROVOD_GLOO_IFACE, which is the first, and NCCL_SOCKET_IFNAME."),
     alias(option("network-interface",
                  '\0',
                  "LIST",
-                 Fate::Same,
+                 OptionSupport::Same,
                  "The same, and may be given several times."),
           "network-interfaces"),
     set(option(
             "output-filename",
             '\0',
             "DIR",
-            Fate::Better,
+            OptionSupport::Better,
             "Files are named by attempt and global rank, and the console has the lines as well."),
         "log-dir"),
-    set(option("verbose", '\0', nullptr, Fate::Same, "muster says more."), "verbose"),
-    set(option("version", 'v', nullptr, Fate::Better, "The version of muster."), "version"),
+    set(option("verbose", '\0', nullptr, OptionSupport::Same, "muster says more."), "verbose"),
+    set(option("version", 'v', nullptr, OptionSupport::Better, "The version of muster."),
+        "version"),
     option("config-file",
            '\0',
            "FILE",
-           Fate::Same,
+           OptionSupport::Same,
            "YAML or JSON. What a flag says wins over it, wherever that stands."),
-    option("mpi-args", '\0', "OPTIONS", Fate::Same, kWithMpi),
-    option("binding-args", '\0', "OPTIONS", Fate::Same, kWithMpi),
+    option("mpi-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
+    option("binding-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
     told("tcp", nullptr, "NCCL_IB_DISABLE"),
     told("fusion-threshold-mb", "N", "HOROVOD_FUSION_THRESHOLD, in bytes"),
     told("cycle-time-ms", "MILLISECONDS", "HOROVOD_CYCLE_TIME"),
@@ -122,7 +126,7 @@ constexpr auto kTable = std::to_array<FrontOption>({
     told("torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE"),
     told("no-torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE, 0"),
     told("autotune", nullptr, "HOROVOD_AUTOTUNE"),
-    option("no-autotune", '\0', nullptr, Fate::Same, "Not by the file either."),
+    option("no-autotune", '\0', nullptr, OptionSupport::Same, "Not by the file either."),
     told("autotune-log-file", "FILE", "HOROVOD_AUTOTUNE_LOG, with --autotune, as the next four"),
     told("autotune-warmup-samples", "N", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
     told("autotune-steps-per-sample", "N", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE"),
@@ -150,27 +154,27 @@ constexpr auto kTable = std::to_array<FrontOption>({
     option("disable-cache",
            '\0',
            nullptr,
-           Fate::Ignored,
+           OptionSupport::Ignored,
            "nothing is tried beforehand, who cannot be reached is named"),
-    option("prefix-output-with-timestamp", '\0', nullptr, Fate::Ignored, kNoTime),
-    behind_one_dash(option("prefix-timestamp", '\0', nullptr, Fate::Ignored, kNoTime),
+    option("prefix-output-with-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
+    behind_one_dash(option("prefix-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
                     "prefix-output-with-timestamp"),
-    option("max-np", '\0', "N", Fate::Ignored, kOfElastic),
-    alias(option("max-num-proc", '\0', "N", Fate::Ignored, kOfElastic), "max-np"),
-    option("slots-per-host", '\0', "N", Fate::Ignored, kOfElastic),
-    option("elastic-timeout", '\0', "SECONDS", Fate::Ignored, kOfElastic),
-    option("reset-limit", '\0', "N", Fate::Ignored, kOfElastic),
-    option("blacklist-cooldown-range", '\0', "LEAST MOST", Fate::Ignored, kOfElastic),
-    option("min-np", '\0', "N", Fate::Refused, kElastic),
-    alias(option("min-num-proc", '\0', "N", Fate::Refused, kElastic), "min-np"),
-    option("host-discovery-script", '\0', "FILE", Fate::Refused, kElastic),
-    option("check-build", '\0', nullptr, Fate::Refused, kBuild),
-    behind_one_dash(option("cb", '\0', nullptr, Fate::Refused, kBuild), "check-build"),
+    option("max-np", '\0', "N", OptionSupport::Ignored, kOfElastic),
+    alias(option("max-num-proc", '\0', "N", OptionSupport::Ignored, kOfElastic), "max-np"),
+    option("slots-per-host", '\0', "N", OptionSupport::Ignored, kOfElastic),
+    option("elastic-timeout", '\0', "SECONDS", OptionSupport::Ignored, kOfElastic),
+    option("reset-limit", '\0', "N", OptionSupport::Ignored, kOfElastic),
+    option("blacklist-cooldown-range", '\0', "LEAST MOST", OptionSupport::Ignored, kOfElastic),
+    option("min-np", '\0', "N", OptionSupport::Refused, kElastic),
+    alias(option("min-num-proc", '\0', "N", OptionSupport::Refused, kElastic), "min-np"),
+    option("host-discovery-script", '\0', "FILE", OptionSupport::Refused, kElastic),
+    option("check-build", '\0', nullptr, OptionSupport::Refused, kBuild),
+    behind_one_dash(option("cb", '\0', nullptr, OptionSupport::Refused, kBuild), "check-build"),
 });
 
 }  // namespace
 
-std::span<const FrontOption> horovodrun_options() {
+std::span<const CompatOption> horovodrun_options() {
   return kTable;
 }
 

@@ -17,14 +17,14 @@ namespace muster {
 namespace {
 
 /// A value that muster can do itself, and the setting that does it; nullptr: nothing has to be done.
-struct Own {
+struct OwnSetting {
   std::string_view option;
   std::string_view value;
   const char* setting = nullptr;
   const char* its_value = nullptr;
 };
 
-constexpr auto kOwnValues = std::to_array<Own>({
+constexpr auto kOwnValues = std::to_array<OwnSetting>({
     {"bind-to", "none"},
     {"bind-to", "core", "numa-binding", "exclusive"},
     {"bind-to", "numa", "numa-binding", "node"},
@@ -49,8 +49,9 @@ constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
 
 /// Options of which only some values are muster's as well.
 bool has_own_values(const std::string& name) {
-  return std::any_of(
-      kOwnValues.begin(), kOwnValues.end(), [&](const Own& own) { return name == own.option; });
+  return std::any_of(kOwnValues.begin(), kOwnValues.end(), [&](const OwnSetting& own) {
+    return name == own.option;
+  });
 }
 
 Sourced<std::string> last_of(const TypedOption& typed) {
@@ -65,13 +66,13 @@ bool is_about_daemons(const std::string& parameter) {
 
 /// What the rest of the translation knows of one option: whether mpirun is to get it, and whether only that can
 /// do what it says.
-struct Meaning {
+struct OptionMeaning {
   bool is_passed = false;
   bool is_only_mpirun = false;
 };
 
 /// "--mca btl self": a variable for ranks of muster's own, and the option for mpirun.
-Meaning translate_parameter(Translation& t, const TypedOption& typed) {
+OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   const std::string& name = typed.values.front();
   const Source source = from_flag(typed.source + " " + name);
   if (is_about_daemons(name)) {
@@ -92,7 +93,7 @@ Meaning translate_parameter(Translation& t, const TypedOption& typed) {
 }
 
 /// "-x NAME" takes the value that the variable has here.
-Meaning translate_variable(Translation& t, const TypedOption& typed) {
+OptionMeaning translate_variable(Translation& t, const TypedOption& typed) {
   const std::string& text = typed.values.front();
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
@@ -108,7 +109,7 @@ Meaning translate_variable(Translation& t, const TypedOption& typed) {
 }
 
 /// Where the slots say it already, mpirun need not.
-Meaning translate_mapping(const TypedOption& typed) {
+OptionMeaning translate_mapping(const TypedOption& typed) {
   const Mapping mapping = read_mapping(typed.values.front());
   return {!mapping.is_own || !mapping.per_node, !mapping.is_own};
 }
@@ -124,9 +125,9 @@ bool is_folder(const TypedOption& typed) {
 }
 
 /// Options whose meaning is in their value.
-Meaning translate_value(Translation& t, const TypedOption& typed) {
+OptionMeaning translate_value(Translation& t, const TypedOption& typed) {
   const auto* const own =
-      std::find_if(std::begin(kOwnValues), std::end(kOwnValues), [&](const Own& one) {
+      std::find_if(std::begin(kOwnValues), std::end(kOwnValues), [&](const OwnSetting& one) {
         return typed.name == one.option && typed.values.front() == one.value;
       });
   if (own == std::end(kOwnValues)) {
@@ -138,7 +139,7 @@ Meaning translate_value(Translation& t, const TypedOption& typed) {
   return {true, false};
 }
 
-Meaning translate_stdin(Translation& t, const TypedOption& typed) {
+OptionMeaning translate_stdin(Translation& t, const TypedOption& typed) {
   const Sourced<std::string> who = last_of(typed);
   if (who.value == "none" || parse_integer(who.value, 0, 10'000'000)) {
     t.set("stdin", who);
@@ -146,7 +147,7 @@ Meaning translate_stdin(Translation& t, const TypedOption& typed) {
   return {true, who.value == "all"};
 }
 
-Meaning meaning_of(Translation& t, const TypedOption& typed) {
+OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
   if (typed.name == "x") {
     return translate_variable(t, typed);
   }
@@ -170,7 +171,7 @@ Meaning meaning_of(Translation& t, const TypedOption& typed) {
     const Sourced<std::string> folder = last_of(typed);
     t.set("log-dir", {folder.value.substr(0, folder.value.find(':')), folder.source});
   }
-  return {typed.option->is_passed, typed.option->fate == Fate::Passed};
+  return {typed.option->is_passed, typed.option->fate == OptionSupport::Passed};
 }
 
 /// As it was typed, but for old names, and with the folder as it is seen from everywhere.
@@ -214,7 +215,7 @@ bool may_oversubscribe(const TypedOption& typed) {
 }  // namespace
 
 std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& typed) {
-  const Meaning meaning = meaning_of(t, typed);
+  const OptionMeaning meaning = meaning_of(t, typed);
   if (meaning.is_only_mpirun && !t.settings.contains(kOnlyMpirun)) {
     t.set(kOnlyMpirun, {typed.source, from_flag(typed.source)});
   }

@@ -32,95 +32,110 @@ constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's i
 
 constexpr const char* kOnlyMpirun = "Only mpirun can do that.";
 
-constexpr FrontOption owned(
-    const char* name, char letter, const char* argument, Fate fate, const char* note) {
+constexpr CompatOption owned(
+    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
   return {name, letter, argument, fate, note};
 }
 
 /// What muster understands, and gives to mpirun as well where that is started.
-constexpr FrontOption shared(const char* name, const char* argument, Fate fate, const char* note) {
+constexpr CompatOption shared(const char* name,
+                              const char* argument,
+                              OptionSupport fate,
+                              const char* note) {
   return {name, '\0', argument, fate, note, nullptr, nullptr, false, true, true};
 }
 
-constexpr FrontOption passed(const char* name, char letter, const char* argument) {
-  return {name, letter, argument, Fate::Passed, kOnlyMpirun, nullptr, nullptr, false, true, true};
+constexpr CompatOption passed(const char* name, char letter, const char* argument) {
+  return {name,
+          letter,
+          argument,
+          OptionSupport::Passed,
+          kOnlyMpirun,
+          nullptr,
+          nullptr,
+          false,
+          true,
+          true};
 }
 
-constexpr FrontOption of_hydra(const char* name, const char* note = kHydra) {
-  return {name, '\0', nullptr, Fate::Refused, note};
+constexpr CompatOption of_hydra(const char* name, const char* note = kHydra) {
+  return {name, '\0', nullptr, OptionSupport::Refused, note};
 }
 
-constexpr auto kTable = std::to_array<FrontOption>({
-    owned("np", 'c', "N", Fate::Better, kCount),
-    owned("n", '\0', "N", Fate::Better, kCount),
-    owned("host", 'H', "HOSTS", Fate::Better, kHosts),
-    owned("hostfile", '\0', "FILE", Fate::Better, kHosts),
-    owned("machinefile", '\0', "FILE", Fate::Better, kHosts),
-    owned("default-hostfile", '\0', "FILE", Fate::Better, kHosts),
+constexpr auto kTable = std::to_array<CompatOption>({
+    owned("np", 'c', "N", OptionSupport::Better, kCount),
+    owned("n", '\0', "N", OptionSupport::Better, kCount),
+    owned("host", 'H', "HOSTS", OptionSupport::Better, kHosts),
+    owned("hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
+    owned("machinefile", '\0', "FILE", OptionSupport::Better, kHosts),
+    owned("default-hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
     owned("x",
           '\0',
           "NAME[=VALUE]",
-          Fate::Better,
+          OptionSupport::Better,
           "The variable reaches every rank byte for byte, whatever is in it."),
-    owned("npernode", '\0', "N", Fate::Same, kPerNode),
-    owned("N", '\0', "N", Fate::Same, kPerNode),
-    owned("pernode", '\0', nullptr, Fate::Same, "One process on each node."),
+    owned("npernode", '\0', "N", OptionSupport::Same, kPerNode),
+    owned("N", '\0', "N", OptionSupport::Same, kPerNode),
+    owned("pernode", '\0', nullptr, OptionSupport::Same, "One process on each node."),
     shared("mca",
            "NAME VALUE",
-           Fate::Better,
+           OptionSupport::Better,
            "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons "
            "start is muster's."),
-    shared("gmca", "NAME VALUE", Fate::Better, "As --mca."),
-    shared("pmixmca", "NAME VALUE", Fate::Better, "As --mca, with PMIX_MCA_NAME."),
+    shared("gmca", "NAME VALUE", OptionSupport::Better, "As --mca."),
+    shared("pmixmca", "NAME VALUE", OptionSupport::Better, "As --mca, with PMIX_MCA_NAME."),
     passed("prtemca", '\0', "NAME VALUE"),
     shared(
         "bind-to",
         "WHAT",
-        Fate::Better,
+        OptionSupport::Better,
         "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
         "and l3cache are those; what else it says, only mpirun can do."),
     shared(
         "map-by",
         "HOW",
-        Fate::Better,
+        OptionSupport::Better,
         "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and "
         "OVERSUBSCRIBE behind a colon is --oversubscribe; what else it says, only mpirun can do."),
-    shared("rank-by", "HOW", Fate::Better, "slot; what else it says, only mpirun can do."),
-    shared("byslot", nullptr, Fate::Same, "How ranks are placed anyway."),
+    shared("rank-by", "HOW", OptionSupport::Better, "slot; what else it says, only mpirun can do."),
+    shared("byslot", nullptr, OptionSupport::Same, "How ranks are placed anyway."),
     passed("bynode", '\0', nullptr),
-    shared("allow-run-as-root", nullptr, Fate::Same, "Nobody is asked who he is."),
-    shared("oversubscribe", nullptr, Fate::Same, "More processes than slots are dealt in turn."),
-    shared("nooversubscribe", nullptr, Fate::Same, "So it is anyway."),
+    shared("allow-run-as-root", nullptr, OptionSupport::Same, "Nobody is asked who he is."),
+    shared("oversubscribe",
+           nullptr,
+           OptionSupport::Same,
+           "More processes than slots are dealt in turn."),
+    shared("nooversubscribe", nullptr, OptionSupport::Same, "So it is anyway."),
     shared("tag-output",
            nullptr,
-           Fate::Better,
+           OptionSupport::Better,
            "Lines begin with their rank, unless it is the only one, and are whole."),
     shared(
         "output-filename",
         "DIR",
-        Fate::Better,
+        OptionSupport::Better,
         "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
     shared("stdin",
            "WHO",
-           Fate::Better,
+           OptionSupport::Better,
            "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does "
            "not go to other hosts."),
-    shared("quiet", nullptr, Fate::Same, "Muster says little as it is."),
-    shared("q", nullptr, Fate::Same, "Muster says little as it is."),
+    shared("quiet", nullptr, OptionSupport::Same, "Muster says little as it is."),
+    shared("q", nullptr, OptionSupport::Same, "Muster says little as it is."),
     {"max-restarts",
      '\0',
      "N",
-     Fate::Better,
+     OptionSupport::Better,
      "All ranks are started again together.",
      "max-restarts"},
-    {"V", '\0', nullptr, Fate::Better, "The version of muster.", "version"},
-    shared("report-bindings", nullptr, Fate::Better, kShown),
-    shared("display-map", nullptr, Fate::Better, kShown),
-    shared("display-allocation", nullptr, Fate::Better, kShown),
-    shared("display", "WHAT", Fate::Better, kShown),
-    shared("wdir", "FOLDER", Fate::Same, kFolder),
-    shared("wd", "FOLDER", Fate::Same, kFolder),
-    shared("leave-session-attached", nullptr, Fate::Same, "So it is anyway."),
+    {"V", '\0', nullptr, OptionSupport::Better, "The version of muster.", "version"},
+    shared("report-bindings", nullptr, OptionSupport::Better, kShown),
+    shared("display-map", nullptr, OptionSupport::Better, kShown),
+    shared("display-allocation", nullptr, OptionSupport::Better, kShown),
+    shared("display", "WHAT", OptionSupport::Better, kShown),
+    shared("wdir", "FOLDER", OptionSupport::Same, kFolder),
+    shared("wd", "FOLDER", OptionSupport::Same, kFolder),
+    shared("leave-session-attached", nullptr, OptionSupport::Same, "So it is anyway."),
     passed("am", '\0', "FILES"),
     passed("tune", '\0', "FILES"),
     passed("bind-to-core", '\0', nullptr),
@@ -181,20 +196,24 @@ constexpr auto kTable = std::to_array<FrontOption>({
     passed("xml", '\0', nullptr),
     passed("xml-file", '\0', "FILE"),
     passed("xterm", '\0', "RANKS"),
-    owned("launch-agent", '\0', "COMMAND", Fate::Ignored, "how daemons start is muster's"),
+    owned("launch-agent", '\0', "COMMAND", OptionSupport::Ignored, "how daemons start is muster's"),
     owned("app",
           '\0',
           "FILE",
-          Fate::Refused,
+          OptionSupport::Refused,
           "muster starts one program, which stands on the command line"),
+    owned("do-not-launch",
+          '\0',
+          nullptr,
+          OptionSupport::Refused,
+          "'muster plan' says what would be started"),
     owned(
-        "do-not-launch", '\0', nullptr, Fate::Refused, "'muster plan' says what would be started"),
-    owned("dvm", '\0', nullptr, Fate::Refused, "muster starts jobs and no machine for them"),
-    owned("hnp", '\0', "URI", Fate::Refused, "muster starts jobs of its own"),
+        "dvm", '\0', nullptr, OptionSupport::Refused, "muster starts jobs and no machine for them"),
+    owned("hnp", '\0', "URI", OptionSupport::Refused, "muster starts jobs of its own"),
     owned("nolocal",
           '\0',
           nullptr,
-          Fate::Refused,
+          OptionSupport::Refused,
           "list the hosts that are to have processes, and no other"),
     of_hydra("bootstrap"),
     of_hydra("env", kHydrasVariables),
@@ -215,7 +234,7 @@ constexpr auto kTable = std::to_array<FrontOption>({
 
 }  // namespace
 
-std::span<const FrontOption> mpirun_options() {
+std::span<const CompatOption> mpirun_options() {
   return kTable;
 }
 

@@ -65,7 +65,7 @@ Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>
 }
 
 Result<OtherProgram> read_program(Translation& t, const Words& words) {
-  const auto read = read_tokens(*t.line.front_end, words, nullptr);
+  const auto read = read_tokens(*t.line.compat, words, nullptr);
   if (!read) {
     return read.error();
   }

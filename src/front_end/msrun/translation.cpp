@@ -209,7 +209,7 @@ void translate_logs(Translation& t) {
     std::string text = replaced(name->value, "{hostname}", t.snapshot.host_name);
     if (text.find("{ip}") != std::string::npos) {
       text = replaced(
-          text, "{ip}", own_end_towards(or_default(t, "master-addr", "127.0.0.1").value).address);
+          text, "{ip}", local_end_towards(or_default(t, "master-addr", "127.0.0.1").value).address);
     }
     t.set("set:worker_log_name", {text, name->source});
   }

@@ -23,60 +23,61 @@ constexpr const char* kOfServers = "it is of parameter servers";
 constexpr const char* kTuner =
     "only Paddle's own launcher runs its tuner; start what it has found by muster";
 
-constexpr FrontOption option(const char* name,
-                             const char* argument,
-                             Fate fate,
-                             const char* note,
-                             const char* setting = nullptr) {
+constexpr CompatOption option(const char* name,
+                              const char* argument,
+                              OptionSupport fate,
+                              const char* note,
+                              const char* setting = nullptr) {
   return {name, '\0', argument, fate, note, setting};
 }
 
 /// For which Paddle reads no variable, or one of another name.
-constexpr FrontOption without_variable(FrontOption row) {
+constexpr CompatOption without_variable(CompatOption row) {
   row.may_be_variable = false;
   return row;
 }
 
 /// Another name of an option.
-constexpr FrontOption alias(const char* name,
-                            const char* argument,
-                            const char* same_as,
-                            const char* note) {
-  FrontOption row = without_variable(option(name, argument, Fate::Same, note));
+constexpr CompatOption alias(const char* name,
+                             const char* argument,
+                             const char* same_as,
+                             const char* note) {
+  CompatOption row = without_variable(option(name, argument, OptionSupport::Same, note));
   row.same_as = same_as;
   return row;
 }
 
-constexpr FrontOption device_name(const char* name) {
+constexpr CompatOption device_name(const char* name) {
   return alias(name, "LIST", "devices", "As --devices.");
 }
 
 /// Of parameter servers, and only Paddle's own launcher starts them.
-constexpr FrontOption of_servers(const char* name, const char* argument) {
-  return without_variable(option(name, argument, Fate::Refused, kServers));
+constexpr CompatOption of_servers(const char* name, const char* argument) {
+  return without_variable(option(name, argument, OptionSupport::Refused, kServers));
 }
 
-constexpr auto kTable = std::to_array<FrontOption>({
+constexpr auto kTable = std::to_array<CompatOption>({
     option("master",
            "HOST:PORT",
-           Fate::Better,
+           OptionSupport::Better,
            "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is "
            "ignored: muster needs no etcd, but an address to meet at."),
-    option("rank", "R", Fate::Better, "-1 or not given: by the platform, else by arrival."),
+    option(
+        "rank", "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."),
     option("nnodes",
            "N|MIN:MAX",
-           Fate::Better,
+           OptionSupport::Better,
            "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.",
            "nnodes"),
     option("nproc_per_node",
            "N",
-           Fate::Same,
+           OptionSupport::Same,
            "Workers on this node, one for each device if it is not given.",
            "nproc-per-node"),
     option(
         "devices",
         "LIST",
-        Fate::Same,
+        OptionSupport::Same,
         "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for "
         "each unless --nproc_per_node says another number."),
     device_name("gpus"),
@@ -87,76 +88,85 @@ constexpr auto kTable = std::to_array<FrontOption>({
     option(
         "log_dir",
         "DIR",
-        Fate::Better,
+        OptionSupport::Better,
         "log if it is not given. Files are named by attempt and global rank, and the console has "
         "the lines of all workers, not of the first alone.",
         "log-dir"),
-    option("job_id", "NAME", Fate::Better, "Nodes that name another job do not join.", "job-id"),
-    option("run_mode", "NAME", Fate::Same, "collective; others are refused."),
+    option("job_id",
+           "NAME",
+           OptionSupport::Better,
+           "Nodes that name another job do not join.",
+           "job-id"),
+    option("run_mode", "NAME", OptionSupport::Same, "collective; others are refused."),
     option("ips",
            "LIST",
-           Fate::Same,
+           OptionSupport::Same,
            "Addresses of the nodes in the order of their ranks; the first is where they meet."),
     alias("cluster_node_ips", "LIST", "ips", "As --ips."),
     without_variable(option("host",
                             "IP",
-                            Fate::Same,
+                            OptionSupport::Same,
                             "Else POD_IP, which wins: which of --ips this node is. Without --ips "
                             "each node is known by its "
                             "address on the way to the leader.")),
     alias("node_ip", "IP", "host", "As --host."),
     option("start_port",
            "PORT",
-           Fate::Better,
+           OptionSupport::Better,
            "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports "
            "that "
            "are free."),
     option("max_restart",
            "N",
-           Fate::Better,
+           OptionSupport::Better,
            "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not "
            "given. It needs no etcd."),
-    option("elastic_level", "LEVEL", Fate::Better, "0 and 1: a failed job is started again."),
+    option(
+        "elastic_level", "LEVEL", OptionSupport::Better, "0 and 1: a failed job is started again."),
     option("elastic_timeout",
            "SECONDS",
-           Fate::Same,
+           OptionSupport::Same,
            "With --nnodes MIN:MAX, how long to wait for more nodes, 30 if it is not given."),
     without_variable(option("auto_cluster_config",
                             "BOOL",
-                            Fate::Same,
+                            OptionSupport::Same,
                             "Workers find it as PADDLE_AUTO_CLUSTER, which wins over it.")),
     without_variable(option("backend",
                             "NAME",
-                            Fate::Same,
+                            OptionSupport::Same,
                             "auto, nccl, bkcl or gloo. Workers find it as PADDLE_DISTRI_BACKEND.")),
     alias("np", "N", "nnodes", "As --nnodes."),
     without_variable(option("elastic_server",
                             "HOST:PORT",
-                            Fate::Ignored,
+                            OptionSupport::Ignored,
                             "it names an etcd server, and muster needs none")),
-    option("sort_ip", "BOOL", Fate::Ignored, "nodes without --rank are numbered as they come"),
-    option("log_level", "LEVEL", Fate::Ignored, "--verbose says more"),
-    option("log_overwrite", "BOOL", Fate::Ignored, "an existing file is renamed"),
+    option("sort_ip",
+           "BOOL",
+           OptionSupport::Ignored,
+           "nodes without --rank are numbered as they come"),
+    option("log_level", "LEVEL", OptionSupport::Ignored, "--verbose says more"),
+    option("log_overwrite", "BOOL", OptionSupport::Ignored, "an existing file is renamed"),
     without_variable(
-        option("enable_gpu_log", "BOOL", Fate::Ignored, "muster samples no accelerators")),
-    option("gloo_port", "PORT", Fate::Ignored, kOfServers),
-    option("with_gloo", "BOOL", Fate::Ignored, kOfServers),
-    without_variable(option("legacy", "BOOL", Fate::Same, "False; the old launcher is refused.")),
-    option("auto_parallel_config", "FILE", Fate::Refused, kTuner),
-    without_variable(option("auto_tuner_json", "FILE", Fate::Refused, kTuner)),
+        option("enable_gpu_log", "BOOL", OptionSupport::Ignored, "muster samples no accelerators")),
+    option("gloo_port", "PORT", OptionSupport::Ignored, kOfServers),
+    option("with_gloo", "BOOL", OptionSupport::Ignored, kOfServers),
+    without_variable(
+        option("legacy", "BOOL", OptionSupport::Same, "False; the old launcher is refused.")),
+    option("auto_parallel_config", "FILE", OptionSupport::Refused, kTuner),
+    without_variable(option("auto_tuner_json", "FILE", OptionSupport::Refused, kTuner)),
     without_variable(option("elastic_pre_hook",
                             "COMMAND",
-                            Fate::Refused,
+                            OptionSupport::Refused,
                             "let the program itself run it before it trains")),
-    without_variable(option("scale", "N", Fate::Refused, kScale)),
-    without_variable(option("force", "BOOL", Fate::Refused, kScale)),
-    without_variable(option("cluster_topo_path", "FILE", Fate::Refused, kMapping)),
-    without_variable(option("rank_mapping_path", "FILE", Fate::Refused, kMapping)),
-    without_variable(option("enable_auto_mapping", "BOOL", Fate::Refused, kMapping)),
+    without_variable(option("scale", "N", OptionSupport::Refused, kScale)),
+    without_variable(option("force", "BOOL", OptionSupport::Refused, kScale)),
+    without_variable(option("cluster_topo_path", "FILE", OptionSupport::Refused, kMapping)),
+    without_variable(option("rank_mapping_path", "FILE", OptionSupport::Refused, kMapping)),
+    without_variable(option("enable_auto_mapping", "BOOL", OptionSupport::Refused, kMapping)),
     of_servers("servers", "LIST"),
     of_servers("trainers", "LIST"),
-    option("server_num", "N", Fate::Refused, kServers),
-    option("trainer_num", "N", Fate::Refused, kServers),
+    option("server_num", "N", OptionSupport::Refused, kServers),
+    option("trainer_num", "N", OptionSupport::Refused, kServers),
     of_servers("workers", "LIST"),
     of_servers("worker_num", "N"),
     of_servers("heter_workers", "LIST"),
@@ -169,7 +179,7 @@ constexpr auto kTable = std::to_array<FrontOption>({
 
 }  // namespace
 
-std::span<const FrontOption> paddle_options() {
+std::span<const CompatOption> paddle_options() {
   return kTable;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What torchrun's options say about where lines go. Private to front_end/torchrun/.
+// What torchrun's options say about where lines go. Private to compat/torchrun/.
 
 #include <muster/front_end/front_end.hpp>
 

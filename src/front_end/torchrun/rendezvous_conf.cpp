@@ -8,16 +8,16 @@
 namespace muster {
 namespace {
 
-const FrontOption* find_key(std::string_view name) {
+const CompatOption* find_key(std::string_view name) {
   const auto keys = rendezvous_keys();
   const auto at = std::find_if(
-      keys.begin(), keys.end(), [&](const FrontOption& key) { return name == key.name; });
+      keys.begin(), keys.end(), [&](const CompatOption& key) { return name == key.name; });
   return at == keys.end() ? nullptr : &*at;
 }
 
 std::string unknown_key(const std::string& source, const std::string& name) {
   std::vector<std::string> names;
-  for (const FrontOption& key : rendezvous_keys()) {
+  for (const CompatOption& key : rendezvous_keys()) {
     names.emplace_back(key.name);
   }
   const auto nearest = nearest_name(name, names);
@@ -54,10 +54,10 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
     if (name.empty() || value.empty()) {
       return wrong_value(text, "KEY=VALUE,KEY=VALUE such as timeout=1800");
     }
-    const FrontOption* const key = find_key(name);
+    const CompatOption* const key = find_key(name);
     if (key == nullptr) {
       t.line.notices.push_back(unknown_key(text.source.name, name));
-    } else if (key->fate == Fate::Ignored) {
+    } else if (key->fate == OptionSupport::Ignored) {
       t.line.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
     } else {
       values[name] = {value, source_of(text.source, name)};

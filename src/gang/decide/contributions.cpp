@@ -9,21 +9,21 @@ namespace {
 
 std::vector<Contribute> to_messages(Value value) {
   std::vector<Contribute> messages;
-  for (Piece& piece : cut(std::move(value))) {
-    messages.push_back({std::move(piece)});
+  for (Chunk& chunk : split(std::move(value))) {
+    messages.push_back({std::move(chunk)});
   }
   return messages;
 }
 
 }  // namespace
 
-const ExchangeKey* Contributions::find_key(const std::string& name) const {
+const ExchangeKey* ExchangeClient::find_key(const std::string& name) const {
   const auto at = std::find_if(
       keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
   return at == keys_.end() ? nullptr : &*at;
 }
 
-std::string Contributions::objection(const std::string& key, std::size_t size) const {
+std::string ExchangeClient::objection(const std::string& key, std::size_t size) const {
   const ExchangeKey* const known = find_key(key);
   if (known == nullptr) {
     return "cannot contribute '" + key + "': no node of this job does";
@@ -35,12 +35,12 @@ std::string Contributions::objection(const std::string& key, std::size_t size) c
   return {};
 }
 
-bool Contributions::is_before_start(const std::string& key) const {
+bool ExchangeClient::is_before_start(const std::string& key) const {
   const ExchangeKey* const known = find_key(key);
   return known != nullptr && known->phase == Phase::BeforeStart;
 }
 
-std::vector<Contribute> Contributions::keep(const std::string& key, const std::string& bytes) {
+std::vector<Contribute> ExchangeClient::keep(const std::string& key, const std::string& bytes) {
   const auto [at, is_new] = before_start_.try_emplace(key, bytes);
   if (!is_new && at->second == bytes) {
     return {};
@@ -49,7 +49,7 @@ std::vector<Contribute> Contributions::keep(const std::string& key, const std::s
   return to_messages({{key, 0, std::nullopt, {}}, bytes});
 }
 
-std::vector<std::string> Contributions::names() const {
+std::vector<std::string> ExchangeClient::names() const {
   std::vector<std::string> names;
   for (const auto& [key, bytes] : before_start_) {
     names.push_back(key);
@@ -57,7 +57,7 @@ std::vector<std::string> Contributions::names() const {
   return names;
 }
 
-std::vector<Contribute> Contributions::introduce() {
+std::vector<Contribute> ExchangeClient::introduce() {
   assembler_.drop();
   merged_.clear();
   std::vector<Contribute> messages;
@@ -68,20 +68,20 @@ std::vector<Contribute> Contributions::introduce() {
   return messages;
 }
 
-std::vector<Contribute> Contributions::contribute(const std::string& key,
-                                                  std::string bytes,
-                                                  std::vector<NodeRank> nodes) {
+std::vector<Contribute> ExchangeClient::contribute(const std::string& key,
+                                                   std::string bytes,
+                                                   std::vector<NodeRank> nodes) {
   const int round = rounds_[{key, nodes}]++;
   return to_messages({{key, attempt_, round, std::move(nodes)}, std::move(bytes)});
 }
 
-Result<std::optional<Value>> Contributions::take(const Merged& merged) {
-  const ExchangeKey* const key = find_key(merged.piece.id.key);
+Result<std::optional<Value>> ExchangeClient::take(const Merged& merged) {
+  const ExchangeKey* const key = find_key(merged.chunk.id.key);
   if (key == nullptr) {
     return Error{ErrorKind::BadData,
-                 "sent '" + merged.piece.id.key + "', which nobody of this job exchanges"};
+                 "sent '" + merged.chunk.id.key + "', which nobody of this job exchanges"};
   }
-  auto value = assembler_.take(merged.piece, key->most_merged);
+  auto value = assembler_.take(merged.chunk, key->most_merged);
   if (!value || !*value) {
     return value;
   }
@@ -97,7 +97,7 @@ Result<std::optional<Value>> Contributions::take(const Merged& merged) {
   return std::optional<Value>();
 }
 
-Exchanged Contributions::start(int attempt) {
+Exchanged ExchangeClient::start(int attempt) {
   attempt_ = attempt;
   rounds_.clear();
   Exchanged merged = std::exchange(merged_, {});

@@ -16,9 +16,9 @@
 
 namespace muster::gang {
 
-class Contributions {
+class ExchangeClient {
  public:
-  explicit Contributions(ExchangeKeys keys) : keys_(std::move(keys)) {}
+  explicit ExchangeClient(ExchangeKeys keys) : keys_(std::move(keys)) {}
 
   /// Why this cannot be contributed, for the user; empty: it can.
   [[nodiscard]] std::string objection(const std::string& key, std::size_t size) const;

@@ -52,7 +52,8 @@ void CurrentAttempt::rank_failures() {
     for (Failure& failure : failures_) {
       failure.knows_order = failure.knows_order && failures_.size() == 1;
     }
-    const auto first = failures_.begin() + static_cast<std::ptrdiff_t>(likeliest_first(failures_));
+    const auto first =
+        failures_.begin() + static_cast<std::ptrdiff_t>(most_likely_first(failures_));
     first_failure_ = std::move(*first);
     failures_.erase(first);
   }

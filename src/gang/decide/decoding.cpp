@@ -50,7 +50,7 @@ class Reader {
     }
   }
   template <typename T, typename Kind>
-  void operator()(const char* name, T& value, const Rare<Kind>& rare) {
+  void operator()(const char* name, T& value, const Optional<Kind>& rare) {
     if (const json::value* const field = object_.if_contains(name)) {
       read(path_ + name, *field, value, rare.kind);
     }

@@ -87,7 +87,7 @@ constexpr auto kFacts = std::to_array<Fact>(
      fact<&JobFacts::success_roles>("list of roles that decide success")});
 
 /// Of two long texts what follows their common beginning, so that the difference is seen.
-std::string cut(const std::string& text, const std::string& other) {
+std::string split(const std::string& text, const std::string& other) {
   constexpr std::size_t kShown = 100;
   constexpr std::size_t kBefore = 20;
   if (text.size() <= kShown && other.size() <= kShown) {
@@ -106,8 +106,8 @@ std::string describe_difference(const JobFacts& its, const JobFacts& leaders) {
     if (!fact.is_same(its, leaders)) {
       const std::string here = fact.text(its);
       const std::string there = fact.text(leaders);
-      return std::string("its ") + fact.name + " is '" + cut(here, there) + "', the leader's is '" +
-             cut(there, here) + "'" + fact.advice;
+      return std::string("its ") + fact.name + " is '" + split(here, there) +
+             "', the leader's is '" + split(there, here) + "'" + fact.advice;
     }
   }
   return {};

@@ -9,7 +9,7 @@
 namespace muster::gang {
 
 /// "its mode is 'ps', the leader's is 'torchrun'", for the first fact that differs; empty: none does.
-/// Both are as_sent().
+/// Both are normalized().
 [[nodiscard]] std::string describe_difference(const JobFacts& its, const JobFacts& leaders);
 
 }  // namespace muster::gang

@@ -33,7 +33,7 @@ class Writer {
     }
   }
   template <typename T, typename Kind>
-  void operator()(const char* name, T& value, const Rare<Kind>& rare) {
+  void operator()(const char* name, T& value, const Optional<Kind>& rare) {
     if (value != T{}) {
       object_[name] = write(value, rare.kind);
     }
@@ -147,7 +147,7 @@ std::string encode(const Message& message) {
   return encode_within(message, most_bytes(message));
 }
 
-JobFacts as_sent(JobFacts job) {
+JobFacts normalized(JobFacts job) {
   if (job.most_nodes == 1) {
     return job;
   }

@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostEndpoints = 512;
 
 /// The facts as the other end of a link reads them: texts are valid UTF-8, short, one line. To be sent
 /// and compared in this form. Those of a job of one node, which are told to nobody, stay as they are.
-[[nodiscard]] JobFacts as_sent(JobFacts job);
+[[nodiscard]] JobFacts normalized(JobFacts job);
 
 /// Reads a message. Fails with `BadData`, saying which field is missing, of the wrong kind or out
 /// of range. Unknown fields are ignored, unknown messages are not.

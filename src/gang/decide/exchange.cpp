@@ -17,15 +17,15 @@ std::size_t bytes_of(const std::vector<NodeRank>& nodes) {
 
 std::vector<Merged> to_messages(Value value) {
   std::vector<Merged> messages;
-  for (Piece& piece : cut(std::move(value))) {
-    messages.push_back({std::move(piece)});
+  for (Chunk& chunk : split(std::move(value))) {
+    messages.push_back({std::move(chunk)});
   }
   return messages;
 }
 
 }  // namespace
 
-const ExchangeKey* Exchange::find_key(const std::string& name) const {
+const ExchangeKey* ExchangeServer::find_key(const std::string& name) const {
   const auto at = std::find_if(
       keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
   return at == keys_.end() ? nullptr : &*at;
@@ -33,12 +33,12 @@ const ExchangeKey* Exchange::find_key(const std::string& name) const {
 
 // --- Who contributes ----------------------------------------------------------------------------
 
-void Exchange::add(LinkId link, const std::vector<std::string>& promised) {
+void ExchangeServer::add(LinkId link, const std::vector<std::string>& promised) {
   Contributor& contributor = contributors_[link];
   contributor.promised.insert(promised.begin(), promised.end());
 }
 
-ExchangeOutcomes Exchange::forget(LinkId link) {
+ExchangeOutcomes ExchangeServer::forget(LinkId link) {
   const auto at = contributors_.find(link);
   if (at == contributors_.end()) {
     return {};
@@ -71,7 +71,7 @@ ExchangeOutcomes Exchange::forget(LinkId link) {
   return outcomes;
 }
 
-std::string Exchange::missing(LinkId link) const {
+std::string ExchangeServer::missing(LinkId link) const {
   const auto at = contributors_.find(link);
   if (at == contributors_.end()) {
     return {};
@@ -93,12 +93,12 @@ std::string Exchange::missing(LinkId link) const {
 // --- What they contribute -----------------------------------------------------------------------
 
 /// What it says about an attempt that is over, or in which it takes no part, was on its way.
-bool Exchange::is_late(const Contributor& from, const ValueId& id) const {
+bool ExchangeServer::is_late(const Contributor& from, const ValueId& id) const {
   return id.round && (nodes_.empty() || id.attempt != attempt_ || !from.rank);
 }
 
 /// Why that value cannot be, as far as its first piece tells; reads behind the node's name.
-std::string Exchange::objection(const Contributor& from, const ValueId& id) const {
+std::string ExchangeServer::objection(const Contributor& from, const ValueId& id) const {
   const ExchangeKey* const key = find_key(id.key);
   if (key == nullptr) {
     return "contributes under '" + id.key + "', which no node of this job does";
@@ -109,7 +109,7 @@ std::string Exchange::objection(const Contributor& from, const ValueId& id) cons
   return id.round ? objection_to_nodes(*from.rank, id) : std::string();
 }
 
-std::string Exchange::objection_to_nodes(NodeRank from, const ValueId& id) const {
+std::string ExchangeServer::objection_to_nodes(NodeRank from, const ValueId& id) const {
   const auto& nodes = id.nodes;
   const bool is_sorted =
       std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
@@ -130,39 +130,39 @@ std::string Exchange::objection_to_nodes(NodeRank from, const ValueId& id) const
                   : "";
 }
 
-ExchangeOutcomes Exchange::take(LinkId link, const Contribute& contribute) {
+ExchangeOutcomes ExchangeServer::take(LinkId link, const Contribute& contribute) {
   const auto at = contributors_.find(link);
-  if (at == contributors_.end() || is_late(at->second, contribute.piece.id)) {
+  if (at == contributors_.end() || is_late(at->second, contribute.chunk.id)) {
     return {};
   }
   Contributor& from = at->second;
-  const Piece& piece = contribute.piece;
+  const Chunk& chunk = contribute.chunk;
   const bool is_first = !from.assembler.open();
   if (is_first) {
-    if (std::string wrong = objection(from, piece.id); !wrong.empty()) {
-      return {Breach{link, std::move(wrong)}};
+    if (std::string wrong = objection(from, chunk.id); !wrong.empty()) {
+      return {Violation{link, std::move(wrong)}};
     }
   }
-  const ExchangeKey* const key = find_key(piece.id.key);
+  const ExchangeKey* const key = find_key(chunk.id.key);
   const std::size_t announced = is_first ? 0 : from.assembler.open()->size;
-  auto value = from.assembler.take(piece, key == nullptr ? 0 : key->most_of_node);
+  auto value = from.assembler.take(chunk, key == nullptr ? 0 : key->most_of_node);
   if (!value) {
     held_ -= from.assembler.open() ? 0 : announced;
-    return {Breach{link, value.error().message}};
+    return {Violation{link, value.error().message}};
   }
   if (is_first) {
-    held_ += piece.size;
+    held_ += chunk.size;
     if (held_ > most_held_) {
-      return {NoResult{{ErrorKind::System,
-                        "'" + piece.id.key + "' of " + std::to_string(piece.size) +
-                            " bytes is too much: all nodes together may contribute " +
-                            std::to_string(most_held_) + " bytes that are not merged yet"}}};
+      return {MergeFailed{{ErrorKind::System,
+                           "'" + chunk.id.key + "' of " + std::to_string(chunk.size) +
+                               " bytes is too much: all nodes together may contribute " +
+                               std::to_string(most_held_) + " bytes that are not merged yet"}}};
     }
   }
   return *value ? store(link, std::move(**value)) : ExchangeOutcomes{};
 }
 
-void Exchange::drop_open(Contributor& from) {
+void ExchangeServer::drop_open(Contributor& from) {
   if (from.assembler.open()) {
     held_ -= from.assembler.open()->size;
     from.assembler.drop();
@@ -170,7 +170,7 @@ void Exchange::drop_open(Contributor& from) {
 }
 
 /// A whole value is here, in the place of an older one if there was any.
-ExchangeOutcomes Exchange::store(LinkId link, Value value) {
+ExchangeOutcomes ExchangeServer::store(LinkId link, Value value) {
   if (value.id.round) {
     return store_of_round(link, std::move(value));
   }
@@ -180,7 +180,7 @@ ExchangeOutcomes Exchange::store(LinkId link, Value value) {
   return {};
 }
 
-ExchangeOutcomes Exchange::store_of_round(LinkId link, Value value) {
+ExchangeOutcomes ExchangeServer::store_of_round(LinkId link, Value value) {
   Group group{value.id.key, value.id.nodes};
   const auto [at, is_new] = rounds_.try_emplace(std::move(group));
   Round& round = at->second;
@@ -195,7 +195,7 @@ ExchangeOutcomes Exchange::store_of_round(LinkId link, Value value) {
 // --- Results ------------------------------------------------------------------------------------
 
 /// Those of the round that are not lost.
-std::vector<NodeRank> Exchange::members(const Group& group) const {
+std::vector<NodeRank> ExchangeServer::members(const Group& group) const {
   if (group.second.empty()) {
     return {present_.begin(), present_.end()};
   }
@@ -206,8 +206,8 @@ std::vector<NodeRank> Exchange::members(const Group& group) const {
   return members;
 }
 
-Result<std::string> Exchange::merge(const ExchangeKey& key,
-                                    const std::vector<NodePart>& parts) const {
+Result<std::string> ExchangeServer::merge(const ExchangeKey& key,
+                                          const std::vector<NodePart>& parts) const {
   auto merged = key.merge(parts);
   if (!merged) {
     const ErrorKind kind = merged.error().kind;
@@ -225,9 +225,9 @@ Result<std::string> Exchange::merge(const ExchangeKey& key,
 }
 
 /// All have contributed: they get the result, and the next round of the key may begin.
-ExchangeOutcomes Exchange::finish(const Group& group, Round& round) {
+ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
   std::vector<NodePart> parts;
-  Handout handout;
+  HandOut handout;
   for (const auto& [rank, bytes] : round.parts) {
     const ExchangeNode& node = nodes_[static_cast<std::size_t>(rank.value)];
     parts.push_back({rank, node.address, bytes});
@@ -238,14 +238,14 @@ ExchangeOutcomes Exchange::finish(const Group& group, Round& round) {
   round.parts.clear();
   const int number = round.number++;
   if (!merged) {
-    return {NoResult{merged.error()}};
+    return {MergeFailed{merged.error()}};
   }
-  handout.pieces = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
+  handout.chunks = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
   return {std::move(handout)};
 }
 
 /// Those of all nodes, also of those that have none; empty: nobody has contributed.
-std::optional<std::vector<NodePart>> Exchange::parts_before_start(
+std::optional<std::vector<NodePart>> ExchangeServer::parts_before_start(
     const ExchangeKey& key, const std::vector<ExchangeNode>& nodes) const {
   std::vector<NodePart> parts;
   bool is_any = false;
@@ -266,7 +266,7 @@ std::optional<std::vector<NodePart>> Exchange::parts_before_start(
   return is_any ? std::optional(std::move(parts)) : std::nullopt;
 }
 
-std::string Exchange::pending(const std::vector<ExchangeNode>& nodes) const {
+std::string ExchangeServer::pending(const std::vector<ExchangeNode>& nodes) const {
   for (const ExchangeKey& key : keys_) {
     const auto parts = key.pending ? parts_before_start(key, nodes) : std::nullopt;
     if (std::string why = parts ? key.pending(*parts) : std::string(); !why.empty()) {
@@ -276,7 +276,7 @@ std::string Exchange::pending(const std::vector<ExchangeNode>& nodes) const {
   return {};
 }
 
-Result<std::vector<Merged>> Exchange::begin(int attempt, std::vector<ExchangeNode> nodes) {
+Result<std::vector<Merged>> ExchangeServer::begin(int attempt, std::vector<ExchangeNode> nodes) {
   end();
   attempt_ = attempt;
   nodes_ = std::move(nodes);
@@ -301,7 +301,7 @@ Result<std::vector<Merged>> Exchange::begin(int attempt, std::vector<ExchangeNod
   return messages;
 }
 
-void Exchange::end() {
+void ExchangeServer::end() {
   for (auto& [link, contributor] : contributors_) {
     const auto& open = contributor.assembler.open();
     if (open && open->id.round) {

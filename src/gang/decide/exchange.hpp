@@ -28,29 +28,29 @@ struct ExchangeNode {
 // What follows from a contribution.
 
 /// Each of these links is sent each of these pieces.
-struct Handout {
+struct HandOut {
   std::vector<LinkId> links;
-  std::vector<Merged> pieces;
+  std::vector<Merged> chunks;
 };
 /// A node breaks the rules: it is to be cut off. `why` reads behind its name.
-struct Breach {
+struct Violation {
   LinkId link = kOwnLink;
   std::string why;
 };
 /// There will be no result: the job cannot go on.
-struct NoResult {
+struct MergeFailed {
   Error why;  ///< see `Merge`
 };
-using ExchangeOutcome = std::variant<Handout, Breach, NoResult>;
+using ExchangeOutcome = std::variant<HandOut, Violation, MergeFailed>;
 using ExchangeOutcomes = std::vector<ExchangeOutcome>;
 
 /// What is contributed before the start is kept as long as its link, or until it is contributed anew, and
 /// merged for each attempt.
 /// What is contributed while an attempt runs belongs to a *round* of its key, which is over when all
 /// nodes of the attempt, or those that are listed, have contributed; then its parts are dropped.
-class Exchange {
+class ExchangeServer {
  public:
-  explicit Exchange(ExchangeKeys keys, std::size_t most_held = kMostHeldBytes)
+  explicit ExchangeServer(ExchangeKeys keys, std::size_t most_held = kMostHeldBytes)
       : keys_(std::move(keys)), most_held_(most_held) {}
 
   /// An agent is here that has something to contribute under these keys before the start.

@@ -16,7 +16,7 @@ constexpr seconds kLookUpAhead{3};
 
 }  // namespace
 
-void LastCall::note(bool can_go_on, bool is_needed, Instant now, Instant latest) {
+void DrainDeadline::note(bool can_go_on, bool is_needed, Instant now, Instant latest) {
   if (!can_go_on) {
     cancel();
   } else if (!is_needed) {
@@ -26,7 +26,7 @@ void LastCall::note(bool can_go_on, bool is_needed, Instant now, Instant latest)
   }
 }
 
-void Gathering::begin(Instant now) {
+void RendezvousTimer::begin(Instant now) {
   since_ = now;
   deadline_ = now + timeout_;
   last_call_.cancel();
@@ -37,7 +37,7 @@ void Gathering::begin(Instant now) {
   unresolved_.clear();
 }
 
-Instant Gathering::next_wake() const {
+Instant RendezvousTimer::next_wake() const {
   Instant wake = std::min(deadline_, next_progress_);
   for (const auto& moment : {last_call_.end(), pending_until_, end_at_}) {
     wake = std::min(wake, moment.value_or(wake));
@@ -45,7 +45,7 @@ Instant Gathering::next_wake() const {
   return looked_up_ ? wake : std::min(wake, deadline_ - kLookUpAhead);
 }
 
-void Gathering::note_pending(bool is_pending, Instant now) {
+void RendezvousTimer::note_pending(bool is_pending, Instant now) {
   if (!is_pending) {
     pending_until_.reset();
   } else if (!pending_until_) {
@@ -53,7 +53,7 @@ void Gathering::note_pending(bool is_pending, Instant now) {
   }
 }
 
-bool Gathering::take_progress(Instant now) {
+bool RendezvousTimer::take_progress(Instant now) {
   if (now < next_progress_ || now >= deadline_) {
     return false;
   }
@@ -61,7 +61,7 @@ bool Gathering::take_progress(Instant now) {
   return true;
 }
 
-bool Gathering::take_look_up(Instant now) {
+bool RendezvousTimer::take_resolve(Instant now) {
   if (looked_up_ || now < deadline_ - kLookUpAhead) {
     return false;
   }

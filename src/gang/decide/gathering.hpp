@@ -14,9 +14,9 @@
 namespace muster::gang {
 
 /// How long more nodes may come once it could go on with those that are here.
-class LastCall {
+class DrainDeadline {
  public:
-  explicit LastCall(std::chrono::milliseconds length) : length_(length) {}
+  explicit DrainDeadline(std::chrono::milliseconds length) : length_(length) {}
 
   /// Whether it could go on. From then on others have the last call to come, none if nobody is waited for any longer;
   /// it begins anew when it could not go on meanwhile, and ends at `latest`.
@@ -30,9 +30,9 @@ class LastCall {
   std::optional<Instant> end_;
 };
 
-class Gathering {
+class RendezvousTimer {
  public:
-  Gathering(const GangOptions& options, Instant now)
+  RendezvousTimer(const GangOptions& options, Instant now)
       : timeout_(options.timeout),
         last_call_(options.last_call),
         inputs_timeout_(options.inputs_timeout) {
@@ -66,17 +66,17 @@ class Gathering {
 
   /// True when it is time to say how the wait goes; then the next time is later.
   [[nodiscard]] bool take_progress(Instant now);
-  void say_progress_at(Instant moment) { next_progress_ = moment; }
+  void log_progress_at(Instant moment) { next_progress_ = moment; }
 
   /// True once, shortly before the deadline: the names of absent hosts are to be looked up.
-  [[nodiscard]] bool take_look_up(Instant now);
+  [[nodiscard]] bool take_resolve(Instant now);
   void note_unresolved(std::set<std::string> hosts) { unresolved_ = std::move(hosts); }
   /// Host names that do not resolve.
   [[nodiscard]] const std::set<std::string>& unresolved() const { return unresolved_; }
 
  private:
   std::chrono::milliseconds timeout_;
-  LastCall last_call_;
+  DrainDeadline last_call_;
   std::chrono::milliseconds inputs_timeout_;
   Instant since_;
   Instant deadline_;

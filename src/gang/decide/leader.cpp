@@ -17,18 +17,18 @@ namespace muster::gang {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Leader::Leader(Policy policy, Instant now)
+Leader::Leader(GangConfig policy, Instant now)
     : policy_(std::move(policy)),
       roster_(policy_.job.most_nodes),
       exchange_(policy_.keys),
-      gathering_(policy_.options, now),
+      rendezvous_timer_(policy_.options, now),
       early_exit_(policy_.options),
       newcomers_call_(policy_.options.last_call),
-      progress_(policy_.options.restarts),
+      restart_decider_(policy_.options.restarts),
       fence_(policy_.options.heartbeat_timeout, now),
-      next_look_(now + look_interval()),
+      next_silence_check_(now + silence_check_interval()),
       rest_until_(now) {
-  policy_.job = as_sent(std::move(policy_.job));
+  policy_.job = normalized(std::move(policy_.job));
 }
 
 LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
@@ -49,12 +49,12 @@ std::optional<Instant> Leader::next_wake() const {
     }
   };
   if (roster_.has_others() && state_ != State::Finished) {
-    at(next_look_);
+    at(next_silence_check_);
   }
   switch (state_) {
-    case State::Gathering:
+    case State::RendezvousTimer:
       if (!waits_for_port_ && !start_due_) {
-        at(gathering_.next_wake());
+        at(rendezvous_timer_.next_wake());
       }
       break;
     case State::Running:
@@ -98,7 +98,7 @@ void Leader::handle(const Received& received, Instant now) {
 
 void Leader::handle(const PortReserved& reserved, Instant now) {
   waits_for_port_ = false;
-  if (state_ != State::Gathering) {
+  if (state_ != State::RendezvousTimer) {
     return;  // the job was stopped meanwhile
   }
   if (!reserved.error.empty()) {
@@ -112,19 +112,19 @@ void Leader::handle(const PortReserved& reserved, Instant now) {
 }
 
 void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
-  gathering_.note_unresolved(found.unresolved);
+  rendezvous_timer_.note_unresolved(found.unresolved);
 }
 
 void Leader::handle(const Tick& /*tick*/, Instant now) {
-  if (roster_.has_others() && now >= next_look_) {
-    look_for_silence(now);
+  if (roster_.has_others() && now >= next_silence_check_) {
+    check_silence(now);
   }
-  if (state_ == State::Gathering) {
+  if (state_ == State::RendezvousTimer) {
     report_progress(now);
     try_start(now);
   }
-  if (state_ == State::Gathering && !waits_for_port_ && !start_due_) {
-    look_at_deadlines(now);
+  if (state_ == State::RendezvousTimer && !waits_for_port_ && !start_due_) {
+    check_deadlines(now);
   }
   if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {
     end_by_early_exit(now);
@@ -143,12 +143,12 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
   }
 }
 
-void Leader::take(LinkId link, const Beat& /*beat*/, Instant /*now*/) {
-  send(link, Beat{});
+void Leader::take(LinkId link, const Heartbeat& /*beat*/, Instant /*now*/) {
+  send(link, Heartbeat{});
 }
 
 /// Its inputs have come, or it waits for them again before the next attempt.
-void Leader::take(LinkId link, const Preparing& preparing, Instant now) {
+void Leader::take(LinkId link, const InputStatus& preparing, Instant now) {
   if (preparing.exit_code != 0) {
     end_unprepared(link, preparing, now);
     return;
@@ -159,7 +159,7 @@ void Leader::take(LinkId link, const Preparing& preparing, Instant now) {
 
 /// Another node in its place would wait for the same file. Who is not missed, goes: a spare, and a
 /// node above the least number that has waited in vain.
-void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now) {
+void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant now) {
   Member& member = *roster_.find(link);
   const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
   const std::string seat = member.seat ? "node " + std::to_string(*member.seat) + ", " : "";
@@ -170,7 +170,7 @@ void Leader::end_unprepared(LinkId link, const Preparing& preparing, Instant now
   if (!member.seat || may_go) {
     send(link, Finish{recorded(std::move(end))});
     actions_.emplace_back(Drop{link});
-    let_go(link, "has not got what it needs: " + preparing.waits_for, now);
+    release(link, "has not got what it needs: " + preparing.waits_for, now);
   } else {
     member.cannot_go_on = std::move(end);
     member.join.waits_for = preparing.waits_for;
@@ -209,18 +209,18 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
   }
   attempt_.note_other_failures(ended.also_failed);
   attempt_.note_progress(ended.made_progress);
-  if (ended.gave_up && !progress_.is_forbidden()) {
-    progress_.forbid_restarts();
+  if (ended.gave_up && !restart_decider_.is_forbidden()) {
+    restart_decider_.forbid_restarts();
     say(Level::Error,
         "node " + to_string(*member.node_rank) + ", " + describe(member) +
             ", could not kill a process of attempt " + std::to_string(attempt_.number()) +
             ": there is no other attempt beside it");
   }
-  if (progress_.is_forbidden() && state_ == State::Stopping && !end_) {
+  if (restart_decider_.is_forbidden() && state_ == State::Stopping && !end_) {
     end_ = attempt_.end_without_restart();
   }
   if (member.leaving_after) {
-    let_go(link, "was stopped by " + signal_name(*member.leaving_after), now);
+    release(link, "was stopped by " + signal_name(*member.leaving_after), now);
   }
   if (state_ == State::Running && notice_ && attempt_.is_over()) {
     end_after_all_have_ended(now);
@@ -229,14 +229,14 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
   after_an_end(now);
 }
 
-void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
+void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
   Member& member = *roster_.find(link);
   if (member.leaving_after) {
     return;  // it was heard already
   }
   if (link != kOwnLink && !member.seat) {  // a spare: nobody misses it
     member.leaving_after = asked.signal;
-    let_go(link, "was stopped by " + signal_name(asked.signal), now);
+    release(link, "was stopped by " + signal_name(asked.signal), now);
     return;
   }
   if (asked.is_urgent) {
@@ -246,7 +246,7 @@ void Leader::take(LinkId link, const StopAsked& asked, Instant now) {
   if (end_ || state_ == State::Finishing) {
     return;
   }
-  if (link != kOwnLink && state_ == State::Gathering && attempt_.number() == 0) {
+  if (link != kOwnLink && state_ == State::RendezvousTimer && attempt_.number() == 0) {
     roster_.stand_up(link, "left: was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
     return;  // it is gone before anything began: another one may come in its place
@@ -315,7 +315,7 @@ void Leader::go_on_without(LinkId link, int signal, Instant now) {
   member.leaving_after = signal;
   const bool is_missed = state_ == State::Running && member.is_missed_if_lost();
   if (member.has_ended) {
-    let_go(link, "was stopped by " + signal_name(signal), now);
+    release(link, "was stopped by " + signal_name(signal), now);
   }
   if (is_missed) {
     end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
@@ -331,15 +331,15 @@ void Leader::take(LinkId link, const Other& unexpected, Instant now) {
 
 // --- Time ---------------------------------------------------------------------------------------
 
-milliseconds Leader::look_interval() const {
+milliseconds Leader::silence_check_interval() const {
   return std::min<milliseconds>(policy_.options.heartbeat_timeout / 8, seconds(1));
 }
 
-void Leader::look_for_silence(Instant now) {
+void Leader::check_silence(Instant now) {
   // We may have been stopped ourselves: what the others said meanwhile is still to be read.
-  const Instant::duration asleep = now - next_look_;
-  const bool was_asleep = asleep > look_interval();
-  next_look_ = now + look_interval();
+  const Instant::duration asleep = now - next_silence_check_;
+  const bool was_asleep = asleep > silence_check_interval();
+  next_silence_check_ = now + silence_check_interval();
   std::vector<LinkId> silent;
   for (auto& [link, member] : roster_.members()) {
     if (was_asleep) {
@@ -369,7 +369,7 @@ void Leader::send(std::vector<LinkId> links, Message message) {
 }
 
 void Leader::say(Level level, std::string text) {
-  actions_.emplace_back(Say{level, std::move(text)});
+  actions_.emplace_back(LogMessage{level, std::move(text)});
 }
 
 }  // namespace muster::gang

@@ -28,7 +28,7 @@ namespace muster::gang {
 // What can happen.
 
 /// An agent said who it is. `peer` and `local` are the two ends of its link: numeric addresses.
-struct Arrived {
+struct Joined {
   LinkId link = kOwnLink;
   std::string peer;
   std::string local;
@@ -44,13 +44,13 @@ struct LinkLost {
   std::string why;
 };
 /// Somebody came who has not the job's token, perhaps one of its nodes. `why` reads behind its address.
-struct CameWithoutToken {
+struct AuthFailed {
   std::string peer;
   std::string why;
 };
 /// The answer to ReservePort. With an error the job cannot start.
 struct PortReserved {
-  Offer offer;
+  AttemptPorts offer;
   std::string error;
 };
 /// The answer to LookUpHosts: those names that do not resolve.
@@ -61,7 +61,7 @@ struct HostsLookedUp {
 struct Tick {};
 
 using LeaderEvent =
-    std::variant<Arrived, Received, LinkLost, CameWithoutToken, PortReserved, HostsLookedUp, Tick>;
+    std::variant<Joined, Received, LinkLost, AuthFailed, PortReserved, HostsLookedUp, Tick>;
 
 // What to do about it.
 
@@ -79,14 +79,14 @@ struct ReservePort {};
 struct LookUpHosts {
   std::vector<std::string> names;
 };
-struct Say {
+struct LogMessage {
   Level level = Level::Info;
   std::string text;
 };
 /// Everybody has been told the end, and has gone.
-struct Dissolve {};
+struct GangClosed {};
 
-using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, Say, Dissolve>;
+using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, LogMessage, GangClosed>;
 using LeaderActions = std::vector<LeaderAction>;
 
 /// Decides for the whole job. A job of one node has one too, with its own agent as the only member.
@@ -107,7 +107,7 @@ using LeaderActions = std::vector<LeaderAction>;
 /// without them.
 class Leader {
  public:
-  Leader(Policy policy, Instant now);
+  Leader(GangConfig policy, Instant now);
 
   [[nodiscard]] LeaderActions on(const LeaderEvent& event, Instant now);
 
@@ -119,11 +119,11 @@ class Leader {
   [[nodiscard]] std::vector<std::string> awaited() const;
 
   enum class State {
-    Gathering,  ///< waiting for nodes
-    Running,    ///< an attempt runs
-    Stopping,   ///< an attempt is being ended on every node
-    Resting,    ///< nothing of the attempt is left; the next one waits
-    Finishing,  ///< everybody has been told the end
+    RendezvousTimer,  ///< waiting for nodes
+    Running,          ///< an attempt runs
+    Stopping,         ///< an attempt is being ended on every node
+    Resting,          ///< nothing of the attempt is left; the next one waits
+    Finishing,        ///< everybody has been told the end
     Finished
   };
   [[nodiscard]] State state() const { return state_; }
@@ -136,29 +136,29 @@ class Leader {
   }
 
  private:
-  void handle(const Arrived& arrived, Instant now);
+  void handle(const Joined& arrived, Instant now);
   void handle(const Received& received, Instant now);
   void handle(const LinkLost& lost, Instant now);
-  void handle(const CameWithoutToken& stranger, Instant now);
+  void handle(const AuthFailed& stranger, Instant now);
   void handle(const PortReserved& reserved, Instant now);
   void handle(const HostsLookedUp& found, Instant now);
   void handle(const Tick& tick, Instant now);
 
-  void take(LinkId link, const Beat& beat, Instant now);
-  void take(LinkId link, const Preparing& preparing, Instant now);
+  void take(LinkId link, const Heartbeat& beat, Instant now);
+  void take(LinkId link, const InputStatus& preparing, Instant now);
   void take(LinkId link, const Contribute& contribute, Instant now);
   void take(LinkId link, const Failed& failed, Instant now);
   void take(LinkId link, const Succeeded& succeeded, Instant now);
   void take(LinkId link, const Ended& ended, Instant now);
-  void take(LinkId link, const StopAsked& asked, Instant now);
-  void take(LinkId link, const SuspendAsked& asked, Instant now);
+  void take(LinkId link, const StopFromAgent& asked, Instant now);
+  void take(LinkId link, const SuspendFromAgent& asked, Instant now);
   void take(LinkId link, const Saved& saved, Instant now);
-  void take(LinkId link, const StatusAsked& asked, Instant now);
+  void take(LinkId link, const StatusQuery& asked, Instant now);
   void take(LinkId link, const StatusReport& report, Instant now);
   template <typename Other>
   void take(LinkId link, const Other& unexpected, Instant now);
 
-  void end_unprepared(LinkId link, const Preparing& preparing, Instant now);
+  void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
 
   // Who belongs to the job.
   [[nodiscard]] std::string objection(const Join& join) const;
@@ -167,12 +167,12 @@ class Leader {
   void sit_down(LinkId link, int seat);
   void keep_or_refuse(LinkId link, Instant now);
   /// Without their leader they are of use to another one only if the job has not been started.
-  void tell_spares(std::vector<LinkId> spares, bool does_job_run);
+  void notify_spares(std::vector<LinkId> spares, bool does_job_run);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
   void settle_claims(int seat);
   void place_claimants(int seat, Instant now);
   void seat_spares();
-  void let_go(LinkId link, const std::string& why, Instant now);
+  void release(LinkId link, const std::string& why, Instant now);
 
   // Nodes that come while an attempt runs.
   [[nodiscard]] bool can_scale_up() const;
@@ -186,23 +186,23 @@ class Leader {
   [[nodiscard]] bool is_enough() const;
   [[nodiscard]] bool is_enough_ready() const;
   [[nodiscard]] bool is_anybody_awaited() const;
-  void start_with_ready(const Offer& offer, Instant now);
+  void start_with_ready(const AttemptPorts& offer, Instant now);
   [[nodiscard]] std::vector<int> leave_out_unready(Instant now);
   void try_start(Instant now);
   [[nodiscard]] bool is_seat_in_doubt(Instant now);
-  void start_attempt(const Offer& offer, Instant now);
+  void start_attempt(const AttemptPorts& offer, Instant now);
   [[nodiscard]] std::string last_verdict() const;
   void send_starts(Start start);
   [[nodiscard]] bool is_pending() const;
-  bool end_for_want(Instant now);
-  void look_at_deadlines(Instant now);
+  bool end_for_missing_nodes(Instant now);
+  void check_deadlines(Instant now);
   void give_up_gathering(Instant now);
   void record_arrivals();
   [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes) const;
   [[nodiscard]] std::string describe_nodes() const;
   [[nodiscard]] std::string describe_size() const;
   [[nodiscard]] std::string describe_waiting(const std::string& how) const;
-  void look_up_hosts();
+  void resolve_hosts();
   void report_progress(Instant now);
 
   // The exchange.
@@ -210,9 +210,9 @@ class Leader {
   void note_readiness(LinkId link);
   void follow_readiness(LinkId link, Instant now);
   void carry_out(const ExchangeOutcomes& outcomes, Instant now);
-  void carry_out(const Handout& handout, Instant now);
-  void carry_out(const Breach& breach, Instant now);
-  void carry_out(const NoResult& none, Instant now);
+  void carry_out(const HandOut& handout, Instant now);
+  void carry_out(const Violation& violation, Instant now);
+  void carry_out(const MergeFailed& none, Instant now);
   void give_up_exchange(const Error& why, Instant now);
   [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
 
@@ -224,7 +224,7 @@ class Leader {
   void name_first_failure();
   void rest(Instant now);
   [[nodiscard]] bool count_restart(Instant now);
-  void say_what_follows(bool waits_for_fence, Instant now);
+  void log_next_step(bool waits_for_fence, Instant now);
   void conclude(JobEnd end, Instant now);
   void drop_all_links();
   void dissolve_if_alone();
@@ -255,8 +255,8 @@ class Leader {
   void end_by_early_exit(Instant now);
 
   // Time.
-  void look_for_silence(Instant now);
-  [[nodiscard]] std::chrono::milliseconds look_interval() const;
+  void check_silence(Instant now);
+  [[nodiscard]] std::chrono::milliseconds silence_check_interval() const;
 
   void send(LinkId link, Message message);
   void send(std::vector<LinkId> links, Message message);
@@ -276,15 +276,16 @@ class Leader {
     std::size_t bytes = 0;  ///< of the answers so far
   };
 
-  Policy policy_;
-  State state_ = State::Gathering;
+  GangConfig policy_;
+  State state_ = State::RendezvousTimer;
   Roster roster_;
-  Exchange exchange_;
-  Gathering gathering_;
+  ExchangeServer exchange_;
+  RendezvousTimer rendezvous_timer_;
   CurrentAttempt attempt_;
   EarlyExit early_exit_;
-  LastCall newcomers_call_;  ///< for more nodes, before the job starts again for those that came
-  Progress progress_;
+  DrainDeadline
+      newcomers_call_;  ///< for more nodes, before the job starts again for those that came
+  RestartDecider restart_decider_;
   Fence fence_;
   std::optional<Notice> notice_;   ///< of this attempt
   bool has_anybody_left_ = false;  ///< a process saved, or ended with 0, after the notice
@@ -299,7 +300,7 @@ class Leader {
   std::optional<Instant> start_due_;  ///< nothing is missing, but somebody claims a seat
   std::string pending_;               ///< why those who are here cannot start yet
   std::vector<LinkId> pending_for_;   ///< who they are
-  Instant next_look_;                 ///< for silence
+  Instant next_silence_check_;        ///< for silence
   Instant rest_until_;
   Instant stop_deadline_;  ///< who has not ended then is not waited for
   Instant goodbye_deadline_;

@@ -17,7 +17,7 @@ constexpr int kMostSlots = 100'000'000;
 
 }  // namespace
 
-void Leader::handle(const Arrived& arrived, Instant now) {
+void Leader::handle(const Joined& arrived, Instant now) {
   Member& member = roster_.add(arrived.link, Member{});
   member.join = arrived.join;
   member.peer = arrived.peer;
@@ -72,7 +72,7 @@ bool Leader::is_too_much(const Join& join) const {
 
 void Leader::place(LinkId link, Instant now) {
   Member& member = *roster_.find(link);
-  const bool may_sit = state_ == State::Gathering;
+  const bool may_sit = state_ == State::RendezvousTimer;
   const bool is_full = policy_.job.total_slots == roster_.seated_slots();
   const std::optional<int> wanted =
       member.join.node.rank ? std::optional(member.join.node.rank->value) : std::nullopt;
@@ -130,11 +130,11 @@ void Leader::keep_or_refuse(LinkId link, Instant now) {
     return;
   }
   say(Level::Info, describe(member) + " is a spare: it waits until a node is needed");
-  tell_spares({link}, attempt_.number() > 0 || state_ != State::Gathering);
+  notify_spares({link}, attempt_.number() > 0 || state_ != State::RendezvousTimer);
   note_newcomers(now);
 }
 
-void Leader::tell_spares(std::vector<LinkId> spares, bool does_job_run) {
+void Leader::notify_spares(std::vector<LinkId> spares, bool does_job_run) {
   send(std::move(spares),
        Admitted{std::nullopt, seconds_of(policy_.options.heartbeat_timeout), does_job_run});
 }
@@ -186,7 +186,7 @@ void Leader::seat_spares() {
   }
 }
 
-void Leader::handle(const CameWithoutToken& stranger, Instant /*now*/) {
+void Leader::handle(const AuthFailed& stranger, Instant /*now*/) {
   roster_.note_stranger(stranger.peer, stranger.why);
 }
 
@@ -199,13 +199,13 @@ void Leader::handle(const LinkLost& lost, Instant now) {
   if (is_in_attempt) {
     lose(lost.link, lost.why, now);
   } else {
-    let_go(lost.link, lost.why, now);
+    release(lost.link, lost.why, now);
   }
   dissolve_if_alone();
 }
 
 /// It is no member any more. Nothing of the attempt is alive there, or it is accounted for.
-void Leader::let_go(LinkId link, const std::string& why, Instant now) {
+void Leader::release(LinkId link, const std::string& why, Instant now) {
   Member& member = *roster_.find(link);
   const auto seat = member.seat;
   const std::string name = describe(member);
@@ -217,13 +217,13 @@ void Leader::let_go(LinkId link, const std::string& why, Instant now) {
     actions_.emplace_back(Drop{link});
   }
   roster_.remove(link);
-  if (seat && state_ == State::Gathering) {
+  if (seat && state_ == State::RendezvousTimer) {
     say(Level::Info, "node " + std::to_string(*seat) + ", " + name + ", left: it " + why);
   }
   if (seat) {
     place_claimants(*seat, now);
   }
-  if (seat && state_ == State::Gathering) {
+  if (seat && state_ == State::RendezvousTimer) {
     seat_spares();
     try_start(now);  // fewer may be too few for the last call
   }

@@ -38,7 +38,7 @@ void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason
                             end.verdict == Verdict::Suspended;
   reason = reason.empty() ? end.reason : std::move(reason);
   attempt_.note_ending(std::move(reason), recorded(std::move(end)));
-  if (is_by_choice || !progress_.may_restart(now)) {
+  if (is_by_choice || !restart_decider_.may_restart(now)) {
     end_ = attempt_.end_without_restart();
   }
   stop_nodes(signal, now);
@@ -105,7 +105,7 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   if (is_missed) {
     exchange_.end();  // nobody gets what is merged without it
   }
-  let_go(link, why, now);
+  release(link, why, now);
   if (is_missed) {
     end_attempt(notice_ ? suspended_end(notice_->source, reason) : make_end(EndKind::Lost, reason),
                 SIGTERM,
@@ -121,7 +121,7 @@ void Leader::after_an_end(Instant now) {
   }
   name_first_failure();
   if (const auto& first = attempt_.first_failure();
-      !end_ && first && progress_.may_restart(now) && is_incurable(*first)) {
+      !end_ && first && restart_decider_.may_restart(now) && is_incurable(*first)) {
     say(Level::Warning,
         "no restart: exit code " + std::to_string(first->exit_code) +
             " says that a program is not found or cannot be executed, as it would be again");
@@ -164,9 +164,9 @@ void Leader::rest(Instant now) {
   attempt_.advance();
   notice_.reset();
   state_ = State::Resting;
-  const Instant backoff_over = attempt_.is_scaling_up() ? now : now + progress_.backoff();
+  const Instant backoff_over = attempt_.is_scaling_up() ? now : now + restart_decider_.backoff();
   rest_until_ = std::max(backoff_over, fence_.until());
-  say_what_follows(fence_.until() > backoff_over, now);
+  log_next_step(fence_.until() > backoff_over, now);
   if (now >= rest_until_) {
     gather(now);
   }
@@ -175,17 +175,18 @@ void Leader::rest(Instant now) {
 /// False: the attempts get nowhere, and the job has ended.
 bool Leader::count_restart(Instant now) {
   const Instant::duration ran = attempt_.ran(now);
-  progress_.judge(attempt_.first_failure(), attempt_.made_progress(), ran);
-  if (progress_.is_hopeless()) {
-    JobEnd end = make_end(EndKind::NoProgress,
-                          "no progress over " + std::to_string(progress_.without_progress()) +
-                              " attempts, the last time: " + attempt_.reason());
+  restart_decider_.judge(attempt_.first_failure(), attempt_.made_progress(), ran);
+  if (restart_decider_.is_hopeless()) {
+    JobEnd end =
+        make_end(EndKind::NoProgress,
+                 "no progress over " + std::to_string(restart_decider_.without_progress()) +
+                     " attempts, the last time: " + attempt_.reason());
     end.first_failure = attempt_.first_failure();
     conclude(std::move(end), now);
     return false;
   }
-  progress_.note_restart(now, ran);
-  if (progress_.alike() == kHopeless) {
+  restart_decider_.note_restart(now, ran);
+  if (restart_decider_.alike() == kHopeless) {
     say(Level::Warning,
         std::to_string(kHopeless) +
             " attempts in a row failed within a minute with the same last words: another restart "
@@ -195,12 +196,13 @@ bool Leader::count_restart(Instant now) {
   return true;
 }
 
-void Leader::say_what_follows(bool waits_for_fence, Instant now) {
+void Leader::log_next_step(bool waits_for_fence, Instant now) {
   // A loss is said once on each console.
   const bool is_said = attempt_.is_loss() && attempt_.is_told_here();
   const std::string count = attempt_.is_scaling_up()
                                 ? " (no restart is counted)"
-                                : " (restart " + std::to_string(progress_.restarts()) + " of " +
+                                : " (restart " + std::to_string(restart_decider_.restarts()) +
+                                      " of " +
                                       std::to_string(policy_.options.restarts.max_restarts) + ")";
   say(attempt_.is_scaling_up() ? Level::Info : Level::Warning,
       (is_said ? "" : attempt_.reason() + ": ") + "starting attempt " +
@@ -237,7 +239,7 @@ void Leader::drop_all_links() {
 void Leader::dissolve_if_alone() {
   if (state_ == State::Finishing && !roster_.has_others()) {
     state_ = State::Finished;
-    actions_.emplace_back(Dissolve{});
+    actions_.emplace_back(GangClosed{});
   }
 }
 
@@ -263,7 +265,7 @@ bool Leader::can_go_on_without(LinkId link, Instant now) {
       others.push_back(seated);
     }
   }
-  if (!progress_.may_restart(now)) {
+  if (!restart_decider_.may_restart(now)) {
     return false;
   }
   if (!policy_.job.total_slots) {

@@ -34,7 +34,7 @@ void Leader::note_readiness(LinkId link) {
 void Leader::follow_readiness(LinkId link, Instant now) {
   note_readiness(link);
   if (!roster_.find(link)->seat) {
-    if (state_ == State::Gathering) {
+    if (state_ == State::RendezvousTimer) {
       seat_spares();
     }
     note_newcomers(now);
@@ -57,7 +57,7 @@ bool Leader::holds_back(Instant now) {
   const bool is_news = pending_.empty();  // what changes is said as the wait goes on
   pending_ = exchange_.pending(exchange_nodes(nodes));
   pending_for_ = nodes;
-  gathering_.note_pending(!pending_.empty(), now);
+  rendezvous_timer_.note_pending(!pending_.empty(), now);
   if (!pending_.empty() && is_news) {
     say(Level::Info, pending_);
     std::vector<LinkId> others = nodes;
@@ -73,22 +73,22 @@ void Leader::carry_out(const ExchangeOutcomes& outcomes, Instant now) {
   }
 }
 
-void Leader::carry_out(const Handout& handout, Instant /*now*/) {
-  for (const Merged& piece : handout.pieces) {
-    send(handout.links, piece);
+void Leader::carry_out(const HandOut& handout, Instant /*now*/) {
+  for (const Merged& chunk : handout.chunks) {
+    send(handout.links, chunk);
   }
 }
 
-void Leader::carry_out(const Breach& breach, Instant now) {
-  if (breach.link == kOwnLink) {
-    give_up_exchange({ErrorKind::System, breach.why}, now);
+void Leader::carry_out(const Violation& violation, Instant now) {
+  if (violation.link == kOwnLink) {
+    give_up_exchange({ErrorKind::System, violation.why}, now);
     return;
   }
-  handle(LinkLost{breach.link, breach.why}, now);
-  actions_.emplace_back(Drop{breach.link});
+  handle(LinkLost{violation.link, violation.why}, now);
+  actions_.emplace_back(Drop{violation.link});
 }
 
-void Leader::carry_out(const NoResult& none, Instant now) {
+void Leader::carry_out(const MergeFailed& none, Instant now) {
   give_up_exchange(none.why, now);
 }
 
@@ -98,7 +98,7 @@ void Leader::give_up_exchange(const Error& why, Instant now) {
   if (state_ == State::Running) {
     end_ = recorded(end);
     end_attempt(std::move(end), SIGTERM, now);
-  } else if (state_ == State::Gathering) {
+  } else if (state_ == State::RendezvousTimer) {
     conclude(std::move(end), now);
   }
 }

@@ -15,16 +15,16 @@ constexpr std::size_t kHostsLookedUp = 8;
 }  // namespace
 
 void Leader::gather(Instant now) {
-  state_ = State::Gathering;
+  state_ = State::RendezvousTimer;
   pending_.clear();
   start_due_.reset();
-  gathering_.begin(now);
-  if (end_for_want(now)) {
+  rendezvous_timer_.begin(now);
+  if (end_for_missing_nodes(now)) {
     return;
   }
   seat_spares();
   if (!is_enough()) {
-    gathering_.say_progress_at(now);
+    rendezvous_timer_.log_progress_at(now);
   }
   report_progress(now);
   try_start(now);
@@ -61,7 +61,7 @@ bool Leader::is_pending() const {
 
 /// Somebody has not what it needs: the job ends, if it is in the middle of a wait for nodes. Those who are on their way
 /// to the first attempt are to hear of it, too.
-bool Leader::end_for_want(Instant now) {
+bool Leader::end_for_missing_nodes(Instant now) {
   const auto links = roster_.in_order();
   const auto unable = std::find_if(links.begin(), links.end(), [this](LinkId link) {
     return roster_.find(link)->cannot_go_on.has_value();
@@ -70,10 +70,10 @@ bool Leader::end_for_want(Instant now) {
     return false;
   }
   JobEnd end = *roster_.find(*unable)->cannot_go_on;
-  if (attempt_.number() > 0 || is_enough() || gathering_.is_end_due(now)) {
+  if (attempt_.number() > 0 || is_enough() || rendezvous_timer_.is_end_due(now)) {
     conclude(std::move(end), now);
-  } else if (!gathering_.is_ending()) {
-    gathering_.note_end(now);
+  } else if (!rendezvous_timer_.is_ending()) {
+    rendezvous_timer_.note_end(now);
     say(Level::Error,
         end.reason + ": ending the job, in at most " + whole_seconds(kTimeToTellWhy) +
             ", so that nodes that are on their way hear of it");
@@ -82,14 +82,14 @@ bool Leader::end_for_want(Instant now) {
 }
 
 void Leader::try_start(Instant now) {
-  if (state_ != State::Gathering || end_for_want(now)) {
+  if (state_ != State::RendezvousTimer || end_for_missing_nodes(now)) {
     return;
   }
   if (waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  gathering_.note_enough(is_enough_ready() && !is_pending(), is_anybody_awaited(), now);
-  if (!gathering_.is_last_call_over(now)) {
+  rendezvous_timer_.note_enough(is_enough_ready() && !is_pending(), is_anybody_awaited(), now);
+  if (!rendezvous_timer_.is_last_call_over(now)) {
     start_due_.reset();
   } else if (!is_seat_in_doubt(now)) {
     waits_for_port_ = true;
@@ -128,7 +128,7 @@ std::string Leader::describe_size() const {
 std::string Leader::describe_waiting(const std::string& how) const {
   const auto describe_absent = [&](int expected) {
     const std::string missing =
-        roster_.describe_missing(policy_.hosts, gathering_.unresolved(), expected);
+        roster_.describe_missing(policy_.hosts, rendezvous_timer_.unresolved(), expected);
     const std::string unready = roster_.describe_unready();
     std::vector<std::string> all = {missing, unready, pending_};
     std::erase(all, "");
@@ -147,7 +147,7 @@ std::string Leader::describe_waiting(const std::string& how) const {
          (absent.empty() ? "" : ": " + absent);
 }
 
-void Leader::look_up_hosts() {
+void Leader::resolve_hosts() {
   std::vector<std::string> names;
   for (const int seat : roster_.missing()) {
     const auto index = static_cast<std::size_t>(seat);
@@ -161,32 +161,32 @@ void Leader::look_up_hosts() {
 }
 
 void Leader::report_progress(Instant now) {
-  if (gathering_.take_look_up(now)) {
-    look_up_hosts();
+  if (rendezvous_timer_.take_resolve(now)) {
+    resolve_hosts();
   }
-  if (!gathering_.take_progress(now) || gathering_.is_ending()) {
+  if (!rendezvous_timer_.take_progress(now) || rendezvous_timer_.is_ending()) {
     return;
   }
   const bool is_one = policy_.job.total_slots.value_or(policy_.job.most_nodes) == 1;
   // A node that waits for something may give up by itself before that.
   const std::string progress = describe_waiting((is_one ? "is here after " : "are here after ") +
-                                                whole_seconds(now - gathering_.since())) +
+                                                whole_seconds(now - rendezvous_timer_.since())) +
                                "; giving up in " +
                                (roster_.is_ready() && !is_pending() ? "" : "at most ") +
-                               whole_seconds(gathering_.deadline() - now);
+                               whole_seconds(rendezvous_timer_.deadline() - now);
   say(Level::Info, progress);
   std::vector<LinkId> others = roster_.links();
   std::erase(others, kOwnLink);
   send(std::move(others), Waiting{progress});
 }
 
-void Leader::look_at_deadlines(Instant now) {
-  if (is_pending() && gathering_.is_pending_in_vain(now)) {
+void Leader::check_deadlines(Instant now) {
+  if (is_pending() && rendezvous_timer_.is_pending_in_vain(now)) {
     conclude(make_end(EndKind::Incomplete,
                       "waited " + whole_seconds(policy_.options.inputs_timeout) +
                           " in vain: " + pending_),
              now);
-  } else if (now >= gathering_.deadline()) {
+  } else if (now >= rendezvous_timer_.deadline()) {
     give_up_gathering(now);
   }
 }

@@ -16,14 +16,14 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-std::optional<std::uint16_t> told_port(std::uint16_t port) {
+std::optional<std::uint16_t> announced_port(std::uint16_t port) {
   return port == 0 ? std::nullopt : std::optional(port);
 }
 
 }  // namespace
 
 /// The job starts without those that are not ready. Spares that are take their seats.
-void Leader::start_with_ready(const Offer& offer, Instant now) {
+void Leader::start_with_ready(const AttemptPorts& offer, Instant now) {
   const std::vector<int> seats = leave_out_unready(now);
   if (!seats.empty()) {
     seat_spares();
@@ -60,9 +60,9 @@ std::vector<int> Leader::leave_out_unready(Instant now) {
   return seats;
 }
 
-void Leader::start_attempt(const Offer& offer, Instant now) {
+void Leader::start_attempt(const AttemptPorts& offer, Instant now) {
   if (holds_back(now)) {
-    gathering_.note_enough(false, false, now);
+    rendezvous_timer_.note_enough(false, false, now);
     return;
   }
   const std::vector<LinkId> nodes = roster_.in_order();
@@ -75,7 +75,7 @@ void Leader::start_attempt(const Offer& offer, Instant now) {
   early_exit_.begin();
   if (attempt_.number() == 0) {
     record_arrivals();
-    tell_spares(roster_.spares(), /*does_job_run=*/true);
+    notify_spares(roster_.spares(), /*does_job_run=*/true);
   }
   record_.nodes = static_cast<int>(attempt_.nodes().size());
   state_ = State::Running;
@@ -83,20 +83,20 @@ void Leader::start_attempt(const Offer& offer, Instant now) {
   Start start;
   Placement& placement = start.placement;
   placement.attempt = attempt_.number();
-  placement.restarts = static_cast<int>(progress_.restarts());
+  placement.restarts = static_cast<int>(restart_decider_.restarts());
   placement.max_restarts = policy_.options.restarts.max_restarts;
   placement.nodes = record_.nodes;
   placement.master_address = workers_address(attempt_.nodes());
-  placement.worker_port = told_port(offer.worker_port);
-  placement.store_port = told_port(offer.store_port);
+  placement.worker_port = announced_port(offer.worker_port);
+  placement.store_port = announced_port(offer.store_port);
   placement.slots_total = roster_.seated_slots();
   placement.is_decided = true;
   start.orphan_limit_seconds =
       can_start_again() ? seconds_of(policy_.options.heartbeat_timeout) : 0;
   start.restart_count = policy_.earlier_runs + attempt_.number();
   start.last_verdict = last_verdict();
-  for (Merged& piece : *merged) {
-    send(attempt_.nodes(), std::move(piece));
+  for (Merged& chunk : *merged) {
+    send(attempt_.nodes(), std::move(chunk));
   }
   send_starts(std::move(start));
 }

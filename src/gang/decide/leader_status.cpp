@@ -14,7 +14,7 @@ constexpr std::size_t kMostAnswerBytes = std::size_t{2} << 20U;
 
 }  // namespace
 
-void Leader::take(LinkId link, const StatusAsked& asked, Instant /*now*/) {
+void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
   if (state_ == State::Finishing) {
     return;
   }
@@ -26,7 +26,7 @@ void Leader::take(LinkId link, const StatusAsked& asked, Instant /*now*/) {
   question.asker = link;
   question.number = asked.number;
   question.awaited = std::set<LinkId>(links.begin(), links.end());
-  send(links, StatusAsked{last_question_});
+  send(links, StatusQuery{last_question_});
 }
 
 void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {

@@ -21,7 +21,7 @@ std::string after(Instant::duration time) {
 
 }  // namespace
 
-void Leader::take(LinkId /*link*/, const SuspendAsked& asked, Instant now) {
+void Leader::take(LinkId /*link*/, const SuspendFromAgent& asked, Instant now) {
   if (asked.is_withdrawn) {
     withdraw_notice(now);
     return;

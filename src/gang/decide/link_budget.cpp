@@ -16,12 +16,12 @@ LinkBudget::LinkBudget(std::size_t most)
     : most_(most), share_(std::max(kLeastShare, most / kShares)) {}
 
 LinkBudget::Turn LinkBudget::turn_of(const std::string& name,
-                                     const Neighbourhood& neighbourhood) const {
-  const Rank first = *neighbourhood.links.begin();
-  const std::size_t room = neighbourhood.members;
+                                     const SourcePrefix& source_prefix) const {
+  const Rank first = *source_prefix.links.begin();
+  const std::size_t room = source_prefix.members;
   const std::size_t strange =
-      neighbourhood.links.size() - std::min(room, neighbourhood.links.size());
-  return {first.first == Voice::Proven,
+      source_prefix.links.size() - std::min(room, source_prefix.links.size());
+  return {first.first == Trust::Authenticated,
           strange > share_ ? -static_cast<std::ptrdiff_t>(strange) : 0,
           strange == 0,
           first,
@@ -30,25 +30,25 @@ LinkBudget::Turn LinkBudget::turn_of(const std::string& name,
 
 template <typename Change>
 void LinkBudget::update(const std::string& name, const Change& change) {
-  Neighbourhood& neighbourhood = neighbourhoods_[name];
-  if (!neighbourhood.links.empty()) {
-    turns_.erase(turn_of(name, neighbourhood));
+  SourcePrefix& source_prefix = neighbourhoods_[name];
+  if (!source_prefix.links.empty()) {
+    turns_.erase(turn_of(name, source_prefix));
   }
-  change(neighbourhood);
-  if (!neighbourhood.links.empty()) {
-    turns_.insert(turn_of(name, neighbourhood));
-  } else if (neighbourhood.members == 0) {
+  change(source_prefix);
+  if (!source_prefix.links.empty()) {
+    turns_.insert(turn_of(name, source_prefix));
+  } else if (source_prefix.members == 0) {
     neighbourhoods_.erase(name);
   }
 }
 
 LinkBudget::Rank LinkBudget::rank_of(LinkId link, const Entry& entry) {
-  return {entry.is_new ? std::max(entry.voice, Voice::Speaks) : entry.voice, link};
+  return {entry.is_new ? std::max(entry.trust, Trust::Active) : entry.trust, link};
 }
 
 template <typename Change>
 void LinkBudget::change(LinkId link, Entry& entry, const Change& change) {
-  update(entry.neighbourhood, [&](Neighbourhood& its) {
+  update(entry.source_prefix, [&](SourcePrefix& its) {
     its.links.erase(rank_of(link, entry));
     change(entry);
     its.links.insert(rank_of(link, entry));
@@ -66,34 +66,34 @@ void LinkBudget::age() {
   newest_.pop_front();
 }
 
-void LinkBudget::add(LinkId link, const std::string& neighbourhood, Voice voice) {
-  const Entry& entry = links_.emplace(link, Entry{neighbourhood, voice}).first->second;
-  update(neighbourhood, [&](Neighbourhood& its) { its.links.insert(rank_of(link, entry)); });
+void LinkBudget::add(LinkId link, const std::string& source_prefix, Trust trust) {
+  const Entry& entry = links_.emplace(link, Entry{source_prefix, trust}).first->second;
+  update(source_prefix, [&](SourcePrefix& its) { its.links.insert(rank_of(link, entry)); });
   newest_.push_back(link);
   age();
 }
 
-void LinkBudget::raise(LinkId link, Voice voice) {
+void LinkBudget::raise(LinkId link, Trust trust) {
   const auto at = links_.find(link);
-  if (at != links_.end() && at->second.voice < voice) {
-    change(link, at->second, [&](Entry& entry) { entry.voice = voice; });
+  if (at != links_.end() && at->second.trust < trust) {
+    change(link, at->second, [&](Entry& entry) { entry.trust = trust; });
   }
 }
 
 void LinkBudget::remove(LinkId link) {
   const auto taken = links_.extract(link);
   if (!taken.empty()) {
-    update(taken.mapped().neighbourhood,
-           [&](Neighbourhood& its) { its.links.erase(rank_of(link, taken.mapped())); });
+    update(taken.mapped().source_prefix,
+           [&](SourcePrefix& its) { its.links.erase(rank_of(link, taken.mapped())); });
   }
 }
 
-void LinkBudget::note_member(const std::string& neighbourhood) {
-  update(neighbourhood, [](Neighbourhood& its) { ++its.members; });
+void LinkBudget::note_member(const std::string& source_prefix) {
+  update(source_prefix, [](SourcePrefix& its) { ++its.members; });
 }
 
-void LinkBudget::forget_member(const std::string& neighbourhood) {
-  update(neighbourhood, [](Neighbourhood& its) { its.members -= its.members > 0 ? 1 : 0; });
+void LinkBudget::forget_member(const std::string& source_prefix) {
+  update(source_prefix, [](SourcePrefix& its) { its.members -= its.members > 0 ? 1 : 0; });
 }
 
 std::optional<LinkId> LinkBudget::excess() const {

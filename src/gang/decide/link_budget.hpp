@@ -22,25 +22,25 @@ namespace muster::gang {
 class LinkBudget {
  public:
   /// What a link has shown. Who has shown less goes sooner.
-  enum class Voice {
-    Silent,  ///< it has sent nothing
-    Speaks,  ///< it has sent something
-    Proven   ///< it has the job's key
+  enum class Trust {
+    None,          ///< it has sent nothing
+    Active,        ///< it has sent something
+    Authenticated  ///< it has the job's key
   };
 
   explicit LinkBudget(std::size_t most);
 
-  void add(LinkId link, const std::string& neighbourhood, Voice voice);
+  void add(LinkId link, const std::string& source_prefix, Trust trust);
   /// The link has shown more than before.
-  void raise(LinkId link, Voice voice);
+  void raise(LinkId link, Trust trust);
   /// It is closed, or belongs to the job. Does nothing if it is not in the budget.
   void remove(LinkId link);
   [[nodiscard]] bool contains(LinkId link) const { return links_.contains(link); }
   [[nodiscard]] std::size_t size() const { return links_.size(); }
 
   /// A node of the job has a link from there: one more of its links is as good as known.
-  void note_member(const std::string& neighbourhood);
-  void forget_member(const std::string& neighbourhood);
+  void note_member(const std::string& source_prefix);
+  void forget_member(const std::string& source_prefix);
 
   /// Who has to go for the others; empty: there is room for all. First it is who has least to show of the neighbourhood
   /// that has most links, if that is more than its share, else of all that are not known; among equals the oldest.
@@ -48,19 +48,19 @@ class LinkBudget {
 
  private:
   struct Entry {
-    std::string neighbourhood;
-    Voice voice;
+    std::string source_prefix;
+    Trust trust;
     bool is_new = true;  ///< it is one of those that have come last
   };
-  using Rank = std::pair<Voice, LinkId>;
-  struct Neighbourhood {
+  using Rank = std::pair<Trust, LinkId>;
+  struct SourcePrefix {
     std::set<Rank> links;     ///< the first one goes first
     std::size_t members = 0;  ///< links to nodes of the job
   };
   /// In which order neighbourhoods give up links: the smallest first.
   using Turn = std::tuple<bool, std::ptrdiff_t, bool, Rank, std::string>;
 
-  [[nodiscard]] Turn turn_of(const std::string& name, const Neighbourhood& neighbourhood) const;
+  [[nodiscard]] Turn turn_of(const std::string& name, const SourcePrefix& source_prefix) const;
   [[nodiscard]] static Rank rank_of(LinkId link, const Entry& entry);
   /// Where another link has come, one that came before the last ones is no longer new.
   void age();
@@ -75,7 +75,7 @@ class LinkBudget {
   std::size_t share_;  ///< of one neighbourhood
   std::deque<LinkId>
       newest_;  ///< at most half of `most_`, the oldest first; some may have been removed
-  std::map<std::string, Neighbourhood> neighbourhoods_;
+  std::map<std::string, SourcePrefix> neighbourhoods_;
   std::set<Turn> turns_;
   std::unordered_map<LinkId, Entry> links_;
 };

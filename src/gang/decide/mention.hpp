@@ -7,7 +7,7 @@
 namespace muster::gang {
 
 /// Something to tell the people at this node.
-struct Mention {
+struct LogLine {
   Level level = Level::Info;
   std::string text;
 };

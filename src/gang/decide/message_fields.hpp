@@ -47,7 +47,7 @@ struct List {
 };
 /// Left out where it is written if it is empty or 0, and that where it is not there.
 template <typename Kind>
-struct Rare {
+struct Optional {
   Kind kind;
 };
 
@@ -58,32 +58,32 @@ inline constexpr double kMostSeconds = 315'360'000;  // ten years, as in parse_s
 inline constexpr Integer kRank{0, kMostRank};
 inline constexpr Integer kCount{1, kMostRank};
 inline constexpr Integer kNumber{0, kMostInt};
-inline constexpr Rare<Integer> kRareNumber{kRank};
+inline constexpr Optional<Integer> kRareNumber{kRank};
 inline constexpr Integer kPid{-1, kMostInt};
 inline constexpr Integer kSignal{1, 64};
 inline constexpr Integer kPort{0, 65'535};
 inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
-inline constexpr Rare<Integer> kRareExitCode{kExitCode};
+inline constexpr Optional<Integer> kRareExitCode{kExitCode};
 /// Where it is missing, or none of the verdict's, the verdict alone counts.
-inline constexpr Rare<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Suspended)}};
-inline constexpr Rare<Text> kRareName{kName};
+inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Suspended)}};
+inline constexpr Optional<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
-inline constexpr Rare<Text> kRareSentence{kSentence};
+inline constexpr Optional<Text> kRareSentence{kSentence};
 inline constexpr Text kLongText{.most = 8'192, .is_line = false};
 inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
-inline constexpr Rare<List<Text>> kHints{{4, Keep::First, kSentence}};
+inline constexpr Optional<List<Text>> kHints{{4, Keep::First, kSentence}};
 inline constexpr List<Object> kOtherFailures{OtherFailures::kMostListed, Keep::First, {}};
 inline constexpr List<Object> kSlowest{3, Keep::First, {}};
 inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
 inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
-inline constexpr Rare<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
-inline constexpr Rare<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
+inline constexpr Optional<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
+inline constexpr Optional<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
 inline constexpr Text kStatusText{.most = kMostStatusBytes};
 inline constexpr Text kKey{.most = kMostKeyBytes};
-inline constexpr Rare<List<Text>> kKeys{{kMostKeys, Keep::First, kKey}};
+inline constexpr Optional<List<Text>> kKeys{{kMostKeys, Keep::First, kKey}};
 inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
-inline constexpr Rare<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
+inline constexpr Optional<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
 inline constexpr Tail kPieceBytes{kMostPieceBytes};
 
 // --- The description ----------------------------------------------------------------------------
@@ -105,9 +105,9 @@ void describe(Io& io, Failure& failure) {
   io("is_early_exit", failure.is_early_exit, Flag{});
   io("knows_order", failure.knows_order, Flag{});
   io("label", failure.label, kRareName);
-  io("is_unranked", failure.is_unranked, Rare<Flag>{});
+  io("is_unranked", failure.is_unranked, Optional<Flag>{});
   io("service", failure.service, kRareName);
-  io("was_passed_on", failure.was_passed_on, Rare<Flag>{});
+  io("was_passed_on", failure.was_passed_on, Optional<Flag>{});
   io("hints", failure.hints, kHints);
 }
 
@@ -128,7 +128,7 @@ template <typename Io>
 void describe(Io& io, PastAttempt& past) {
   io("attempt", past.attempt, kNumber);
   io("reason", past.reason, kSentence);
-  io("is_loss", past.is_loss, Rare<Flag>{});
+  io("is_loss", past.is_loss, Optional<Flag>{});
 }
 
 template <typename Io>
@@ -147,7 +147,7 @@ void describe(Io& io, JobEnd& end) {
   io("attempt", end.attempt, kNumber);
   io("reason", end.reason, kSentence);
   io("first_failure", end.first_failure, Object{});
-  io("also_failed", end.also_failed, Rare<Object>{});
+  io("also_failed", end.also_failed, Optional<Object>{});
   io("stop_signal", end.stop_signal, kSignal);
   io("rank_zero_had_ended", end.rank_zero_had_ended, Flag{});
   io("gang", end.gang, Object{});
@@ -170,7 +170,7 @@ void describe(Io& io, JobFacts& job) {
   io("job_id", job.job_id, kName);
   io("mode", job.mode, kName);
   io("template_digest", job.template_digest, kRareName);
-  io("are_tasks", job.are_tasks, Rare<Flag>{});
+  io("are_tasks", job.are_tasks, Optional<Flag>{});
   io("least_nodes", job.least_nodes, kCount);
   io("most_nodes", job.most_nodes, kCount);
   io("total_slots", job.total_slots, kCount);
@@ -205,13 +205,13 @@ void describe(Io& io, Join& join) {
 }
 
 template <typename Io>
-void describe(Io& io, Preparing& preparing) {
+void describe(Io& io, InputStatus& preparing) {
   io("waits_for", preparing.waits_for, kSentence);
   io("exit_code", preparing.exit_code, kRareExitCode);
 }
 
 template <typename Io>
-void describe(Io& /*io*/, Beat& /*beat*/) {}
+void describe(Io& /*io*/, Heartbeat& /*beat*/) {}
 
 template <typename Io>
 void describe(Io& io, Failed& failed) {
@@ -236,21 +236,21 @@ void describe(Io& io, Ended& ended) {
   io("failure", ended.failure, Object{});
   io("made_progress", ended.made_progress, Flag{});
   io("gave_up", ended.gave_up, Flag{});
-  io("also_failed", ended.also_failed, Rare<Object>{});
+  io("also_failed", ended.also_failed, Optional<Object>{});
 }
 
 template <typename Io>
-void describe(Io& io, StopAsked& asked) {
+void describe(Io& io, StopFromAgent& asked) {
   io("signal", asked.signal, kSignal);
   io("is_urgent", asked.is_urgent, Flag{});
   io("most_grace_seconds", asked.most_grace, Seconds{});
 }
 
 template <typename Io>
-void describe(Io& io, SuspendAsked& asked) {
+void describe(Io& io, SuspendFromAgent& asked) {
   io("source", asked.source, kSentence);
   io("within_seconds", asked.within, Seconds{});
-  io("is_withdrawn", asked.is_withdrawn, Rare<Flag>{});
+  io("is_withdrawn", asked.is_withdrawn, Optional<Flag>{});
 }
 
 template <typename Io>
@@ -260,7 +260,7 @@ void describe(Io& io, Saved& saved) {
 }
 
 template <typename Io>
-void describe(Io& io, StatusAsked& asked) {
+void describe(Io& io, StatusQuery& asked) {
   io("number", asked.number, kNumber);
 }
 
@@ -272,32 +272,32 @@ void describe(Io& io, StatusReport& report) {
 }
 
 template <typename Io>
-void describe(Io& io, Piece& piece) {
-  io("key", piece.id.key, kKey);
-  io("attempt", piece.id.attempt, kNumber);
-  io("round", piece.id.round, kNumber);
-  io("nodes", piece.id.nodes, kListedNodes);
-  io("size", piece.size, kValueBytes);
-  io("packed", piece.packed, kValueBytes);
-  io("offset", piece.offset, kValueBytes);
-  io(piece.bytes, kPieceBytes);
+void describe(Io& io, Chunk& chunk) {
+  io("key", chunk.id.key, kKey);
+  io("attempt", chunk.id.attempt, kNumber);
+  io("round", chunk.id.round, kNumber);
+  io("nodes", chunk.id.nodes, kListedNodes);
+  io("size", chunk.size, kValueBytes);
+  io("packed", chunk.compressed_size, kValueBytes);
+  io("offset", chunk.offset, kValueBytes);
+  io(chunk.bytes, kPieceBytes);
 }
 
 template <typename Io>
 void describe(Io& io, Contribute& contribute) {
-  describe(io, contribute.piece);
+  describe(io, contribute.chunk);
 }
 
 template <typename Io>
 void describe(Io& io, Merged& merged) {
-  describe(io, merged.piece);
+  describe(io, merged.chunk);
 }
 
 template <typename Io>
 void describe(Io& io, Admitted& admitted) {
   io("seat", admitted.seat, kRank);
   io("heartbeat_timeout_seconds", admitted.heartbeat_timeout_seconds, Seconds{});
-  io("runs_without_it", admitted.runs_without_it, Rare<Flag>{});
+  io("runs_without_it", admitted.runs_without_it, Optional<Flag>{});
 }
 
 template <typename Io>
@@ -337,7 +337,7 @@ template <typename Io>
 void describe(Io& io, Start& start) {
   io("placement", start.placement, Object{});
   io("orphan_limit_seconds", start.orphan_limit_seconds, Seconds{});
-  io("restart_count", start.restart_count, Rare<Integer>{kNumber});
+  io("restart_count", start.restart_count, Optional<Integer>{kNumber});
   io("last_verdict", start.last_verdict, kRareName);
 }
 
@@ -356,7 +356,7 @@ void describe(Io& io, Suspend& suspend) {
   io("attempt", suspend.attempt, kNumber);
   io("source", suspend.notice.source, kSentence);
   io("within_seconds", suspend.notice.within, Seconds{});
-  io("is_withdrawn", suspend.notice.is_withdrawn, Rare<Flag>{});
+  io("is_withdrawn", suspend.notice.is_withdrawn, Optional<Flag>{});
 }
 
 template <typename Io>

@@ -36,13 +36,13 @@ struct Join {
 };
 
 /// Whether the inputs of this node are there. Sent when that changes after the join.
-struct Preparing {
+struct InputStatus {
   std::string waits_for;  ///< such as "its rank table: initializing"; empty: it is ready
   int exit_code = 0;      ///< not 0: in vain, and what the job ends with
 };
 
 /// Says "I am alive"; the leader answers with the same.
-struct Beat {};
+struct Heartbeat {};
 
 /// A worker failed, and it is the first one of this node in this attempt.
 struct Failed {
@@ -60,14 +60,14 @@ struct Ended {
 };
 
 /// A signal from outside reached this agent: it leaves, or the job ends.
-struct StopAsked {
+struct StopFromAgent {
   int signal = 0;
   bool is_urgent = false;  ///< a second one: nobody waits for any grace
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: each node's own
 };
 
 /// A notice reached this node: the job is to give way. Or it was withdrawn there.
-struct SuspendAsked {
+struct SuspendFromAgent {
   std::string source;                               ///< who sent it, for the user
   std::optional<std::chrono::milliseconds> within;  ///< what it leaves; empty: no limit of its own
   bool is_withdrawn = false;
@@ -81,13 +81,13 @@ struct Saved {
 
 /// A piece of what this node contributes to the exchange.
 struct Contribute {
-  Piece piece;
+  Chunk chunk;
 };
 
 // --- In both directions -----------------------------------------------------------------------------
 
 /// Asks for the state of the job: an agent asks the leader, which asks all agents. `number` belongs to the sender.
-struct StatusAsked {
+struct StatusQuery {
   int number = 0;
 };
 
@@ -120,7 +120,7 @@ struct Waiting {
 
 /// A piece of what the nodes have brought together. What belongs to a start comes before it.
 struct Merged {
-  Piece piece;
+  Chunk chunk;
 };
 
 /// End the workers of this attempt.
@@ -145,15 +145,15 @@ struct Finish {
 };
 
 using Message = std::variant<Join,
-                             Preparing,
-                             Beat,
+                             InputStatus,
+                             Heartbeat,
                              Failed,
                              Succeeded,
                              Ended,
-                             StopAsked,
-                             SuspendAsked,
+                             StopFromAgent,
+                             SuspendFromAgent,
                              Saved,
-                             StatusAsked,
+                             StatusQuery,
                              StatusReport,
                              Contribute,
                              Admitted,

@@ -16,16 +16,16 @@ namespace muster::gang {
 
 using std::chrono::milliseconds;
 
-Participant::Participant(Policy policy, Instant now)
+Participant::Participant(GangConfig policy, Instant now)
     : policy_(std::move(policy)),
       leader_(join_endpoint(policy_.host, std::to_string(policy_.port))),
       waits_for_(policy_.waits_for),
       contributions_(policy_.keys),
-      seeking_(leader_, policy_.seed, policy_.options.timeout, now),
-      touch_(policy_.options.heartbeat_timeout, now),
+      connect_retry_(leader_, policy_.seed, policy_.options.timeout, now),
+      liveness_(policy_.options.heartbeat_timeout, now),
       last_turn_(now),
       started_(now) {
-  policy_.job = as_sent(std::move(policy_.job));
+  policy_.job = normalized(std::move(policy_.job));
 }
 
 ParticipantActions Participant::start() {
@@ -57,23 +57,23 @@ std::optional<Instant> Participant::next_event() const {
     return std::nullopt;
   }
   if (is_linked_) {
-    Instant wake = touch_.next_wake();
-    if (!touch_.is_admitted() && state_ == State::Joined) {
-      wake = std::min(wake, seeking_.deadline());
+    Instant wake = liveness_.next_wake();
+    if (!liveness_.is_admitted() && state_ == State::Joined) {
+      wake = std::min(wake, connect_retry_.deadline());
     }
     return has_workers() ? std::min(wake, must_be_gone()) : wake;
   }
-  if (state_ != State::Seeking) {
+  if (state_ != State::ConnectRetry) {
     return std::nullopt;  // the leader is lost, and only the end of the workers is waited for
   }
-  return seeking_.next_wake();
+  return connect_retry_.next_wake();
 }
 
 Lease Participant::lease() const {
   if (!has_workers() || are_workers_gone_ || policy_.job.most_nodes == 1) {
     return {};
   }
-  Lease lease{touch_.heartbeat_timeout(), std::nullopt};
+  Lease lease{liveness_.heartbeat_timeout(), std::nullopt};
   if (const Instant gone_by = std::min(must_be_gone(), gone_by_); gone_by != Instant::max()) {
     lease.gone_by = gone_by + kAgentsTimeToKill;
   }
@@ -82,7 +82,7 @@ Lease Participant::lease() const {
 
 std::string Participant::awaited() const {
   switch (state_) {
-    case State::Seeking:
+    case State::ConnectRetry:
       return "the leader at " + leader_;
     case State::Joined:
       return "the start of the job";
@@ -102,22 +102,22 @@ void Participant::handle(const LinkUp& up, Instant now) {
   is_leader_ = up.is_own;
   is_linked_ = true;
   is_spare_ = false;
-  touch_.on_link(now);
+  liveness_.on_link(now);
   Join join;
   join.version = policy_.version;
   join.job = policy_.job;
   join.node = policy_.node;
   join.waits_for = waits_for_;
   join.contributes = contributions_.names();
-  join.incarnation = seeking_.incarnation();
+  join.incarnation = connect_retry_.incarnation();
   join.waited_seconds = std::chrono::duration<double>(now - started_).count();
   state_ = State::Joined;
-  tell(std::move(join));
+  send(std::move(join));
   if (known_end_) {  // it waited in vain before it had a leader
-    tell(Preparing{known_end_->reason, known_end_->exit_code});
+    send(InputStatus{known_end_->reason, known_end_->exit_code});
   }
-  for (Contribute& piece : contributions_.introduce()) {
-    tell(std::move(piece));
+  for (Contribute& chunk : contributions_.introduce()) {
+    send(std::move(chunk));
   }
 }
 
@@ -126,7 +126,7 @@ void Participant::handle(const DialFailed& failed, Instant now) {
     leave(in_this_attempt(make_end(EndKind::SystemRefused, failed.why)));
     return;
   }
-  mention(seeking_.on_failure(failed.why, now));
+  log_line(connect_retry_.on_failure(failed.why, now));
 }
 
 void Participant::handle(const LinkDown& down, Instant now) {
@@ -136,7 +136,7 @@ void Participant::handle(const LinkDown& down, Instant now) {
   is_linked_ = false;
   if (has_run_) {
     lose_leader(down.why, now);
-  } else if (known_end_ && touch_.is_admitted()) {
+  } else if (known_end_ && liveness_.is_admitted()) {
     leave(*known_end_);  // it waited in vain, and no leader can change that
   } else {
     seek(down.why, now);
@@ -147,36 +147,36 @@ void Participant::handle(const LinkDown& down, Instant now) {
 /// Nothing has been started: the leader may come back, or another one in its place. Not for a spare of a job that runs:
 /// that is lost with its leader.
 void Participant::seek(const std::string& why, Instant now) {
-  if (touch_.is_admitted()) {
-    mention(Level::Warning,
-            runs_without_us_ ? "lost the leader of this spare: looking for it for " +
-                                   whole_seconds(policy_.options.heartbeat_timeout)
-                             : "lost the leader before the start: looking for it again");
-    seeking_.begin_again(now);
-    touch_.forget();
-    lost_as_spare_ = runs_without_us_ ? "the leader at " + leader_ + " was lost: it " + why : "";
+  if (liveness_.is_admitted()) {
+    log_line(Level::Warning,
+             runs_without_us_ ? "lost the leader of this spare: looking for it for " +
+                                    whole_seconds(policy_.options.heartbeat_timeout)
+                              : "lost the leader before the start: looking for it again");
+    connect_retry_.begin_again(now);
+    liveness_.forget();
+    lost_while_spare_ = runs_without_us_ ? "the leader at " + leader_ + " was lost: it " + why : "";
     if (runs_without_us_) {
-      seeking_.give_up_at(now + policy_.options.heartbeat_timeout);
+      connect_retry_.give_up_at(now + policy_.options.heartbeat_timeout);
     }
   }
-  state_ = State::Seeking;
+  state_ = State::ConnectRetry;
 }
 
 void Participant::dial() {
-  seeking_.on_dial();
-  actions_.emplace_back(Dial{.may_lead = lost_as_spare_.empty()});
+  connect_retry_.on_dial();
+  actions_.emplace_back(Dial{.may_lead = lost_while_spare_.empty()});
 }
 
 void Participant::lose_leader(const std::string& why, Instant now) {
   const std::string reason = "the leader at " + leader_ + " was lost: it " + why;
   gone_by_ = must_be_gone();
-  const auto most_grace = may_be_replaced() ? touch_.time_without_leader(now) : std::nullopt;
+  const auto most_grace = may_be_replaced() ? liveness_.time_without_leader(now) : std::nullopt;
   if (!known_end_) {
-    known_end_ = in_this_attempt(own_signal_ ? end_by_signal(*own_signal_)
-                                             : make_end(EndKind::Lost, reason));
-    known_end_->first_failure = own_signal_ ? std::nullopt : own_failure_;
+    known_end_ = in_this_attempt(self_signal_ ? end_by_signal(*self_signal_)
+                                              : make_end(EndKind::Lost, reason));
+    known_end_->first_failure = self_signal_ ? std::nullopt : local_failure_;
     // What is reported is said then.
-    mention(own_signal_ ? Level::Error : Level::Debug, reason);
+    log_line(self_signal_ ? Level::Error : Level::Debug, reason);
   }
   if (has_workers()) {
     stop_attempt(SIGTERM, still_to_say(*known_end_, reason), most_grace);
@@ -191,11 +191,11 @@ bool Participant::may_be_replaced() const {
 }
 
 Instant Participant::must_be_gone() const {
-  return may_be_replaced() ? touch_.must_be_gone() : Instant::max();
+  return may_be_replaced() ? liveness_.must_be_gone() : Instant::max();
 }
 
 void Participant::cut_off(std::string why, Instant now) {
-  actions_.emplace_back(HangUp{});
+  actions_.emplace_back(CloseLink{});
   handle(LinkDown{std::move(why)}, now);
 }
 
@@ -208,8 +208,8 @@ void Participant::handle(const NodeEvent& event, Instant now) {
 void Participant::handle(const WorkerFailed& failed, Instant /*now*/) {
   if (state_ == State::Running) {
     state_ = State::Stopping;
-    own_failure_ = failed.failure;
-    tell(Failed{attempt_, failed.failure});
+    local_failure_ = failed.failure;
+    send(Failed{attempt_, failed.failure});
   }
 }
 
@@ -217,7 +217,7 @@ void Participant::handle(const WorkerSucceeded& succeeded, Instant /*now*/) {
   if (state_ == State::Running) {
     Succeeded message = succeeded.worker;
     message.attempt = attempt_;
-    tell(std::move(message));
+    send(std::move(message));
   }
 }
 
@@ -228,19 +228,19 @@ void Participant::handle(const WorkersGone& /*gone*/, Instant /*now*/) {
 void Participant::handle(const AttemptOver& over, Instant /*now*/) {
   state_ = State::Over;
   if (over.failure) {
-    own_failure_ = over.failure;
+    local_failure_ = over.failure;
   }
   if (!is_linked_) {
     leave(*known_end_);
     return;
   }
-  tell(Ended{attempt_, over.failure, over.made_progress, over.gave_up, over.also_failed});
+  send(Ended{attempt_, over.failure, over.made_progress, over.gave_up, over.also_failed});
 }
 
-void Participant::handle(const InputsAre& inputs, Instant /*now*/) {
+void Participant::handle(const InputsChanged& inputs, Instant /*now*/) {
   if (waits_for_ != inputs.waits_for) {
     waits_for_ = inputs.waits_for;
-    tell(Preparing{waits_for_});
+    send(InputStatus{waits_for_});
   }
 }
 
@@ -250,55 +250,55 @@ void Participant::handle(const InputsFailed& failed, Instant now) {
   if (known_end_) {
     return;  // the job was lost before
   }
-  if (state_ == State::Seeking) {
-    seeking_.give_up_at(now + kTimeToTellWhy);
+  if (state_ == State::ConnectRetry) {
+    connect_retry_.give_up_at(now + kTimeToTellWhy);
   }
   known_end_ = in_this_attempt(make_end(failed.kind, failed.why));
   waits_for_ = failed.why;
-  tell(Preparing{failed.why, known_end_->exit_code});
+  send(InputStatus{failed.why, known_end_->exit_code});
 }
 
 void Participant::handle(const StopSignal& stop, Instant /*now*/) {
-  const bool is_the_first = !own_signal_;
+  const bool is_the_first = !self_signal_;
   const bool is_the_second = ++stop_signals_ == 2;
-  own_signal_ = own_signal_.value_or(stop.signal);
+  self_signal_ = self_signal_.value_or(stop.signal);
   if (has_workers()) {
     if (!stop.workers_know) {
       actions_.emplace_back(PassSignal{stop.signal});
     }
-    tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
+    send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
     return;
   }
-  tell(StopAsked{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
+  send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
   // The leader tells the others before it goes; an agent that runs nothing is not waited for by
   // anybody, unless it does not know yet how the job ended.
   const bool awaits_the_end = (is_leader_ && (is_the_first || is_the_second)) ||
                               (state_ == State::Over && !known_end_ && is_the_first);
   if (!awaits_the_end) {
-    leave(known_end_ ? *known_end_ : in_this_attempt(end_by_signal(*own_signal_)));
+    leave(known_end_ ? *known_end_ : in_this_attempt(end_by_signal(*self_signal_)));
   }
 }
 
 /// Before the nodes have met nothing runs that could save anything.
 void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
-  if (state_ == State::Seeking && !request.is_withdrawn) {
+  if (state_ == State::ConnectRetry && !request.is_withdrawn) {
     leave(in_this_attempt(
         make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
     return;
   }
-  tell(SuspendAsked{request.source, request.within, request.is_withdrawn});
+  send(SuspendFromAgent{request.source, request.within, request.is_withdrawn});
 }
 
 void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
   if (state_ == State::Running) {
-    tell(Saved{attempt_, saved.process});
+    send(Saved{attempt_, saved.process});
   }
 }
 
 /// Without a leader this node knows of itself alone.
 void Participant::handle(const StatusWanted& /*wanted*/, Instant /*now*/) {
   if (is_linked_) {
-    tell(StatusAsked{});
+    send(StatusQuery{});
   } else {
     actions_.emplace_back(DescribeStatus{});
   }
@@ -306,7 +306,7 @@ void Participant::handle(const StatusWanted& /*wanted*/, Instant /*now*/) {
 
 void Participant::handle(const StatusReady& ready, Instant /*now*/) {
   if (is_linked_) {
-    tell(StatusReport{ready.number, ready.text});
+    send(StatusReport{ready.number, ready.text});
   } else {
     actions_.emplace_back(StatusOfNode{ready.text, 0});
   }
@@ -315,7 +315,7 @@ void Participant::handle(const StatusReady& ready, Instant /*now*/) {
 void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {
   known_end_ = in_this_attempt(end_by_signal(SIGKILL));
   is_linked_ = false;
-  actions_.emplace_back(HangUp{});
+  actions_.emplace_back(CloseLink{});
   if (has_workers()) {
     state_ = State::Stopping;
     actions_.emplace_back(KillAttempt{});
@@ -343,44 +343,44 @@ void Participant::handle(const Wake& /*wake*/, Instant now) {
     return;  // woken for the lease alone
   }
   if (is_linked_) {
-    keep_in_touch(now);
-    if (!touch_.is_admitted() && state_ == State::Joined && seeking_.is_in_vain(now)) {
-      seeking_.on_silence();
+    send_heartbeats(now);
+    if (!liveness_.is_admitted() && state_ == State::Joined && connect_retry_.is_in_vain(now)) {
+      connect_retry_.on_silence();
       give_up(now);
     }
     return;
   }
-  if (state_ != State::Seeking) {
+  if (state_ != State::ConnectRetry) {
     return;
   }
-  if (seeking_.is_in_vain(now)) {
+  if (connect_retry_.is_in_vain(now)) {
     give_up(now);
     return;
   }
-  mention(seeking_.progress(now));
-  if (seeking_.is_dial_due(now)) {
+  log_line(connect_retry_.progress(now));
+  if (connect_retry_.is_dial_due(now)) {
     dial();
   }
 }
 
-void Participant::keep_in_touch(Instant now) {
-  if (touch_.take_beat(now)) {
-    tell(Beat{});
+void Participant::send_heartbeats(Instant now) {
+  if (liveness_.take_beat(now)) {
+    send(Heartbeat{});
   }
-  if (std::string silence = touch_.silence(now); !silence.empty()) {
+  if (std::string silence = liveness_.silence(now); !silence.empty()) {
     cut_off(std::move(silence), now);
   } else if (has_workers() && now >= must_be_gone()) {
-    cut_off(touch_.describe_unanswered(now), now);
+    cut_off(liveness_.describe_unanswered(now), now);
   }
 }
 
 void Participant::give_up(Instant now) {
   if (known_end_) {
     leave(*known_end_);  // it waited in vain
-  } else if (!lost_as_spare_.empty()) {
-    leave(in_this_attempt(make_end(EndKind::Lost, lost_as_spare_)));
+  } else if (!lost_while_spare_.empty()) {
+    leave(in_this_attempt(make_end(EndKind::Lost, lost_while_spare_)));
   } else {
-    leave(in_this_attempt(make_end(EndKind::Incomplete, seeking_.describe_failure(now))));
+    leave(in_this_attempt(make_end(EndKind::Incomplete, connect_retry_.describe_failure(now))));
   }
 }
 
@@ -388,7 +388,7 @@ void Participant::give_up(Instant now) {
 
 void Participant::leave(JobEnd end) {
   if (std::exchange(is_linked_, false)) {
-    actions_.emplace_back(HangUp{});
+    actions_.emplace_back(CloseLink{});
   }
   state_ = State::Left;
   actions_.emplace_back(Leave{std::move(end)});
@@ -399,19 +399,19 @@ JobEnd Participant::in_this_attempt(JobEnd end) const {
   return end;
 }
 
-void Participant::tell(Message message) {
+void Participant::send(Message message) {
   if (is_linked_) {
-    actions_.emplace_back(Tell{std::move(message)});
+    actions_.emplace_back(SendToLeader{std::move(message)});
   }
 }
 
-void Participant::mention(Level level, std::string text) {
-  mention(Mention{level, std::move(text)});
+void Participant::log_line(Level level, std::string text) {
+  log_line(LogLine{level, std::move(text)});
 }
 
-void Participant::mention(std::optional<Mention> mention) {
-  if (mention) {
-    actions_.emplace_back(std::move(*mention));
+void Participant::log_line(std::optional<LogLine> log_line) {
+  if (log_line) {
+    actions_.emplace_back(std::move(*log_line));
   }
 }
 

@@ -49,11 +49,11 @@ using ParticipantEvent = std::variant<LinkUp, DialFailed, LinkDown, FromLeader, 
 struct Dial {
   bool may_lead = true;  ///< not in the place of the leader of a job that runs
 };
-struct Tell {
+struct SendToLeader {
   Message message;
 };
 /// Close the link once everything is sent. It is not reported as lost any more.
-struct HangUp {};
+struct CloseLink {};
 struct StartAttempt {
   Start start;
   Exchanged merged;  ///< what the nodes have brought together for it
@@ -68,7 +68,7 @@ struct PassSignal {
 };
 struct KillAttempt {};
 /// Tell the workers of the notice, or that it was withdrawn.
-struct TellWorkers {
+struct NotifyWorkers {
   SuspendNotice notice;
 };
 /// The job is over for this agent: report and leave.
@@ -77,17 +77,17 @@ struct Leave {
 };
 
 using ParticipantAction = std::variant<Dial,
-                                       Tell,
-                                       HangUp,
+                                       SendToLeader,
+                                       CloseLink,
                                        StartAttempt,
                                        Deliver,
                                        StopAttempt,
                                        PassSignal,
                                        KillAttempt,
-                                       TellWorkers,
+                                       NotifyWorkers,
                                        DescribeStatus,
                                        StatusOfNode,
-                                       Mention,
+                                       LogLine,
                                        Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
@@ -101,7 +101,7 @@ using ParticipantActions = std::vector<ParticipantAction>;
 ///   Left: told the end, gave up, lost the leader, or stopped by a signal
 class Participant {
  public:
-  Participant(Policy policy, Instant now);
+  Participant(GangConfig policy, Instant now);
 
   [[nodiscard]] ParticipantActions start();
   [[nodiscard]] ParticipantActions on(const ParticipantEvent& event, Instant now);
@@ -117,15 +117,15 @@ class Participant {
   [[nodiscard]] std::string awaited() const;
 
   enum class State {
-    Seeking,   ///< no link to the leader yet
-    Joined,    ///< linked; nothing has been started
-    Running,   ///< workers run
-    Stopping,  ///< workers are being ended
-    Over,      ///< an attempt is over here; what follows is the leader's to say
+    ConnectRetry,  ///< no link to the leader yet
+    Joined,        ///< linked; nothing has been started
+    Running,       ///< workers run
+    Stopping,      ///< workers are being ended
+    Over,          ///< an attempt is over here; what follows is the leader's to say
     Left
   };
   [[nodiscard]] State state() const { return state_; }
-  [[nodiscard]] const Contributions& contributions() const { return contributions_; }
+  [[nodiscard]] const ExchangeClient& contributions() const { return contributions_; }
 
  private:
   void handle(const LinkUp& up, Instant now);
@@ -142,7 +142,7 @@ class Participant {
   void handle(const WorkSaved& saved, Instant now);
   void handle(const StatusWanted& wanted, Instant now);
   void handle(const StatusReady& ready, Instant now);
-  void handle(const InputsAre& inputs, Instant now);
+  void handle(const InputsChanged& inputs, Instant now);
   void handle(const InputsFailed& failed, Instant now);
   void handle(const GuardGone& gone, Instant now);
   void handle(const Contributed& contributed, Instant now);
@@ -155,10 +155,10 @@ class Participant {
   void take(const Start& start, Instant now);
   void take(const Suspend& suspend, Instant now);
   void take(const Stop& stop, Instant now);
-  void take(const StatusAsked& asked, Instant now);
+  void take(const StatusQuery& asked, Instant now);
   void take(const StatusReport& report, Instant now);
   void take(const Finish& finish, Instant now);
-  void take(const Beat& beat, Instant now);
+  void take(const Heartbeat& beat, Instant now);
   template <typename Other>
   void take(const Other& unexpected, Instant now);
 
@@ -167,7 +167,7 @@ class Participant {
   void give_up(Instant now);
   void lose_leader(const std::string& why, Instant now);
   void cut_off(std::string why, Instant now);
-  void keep_in_touch(Instant now);
+  void send_heartbeats(Instant now);
   [[nodiscard]] bool may_be_replaced() const;
   [[nodiscard]] Instant must_be_gone() const;
   [[nodiscard]] std::optional<Instant> next_event() const;
@@ -180,29 +180,29 @@ class Participant {
     return state_ == State::Running || state_ == State::Stopping;
   }
   [[nodiscard]] JobEnd in_this_attempt(JobEnd end) const;
-  void tell(Message message);
-  void mention(Level level, std::string text);
-  void mention(std::optional<Mention> mention);
+  void send(Message message);
+  void log_line(Level level, std::string text);
+  void log_line(std::optional<LogLine> log_line);
 
-  Policy policy_;
+  GangConfig policy_;
   std::string leader_;     ///< "host:port", for messages
   std::string waits_for_;  ///< see `Preparing`
-  Contributions contributions_;
-  Seeking seeking_;
-  Touch touch_;
-  State state_ = State::Seeking;
+  ExchangeClient contributions_;
+  ConnectRetry connect_retry_;
+  LeaderLiveness liveness_;
+  State state_ = State::ConnectRetry;
   bool is_leader_ = false;
   bool is_linked_ = false;
   bool is_spare_ = false;
   bool runs_without_us_ = false;  ///< a spare of a job that has been started
   std::string
-      lost_as_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
+      lost_while_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
   int attempt_ = 0;
   bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
   std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more
-  std::optional<int> own_signal_;    ///< it reached this agent first
+  std::optional<int> self_signal_;   ///< it reached this agent first
   int stop_signals_ = 0;
-  std::optional<Failure> own_failure_;
+  std::optional<Failure> local_failure_;
   Instant gone_by_ = Instant::max();  ///< the leader is lost, and goes on without this node
   bool are_workers_gone_ = false;     ///< of the attempt, although it is not over
   Instant last_turn_;

@@ -5,14 +5,14 @@ namespace muster::gang {
 
 /// What belongs to the start is told to each leader; what belongs to an attempt, while it runs.
 void Participant::handle(const Contributed& contributed, Instant /*now*/) {
-  std::vector<Contribute> pieces;
+  std::vector<Contribute> chunks;
   if (contributions_.is_before_start(contributed.key)) {
-    pieces = contributions_.keep(contributed.key, contributed.bytes);
+    chunks = contributions_.keep(contributed.key, contributed.bytes);
   } else if (state_ == State::Running) {
-    pieces = contributions_.contribute(contributed.key, contributed.bytes, contributed.nodes);
+    chunks = contributions_.contribute(contributed.key, contributed.bytes, contributed.nodes);
   }
-  for (Contribute& piece : pieces) {
-    tell(std::move(piece));
+  for (Contribute& chunk : chunks) {
+    send(std::move(chunk));
   }
 }
 

@@ -11,30 +11,30 @@ void Participant::handle(const FromLeader& received, Instant now) {
   if (!is_linked_) {
     return;
   }
-  touch_.on_heard(now);
+  liveness_.on_heard(now);
   std::visit([&](const auto& message) { take(message, now); }, received.message);
 }
 
-void Participant::take(const Beat& /*beat*/, Instant /*now*/) {
-  touch_.on_answer();
+void Participant::take(const Heartbeat& /*beat*/, Instant /*now*/) {
+  liveness_.on_answer();
 }
 
 void Participant::take(const Admitted& admitted, Instant now) {
-  touch_.on_admitted(admitted.heartbeat_timeout_seconds, now);
+  liveness_.on_admitted(admitted.heartbeat_timeout_seconds, now);
   const bool was_spare = std::exchange(is_spare_, !admitted.seat);
   runs_without_us_ = admitted.runs_without_it;
-  lost_as_spare_.clear();
+  lost_while_spare_.clear();
   if (is_leader_ || (was_spare && is_spare_)) {
     return;
   }
-  mention(admitted.seat ? Level::Debug : Level::Info,
-          admitted.seat
-              ? "the leader at " + leader_ + " knows this node as node " + to_string(*admitted.seat)
-              : "this node is a spare: it waits until the job needs it");
+  log_line(admitted.seat ? Level::Debug : Level::Info,
+           admitted.seat ? "the leader at " + leader_ + " knows this node as node " +
+                               to_string(*admitted.seat)
+                         : "this node is a spare: it waits until the job needs it");
 }
 
 void Participant::take(const Refused& refused, Instant now) {
-  actions_.emplace_back(HangUp{});
+  actions_.emplace_back(CloseLink{});
   is_linked_ = false;
   const std::string why = "the leader at " + leader_ + " refused this node: " + refused.reason;
   if (has_run_) {
@@ -48,23 +48,24 @@ void Participant::take(const Refused& refused, Instant now) {
 }
 
 void Participant::take(const Waiting& waiting, Instant /*now*/) {
-  mention(Level::Info, waiting.progress);
+  log_line(Level::Info, waiting.progress);
 }
 
 void Participant::take(const Start& start, Instant now) {
   const bool is_old = has_run_ && start.placement.attempt <= attempt_;
   if (has_workers() || is_old) {
-    mention(Level::Debug, "ignoring a start of attempt " + std::to_string(start.placement.attempt));
+    log_line(Level::Debug,
+             "ignoring a start of attempt " + std::to_string(start.placement.attempt));
     return;
   }
   attempt_ = start.placement.attempt;
   Exchanged merged = contributions_.start(attempt_);
   has_run_ = true;
-  own_failure_.reset();
-  touch_.on_start(own_signal_ ? 0 : start.orphan_limit_seconds);
-  if (own_signal_) {  // the leader did not know yet that this agent was asked to end
+  local_failure_.reset();
+  liveness_.on_start(self_signal_ ? 0 : start.orphan_limit_seconds);
+  if (self_signal_) {  // the leader did not know yet that this agent was asked to end
     state_ = State::Over;
-    tell(Ended{attempt_, std::nullopt, std::nullopt});
+    send(Ended{attempt_, std::nullopt, std::nullopt});
     return;
   }
   if (now >= must_be_gone()) {  // we were stopped for long, and this was sent before
@@ -73,7 +74,7 @@ void Participant::take(const Start& start, Instant now) {
   }
   state_ = State::Running;
   are_workers_gone_ = false;
-  touch_.beat_soon(now);
+  liveness_.beat_soon(now);
   actions_.emplace_back(StartAttempt{start, std::move(merged)});
 }
 
@@ -95,11 +96,11 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
 
 void Participant::take(const Suspend& suspend, Instant /*now*/) {
   if (suspend.attempt == attempt_ && has_workers()) {
-    actions_.emplace_back(TellWorkers{suspend.notice});
+    actions_.emplace_back(NotifyWorkers{suspend.notice});
   }
 }
 
-void Participant::take(const StatusAsked& asked, Instant /*now*/) {
+void Participant::take(const StatusQuery& asked, Instant /*now*/) {
   actions_.emplace_back(DescribeStatus{asked.number});
 }
 

@@ -18,7 +18,7 @@ std::string number(std::size_t value) {
 
 }  // namespace
 
-std::vector<Piece> cut(Value value) {
+std::vector<Chunk> split(Value value) {
   std::string travels;
   const std::size_t size = value.bytes.size();
   if (size >= kLarge) {
@@ -27,57 +27,58 @@ std::vector<Piece> cut(Value value) {
   if (travels.empty() || travels.size() >= size) {
     travels = std::move(value.bytes);
   }
-  std::vector<Piece> pieces;
+  std::vector<Chunk> chunks;
   std::size_t offset = 0;
   do {
-    Piece& piece = pieces.emplace_back();
-    piece.id = value.id;
-    piece.size = size;
-    piece.packed = travels.size();
-    piece.offset = offset;
-    piece.bytes = travels.substr(offset, kMostPieceBytes);
-    offset += piece.bytes.size();
+    Chunk& chunk = chunks.emplace_back();
+    chunk.id = value.id;
+    chunk.size = size;
+    chunk.compressed_size = travels.size();
+    chunk.offset = offset;
+    chunk.bytes = travels.substr(offset, kMostPieceBytes);
+    offset += chunk.bytes.size();
     value.id.nodes.clear();
   } while (offset < travels.size());
-  return pieces;
+  return chunks;
 }
 
 /// What is wrong with a piece; empty: nothing.
-std::string Assembler::objection(const Piece& piece, std::size_t most) const {
-  if (piece.size > most) {
-    return "sent " + number(piece.size) + " bytes under '" + piece.id.key + "', expected at most " +
+std::string Assembler::objection(const Chunk& chunk, std::size_t most) const {
+  if (chunk.size > most) {
+    return "sent " + number(chunk.size) + " bytes under '" + chunk.id.key + "', expected at most " +
            number(most);
   }
-  if (piece.packed > piece.size ||
-      piece.bytes.size() > piece.packed - std::min(piece.offset, piece.packed) ||
-      (piece.bytes.empty() && piece.packed > 0)) {
-    return "sent a piece under '" + piece.id.key + "' that does not fit its value";
+  if (chunk.compressed_size > chunk.size ||
+      chunk.bytes.size() > chunk.compressed_size - std::min(chunk.offset, chunk.compressed_size) ||
+      (chunk.bytes.empty() && chunk.compressed_size > 0)) {
+    return "sent a piece under '" + chunk.id.key + "' that does not fit its value";
   }
-  if (piece.offset == 0) {
-    return open_ ? "sent '" + piece.id.key + "' before the end of '" + open_->id.key + "'" : "";
+  if (chunk.offset == 0) {
+    return open_ ? "sent '" + chunk.id.key + "' before the end of '" + open_->id.key + "'" : "";
   }
-  const bool follows = open_ && open_->id.key == piece.id.key &&
-                       open_->id.attempt == piece.id.attempt && open_->id.round == piece.id.round &&
-                       open_->size == piece.size && open_->packed == piece.packed &&
-                       open_->bytes.size() == piece.offset && piece.id.nodes.empty();
+  const bool follows = open_ && open_->id.key == chunk.id.key &&
+                       open_->id.attempt == chunk.id.attempt && open_->id.round == chunk.id.round &&
+                       open_->size == chunk.size &&
+                       open_->compressed_size == chunk.compressed_size &&
+                       open_->bytes.size() == chunk.offset && chunk.id.nodes.empty();
   return follows ? ""
-                 : "sent a piece under '" + piece.id.key + "' that does not follow the one before";
+                 : "sent a piece under '" + chunk.id.key + "' that does not follow the one before";
 }
 
-Result<std::optional<Value>> Assembler::take(Piece piece, std::size_t most) {
-  if (std::string wrong = objection(piece, most); !wrong.empty()) {
+Result<std::optional<Value>> Assembler::take(Chunk chunk, std::size_t most) {
+  if (std::string wrong = objection(chunk, most); !wrong.empty()) {
     return Error{ErrorKind::BadData, std::move(wrong)};
   }
   if (open_) {
-    open_->bytes += piece.bytes;
+    open_->bytes += chunk.bytes;
   } else {
-    open_ = std::move(piece);
+    open_ = std::move(chunk);
   }
-  if (open_->bytes.size() < open_->packed) {
+  if (open_->bytes.size() < open_->compressed_size) {
     return std::optional<Value>();
   }
-  const Piece whole = std::move(*std::exchange(open_, std::nullopt));
-  if (whole.packed == whole.size) {
+  const Chunk whole = std::move(*std::exchange(open_, std::nullopt));
+  if (whole.compressed_size == whole.size) {
     return std::optional(Value{whole.id, whole.bytes});
   }
   auto bytes = decompress(whole.bytes, whole.size);

@@ -14,10 +14,10 @@
 namespace muster::gang {
 
 /// A part of a value. The pieces of a value follow each other: a link carries one value at a time.
-struct Piece {
+struct Chunk {
   ValueId id;            ///< without `nodes` in all but the first piece
   std::size_t size = 0;  ///< of the whole value
-  std::size_t packed =
+  std::size_t compressed_size =
       0;  ///< of the whole value as it travels: less than `size` where it is compressed
   std::size_t offset = 0;  ///< of this piece in what travels
   std::string bytes;
@@ -31,23 +31,23 @@ inline constexpr std::size_t kMostListedNodes = 16'384;
 inline constexpr std::size_t kMostValueBytes = std::size_t{16} << 20U;
 
 /// Large values are compressed where that makes them smaller.
-[[nodiscard]] std::vector<Piece> cut(Value value);
+[[nodiscard]] std::vector<Chunk> split(Value value);
 
 /// Puts values together again.
 class Assembler {
  public:
   /// Returns the value with its last piece. `most` is the limit of its key. Errors are of kind
   /// `BadData`, read behind the sender's name ("sent ...") and are final.
-  [[nodiscard]] Result<std::optional<Value>> take(Piece piece, std::size_t most);
+  [[nodiscard]] Result<std::optional<Value>> take(Chunk chunk, std::size_t most);
 
   /// The value of which some pieces are here and some are not.
-  [[nodiscard]] const std::optional<Piece>& open() const { return open_; }
+  [[nodiscard]] const std::optional<Chunk>& open() const { return open_; }
   void drop() { open_.reset(); }
 
  private:
-  [[nodiscard]] std::string objection(const Piece& piece, std::size_t most) const;
+  [[nodiscard]] std::string objection(const Chunk& chunk, std::size_t most) const;
 
-  std::optional<Piece> open_;  ///< with the bytes so far; no more than have come
+  std::optional<Chunk> open_;  ///< with the bytes so far; no more than have come
 };
 
 }  // namespace muster::gang

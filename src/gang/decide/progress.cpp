@@ -35,9 +35,9 @@ std::string words_of(const std::optional<Failure>& failure) {
 
 }  // namespace
 
-void Progress::judge(const std::optional<Failure>& first_failure,
-                     std::optional<bool> made_progress,
-                     Instant::duration ran) {
+void RestartDecider::judge(const std::optional<Failure>& first_failure,
+                           std::optional<bool> made_progress,
+                           Instant::duration ran) {
   const std::string signature = signature_of(first_failure);
   const bool is_the_same = !signature.empty() && signature == last_signature_;
   if (made_progress) {
@@ -53,24 +53,24 @@ void Progress::judge(const std::optional<Failure>& first_failure,
   last_words_ = words;
 }
 
-bool Progress::is_hopeless() const {
+bool RestartDecider::is_hopeless() const {
   return policy_.no_progress_limit > 0 && without_progress_ >= policy_.no_progress_limit;
 }
 
-bool Progress::may_restart(Instant now) const {
+bool RestartDecider::may_restart(Instant now) const {
   const auto counted = std::count_if(restarts_.begin(), restarts_.end(), [&](Instant restart) {
     return !policy_.window || now - restart < *policy_.window;
   });
   return !is_forbidden_ && counted < policy_.max_restarts;
 }
 
-void Progress::note_restart(Instant now, Instant::duration ran) {
+void RestartDecider::note_restart(Instant now, Instant::duration ran) {
   const bool has_failed_soon = !last_signature_.empty() && ran < kSteadyRun;
   restarts_in_a_row_ = has_failed_soon ? restarts_in_a_row_ + 1 : 1;
   restarts_.push_back(now);
 }
 
-std::chrono::milliseconds Progress::backoff() const {
+std::chrono::milliseconds RestartDecider::backoff() const {
   return restart_pause(restarts_in_a_row_, policy_.backoff);
 }
 

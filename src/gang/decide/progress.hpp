@@ -15,9 +15,9 @@
 
 namespace muster::gang {
 
-class Progress {
+class RestartDecider {
  public:
-  explicit Progress(RestartPolicy policy) : policy_(std::move(policy)) {}
+  explicit RestartDecider(RestartPolicy policy) : policy_(std::move(policy)) {}
 
   /// An attempt is over, and nothing of it is left. `made_progress` is what --progress-file shows;
   /// without one, an attempt that fails soon and as the one before got nowhere.

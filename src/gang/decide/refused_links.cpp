@@ -32,7 +32,9 @@ std::string with_commas(std::size_t number) {
 
 }  // namespace
 
-std::string RefusedLinks::note(const std::string& address, const std::string& why, Instant now) {
+std::string RejectedConnectionLog::note(const std::string& address,
+                                        const std::string& why,
+                                        Instant now) {
   count(address, now);
   const std::string who = address + ": it " + why;
   if (named_.size() == kNamed || named_.contains(who) || by_reason_[why] == kNamedOfReason) {
@@ -43,7 +45,7 @@ std::string RefusedLinks::note(const std::string& address, const std::string& wh
   return "refused a connection from " + who + (is_last ? "; further ones are counted" : "");
 }
 
-void RefusedLinks::count(const std::string& address, Instant now) {
+void RejectedConnectionLog::count(const std::string& address, Instant now) {
   if (!until_) {
     since_ = now;
     until_ = now + span_;
@@ -54,7 +56,7 @@ void RefusedLinks::count(const std::string& address, Instant now) {
   }
 }
 
-std::string RefusedLinks::summary(Instant now) {
+std::string RejectedConnectionLog::summary(Instant now) {
   std::string text = refused_ < kLeastCounted ? std::string() : describe(now);
   span_ = text.empty() ? kFirstSpan : std::min(2 * span_, kLongestSpan);
   until_.reset();
@@ -63,7 +65,7 @@ std::string RefusedLinks::summary(Instant now) {
   return text;
 }
 
-std::string RefusedLinks::describe(Instant now) const {
+std::string RejectedConnectionLog::describe(Instant now) const {
   const auto most =
       std::max_element(by_address_.begin(), by_address_.end(), [](const auto& a, const auto& b) {
         return a.second < b.second;

@@ -14,7 +14,7 @@
 namespace muster::gang {
 
 /// A flood must not fill the log, nor must a probe that connects every few seconds.
-class RefusedLinks {
+class RejectedConnectionLog {
  public:
   /// Counts one. Returns what to say at once, such as "refused a connection from 10.0.0.7: it closed the
   /// connection"; empty: that has been said, or enough like it.

@@ -33,23 +33,26 @@ std::string hexadecimal(std::uint64_t number) {
 
 }  // namespace
 
-Seeking::Seeking(std::string leader, std::uint64_t seed, milliseconds timeout, Instant now)
+ConnectRetry::ConnectRetry(std::string leader,
+                           std::uint64_t seed,
+                           milliseconds timeout,
+                           Instant now)
     : leader_(std::move(leader)), seed_(seed), timeout_(timeout) {
   begin_again(now);
 }
 
-void Seeking::begin_again(Instant now) {
+void ConnectRetry::begin_again(Instant now) {
   since_ = now;
   deadline_ = now + timeout_;
   next_progress_ = now + kProgressInterval;
 }
 
-void Seeking::on_dial() {
+void ConnectRetry::on_dial() {
   ++dials_;
   dial_at_.reset();
 }
 
-std::optional<Mention> Seeking::on_failure(const std::string& why, Instant now) {
+std::optional<LogLine> ConnectRetry::on_failure(const std::string& why, Instant now) {
   // The pause grows, and is never the same for two agents.
   const milliseconds pause = dial_pause(dials_);
   const auto spread =
@@ -58,36 +61,36 @@ std::optional<Mention> Seeking::on_failure(const std::string& why, Instant now) 
   const std::string before = std::exchange(last_failure_, why);
   const std::string text = "cannot reach the leader yet: " + why;
   if (before.empty()) {
-    return Mention{Level::Info,
+    return LogLine{Level::Info,
                    text + "; trying again for up to " +
                        whole_seconds(std::max(deadline_ - now, Instant::duration::zero()))};
   }
-  return why == before ? std::nullopt : std::optional(Mention{Level::Debug, text});
+  return why == before ? std::nullopt : std::optional(LogLine{Level::Debug, text});
 }
 
-Instant Seeking::next_wake() const {
+Instant ConnectRetry::next_wake() const {
   const Instant wake = std::min(deadline_, next_progress_);
   return dial_at_ ? std::min(wake, *dial_at_) : wake;
 }
 
-std::optional<Mention> Seeking::progress(Instant now) {
+std::optional<LogLine> ConnectRetry::progress(Instant now) {
   if (now < next_progress_) {
     return std::nullopt;
   }
   next_progress_ = now + kProgressInterval;
-  return Mention{Level::Info,
+  return LogLine{Level::Info,
                  "waiting for the leader at " + leader_ + " for " + whole_seconds(now - since_) +
                      ": " + (last_failure_.empty() ? "no answer yet" : last_failure_) +
                      "; giving up in " + whole_seconds(deadline_ - now)};
 }
 
-std::string Seeking::describe_failure(Instant now) const {
+std::string ConnectRetry::describe_failure(Instant now) const {
   return "did not reach the leader at " + leader_ + " within " + whole_seconds(now - since_) +
          " (" + count_of(static_cast<std::size_t>(dials_), "attempt") +
          "): " + (last_failure_.empty() ? "it has not answered" : last_failure_);
 }
 
-std::string Seeking::incarnation() const {
+std::string ConnectRetry::incarnation() const {
   return hexadecimal(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
 }
 

@@ -13,10 +13,13 @@
 
 namespace muster::gang {
 
-class Seeking {
+class ConnectRetry {
  public:
   /// `seed` is another one for each agent: no two of them dial in step.
-  Seeking(std::string leader, std::uint64_t seed, std::chrono::milliseconds timeout, Instant now);
+  ConnectRetry(std::string leader,
+               std::uint64_t seed,
+               std::chrono::milliseconds timeout,
+               Instant now);
 
   /// From the beginning: a leader that was found is gone.
   void begin_again(Instant now);
@@ -24,7 +27,7 @@ class Seeking {
   void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
   /// What there is to say about a dial that failed, or a link that was lost. The next dial is timed.
-  [[nodiscard]] std::optional<Mention> on_failure(const std::string& why, Instant now);
+  [[nodiscard]] std::optional<LogLine> on_failure(const std::string& why, Instant now);
   /// Somebody took the connection, and that is all. What was found out before stays known: the end may come
   /// in the middle of one more attempt.
   void on_silence() {
@@ -38,7 +41,7 @@ class Seeking {
   [[nodiscard]] Instant next_wake() const;
 
   /// Every now and then, how long it has been looking and why.
-  [[nodiscard]] std::optional<Mention> progress(Instant now);
+  [[nodiscard]] std::optional<LogLine> progress(Instant now);
   [[nodiscard]] std::string describe_failure(Instant now) const;
   /// Another one for each agent and each dial.
   [[nodiscard]] std::string incarnation() const;

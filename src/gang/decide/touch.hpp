@@ -12,9 +12,9 @@
 
 namespace muster::gang {
 
-class Touch {
+class LeaderLiveness {
  public:
-  Touch(std::chrono::milliseconds heartbeat_timeout, Instant now);
+  LeaderLiveness(std::chrono::milliseconds heartbeat_timeout, Instant now);
 
   void on_link(Instant now);
   /// The leader knows this node, and says how long silence may last.

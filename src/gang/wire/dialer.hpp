@@ -67,7 +67,7 @@ class Dialer {
                                                 std::chrono::milliseconds limit);
 
 /// The addresses of this machine's interfaces, those that are up.
-[[nodiscard]] std::vector<boost::asio::ip::address> own_addresses();
+[[nodiscard]] std::vector<boost::asio::ip::address> local_addresses();
 
 /// True for an address of this machine: one of its interfaces, or any loopback address.
 [[nodiscard]] bool is_own(const boost::asio::ip::address& given);

@@ -16,7 +16,7 @@ namespace {
 
 using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
-using Voice = LinkBudget::Voice;
+using Trust = LinkBudget::Trust;
 
 }  // namespace
 
@@ -29,11 +29,11 @@ std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
     return listener.error();
   }
   listener_ = std::move(*listener);
-  listener_->on_remark = [](const std::string& remark) { say_warning(remark); };
+  listener_->on_remark = [](const std::string& remark) { log_warning(remark); };
   listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
   listener_->start();
   if (key_ == nullptr) {
-    say_info(
+    log_info(
         "the links between the nodes are not encrypted: whoever reaches this port can take a seat, "
         "end the job or feign its success (--token-file; 'muster token' makes one)");
   }
@@ -63,7 +63,7 @@ void LeaderLinks::send(const SendTo& wanted) {
 
 void LeaderLinks::admit(LinkId link, Entry& entry) {
   if (!std::exchange(entry.was_member, true)) {
-    budget_.note_member(entry.neighbourhood);
+    budget_.note_member(entry.source_prefix);
   }
   budget_.remove(link);
   entry.stage = Stage::Member;
@@ -79,7 +79,7 @@ void LeaderLinks::drop(LinkId link) {
     refused_.count(entry.link->peer_address(), Clock::now());
     arm_numbers();
   } else if (entry.stage == Stage::Member) {
-    budget_.add(link, entry.neighbourhood, Voice::Speaks);
+    budget_.add(link, entry.source_prefix, Trust::Active);
   }
   entry.stage = Stage::Leaving;
   entry.link->close_when_sent();
@@ -93,25 +93,25 @@ void LeaderLinks::erase(LinkId link) {
   }
   budget_.remove(link);
   if (taken.mapped().was_member) {
-    budget_.forget_member(taken.mapped().neighbourhood);
+    budget_.forget_member(taken.mapped().source_prefix);
   }
 }
 
 void LeaderLinks::on_accept(tcp::socket socket) {
   const LinkId link = next_link_++;
   boost::system::error_code ignored;  // a socket that is broken already shows it when it is read
-  std::string neighbourhood = neighbourhood_of(unmapped(socket.remote_endpoint(ignored).address()));
-  const Voice voice = socket.available(ignored) > 0 ? Voice::Speaks : Voice::Silent;
+  std::string source_prefix = neighbourhood_of(unmapped(socket.remote_endpoint(ignored).address()));
+  const Trust trust = socket.available(ignored) > 0 ? Trust::Active : Trust::None;
   auto made = std::make_unique<Link>(std::move(socket), key_, Link::Side::Leader);
   made->on_message = [this, link](Message message) { on_message(link, std::move(message)); };
   made->on_lost = [this, link](const std::string& why) { on_lost(link, why); };
   made->on_sign = [this, link](bool is_established) {
-    budget_.raise(link, is_established && key_ != nullptr ? Voice::Proven : Voice::Speaks);
+    budget_.raise(link, is_established && key_ != nullptr ? Trust::Authenticated : Trust::Active);
   };
   made->on_closed = [this, link] { erase(link); };
   Link& started = *made;
-  budget_.add(link, neighbourhood, voice);
-  links_.emplace(link, Entry{std::move(made), std::move(neighbourhood)});
+  budget_.add(link, source_prefix, trust);
+  links_.emplace(link, Entry{std::move(made), std::move(source_prefix)});
   started.start();
   turn_away_excess();
 }
@@ -143,10 +143,10 @@ void LeaderLinks::on_message(LinkId link, Message message) {
     return;
   }
   entry.stage = Stage::Guest;  // the link lets nothing but a Join through first
-  tell_(LeaderEvent(Arrived{link,
-                            entry.link->peer_address(),
-                            entry.link->local_address(),
-                            std::get<Join>(std::move(message))}));
+  tell_(LeaderEvent(Joined{link,
+                           entry.link->peer_address(),
+                           entry.link->local_address(),
+                           std::get<Join>(std::move(message))}));
 }
 
 void LeaderLinks::on_lost(LinkId link, const std::string& why) {
@@ -167,11 +167,11 @@ void LeaderLinks::on_lost(LinkId link, const std::string& why) {
 void LeaderLinks::note_stranger(const std::string& peer, const std::string& why) {
   const std::string text = refused_.note(peer, why, Clock::now());
   if (!text.empty() && !is_quiet_) {
-    say_warning(text);
+    log_warning(text);
   }
   arm_numbers();
   if (concerns_token(why)) {
-    tell_(LeaderEvent(CameWithoutToken{peer, why}));
+    tell_(LeaderEvent(AuthFailed{peer, why}));
   }
 }
 
@@ -184,20 +184,20 @@ void LeaderLinks::arm_numbers() {
   numbers_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       is_armed_ = false;
-      say_numbers();
+      log_counts();
     }
   });
 }
 
-void LeaderLinks::say_numbers() {
+void LeaderLinks::log_counts() {
   if (const std::string text = refused_.summary(Clock::now()); !text.empty()) {
-    say_warning(text);
+    log_warning(text);
   }
 }
 
 void LeaderLinks::fall_silent() {
   numbers_timer_.cancel();
-  say_numbers();
+  log_counts();
   is_quiet_ = true;
 }
 

@@ -29,8 +29,8 @@ class LeaderLinks {
   LeaderLinks(boost::asio::io_context& io,
               const GangKey* key,
               std::size_t most_strangers,
-              std::function<void(LeaderEvent)> tell)
-      : io_(io), key_(key), tell_(std::move(tell)), budget_(most_strangers), numbers_timer_(io) {}
+              std::function<void(LeaderEvent)> send)
+      : io_(io), key_(key), tell_(std::move(send)), budget_(most_strangers), numbers_timer_(io) {}
 
   /// Fails when the port cannot be had. It stays open.
   [[nodiscard]] std::optional<ListenFailure> open(std::uint16_t port);
@@ -51,7 +51,7 @@ class LeaderLinks {
   };
   struct Entry {
     std::unique_ptr<Link> link;
-    std::string neighbourhood;
+    std::string source_prefix;
     Stage stage = Stage::Stranger;
     bool was_member = false;
   };
@@ -65,7 +65,7 @@ class LeaderLinks {
   void turn_away(LinkId link);
   void note_stranger(const std::string& peer, const std::string& why);
   void arm_numbers();
-  void say_numbers();
+  void log_counts();
 
   boost::asio::io_context& io_;
   const GangKey* key_;
@@ -74,7 +74,7 @@ class LeaderLinks {
   std::unordered_map<LinkId, Entry> links_;
   LinkBudget budget_;  ///< all but members
   LinkId next_link_ = kOwnLink + 1;
-  RefusedLinks refused_;
+  RejectedConnectionLog refused_;
   boost::asio::steady_timer numbers_timer_;
   bool is_armed_ = false;
   bool is_quiet_ = false;

@@ -60,7 +60,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       return;
     }
     std::string framed = frame(encode(message));
-    if (std::holds_alternative<Beat>(message)) {
+    if (std::holds_alternative<Heartbeat>(message)) {
       outbox_.add_before_bulk(std::move(framed));
     } else if (is_piece(message)) {
       outbox_.add_bulk(std::make_shared<const std::string>(std::move(framed)));

@@ -23,18 +23,18 @@ std::string which_is(const Resolver::Addresses& addresses, const std::string& na
 }  // namespace
 
 LinkToLeader::LinkToLeader(boost::asio::io_context& io,
-                           const Policy& policy,
+                           const GangConfig& policy,
                            const GangKey* key,
-                           std::function<void(ParticipantEvent)> tell)
+                           std::function<void(ParticipantEvent)> send)
     : host_(policy.host),
       host_from_(policy.host_from),
       port_(policy.port),
       key_(key),
-      tell_(std::move(tell)),
+      tell_(std::move(send)),
       resolver_(io),
       dialer_(io) {}
 
-void LinkToLeader::ask_whether_ours(std::function<void(bool)> answer) {
+void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
   resolver_.resolve(host_, [answer = std::move(answer)](const auto& addresses) {
     answer(addresses && std::any_of(addresses->begin(), addresses->end(), [](const auto& address) {
              return is_own(address);
@@ -42,7 +42,7 @@ void LinkToLeader::ask_whether_ours(std::function<void(bool)> answer) {
   });
 }
 
-void LinkToLeader::ask_whether_elsewhere(std::function<void(const std::string&)> answer) {
+void LinkToLeader::check_is_elsewhere(std::function<void(const std::string&)> answer) {
   resolver_.resolve_aside(host_, [this, answer = std::move(answer)](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
       answer(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +

@@ -20,15 +20,15 @@ class LinkToLeader {
   /// `key` outlives this; without one the link is plain. `tell` hears how a dial ended and what the
   /// link brings.
   LinkToLeader(boost::asio::io_context& io,
-               const Policy& policy,
+               const GangConfig& policy,
                const GangKey* key,
-               std::function<void(ParticipantEvent)> tell);
+               std::function<void(ParticipantEvent)> send);
 
   /// Whether the leader's address is one of this machine. Calls back once, later.
-  void ask_whether_ours(std::function<void(bool)> answer);
+  void check_is_this_leader(std::function<void(bool)> answer);
   /// For a leader by its rank: calls back with a sentence if that address is not one of this machine. A name
   /// is looked up aside: where that is not possible, or until `forget`, nobody hears of it.
-  void ask_whether_elsewhere(std::function<void(const std::string&)> answer);
+  void check_is_elsewhere(std::function<void(const std::string&)> answer);
   void forget();
   void connect();
 

@@ -44,7 +44,7 @@ address plain(const address& given) {
 
 }  // namespace
 
-std::vector<address> own_addresses() {
+std::vector<address> local_addresses() {
   std::vector<address> addresses;
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) {
@@ -65,7 +65,7 @@ bool is_own(const address& given) {
   if (wanted.is_loopback()) {
     return true;
   }
-  const std::vector<address> own = own_addresses();
+  const std::vector<address> own = local_addresses();
   return std::any_of(
       own.begin(), own.end(), [&](const address& one) { return plain(one) == wanted; });
 }

@@ -12,7 +12,7 @@ void take_job(struct frame* frame, struct job* job) {
   memset(job, 0, sizeof *job);
   job->name = take_text(frame);
   job->folder = take_text(frame);
-  job->own_node = take_number(frame);
+  job->local_node = take_number(frame);
   job->node_count = take_count(frame);
   job->nodes = allocate(job->node_count * sizeof *job->nodes);
   for (uint32_t i = 0; i < job->node_count; ++i) {
@@ -25,7 +25,7 @@ void take_job(struct frame* frame, struct job* job) {
     }
     job->size += node->rank_count;
   }
-  if (job->own_node >= job->node_count) {
+  if (job->local_node >= job->node_count) {
     _exit(1);
   }
 }
@@ -162,7 +162,7 @@ static pmix_status_t init(const struct pmix_library* library,
   set_text(&wishes[1], PMIX_SYSTEM_TMPDIR, job->folder);
   set_text(&wishes[2],
            PMIX_HOSTNAME,
-           job->nodes[job->own_node].host);         /* several nodes may be one machine */
+           job->nodes[job->local_node].host);       /* several nodes may be one machine */
   set_flag(&wishes[3], PMIX_SERVER_SHARE_TOPOLOGY); /* each rank would look at the machine again */
   return library->server_init(module, wishes, 4);
 }
@@ -195,7 +195,7 @@ static pmix_status_t register_job(const struct pmix_library* library, const stru
   enum {
     kOfJob = 12
   };
-  const struct node* const own = &job->nodes[job->own_node];
+  const struct node* const own = &job->nodes[job->local_node];
   struct list hosts = {strdup(""), 0};
   struct list places = {strdup(""), 0};
   struct list peers = {strdup(""), 0};
@@ -249,7 +249,7 @@ pmix_proc_t process_of(const struct job* job, uint32_t rank) {
 }
 
 static pmix_status_t register_ranks(const struct pmix_library* library, const struct job* job) {
-  const struct node* const own = &job->nodes[job->own_node];
+  const struct node* const own = &job->nodes[job->local_node];
   for (uint32_t k = 0; k < own->rank_count; ++k) {
     const pmix_proc_t process = process_of(job, own->ranks[k]);
     struct answer answer = kNone;

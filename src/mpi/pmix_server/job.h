@@ -15,7 +15,7 @@ struct node {
 struct job {
   char* name;   /* the namespace of PMIx: no other job of this machine has it */
   char* folder; /* a private one, for what library and ranks write */
-  uint32_t own_node;
+  uint32_t local_node;
   uint32_t node_count;
   struct node* nodes;
   uint32_t size; /* ranks of all nodes */

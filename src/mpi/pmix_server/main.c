@@ -258,7 +258,7 @@ static void tell(enum frame_kind kind, const char* text) {
 
 /* What the library wants in the environment of each rank. */
 static const char* tell_environments(const struct pmix_library* library, const struct job* job) {
-  const struct node* const own = &job->nodes[job->own_node];
+  const struct node* const own = &job->nodes[job->local_node];
   for (uint32_t k = 0; k < own->rank_count; ++k) {
     const pmix_proc_t process = process_of(job, own->ranks[k]);
     char** variables = NULL;

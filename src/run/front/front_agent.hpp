@@ -37,18 +37,18 @@ namespace muster {
 inline constexpr std::chrono::seconds kMoreThanTheirGrace{10};
 
 /// What it is given; everything outlives it.
-struct FrontInput {
-  const FrontJob& job;
+struct RemoteLauncherInput {
+  const RemoteJob& job;
   const RunOptions& options;
   const Inherited& inherited;
   const std::map<std::string, std::string>& variables;
-  const FrontWords& words;
+  const LauncherExitReport& words;
   const std::string& marker;
 };
 
-class FrontAgent {
+class RemoteLauncher {
  public:
-  FrontAgent(const FrontInput& input, GuardLink link);
+  RemoteLauncher(const RemoteLauncherInput& input, GuardLink link);
 
   /// Runs to the end of the job and returns its exit code.
   int run();
@@ -67,52 +67,52 @@ class FrontAgent {
   void drop_prefix(std::size_t node, bool is_error);
 
   // What wakes the loop.
-  void wait_for(Descriptor& descriptor, void (FrontAgent::*handler)(const ErrorCode&));
+  void wait_for(Descriptor& descriptor, void (RemoteLauncher::*handler)(const ErrorCode&));
   void on_signals(const ErrorCode& error);
   void on_guard_lost(const ErrorCode& error);
   void on_deaths(const ErrorCode& error);
   void take_signal(int signal);
   void collect_deaths();
-  void tell_of_the_dead(bool is_last_look);
-  void say_alive();
+  void report_exits(bool is_last_look);
+  void send_heartbeat();
 
   // What is to be done.
-  void carry_out(const FrontActions& actions);
-  void act(const TellNodes& action);
+  void carry_out(const LauncherActions& actions);
+  void act(const NotifyNodes& action);
   void act(const EndShells& action);
-  void act(const StartFrontGrace& action);
+  void act(const StartLauncherGrace& action);
   void act(const KillShells& action);
-  void act(const FinishFront& action);
+  void act(const FinishLauncher& action);
   void finish();
-  void conclude();
-  void say_last_words(const Result<>& report);
+  void finalize();
+  void print_exit_report(const Result<>& report);
   [[nodiscard]] std::string last_words_of(std::size_t node) const;
 
-  FrontInput input_;
+  RemoteLauncherInput input_;
   GuardLink link_;
   boost::asio::io_context io_{1};
-  Asides asides_;
+  HelperProcesses helpers_;
   Consoles consoles_;
-  LastCall last_call_;
-  Output output_;
-  Front front_;
+  DrainDeadline drain_deadline_;
+  PipeReader output_;
+  LauncherState front_;
   Programs programs_;
   Workers shells_;
   Sweeper sweeper_;
-  std::vector<std::unique_ptr<NodeInput>> inputs_;
+  std::vector<std::unique_ptr<StdinPipe>> inputs_;
   std::map<std::size_t, ExitStatus> dead_;  ///< of which not everything has been read
   std::string report_;
-  std::optional<FrontOutcome> outcome_;  ///< once it is being told
-  Errand writing_;                       ///< the report
+  std::optional<RemoteOutcome> outcome_;  ///< once it is being told
+  HelperTask writing_;                    ///< the report
   Descriptor signals_;
   Descriptor lifeline_;
   Descriptor deaths_;
   boost::asio::steady_timer alive_;
   Grace grace_;
-  KillRounds kill_rounds_;
-  LaterLook last_look_;
-  StopRequests stop_requests_;
-  SignsOfLife signs_of_life_;
+  KillLoop kill_rounds_;
+  DelayedCall log_flush_timer_;
+  SignalDebounce stop_debounce_;
+  HeartbeatSender heartbeat_sender_;
   Clock::time_point started_ = Clock::now();
   std::size_t next_ = 0;  ///< the node that is started next
   bool is_ending_ = false;

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-Result<UniqueFd> NodeInput::open() {
+Result<UniqueFd> StdinPipe::open() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return system_error("cannot make a pipe", errno);
@@ -19,14 +19,14 @@ Result<UniqueFd> NodeInput::open() {
   return read_end;
 }
 
-void NodeInput::write(std::string_view bytes) {
+void StdinPipe::write(std::string_view bytes) {
   if (pipe_.is_open()) {
     queue_ += bytes;
     flush();
   }
 }
 
-void NodeInput::flush() {
+void StdinPipe::flush() {
   while (!queue_.empty()) {
     const ssize_t taken = ::write(pipe_.native_handle(), queue_.data(), queue_.size());
     if (taken > 0) {
@@ -51,7 +51,7 @@ void NodeInput::flush() {
                    });
 }
 
-void NodeInput::close() {
+void StdinPipe::close() {
   queue_.clear();
   boost::system::error_code ignored;  // nobody reads what is left
   pipe_.close(ignored);

@@ -15,9 +15,9 @@ namespace muster {
 
 /// Writes without waiting: what the pipe does not take is kept until it does. When its reader is gone
 /// that is no error here: whoever waits for the process hears of it.
-class NodeInput {
+class StdinPipe {
  public:
-  explicit NodeInput(boost::asio::io_context& io) : pipe_(io) {}
+  explicit StdinPipe(boost::asio::io_context& io) : pipe_(io) {}
 
   /// The end for the process. Fails with `System`.
   [[nodiscard]] Result<UniqueFd> open();

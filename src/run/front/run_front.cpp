@@ -6,19 +6,19 @@
 
 namespace muster {
 
-Result<int> run_front(const FrontJob& job,
-                      const RunOptions& options,
-                      const Inherited& inherited,
-                      const std::map<std::string, std::string>& variables,
-                      const FrontWords& words) {
+Result<int> run_remote_launcher(const RemoteJob& job,
+                                const RunOptions& options,
+                                const Inherited& inherited,
+                                const std::map<std::string, std::string>& variables,
+                                const LauncherExitReport& words) {
   const std::string marker = make_marker();
   const GuardSetup setup{marker,
                          options.stop_signals.all(),
                          inherited.ignored_signals,
                          options.grace + kMoreThanTheirGrace};
   return run_guarded(setup, [&](GuardLink link) {
-    const FrontInput input{job, options, inherited, variables, words, marker};
-    return FrontAgent(input, std::move(link)).run();
+    const RemoteLauncherInput input{job, options, inherited, variables, words, marker};
+    return RemoteLauncher(input, std::move(link)).run();
   });
 }
 

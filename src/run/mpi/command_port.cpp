@@ -38,12 +38,12 @@ bool is_lasting(int error_number) {
 }
 
 void refuse(Client& client, const std::string& why) {
-  say_warning("refusing a connection to the daemon of mpirun: " + why);
+  log_warning("refusing a connection to the daemon of mpirun: " + why);
   client.link.reset();
 }
 
 /// Takes what is there. True: it was the last of a command that is to be obeyed, and the client knows.
-Result<bool> hear(Client& client) {
+Result<bool> read_signal(Client& client) {
   const int fd = client.link.get();
   const auto bytes = receive_some(fd, std::min(client.reader.missing(), kMostAtOnce));
   if (!bytes) {
@@ -58,16 +58,16 @@ Result<bool> hear(Client& client) {
 }
 
 /// `polled`: the listener, and then the clients.
-std::optional<AskedCommand> hear_all(Clients& clients, const std::vector<pollfd>& polled) {
+std::optional<CommandRequest> read_all(Clients& clients, const std::vector<pollfd>& polled) {
   for (std::size_t i = 0; i < clients.size(); ++i) {
     if (polled[i + 1].revents == 0) {
       continue;
     }
-    const auto heard = hear(clients[i]);
+    const auto heard = read_signal(clients[i]);
     if (!heard) {
       refuse(clients[i], heard.error().message);
     } else if (*heard) {
-      return AskedCommand{std::move(clients[i].link), clients[i].reader.command()};
+      return CommandRequest{std::move(clients[i].link), clients[i].reader.command()};
     }
   }
   return std::nullopt;
@@ -112,7 +112,7 @@ std::vector<pollfd> ends_of(const UniqueFd& listener, const Clients& clients) {
 
 }  // namespace
 
-Result<AskedCommand> wait_for_command(const UniqueFd& listener, const std::string& secret) {
+Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::string& secret) {
   (void)::fcntl(listener.get(), F_SETFL, O_NONBLOCK);  // who has connected may be gone
   Clients clients;
   while (true) {
@@ -121,7 +121,7 @@ Result<AskedCommand> wait_for_command(const UniqueFd& listener, const std::strin
     if (::poll(ends.data(), ends.size(), patience) < 0 && errno != EINTR) {
       return system_error("the daemon of mpirun cannot be reached", errno);
     }
-    if (auto asked = hear_all(clients, ends)) {
+    if (auto asked = read_all(clients, ends)) {
       return std::move(*asked);
     }
     refuse_late(clients);

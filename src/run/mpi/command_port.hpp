@@ -10,14 +10,14 @@
 
 namespace muster {
 
-struct AskedCommand {
+struct CommandRequest {
   UniqueFd link;  ///< which ends when the command has ended
   std::string command;
 };
 
 /// The first command of somebody who knows the secret, and who has been told that it runs. Whoever connects is heard
 /// while others take their time, which is ten seconds. Fails where nobody can come in.
-[[nodiscard]] Result<AskedCommand> wait_for_command(const UniqueFd& listener,
-                                                    const std::string& secret);
+[[nodiscard]] Result<CommandRequest> wait_for_command(const UniqueFd& listener,
+                                                      const std::string& secret);
 
 }  // namespace muster

@@ -38,7 +38,7 @@ Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
 
 /// What was taken over is given back: signals, and the limit of descriptors.
 void give_back(const Inherited& inherited) {
-  ignore_as_found(inherited);
+  restore_ignored_signals(inherited);
   if (inherited.descriptors) {
     (void)::setrlimit(RLIMIT_NOFILE, &*inherited.descriptors);
   }

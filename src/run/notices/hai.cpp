@@ -49,10 +49,10 @@ void HaiFlag::look() {
     owes_receipt_ = true;
     callbacks_.notice("HAI's suspend command", time_to_save(kTimeToAnswer));
   }
-  look_after(kBetweenFlagLooks);
+  schedule_poll(kBetweenFlagLooks);
 }
 
-void HaiFlag::look_after(std::chrono::milliseconds time) {
+void HaiFlag::schedule_poll(std::chrono::milliseconds time) {
   timer_.expires_after(time);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
@@ -65,10 +65,10 @@ void HaiFlag::look_after(std::chrono::milliseconds time) {
 void HaiFlag::on_told() {
   if (std::exchange(owes_receipt_, false) && !task_.manager.empty()) {
     receipt_.start(
-        {[this] { return tell_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
+        {[this] { return notify_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
         kManagerPatience,
-        [](const Errand::Answer& problem) {
-          say_debug("HAI's manager was told that its command has arrived: " +
+        [](const HelperTask::Answer& problem) {
+          log_debug("HAI's manager was told that its command has arrived: " +
                     describe_telling(problem));
         });
   }
@@ -81,11 +81,11 @@ void HaiFlag::on_suspended(const std::function<void()>& then) {
     then();
     return;
   }
-  farewell_.start({[this] { return tell_hai_manager(task_.manager, "go_suspend"); }, {}},
+  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, {}},
                   kManagerPatience,
-                  [then](const Errand::Answer& problem) {
+                  [then](const HelperTask::Answer& problem) {
                     if (!problem || !problem->empty()) {
-                      say_warning(
+                      log_warning(
                           "HAI's manager does not know that the job is suspended, and may not "
                           "start it again: " +
                           describe_telling(problem));

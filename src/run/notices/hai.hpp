@@ -14,7 +14,7 @@ namespace muster {
 class HaiFlag final : public NoticeSource {
  public:
   HaiFlag(boost::asio::io_context& io,
-          Asides& helpers,
+          HelperProcesses& helpers,
           const HaiTask& task,
           NoticeCallbacks callbacks)
       : timer_(io),
@@ -23,18 +23,18 @@ class HaiFlag final : public NoticeSource {
         task_(task),
         callbacks_(std::move(callbacks)) {}
 
-  void start() override { look_after({}); }
+  void start() override { schedule_poll({}); }
   void stop() override { timer_.cancel(); }
   void on_told() override;
   void on_suspended(const std::function<void()>& then) override;
 
  private:
   void look();
-  void look_after(std::chrono::milliseconds time);
+  void schedule_poll(std::chrono::milliseconds time);
 
   boost::asio::steady_timer timer_;
-  Errand receipt_;   ///< says that the command has arrived
-  Errand farewell_;  ///< says that the task may be stopped
+  HelperTask receipt_;   ///< says that the command has arrived
+  HelperTask farewell_;  ///< says that the task may be stopped
   const HaiTask& task_;
   NoticeCallbacks callbacks_;
   bool is_set_ = false;  ///< the byte, when it was last looked at

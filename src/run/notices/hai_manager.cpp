@@ -91,7 +91,7 @@ std::string write_hai_request(std::string_view source) {
   return length.data() + pickle;
 }
 
-std::string tell_hai_manager(const std::string& host, std::string_view source) {
+std::string notify_hai_manager(const std::string& host, std::string_view source) {
   choose_name_services();
   bound_lookup();
   addrinfo hints{};

@@ -13,7 +13,7 @@ namespace muster {
 
 /// Sends it and waits for the length of an answer, for some seconds at most. What the answer says is not read: it is a pickle, which could
 /// have us execute anything. Returns what went wrong; empty: nothing.
-[[nodiscard]] std::string tell_hai_manager(const std::string& host, std::string_view source);
+[[nodiscard]] std::string notify_hai_manager(const std::string& host, std::string_view source);
 
 /// "done", or why not; empty: the time was over.
 [[nodiscard]] std::string describe_telling(const std::optional<std::string>& problem);

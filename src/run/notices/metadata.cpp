@@ -29,10 +29,10 @@ void Metadata::stop() {
 void Metadata::ask() {
   errand_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, {}},
                 kHelperLimit,
-                [this](const Errand::Answer& answer) { take(answer); });
+                [this](const HelperTask::Answer& answer) { take(answer); });
 }
 
-void Metadata::ask_after(milliseconds pause) {
+void Metadata::schedule(milliseconds pause) {
   timer_.expires_after(pause);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled && !is_stopped_) {
@@ -41,7 +41,7 @@ void Metadata::ask_after(milliseconds pause) {
   });
 }
 
-void Metadata::take(const Errand::Answer& answer) {
+void Metadata::take(const HelperTask::Answer& answer) {
   if (is_stopped_) {
     return;
   }
@@ -65,13 +65,13 @@ void Metadata::take_failure(const std::string& reason) {
   ++failures_;
   if (!was_failure_said_) {
     was_failure_said_ = true;
-    say_debug(who + ": " + why);
+    log_debug(who + ": " + why);
   }
   if (failures_ == kFailuresToWarnOf && !was_warned_) {
     was_warned_ = true;
-    say_warning(who + " does not answer: " + why + "; notices are not seen");
+    log_warning(who + " does not answer: " + why + "; notices are not seen");
   }
-  ask_after(failures_ < kFailuresToWarnOf ? kPauseAfterFailure : kPause);
+  schedule(failures_ < kFailuresToWarnOf ? kPauseAfterFailure : kPause);
 }
 
 /// Only Azure takes a notice back: the others need not be asked again.
@@ -79,14 +79,14 @@ void Metadata::take_news(std::optional<milliseconds> left) {
   const std::string source = std::string("a notice of ") + name_of(cloud_);
   if (was_warned_ && !was_recovery_said_) {
     was_recovery_said_ = true;
-    say_info(std::string("the metadata server of ") + name_of(cloud_) +
+    log_info(std::string("the metadata server of ") + name_of(cloud_) +
              " answers now: notices are seen");
   }
   failures_ = 0;
   const bool is_news = left.has_value() != has_told_;
   has_told_ = left.has_value();
   if (!has_told_ || cloud_ == Cloud::Azure) {
-    ask_after(kPause);
+    schedule(kPause);
   }
   if (!is_news) {
     return;

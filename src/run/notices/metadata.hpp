@@ -13,7 +13,10 @@ namespace muster {
 /// Asks at once and every 5 seconds, each time by a helper process: a server that does not answer holds nobody up.
 class Metadata final : public NoticeSource {
  public:
-  Metadata(boost::asio::io_context& io, Asides& helpers, Cloud cloud, NoticeCallbacks callbacks)
+  Metadata(boost::asio::io_context& io,
+           HelperProcesses& helpers,
+           Cloud cloud,
+           NoticeCallbacks callbacks)
       : errand_(io, helpers), timer_(io), cloud_(cloud), callbacks_(std::move(callbacks)) {}
 
   void start() override { ask(); }
@@ -21,12 +24,12 @@ class Metadata final : public NoticeSource {
 
  private:
   void ask();
-  void ask_after(std::chrono::milliseconds pause);
-  void take(const Errand::Answer& answer);
+  void schedule(std::chrono::milliseconds pause);
+  void take(const HelperTask::Answer& answer);
   void take_failure(const std::string& reason);
   void take_news(std::optional<std::chrono::milliseconds> left);
 
-  Errand errand_;
+  HelperTask errand_;
   boost::asio::steady_timer timer_;
   Cloud cloud_;
   NoticeCallbacks callbacks_;

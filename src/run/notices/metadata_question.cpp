@@ -106,13 +106,13 @@ Result<HttpAnswer> ask(const Question& question, Instant deadline) {
   return receive(fd->get(), deadline);
 }
 
-Result<MetadataReply> ask_once(const Question& question, Instant deadline) {
+Result<MetadataReply> request_once(const Question& question, Instant deadline) {
   auto answer = ask(question, deadline);
   return answer ? Result<MetadataReply>(MetadataReply{std::move(*answer), {}}) : answer.error();
 }
 
 /// By the second version of the service, the only one that many machines have.
-Result<MetadataReply> ask_aws(Instant deadline) {
+Result<MetadataReply> ask_aws_metadata(Instant deadline) {
   const auto answer = ask({"PUT /latest/api/token",
                            "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n"},
                           deadline);
@@ -123,15 +123,16 @@ Result<MetadataReply> ask_aws(Instant deadline) {
   if (!token) {
     return Error{ErrorKind::BadData, "it gives no token, status " + std::to_string(answer->status)};
   }
-  return ask_once({"GET /latest/meta-data/spot/instance-action",
-                   "X-aws-ec2-metadata-token: " + *token + "\r\n"},
-                  deadline);
+  return request_once({"GET /latest/meta-data/spot/instance-action",
+                       "X-aws-ec2-metadata-token: " + *token + "\r\n"},
+                      deadline);
 }
 
 /// All machines of a set hear of each other's events: who this one is matters when there is one.
-Result<MetadataReply> ask_azure(Instant deadline) {
+Result<MetadataReply> ask_azure_metadata(Instant deadline) {
   const std::string header = "Metadata: true\r\n";
-  auto reply = ask_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline);
+  auto reply =
+      request_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline);
   if (!reply) {
     return reply;
   }
@@ -154,14 +155,14 @@ Result<MetadataReply> ask_metadata_server(Cloud cloud) {
   const Instant deadline = std::chrono::steady_clock::now() + kMetadataLimit;
   switch (cloud) {
     case Cloud::Aws:
-      return ask_aws(deadline);
+      return ask_aws_metadata(deadline);
     case Cloud::Gcp:
-      return ask_once({"GET /computeMetadata/v1/instance/preempted",
-                       "Metadata-Flavor: Google\r\n",
-                       "metadata.google.internal"},
-                      deadline);
+      return request_once({"GET /computeMetadata/v1/instance/preempted",
+                           "Metadata-Flavor: Google\r\n",
+                           "metadata.google.internal"},
+                          deadline);
     case Cloud::Azure:
-      return ask_azure(deadline);
+      return ask_azure_metadata(deadline);
   }
   return too_late();
 }

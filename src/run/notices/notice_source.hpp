@@ -46,7 +46,7 @@ class NoticeSource {
 /// Those that the options ask for; a job that asks for none has none, and wakes up for none. All that is given outlives them.
 [[nodiscard]] std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(
     boost::asio::io_context& io,
-    Asides& helpers,
+    HelperProcesses& helpers,
     const SuspendOptions& options,
     const NoticeCallbacks& callbacks);
 

@@ -6,7 +6,7 @@
 namespace muster {
 
 std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
-                                                               Asides& helpers,
+                                                               HelperProcesses& helpers,
                                                                const SuspendOptions& options,
                                                                const NoticeCallbacks& callbacks) {
   std::vector<std::unique_ptr<NoticeSource>> sources;

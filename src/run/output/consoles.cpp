@@ -25,18 +25,20 @@ bool is_same_file(int left, int right) {
 }
 
 /// A file may hang, so it is written beside us.
-std::unique_ptr<Device> make_device(boost::asio::io_context& io, Asides& asides, int fd) {
+std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io,
+                                         HelperProcesses& helpers,
+                                         int fd) {
   if (was_closed(fd)) {
     return nullptr;
   }
   if (kind_of_stream(fd) == StreamKind::File) {
-    auto writer = FileWriter::start(
-        io, asides, fd, [fd](const WriterEnds& ends) { write_to_descriptor(ends, fd); });
+    auto writer = WriterProcess::start(
+        io, helpers, fd, [fd](const WriterChannel& ends) { write_to_descriptor(ends, fd); });
     if (writer) {
       return std::move(*writer);
     }
   }
-  return std::make_unique<StreamDevice>(io, fd);  // better one that may block than none
+  return std::make_unique<NonblockingFd>(io, fd);  // better one that may block than none
 }
 
 /// In columns; 0: it does not say.
@@ -45,7 +47,7 @@ std::size_t width_of(int terminal) {
   return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-void watch_terminal_of_front(Sink& console, const std::optional<std::size_t>& columns) {
+void watch_terminal_of_front(OutputQueue& console, const std::optional<std::size_t>& columns) {
   if (columns) {
     console.watch_terminal([width = *columns] { return width; });
     console.expect_hosts();
@@ -61,24 +63,26 @@ Terminals find_terminals() {
   return {find(STDOUT_FILENO), find(STDERR_FILENO)};
 }
 
-Consoles::Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall)
+Consoles::Consoles(boost::asio::io_context& io,
+                   HelperProcesses& helpers,
+                   std::chrono::milliseconds stall)
     : io_(io) {
   const auto make = [&](int fd, const char* name) {
-    return std::make_unique<Sink>(
-        io, make_device(io, asides, fd), SinkNames{name, "console line"}, stall);
+    return std::make_unique<OutputQueue>(
+        io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"}, stall);
   };
   error_ = make(STDERR_FILENO, "standard error");
   if (!is_same_file(STDOUT_FILENO, STDERR_FILENO)) {
     out_ = make(STDOUT_FILENO, "standard output");
   }
-  for (Sink* const console : all()) {
-    console->on_relief = [this] { pass_relief_on(); };
-    console->on_remark = [](const std::string& remark) { say_warning(remark); };
+  for (OutputQueue* const console : all()) {
+    console->on_writable = [this] { pass_writable_on(); };
+    console->on_remark = [](const std::string& remark) { log_warning(remark); };
   }
   watch_terminals();
-  send_messages_to([this](std::string_view line) { error_->write_message(line); });
+  set_log_sink([this](std::string_view line) { error_->write_message(line); });
   if (was_closed(STDOUT_FILENO) || (out_ && out_->is_broken())) {
-    say_warning("standard output is closed, going on without it");
+    log_warning("standard output is closed, going on without it");
   }
 }
 
@@ -101,17 +105,17 @@ int Consoles::descriptor(bool is_error) const {
 }
 
 Consoles::~Consoles() {
-  send_messages_to({});  // the console that took them goes with us
+  set_log_sink({});  // the console that took them goes with us
 }
 
-void Consoles::pass_relief_on() const {
-  if (on_relief) {
-    on_relief();
+void Consoles::pass_writable_on() const {
+  if (on_writable) {
+    on_writable();
   }
 }
 
-std::vector<Sink*> Consoles::all() const {
-  std::vector<Sink*> consoles = {error_.get()};
+std::vector<OutputQueue*> Consoles::all() const {
+  std::vector<OutputQueue*> consoles = {error_.get()};
   if (out_) {
     consoles.push_back(out_.get());
   }
@@ -120,31 +124,31 @@ std::vector<Sink*> Consoles::all() const {
 
 bool Consoles::are_settled(const std::function<void()>& next) {
   const auto come_back = [this, next] { boost::asio::post(io_, next); };
-  bool is_settled = true;
-  for (Sink* const console : all()) {
-    is_settled = console->settle(come_back) && is_settled;
+  bool is_drained = true;
+  for (OutputQueue* const console : all()) {
+    is_drained = console->drain(come_back) && is_drained;
   }
-  return is_settled;
+  return is_drained;
 }
 
-void Consoles::note_loss(const Sink& console, std::uint64_t lines) {
+void Consoles::note_loss(const OutputQueue& console, std::uint64_t lines) {
   if (lines > 0) {
     losses_.push_back(console.describe_dropped(lines));
   }
 }
 
-void Consoles::abandon() {
-  for (Sink* const console : all()) {
-    note_loss(*console, console->abandon());
+void Consoles::discard() {
+  for (OutputQueue* const console : all()) {
+    note_loss(*console, console->discard());
   }
 }
 
-void Consoles::give_up(Sink& console) {
+void Consoles::give_up(OutputQueue& console) {
   note_loss(console, console.give_up());
 }
 
 std::vector<std::string> Consoles::describe_losses() {
-  for (Sink* const console : all()) {
+  for (OutputQueue* const console : all()) {
     if (console->is_stalled()) {
       give_up(*console);
     }

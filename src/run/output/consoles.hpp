@@ -19,17 +19,17 @@ namespace muster {
 /// tear no line.
 class Consoles {
  public:
-  Consoles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall);
+  Consoles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall);
   ~Consoles();
   Consoles(const Consoles&) = delete;
   Consoles& operator=(const Consoles&) = delete;
 
   /// Called when a console takes bytes again, or never will.
-  std::function<void()> on_relief;
+  std::function<void()> on_writable;
 
-  [[nodiscard]] Sink& error() { return *error_; }
+  [[nodiscard]] OutputQueue& error() { return *error_; }
   /// The same object as `error()` when both streams are the same file.
-  [[nodiscard]] Sink& out() { return out_ ? *out_ : *error_; }
+  [[nodiscard]] OutputQueue& out() { return out_ ? *out_ : *error_; }
 
   /// That of a stream: 2 for both where they are the same file.
   [[nodiscard]] int descriptor(bool is_error) const;
@@ -41,23 +41,23 @@ class Consoles {
   [[nodiscard]] bool are_settled(const std::function<void()>& next);
 
   /// Both, or the one that both are.
-  [[nodiscard]] std::vector<Sink*> all() const;
+  [[nodiscard]] std::vector<OutputQueue*> all() const;
 
   /// Waits for no console any more: what they have not taken is dropped and counted.
-  void abandon();
+  void discard();
   /// The file system of this one is not waited for any longer.
-  void give_up(Sink& console);
+  void give_up(OutputQueue& console);
   /// One sentence for each that has dropped lines and has not said so. To be called at the end.
   [[nodiscard]] std::vector<std::string> describe_losses();
 
  private:
   void watch_terminals();
-  void pass_relief_on() const;
-  void note_loss(const Sink& console, std::uint64_t lines);
+  void pass_writable_on() const;
+  void note_loss(const OutputQueue& console, std::uint64_t lines);
 
   boost::asio::io_context& io_;
-  std::unique_ptr<Sink> error_;
-  std::unique_ptr<Sink> out_;
+  std::unique_ptr<OutputQueue> error_;
+  std::unique_ptr<OutputQueue> out_;
   std::vector<std::string> losses_;  ///< of abandoned consoles
 };
 

@@ -11,12 +11,12 @@
 namespace muster {
 
 /// Takes bytes without ever making the caller wait.
-class Device {
+class ByteSink {
  public:
-  Device() = default;
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-  virtual ~Device() = default;
+  ByteSink() = default;
+  ByteSink(const ByteSink&) = delete;
+  ByteSink& operator=(const ByteSink&) = delete;
+  virtual ~ByteSink() = default;
 
   /// How many bytes it took; -1 with errno: none, and EAGAIN for now.
   [[nodiscard]] virtual ssize_t write_some(std::string_view bytes) = 0;

@@ -32,12 +32,12 @@ Result<PipeEnds> make_pipe() {
 
 }  // namespace
 
-Result<std::unique_ptr<FileWriter>> FileWriter::start(
+Result<std::unique_ptr<WriterProcess>> WriterProcess::start(
     boost::asio::io_context& io,
-    Asides& asides,
+    HelperProcesses& helpers,
     std::optional<int> kept,
-    const std::function<void(const WriterEnds&)>& work) {
-  auto ring = Ring::make();
+    const std::function<void(const WriterChannel&)>& work) {
+  auto ring = SharedRingBuffer::make();
   if (!ring) {
     return ring.error();
   }
@@ -46,48 +46,48 @@ Result<std::unique_ptr<FileWriter>> FileWriter::start(
   if (!bell || !news) {
     return bell ? news.error() : bell.error();
   }
-  const WriterEnds ends{*ring, bell->read.get(), news->write.get()};
+  const WriterChannel ends{*ring, bell->read.get(), news->write.get()};
   std::vector<int> descriptors = {ends.bell, ends.news};
   if (kept) {
     descriptors.push_back(*kept);
   }
-  const auto pid = asides.start(descriptors, [&] { work(ends); });
+  const auto pid = helpers.start(descriptors, [&] { work(ends); });
   if (!pid) {
     return pid.error();
   }
   (void)::fcntl(bell->write.get(), F_SETFL, O_NONBLOCK);
   (void)::fcntl(news->read.get(), F_SETFL, O_NONBLOCK);
-  return std::unique_ptr<FileWriter>(new FileWriter(
-      io, asides, Parts{std::move(*ring), std::move(bell->write), std::move(news->read), *pid}));
+  return std::unique_ptr<WriterProcess>(new WriterProcess(
+      io, helpers, Parts{std::move(*ring), std::move(bell->write), std::move(news->read), *pid}));
 }
 
-FileWriter::FileWriter(boost::asio::io_context& io, Asides& asides, Parts parts)
+WriterProcess::WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts)
     : io_(io),
-      asides_(asides),
+      helpers_(helpers),
       ring_(std::move(parts.ring)),
-      bell_(std::move(parts.bell)),
+      signal_notifier_(std::move(parts.bell)),
       news_(io, parts.news.release()),
       pid_(parts.pid) {
   listen();
 }
 
-FileWriter::~FileWriter() {
+WriterProcess::~WriterProcess() {
   end_process(kTimeToClose);
 }
 
-ssize_t FileWriter::write_some(std::string_view bytes) {
+ssize_t WriterProcess::write_some(std::string_view bytes) {
   const std::size_t count = failure_ == 0 ? ring_.put(bytes) : 0;
   if (count == 0) {
     errno = failure_ == 0 ? EAGAIN : failure_;
     return -1;
   }
   if (ring_.taker_sleeps().exchange(false)) {
-    (void)::write(bell_.get(), "", 1);  // full: it has not read the last one, and will
+    (void)::write(signal_notifier_.get(), "", 1);  // full: it has not read the last one, and will
   }
   return static_cast<ssize_t>(count);
 }
 
-void FileWriter::when_ready(std::function<void()> then) {
+void WriterProcess::when_ready(std::function<void()> then) {
   waiting_ = std::move(then);
   ring_.putter_waits() = true;
   if (has_written_all() || failure_ != 0) {  // before the flag was set: nothing more would be told
@@ -95,7 +95,7 @@ void FileWriter::when_ready(std::function<void()> then) {
   }
 }
 
-void FileWriter::call_soon() {
+void WriterProcess::call_soon() {
   boost::asio::post(io_, [this, lives = std::weak_ptr<bool>(lives_)] {
     if (!lives.expired()) {
       call_who_waits();
@@ -103,13 +103,13 @@ void FileWriter::call_soon() {
   });
 }
 
-void FileWriter::call_who_waits() {
+void WriterProcess::call_who_waits() {
   if (const auto then = std::exchange(waiting_, {})) {
     then();
   }
 }
 
-void FileWriter::listen() {
+void WriterProcess::listen() {
   news_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                    [this](const boost::system::error_code& error) {
                      if (!error) {
@@ -118,15 +118,15 @@ void FileWriter::listen() {
                    });
 }
 
-void FileWriter::read_news() {
+void WriterProcess::read_news() {
   if (take_all_news()) {
     listen();
   }
 }
 
 /// False: nothing more will come.
-bool FileWriter::take_all_news() {
-  WriterNews news;
+bool WriterProcess::take_all_news() {
+  WriterStatus news;
   ssize_t size = -1;
   while (news_.is_open() &&
          (size = ::read(news_.native_handle(), &news, sizeof news)) == sizeof news) {
@@ -139,8 +139,8 @@ bool FileWriter::take_all_news() {
   return news_.is_open() && size != 0;  // else whoever was called has closed it
 }
 
-void FileWriter::take(const WriterNews& news) {
-  if (news.kind == WriterNews::Kind::Progress) {
+void WriterProcess::take(const WriterStatus& news) {
+  if (news.kind == WriterStatus::Kind::Progress) {
     call_who_waits();
   } else if (on_news) {
     on_news(news);
@@ -151,13 +151,13 @@ void FileWriter::take(const WriterNews& news) {
 }
 
 /// It ends by itself when nobody can ring any more, and is killed when that takes too long.
-void FileWriter::end_process(std::chrono::milliseconds patience) {
+void WriterProcess::end_process(std::chrono::milliseconds patience) {
   if (!news_.is_open()) {
     return;
   }
-  bell_.reset();
+  signal_notifier_.reset();
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  WriterNews news;
+  WriterStatus news;
   ssize_t size = -1;
   while (size != 0 && patience.count() > 0) {
     pollfd end{news_.native_handle(), POLLIN, 0};
@@ -166,12 +166,12 @@ void FileWriter::end_process(std::chrono::milliseconds patience) {
     patience = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
   }
-  asides_.end(pid_);
+  helpers_.end(pid_);
   boost::system::error_code ignored;  // nothing is written to it, so nothing can be lost in closing
   news_.close(ignored);
 }
 
-std::uint64_t FileWriter::give_up() {
+std::uint64_t WriterProcess::give_up() {
   const std::uint64_t lines = ring_.lines();
   waiting_ = {};
   failure_ = ETIMEDOUT;

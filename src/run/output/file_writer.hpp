@@ -21,21 +21,21 @@ namespace muster {
 
 /// The agent's side. Bytes go through a ring; the process is woken when it sleeps, and tells of what it has
 /// taken when it is asked. With nothing to write neither of the two wakes up.
-class FileWriter final : public Device {
+class WriterProcess final : public ByteSink {
  public:
   /// `work` runs in the process, with `kept` as its only other descriptor if there is one.
-  [[nodiscard]] static Result<std::unique_ptr<FileWriter>> start(
+  [[nodiscard]] static Result<std::unique_ptr<WriterProcess>> start(
       boost::asio::io_context& io,
-      Asides& asides,
+      HelperProcesses& helpers,
       std::optional<int> kept,
-      const std::function<void(const WriterEnds&)>& work);
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
+      const std::function<void(const WriterChannel&)>& work);
+  WriterProcess(const WriterProcess&) = delete;
+  WriterProcess& operator=(const WriterProcess&) = delete;
   /// What is in the ring is written, if that takes no longer than a moment.
-  ~FileWriter() override;
+  ~WriterProcess() override;
 
   /// Called with everything that is more than progress.
-  std::function<void(const WriterNews&)> on_news;
+  std::function<void(const WriterStatus&)> on_news;
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
   void when_ready(std::function<void()> then) override;
@@ -49,25 +49,25 @@ class FileWriter final : public Device {
 
  private:
   struct Parts {
-    Ring ring;
+    SharedRingBuffer ring;
     UniqueFd bell;
     UniqueFd news;
     pid_t pid;
   };
-  FileWriter(boost::asio::io_context& io, Asides& asides, Parts parts);
+  WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts);
 
   void listen();
   void read_news();
   bool take_all_news();
-  void take(const WriterNews& news);
+  void take(const WriterStatus& news);
   void call_soon();
   void call_who_waits();
   void end_process(std::chrono::milliseconds patience);
 
   boost::asio::io_context& io_;
-  Asides& asides_;
-  Ring ring_;
-  UniqueFd bell_;
+  HelperProcesses& helpers_;
+  SharedRingBuffer ring_;
+  UniqueFd signal_notifier_;
   boost::asio::posix::stream_descriptor news_;
   pid_t pid_;
   std::function<void()> waiting_;

@@ -6,40 +6,40 @@
 namespace muster {
 namespace {
 
-constexpr LastCall::Duration kInterval{50};
+constexpr DrainDeadline::Duration kInterval{50};
 /// For what is said at the very end.
-constexpr LastCall::Duration kLastMoment{300};
+constexpr DrainDeadline::Duration kLastMoment{300};
 
 }  // namespace
 
-void LastCall::start(Duration patience) {
+void DrainDeadline::start(Duration patience) {
   left_ = patience;
-  look_later();
+  poll_later();
 }
 
-void LastCall::go_on() {
+void DrainDeadline::go_on() {
   left_ = std::max(left_, kLastMoment);
-  look_later();
+  poll_later();
 }
 
-std::vector<Sink*> LastCall::awaited() {
-  std::vector<Sink*> sinks = consoles_.all();
+std::vector<OutputQueue*> DrainDeadline::awaited() {
+  std::vector<OutputQueue*> sinks = consoles_.all();
   if (logs_ != nullptr && logs_->sink() != nullptr) {
     sinks.push_back(logs_->sink());
   }
-  std::erase_if(sinks, [](const Sink* sink) { return !sink->awaits_file(); });
+  std::erase_if(sinks, [](const OutputQueue* sink) { return !sink->awaits_file(); });
   return sinks;
 }
 
-std::uint64_t LastCall::arrived() {
+std::uint64_t DrainDeadline::arrived() {
   std::uint64_t sum = 0;
-  for (const Sink* const sink : awaited()) {
+  for (const OutputQueue* const sink : awaited()) {
     sum += sink->arrived();
   }
   return sum;
 }
 
-void LastCall::look_later() {
+void DrainDeadline::poll_later() {
   if (is_waiting_ || awaited().empty()) {
     return;
   }
@@ -54,19 +54,19 @@ void LastCall::look_later() {
   });
 }
 
-void LastCall::look() {
+void DrainDeadline::look() {
   if (arrived() == arrived_) {  // of the same ones: nothing has arrived
     left_ -= kInterval;
   }
   if (left_.count() > 0) {
-    look_later();
+    poll_later();
   } else {
     give_up();
   }
 }
 
-void LastCall::give_up() {
-  for (Sink* const sink : awaited()) {
+void DrainDeadline::give_up() {
+  for (OutputQueue* const sink : awaited()) {
     if (logs_ != nullptr && sink == logs_->sink()) {
       logs_->give_up();
     } else {

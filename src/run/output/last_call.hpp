@@ -19,11 +19,11 @@ inline constexpr std::chrono::milliseconds kShortPatience{1'200};
 
 /// Gives up those files whose file system takes nothing for a patience that they share. What is written
 /// slowly is written.
-class LastCall {
+class DrainDeadline {
  public:
   using Duration = std::chrono::milliseconds;
 
-  LastCall(boost::asio::io_context& io, Consoles& consoles, LogFiles* logs)
+  DrainDeadline(boost::asio::io_context& io, Consoles& consoles, LogFiles* logs)
       : timer_(io), consoles_(consoles), logs_(logs) {}
 
   /// From here on nobody writes but who says the last words.
@@ -37,9 +37,9 @@ class LastCall {
   void spend(Duration time) { left_ -= time; }
 
  private:
-  [[nodiscard]] std::vector<Sink*> awaited();
+  [[nodiscard]] std::vector<OutputQueue*> awaited();
   [[nodiscard]] std::uint64_t arrived();
-  void look_later();
+  void poll_later();
   void look();
   void give_up();
 

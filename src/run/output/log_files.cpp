@@ -14,16 +14,18 @@
 namespace muster {
 namespace {
 
-std::string order(LogOrder::Kind kind, const LogFile& file, std::uint64_t size) {
-  const LogOrder order{kind, file.number, size};
+std::string order(LogCommand::Kind kind, const LogFile& file, std::uint64_t size) {
+  const LogCommand order{kind, file.number, size};
   return {reinterpret_cast<const char*>(&order),
           sizeof order};  // NOLINT: its reader is a copy of us
 }
 
 }  // namespace
 
-LogFiles::LogFiles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall)
-    : io_(io), asides_(asides), stall_(stall), open_timer_(io) {}
+LogFiles::LogFiles(boost::asio::io_context& io,
+                   HelperProcesses& helpers,
+                   std::chrono::milliseconds stall)
+    : io_(io), helpers_(helpers), stall_(stall), open_timer_(io) {}
 
 LogFiles::~LogFiles() = default;
 
@@ -32,21 +34,21 @@ Result<> LogFiles::start() {
     return {};
   }
   forget_writer();
-  auto writer = FileWriter::start(
-      io_, asides_, std::nullopt, [](const WriterEnds& ends) { write_log_files(ends); });
+  auto writer = WriterProcess::start(
+      io_, helpers_, std::nullopt, [](const WriterChannel& ends) { write_log_files(ends); });
   if (!writer) {
     return writer.error();
   }
-  (*writer)->on_news = [this](const WriterNews& news) { take_news(news); };
-  sink_ =
-      std::make_unique<Sink>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
+  (*writer)->on_news = [this](const WriterStatus& news) { take_news(news); };
+  sink_ = std::make_unique<OutputQueue>(
+      io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
   sink_->on_remark = [this](const std::string& remark) { on_remark(remark); };
-  sink_->on_relief = [this] {
+  sink_->on_writable = [this] {
     if (sink_->is_stalled()) {
       go_on_without();
     }
-    if (on_relief) {
-      on_relief();
+    if (on_writable) {
+      on_writable();
     }
   };
   return {};
@@ -69,7 +71,7 @@ std::shared_ptr<LogFile> LogFiles::open(const std::string& path) {
     return file;
   }
   ++unknown_;
-  sink_->write_always(order(LogOrder::Kind::Open, *file, path.size()) + path);
+  sink_->write_always(order(LogCommand::Kind::Open, *file, path.size()) + path);
   return file;
 }
 
@@ -83,15 +85,15 @@ void LogFiles::write(LogFile& file, std::string_view bytes) {
     return;
   }
   forget_arrived();
-  const std::uint64_t end = sink_->accepted() + sizeof(LogOrder) + bytes.size();
+  const std::uint64_t end = sink_->accepted() + sizeof(LogCommand) + bytes.size();
   on_the_way_.push_back({files_[file.number], bytes.size(), end});
-  sink_->write_always(order(LogOrder::Kind::Write, file, bytes.size()));
+  sink_->write_always(order(LogCommand::Kind::Write, file, bytes.size()));
   sink_->write_always(bytes);
 }
 
 void LogFiles::close(const LogFile& file) {
   if (sink_) {
-    sink_->write_always(order(LogOrder::Kind::Close, file, 0));
+    sink_->write_always(order(LogCommand::Kind::Close, file, 0));
   }
 }
 
@@ -103,9 +105,9 @@ void LogFiles::forget_arrived() {
 
 // --- What the writer tells ----------------------------------------------------------------------
 
-void LogFiles::take_news(const WriterNews& news) {
+void LogFiles::take_news(const WriterStatus& news) {
   LogFile& file = *files_.at(news.file);
-  if (news.kind == WriterNews::Kind::Opened) {
+  if (news.kind == WriterStatus::Kind::Opened) {
     note_opened(file, news.error_number);
   } else {
     note_missing(file, news);
@@ -122,7 +124,7 @@ void LogFiles::note_opened(LogFile& file, int error_number) {
   }
 }
 
-void LogFiles::note_missing(LogFile& file, const WriterNews& news) {
+void LogFiles::note_missing(LogFile& file, const WriterStatus& news) {
   if (file.missing_bytes == 0) {
     on_remark("cannot write '" + file.path +
               "': " + std::generic_category().message(news.error_number) + ", going on without it");
@@ -171,7 +173,7 @@ void LogFiles::stop_waiting() {
 }
 
 bool LogFiles::are_settled(const std::function<void()>& next) {
-  return !sink_ || sink_->settle([this, next] { boost::asio::post(io_, next); });
+  return !sink_ || sink_->drain([this, next] { boost::asio::post(io_, next); });
 }
 
 // --- The end ------------------------------------------------------------------------------------
@@ -182,7 +184,7 @@ void LogFiles::give_up() {
   }
   forget_arrived();
   const std::uint64_t arrived = sink_->arrived();
-  for (const OnTheWay& bytes : on_the_way_) {
+  for (const InFlight& bytes : on_the_way_) {
     bytes.file->missing_bytes += std::min(bytes.size, bytes.end - arrived);
   }
   on_the_way_.clear();

@@ -21,7 +21,7 @@
 
 namespace muster {
 
-struct WriterNews;
+struct WriterStatus;
 
 /// What is known here of a file that a process beside us writes.
 struct LogFile {
@@ -35,7 +35,7 @@ struct LogFile {
 /// and the bytes that are missing are counted. The same when their file system takes nothing for too long.
 class LogFiles {
  public:
-  LogFiles(boost::asio::io_context& io, Asides& asides, std::chrono::milliseconds stall);
+  LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall);
   ~LogFiles();
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
@@ -43,7 +43,7 @@ class LogFiles {
   /// Called when a file could not be written for the first time, or lines were dropped.
   std::function<void(const std::string&)> on_remark;
   /// Called when bytes are taken again, or never will be.
-  std::function<void()> on_relief;
+  std::function<void()> on_writable;
 
   /// Orders a file. Whether it can be had is known later.
   [[nodiscard]] std::shared_ptr<LogFile> open(const std::string& path);
@@ -64,7 +64,7 @@ class LogFiles {
   /// True when everything is in the files; else `next` is called once that is so.
   [[nodiscard]] bool are_settled(const std::function<void()>& next);
   /// What they are written through; empty: there is no file.
-  [[nodiscard]] Sink* sink() { return sink_.get(); }
+  [[nodiscard]] OutputQueue* sink() { return sink_.get(); }
 
   /// Their file system is not waited for any longer.
   void give_up();
@@ -73,7 +73,7 @@ class LogFiles {
 
  private:
   /// Bytes on their way: where in the stream of orders they end.
-  struct OnTheWay {
+  struct InFlight {
     std::shared_ptr<LogFile> file;
     std::uint64_t size = 0;
     std::uint64_t end = 0;
@@ -81,23 +81,23 @@ class LogFiles {
 
   [[nodiscard]] Result<> start();
   void forget_writer();
-  void take_news(const WriterNews& news);
+  void take_news(const WriterStatus& news);
   void note_opened(LogFile& file, int error_number);
-  void note_missing(LogFile& file, const WriterNews& news);
+  void note_missing(LogFile& file, const WriterStatus& news);
   void forget_arrived();
   void go_on();
   void go_on_without();
 
   boost::asio::io_context& io_;
-  Asides& asides_;
+  HelperProcesses& helpers_;
   std::chrono::milliseconds stall_;
   boost::asio::steady_timer open_timer_;
   std::function<void()> when_open_;
-  std::unique_ptr<Sink> sink_;
+  std::unique_ptr<OutputQueue> sink_;
   std::vector<std::shared_ptr<LogFile>> files_;  ///< by their number
   std::size_t unknown_ = 0;  ///< files of which it is not known whether they can be had
   bool is_late_ = false;     ///< that has taken too long, and has been said
-  std::deque<OnTheWay> on_the_way_;
+  std::deque<InFlight> on_the_way_;
 };
 
 }  // namespace muster

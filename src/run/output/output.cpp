@@ -20,12 +20,12 @@ constexpr ssize_t kMostOfTerminal = ssize_t{1} << 20U;
 
 }  // namespace
 
-Output::Output(boost::asio::io_context& io, std::size_t workers, LogFiles* logs)
+PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs)
     : io_(io), logs_(logs), open_of_worker_(workers), quiet_timer_(io) {}
 
-Output::~Output() = default;
+PipeReader::~PipeReader() = default;
 
-void Output::add(UniqueFd read_end, StreamRoute route) {
+void PipeReader::add(UniqueFd read_end, StreamRoute route) {
   if (!buffer_) {
     buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);  // no page before it is needed
   }
@@ -38,7 +38,7 @@ void Output::add(UniqueFd read_end, StreamRoute route) {
 }
 
 /// Returns whether the terminal has another size now.
-bool Output::fit_window(Stream& stream) {
+bool PipeReader::fit_window(Stream& stream) {
   const bool is_drawn_for = stream.is_terminal || stream.draws_rows();
   if (!is_drawn_for || !stream.is_open || !stream.route.window) {
     return false;
@@ -58,7 +58,7 @@ bool Output::fit_window(Stream& stream) {
   return stream.is_terminal;
 }
 
-void Output::fit_windows() {
+void PipeReader::fit_windows() {
   for (const auto& stream : streams_) {
     (void)fit_window(*stream);
     update_rows(*stream);
@@ -66,7 +66,7 @@ void Output::fit_windows() {
   draw_rows();
 }
 
-void Output::leave_rows() {
+void PipeReader::leave_rows() {
   for (const auto& stream : streams_) {
     if (stream->draws_rows()) {
       stream->route.console->leave_rows();
@@ -74,7 +74,7 @@ void Output::leave_rows() {
   }
 }
 
-void Output::return_to_rows() {
+void PipeReader::return_to_rows() {
   for (const auto& stream : streams_) {
     if (stream->draws_rows()) {
       stream->route.console->return_to_rows();
@@ -82,7 +82,8 @@ void Output::return_to_rows() {
   }
 }
 
-void Output::change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change) {
+void PipeReader::change_routes(std::size_t worker,
+                               const std::function<void(StreamRoute&)>& change) {
   for (const auto& stream : streams_) {
     if (stream->route.worker == worker) {
       change(stream->route);
@@ -91,7 +92,7 @@ void Output::change_routes(std::size_t worker, const std::function<void(StreamRo
   }
 }
 
-void Output::write_for(std::size_t worker, std::string_view lines) {
+void PipeReader::write_as_worker(std::size_t worker, std::string_view lines) {
   for (const auto& stream : streams_) {
     if (stream->route.worker != worker || !stream->route.is_error) {
       continue;
@@ -106,7 +107,7 @@ void Output::write_for(std::size_t worker, std::string_view lines) {
   }
 }
 
-void Output::wait_for(Stream& stream) {
+void PipeReader::wait_for(Stream& stream) {
   if (!may_read(stream)) {
     stream.is_paused = true;
     return;
@@ -126,7 +127,7 @@ void Output::wait_for(Stream& stream) {
                          });
 }
 
-Output::ReadResult Output::read_once(Stream& stream) {
+PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
   ssize_t size = -1;
   do {
     size = ::read(stream.pipe.native_handle(), buffer_.get(), kBufferBytes);
@@ -145,14 +146,14 @@ Output::ReadResult Output::read_once(Stream& stream) {
   if (fit_window(stream) && on_resized) {
     on_resized(stream.route.worker);  // the kernel tells who has the terminal, which may not be us
   }
-  stream.left_by_the_dead -= size;
+  stream.bytes_left_at_exit -= size;
   stream.last_output = std::chrono::steady_clock::now();
   deliver(stream, {buffer_.get(), static_cast<std::size_t>(size)});
   return ReadResult::Some;
 }
 
 /// A full pipe means that the worker waits for us: fewer, larger reads from here on.
-void Output::enlarge_pipe(Stream& stream, std::size_t wanted) {
+void PipeReader::enlarge_pipe(Stream& stream, std::size_t wanted) {
   stream.has_large_pipe = true;
   const auto bytes = static_cast<int>(wanted);
   // Where pages have 64 KiB it may be larger already.
@@ -161,7 +162,7 @@ void Output::enlarge_pipe(Stream& stream, std::size_t wanted) {
   }
 }
 
-void Output::deliver(Stream& stream, std::string_view bytes) {
+void PipeReader::deliver(Stream& stream, std::string_view bytes) {
   StreamRoute& route = stream.route;
   std::string sieved;
   if (route.sieve) {
@@ -180,7 +181,7 @@ void Output::deliver(Stream& stream, std::string_view bytes) {
   watch_unsettled(stream);
 }
 
-void Output::end(Stream& stream) {
+void PipeReader::end(Stream& stream) {
   stream.is_open = false;
   --open_of_worker_[stream.route.worker];
   stream.progress_timer.cancel();
@@ -204,7 +205,8 @@ void Output::end(Stream& stream) {
   }
 }
 
-std::optional<std::chrono::steady_clock::time_point> Output::last_output(std::size_t worker) const {
+std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(
+    std::size_t worker) const {
   std::optional<std::chrono::steady_clock::time_point> last;
   for (const auto& stream : streams_) {
     if (stream->route.worker == worker) {
@@ -214,7 +216,7 @@ std::optional<std::chrono::steady_clock::time_point> Output::last_output(std::si
   return last;
 }
 
-void Output::resume() {
+void PipeReader::resume() {
   for (const auto& stream : streams_) {
     if (stream->is_paused && stream->is_open) {
       stream->is_paused = false;
@@ -223,31 +225,31 @@ void Output::resume() {
   }
 }
 
-void Output::note_all_are_dead() {
+void PipeReader::note_all_exited() {
   for (const auto& stream : streams_) {
     int waiting = 0;
     if (stream->is_open && ::ioctl(stream->pipe.native_handle(), FIONREAD, &waiting) == 0) {
-      stream->left_by_the_dead = stream->is_terminal ? kMostOfTerminal : waiting;
+      stream->bytes_left_at_exit = stream->is_terminal ? kMostOfTerminal : waiting;
     }
   }
 }
 
-void Output::drain() {
+void PipeReader::drain() {
   for (const auto& stream : streams_) {
-    while (stream->is_open && stream->left_by_the_dead > 0 &&
+    while (stream->is_open && stream->bytes_left_at_exit > 0 &&
            read_once(*stream) == ReadResult::Some) {
     }
   }
 }
 
-bool Output::may_read(const Stream& stream) const {
+bool PipeReader::may_read(const Stream& stream) const {
   const StreamRoute& route = stream.route;
   const bool has_files = route.file || !route.shared_files.empty();
   return stream.is_open && (route.console == nullptr || !route.console->is_congested()) &&
          (!has_files || !logs_->are_congested());
 }
 
-void Output::close() {
+void PipeReader::close() {
   for (const auto& stream : streams_) {
     if (stream->is_open) {
       end(*stream);
@@ -255,14 +257,14 @@ void Output::close() {
   }
 }
 
-bool Output::waits_for_console(std::size_t worker) const {
+bool PipeReader::waits_for_console(std::size_t worker) const {
   return std::any_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
-    const Sink* const console = stream->route.console;
-    return stream->route.worker == worker && console != nullptr && !console->is_settled();
+    const OutputQueue* const console = stream->route.console;
+    return stream->route.worker == worker && console != nullptr && !console->is_drained();
   });
 }
 
-std::vector<std::string> Output::last_lines(std::size_t worker) const {
+std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
   for (const auto& stream : streams_) {
     if (stream->route.worker == worker && stream->route.is_error) {
       return stream->tail.lines();

@@ -30,13 +30,14 @@ struct LineRoute {
 /// Where one stream of one worker goes.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;             ///< standard error, or both: its last lines are remembered
-  Sink* console = nullptr;           ///< not owned; empty: not shown
-  LineFramer framer{""};             ///< for the console
-  bool shows_unfinished = false;     ///< there: lines without their end, such as "(Pdb) "
-  bool is_typed_to = false;          ///< the worker may read what is typed at the console
-  std::unique_ptr<WordSieve> sieve;  ///< takes an agent's words out first; empty: there are none
-  std::shared_ptr<LogFile> file;     ///< of this stream alone: the exact bytes
+  bool is_error = false;           ///< standard error, or both: its last lines are remembered
+  OutputQueue* console = nullptr;  ///< not owned; empty: not shown
+  LineFramer framer{""};           ///< for the console
+  bool shows_unfinished = false;   ///< there: lines without their end, such as "(Pdb) "
+  bool is_typed_to = false;        ///< the worker may read what is typed at the console
+  std::unique_ptr<ControlLineFilter>
+      sieve;                      ///< takes an agent's words out first; empty: there are none
+  std::shared_ptr<LogFile> file;  ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
   /// Of a stream that comes from a terminal: how large that should be now. Empty: nobody says.
   std::function<WindowSize()> window;
@@ -44,13 +45,13 @@ struct StreamRoute {
 
 /// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not
 /// read until bytes are taken again, and so it waits in its own write.
-class Output {
+class PipeReader {
  public:
   /// Without `logs` no route has a file.
-  Output(boost::asio::io_context& io, std::size_t workers, LogFiles* logs);
-  ~Output();
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
+  PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs);
+  ~PipeReader();
+  PipeReader(const PipeReader&) = delete;
+  PipeReader& operator=(const PipeReader&) = delete;
 
   /// Called when a stream has reached its end.
   std::function<void(std::size_t worker)> on_end;
@@ -71,14 +72,14 @@ class Output {
   void return_to_rows();
 
   /// Lines in the name of a worker: they go where its standard error goes, also when that has ended.
-  void write_for(std::size_t worker, std::string_view lines);
+  void write_as_worker(std::size_t worker, std::string_view lines);
 
   /// To be called when a console or the log files take bytes again.
   void resume();
 
   /// To be called when the last process of the job has ended: what is in the pipes now is theirs, and
   /// whatever comes later is a stranger's who was given a pipe.
-  void note_all_are_dead();
+  void note_all_exited();
   /// Reads what the dead have left, whatever takes it slowly: it is as much as pipes hold, once.
   void drain();
 
@@ -115,7 +116,7 @@ class Output {
   void empty_shown();
   void watch_unsettled(Stream& stream);
   void wait_for_quiet();
-  void look_at_unsettled();
+  void settle_quiet_lines();
   void look_at(Stream& stream);
   void show_begun(Stream& stream, bool is_editing);
   [[nodiscard]] bool edits(const Stream& stream) const;

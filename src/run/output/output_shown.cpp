@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kDrawing{40};
 }  // namespace
 
 /// Carries out one step of each framer of a stream, and passes on the lines that it gives out.
-void Output::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
+void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
   StreamRoute& route = stream.route;
   for (LineRoute& shared : route.shared_files) {
     step(shared.framer);
@@ -30,7 +30,7 @@ void Output::frame(Stream& stream, const std::function<void(LineFramer&)>& step)
   }
 }
 
-void Output::show(Stream& stream, const std::function<void(LineFramer&)>& step) {
+void PipeReader::show(Stream& stream, const std::function<void(LineFramer&)>& step) {
   StreamRoute& route = stream.route;
   step(route.framer);
   update_rows(stream);
@@ -42,7 +42,7 @@ void Output::show(Stream& stream, const std::function<void(LineFramer&)>& step) 
   empty_shown();
 }
 
-void Output::empty_shown() {
+void PipeReader::empty_shown() {
   shown_.clear();
   if (shown_.capacity() > kUsualLines) {
     shown_.shrink_to_fit();
@@ -50,7 +50,7 @@ void Output::empty_shown() {
 }
 
 /// A progress bar has no line end until it is done: give out its steps from time to time.
-void Output::watch_progress(Stream& stream) {
+void PipeReader::watch_progress(Stream& stream) {
   if (stream.timer_runs || !stream.has_progress()) {
     return;
   }
@@ -64,7 +64,7 @@ void Output::watch_progress(Stream& stream) {
   });
 }
 
-void Output::show_progress(Stream& stream) {
+void PipeReader::show_progress(Stream& stream) {
   stream.timer_runs = false;
   if (stream.is_open) {
     frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
@@ -72,7 +72,7 @@ void Output::show_progress(Stream& stream) {
 }
 
 /// One timer for all, which runs only while there is something to settle, or to draw.
-void Output::watch_unsettled(Stream& stream) {
+void PipeReader::watch_unsettled(Stream& stream) {
   const bool had_any = stream.has_unsettled;
   const auto now = std::chrono::steady_clock::now();
   stream.has_unsettled = stream.route.shows_unfinished && stream.route.framer.has_unsettled();
@@ -83,7 +83,7 @@ void Output::watch_unsettled(Stream& stream) {
   }
 }
 
-void Output::wait_for_quiet() {
+void PipeReader::wait_for_quiet() {
   if (waits_for_quiet_) {
     return;
   }
@@ -92,12 +92,12 @@ void Output::wait_for_quiet() {
   quiet_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       waits_for_quiet_ = false;
-      look_at_unsettled();
+      settle_quiet_lines();
     }
   });
 }
 
-void Output::look_at_unsettled() {
+void PipeReader::settle_quiet_lines() {
   for (const auto& stream : streams_) {
     if (stream->has_unsettled) {
       look_at(*stream);
@@ -107,7 +107,7 @@ void Output::look_at_unsettled() {
 }
 
 /// Who edits a line may still go back to its first row.
-void Output::look_at(Stream& stream) {
+void PipeReader::look_at(Stream& stream) {
   const auto now = std::chrono::steady_clock::now();
   const bool is_quiet = now - stream.last_read >= kQuiet;
   const bool is_editing = edits(stream);
@@ -128,7 +128,7 @@ void Output::look_at(Stream& stream) {
 
 /// Where the terminal shows what is typed, it shows the Enter, too, and nobody else sees that: a prompt stands there as it is, and
 /// what follows has its prefix again.
-void Output::show_begun(Stream& stream, bool is_editing) {
+void PipeReader::show_begun(Stream& stream, bool is_editing) {
   const bool is_asked = stream.route.is_typed_to && !is_editing;
   show(stream, [&](LineFramer& framer) {
     if (!is_editing || !framer.has_rows()) {
@@ -141,7 +141,7 @@ void Output::show_begun(Stream& stream, bool is_editing) {
 }
 
 /// Of several that may, it is the one that has said so.
-bool Output::edits(const Stream& stream) const {
+bool PipeReader::edits(const Stream& stream) const {
   return stream.may_edit() &&
          (stream.route.framer.is_edited() ||
           std::none_of(streams_.begin(), streams_.end(), [](const auto& other) {
@@ -150,7 +150,7 @@ bool Output::edits(const Stream& stream) const {
 }
 
 /// Tells the console of them, which draws them with the next lines, or when it is asked to.
-void Output::update_rows(Stream& stream) {
+void PipeReader::update_rows(Stream& stream) {
   if (stream.draws_rows()) {
     const LineFramer& framer = stream.route.framer;
     const bool has_cursor = framer.has_rows() && edits(stream);
@@ -158,7 +158,7 @@ void Output::update_rows(Stream& stream) {
   }
 }
 
-void Output::draw_rows() {
+void PipeReader::draw_rows() {
   for (const auto& stream : streams_) {
     if (stream->draws_rows()) {
       stream->route.console->draw_rows();

@@ -14,7 +14,7 @@
 
 namespace muster {
 
-class Output::Stream {
+class PipeReader::Stream {
  public:
   Stream(boost::asio::io_context& io,
          UniqueFd read_end,
@@ -61,8 +61,8 @@ class Output::Stream {
   bool is_paused = false;
   bool has_large_pipe = false;
   bool timer_runs = false;
-  bool is_within_line = false;   ///< standard error: no line end has come since
-  ssize_t left_by_the_dead = 0;  ///< bytes in the pipe when the last process had ended
+  bool is_within_line = false;     ///< standard error: no line end has come since
+  ssize_t bytes_left_at_exit = 0;  ///< bytes in the pipe when the last process had ended
 };
 
 }  // namespace muster

@@ -15,24 +15,26 @@ namespace muster {
 static_assert(
     std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would be in one process only
 
-Result<Ring> Ring::make() {
+Result<SharedRingBuffer> SharedRingBuffer::make() {
   void* const memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
     return system_error("cannot share memory with a process", errno);
   }
-  return Ring(new (memory) Shared);  // its bytes are not touched: no page before it is needed
+  return SharedRingBuffer(new (memory)
+                              Shared);  // its bytes are not touched: no page before it is needed
 }
 
-Ring::Ring(Ring&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
+SharedRingBuffer::SharedRingBuffer(SharedRingBuffer&& other) noexcept
+    : shared_(std::exchange(other.shared_, nullptr)) {}
 
-Ring::~Ring() {
+SharedRingBuffer::~SharedRingBuffer() {
   if (shared_ != nullptr) {
     (void)::munmap(shared_, sizeof(Shared));
   }
 }
 
-std::size_t Ring::put(std::string_view bytes) {
+std::size_t SharedRingBuffer::put(std::string_view bytes) {
   const std::uint64_t start = shared_->put.load();
   const std::size_t count = std::min(bytes.size(), kBytes - size());
   const std::size_t offset = start % kBytes;
@@ -43,16 +45,16 @@ std::size_t Ring::put(std::string_view bytes) {
   return count;
 }
 
-std::string_view Ring::next() const {
+std::string_view SharedRingBuffer::next() const {
   const std::size_t offset = shared_->taken.load() % kBytes;
   return {shared_->bytes + offset, std::min(size(), kBytes - offset)};
 }
 
-void Ring::take(std::size_t count) {
+void SharedRingBuffer::take(std::size_t count) {
   shared_->taken.store(shared_->taken.load() + count);
 }
 
-std::uint64_t Ring::lines() const {
+std::uint64_t SharedRingBuffer::lines() const {
   const std::string_view first = next();
   const std::string_view second(shared_->bytes, size() - std::min(size(), first.size()));
   return static_cast<std::uint64_t>(std::count(first.begin(), first.end(), '\n') +

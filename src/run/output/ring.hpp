@@ -13,16 +13,16 @@ namespace muster {
 
 /// A ring in memory that a process shares with the copy of it that it makes. One of the two puts bytes
 /// in, the other takes them out, and neither makes a system call for it.
-class Ring {
+class SharedRingBuffer {
  public:
   static constexpr std::size_t kBytes = std::size_t{1} << 20U;
 
-  [[nodiscard]] static Result<Ring> make();
-  Ring(Ring&& other) noexcept;
-  Ring& operator=(Ring&& other) = delete;
-  Ring(const Ring&) = delete;
-  Ring& operator=(const Ring&) = delete;
-  ~Ring();
+  [[nodiscard]] static Result<SharedRingBuffer> make();
+  SharedRingBuffer(SharedRingBuffer&& other) noexcept;
+  SharedRingBuffer& operator=(SharedRingBuffer&& other) = delete;
+  SharedRingBuffer(const SharedRingBuffer&) = delete;
+  SharedRingBuffer& operator=(const SharedRingBuffer&) = delete;
+  ~SharedRingBuffer();
 
   /// Puts in what there is room for, and returns how many bytes that is.
   [[nodiscard]] std::size_t put(std::string_view bytes);
@@ -55,7 +55,7 @@ class Ring {
     char bytes[kBytes];
   };
 
-  explicit Ring(Shared* shared) : shared_(shared) {}
+  explicit SharedRingBuffer(Shared* shared) : shared_(shared) {}
 
   Shared* shared_;
 };

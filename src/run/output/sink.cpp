@@ -21,17 +21,17 @@ std::uint64_t count_lines(std::string_view bytes) {
 
 }  // namespace
 
-Sink::Sink(boost::asio::io_context& io,
-           std::unique_ptr<Device> device,
-           SinkNames names,
-           Clock::duration stall)
-    : names_(std::move(names)), stall_(stall), device_(std::move(device)), stall_timer_(io) {
-  if (!device_ || device_->failure() != 0) {
+OutputQueue::OutputQueue(boost::asio::io_context& io,
+                         std::unique_ptr<ByteSink> device,
+                         SinkNames names,
+                         Clock::duration stall)
+    : names_(std::move(names)), stall_(stall), byte_sink_(std::move(device)), stall_timer_(io) {
+  if (!byte_sink_ || byte_sink_->failure() != 0) {
     state_ = State::Broken;
   }
 }
 
-bool Sink::write(std::string_view bytes) {
+bool OutputQueue::write(std::string_view bytes) {
   line_of_ = nullptr;
   if (terminal_ && state_ == State::Flowing) {
     terminal_->set_width(width_());
@@ -40,7 +40,7 @@ bool Sink::write(std::string_view bytes) {
   return put(bytes);
 }
 
-bool Sink::write_in_line(std::string_view bytes, const void* writer) {
+bool OutputQueue::write_in_line(std::string_view bytes, const void* writer) {
   if (bytes.empty()) {
     return true;
   }
@@ -58,15 +58,15 @@ bool Sink::write_in_line(std::string_view bytes, const void* writer) {
 }
 
 /// What ends whatever line the cursor is in, and what was changed there.
-std::string Sink::end_line() {
+std::string OutputQueue::end_line() {
   std::string way =
-      terminal_ && state_ == State::Flowing ? terminal_->clear_the_way() : std::string();
+      terminal_ && state_ == State::Flowing ? terminal_->write_reset() : std::string();
   way += at_line_start_ ? "" : "\n";
   line_of_ = nullptr;
   return way;
 }
 
-bool Sink::put(std::string_view bytes) {
+bool OutputQueue::put(std::string_view bytes) {
   if (bytes.empty()) {
     return true;
   }
@@ -87,12 +87,12 @@ bool Sink::put(std::string_view bytes) {
 
 /// Within a line that has no end, somebody is asked for something: nothing is drawn below it. And a slow terminal
 /// has other things to do.
-bool Sink::may_draw() const {
+bool OutputQueue::may_draw() const {
   constexpr std::size_t kFewBytes = 4096;
   return terminal_ && at_line_start_ && queued() < kFewBytes && rows_.is_outdated();
 }
 
-std::string Sink::drawn_rows() {
+std::string OutputQueue::drawn_rows() {
   if (!may_draw()) {
     return {};
   }
@@ -106,25 +106,25 @@ std::string Sink::drawn_rows() {
   return rows;
 }
 
-void Sink::draw_rows() {
+void OutputQueue::draw_rows() {
   if (state_ == State::Flowing && may_draw()) {
     std::string rows = rows_.erase();
     enqueue(rows.append(drawn_rows()));
   }
 }
 
-void Sink::leave_rows() {
+void OutputQueue::leave_rows() {
   if (state_ == State::Flowing) {
     enqueue(rows_.leave());
   }
 }
 
-void Sink::return_to_rows() {
+void OutputQueue::return_to_rows() {
   rows_.come_back();
   draw_rows();
 }
 
-void Sink::write_always(std::string_view bytes) {
+void OutputQueue::write_always(std::string_view bytes) {
   if (state_ == State::Stalled) {
     accepted_ += bytes.size();
     queue_.append(bytes);  // something is before it, and the device is waited for
@@ -133,7 +133,7 @@ void Sink::write_always(std::string_view bytes) {
   }
 }
 
-void Sink::enqueue(std::string_view bytes) {
+void OutputQueue::enqueue(std::string_view bytes) {
   accepted_ += bytes.size();
   if (queued() == 0) {
     bytes = write_now(bytes);  // nothing before it: only what is not taken is queued
@@ -145,7 +145,7 @@ void Sink::enqueue(std::string_view bytes) {
 }
 
 /// Writes what is taken at once and returns the rest.
-std::string_view Sink::write_now(std::string_view bytes) {
+std::string_view OutputQueue::write_now(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t taken = write_some(bytes);
     if (taken < 0) {
@@ -156,15 +156,15 @@ std::string_view Sink::write_now(std::string_view bytes) {
   return bytes;
 }
 
-void Sink::write_message(std::string_view line) {
+void OutputQueue::write_message(std::string_view line) {
   (void)put(end_line().append(line));
 }
 
 /// Bytes taken, or -1 when none can be taken now or ever.
-ssize_t Sink::write_some(std::string_view bytes) {
+ssize_t OutputQueue::write_some(std::string_view bytes) {
   ssize_t taken = -1;
   do {
-    taken = device_->write_some(bytes);
+    taken = byte_sink_->write_some(bytes);
   } while (taken < 0 && errno == EINTR);
   if (taken < 0 && !would_block(errno)) {
     break_with(errno);
@@ -172,7 +172,7 @@ ssize_t Sink::write_some(std::string_view bytes) {
   return taken > 0 ? taken : -1;
 }
 
-void Sink::flush() {
+void OutputQueue::flush() {
   while (queued() > 0 && state_ != State::Broken) {
     const ssize_t taken = write_some(std::string_view(queue_).substr(written_));
     if (taken < 0) {
@@ -197,7 +197,7 @@ void Sink::flush() {
   }
 }
 
-void Sink::shrink() {
+void OutputQueue::shrink() {
   queue_.clear();
   written_ = 0;
   if (queue_.capacity() > kMost) {
@@ -205,31 +205,31 @@ void Sink::shrink() {
   }
 }
 
-void Sink::note_relief() {
+void OutputQueue::note_relief() {
   was_congested_ = false;
-  if (on_relief) {
-    on_relief();
+  if (on_writable) {
+    on_writable();
   }
   note_settled();
 }
 
-void Sink::catch_up() {
+void OutputQueue::catch_up() {
   if (state_ != State::Broken) {
-    device_->catch_up();
+    byte_sink_->catch_up();
     break_if_failed();
   }
 }
 
-void Sink::break_if_failed() {
-  if (state_ != State::Broken && device_->failure() != 0) {
-    break_with(device_->failure());
+void OutputQueue::break_if_failed() {
+  if (state_ != State::Broken && byte_sink_->failure() != 0) {
+    break_with(byte_sink_->failure());
   }
 }
 
 /// Asked first, so that what is told before the last byte arrives is heard of. It may be settled as soon as it has
 /// been asked, for a file is written beside us: the device is waited for all the same, and says so at once.
-bool Sink::settle(std::function<void()> then) {
-  const bool was_settled = is_settled();
+bool OutputQueue::drain(std::function<void()> then) {
+  const bool was_settled = is_drained();
   settled_ = was_settled ? std::function<void()>() : std::move(then);
   catch_up();
   if (settled_) {
@@ -238,18 +238,18 @@ bool Sink::settle(std::function<void()> then) {
   return was_settled;
 }
 
-void Sink::note_settled() {
+void OutputQueue::note_settled() {
   if (!settled_) {
     return;
   }
-  if (is_settled()) {
+  if (is_drained()) {
     std::exchange(settled_, {})();
   } else {
     wait_for_device();
   }
 }
 
-void Sink::note_progress(std::size_t bytes) {
+void OutputQueue::note_progress(std::size_t bytes) {
   written_ += bytes;
   last_progress_ = Clock::now();
   if (written_ > kMost) {  // move rarely
@@ -258,12 +258,12 @@ void Sink::note_progress(std::size_t bytes) {
   }
 }
 
-void Sink::wait_for_device() {
+void OutputQueue::wait_for_device() {
   if (waits_ || is_abandoned_) {
     return;
   }
   waits_ = true;
-  device_->when_ready([this] {
+  byte_sink_->when_ready([this] {
     waits_ = false;
     break_if_failed();
     flush();
@@ -274,14 +274,14 @@ void Sink::wait_for_device() {
   });
 }
 
-void Sink::watch_for_stall() {
+void OutputQueue::watch_for_stall() {
   if (!timer_runs_ && state_ == State::Flowing) {
     last_progress_ = Clock::now();
     arm_stall_timer(last_progress_ + stall_);
   }
 }
 
-void Sink::arm_stall_timer(Clock::time_point deadline) {
+void OutputQueue::arm_stall_timer(Clock::time_point deadline) {
   timer_runs_ = true;
   stall_timer_.expires_at(deadline);
   stall_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -291,7 +291,7 @@ void Sink::arm_stall_timer(Clock::time_point deadline) {
   });
 }
 
-void Sink::on_stall_timer() {
+void OutputQueue::on_stall_timer() {
   timer_runs_ = false;
   if (state_ != State::Flowing || queued() == 0) {
     return;
@@ -304,54 +304,54 @@ void Sink::on_stall_timer() {
   note_relief();  // the workers go on; their lines for it are dropped from here
 }
 
-std::string Sink::describe_dropped(std::uint64_t lines) const {
+std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
   const bool is_stall = state_ == State::Stalled || was_stalled_;
   return count_of(lines, names_.line) + " dropped: " + names_.name +
          (is_stall ? " took no byte for longer than --console-stall"
                    : " had not taken them when the job ended");
 }
 
-void Sink::recover() {
-  const std::uint64_t dropped = dropped_lines_ - said_dropped_;
+void OutputQueue::recover() {
+  const std::uint64_t dropped = dropped_lines_ - logged_dropped_;
   const std::string remark = describe_dropped(dropped);
-  said_dropped_ = dropped_lines_;
+  logged_dropped_ = dropped_lines_;
   state_ = State::Flowing;
   if (dropped > 0 && on_remark) {
     on_remark(remark);
   }
 }
 
-std::uint64_t Sink::abandon() {
+std::uint64_t OutputQueue::discard() {
   dropped_lines_ += count_lines(std::string_view(queue_).substr(written_));
   queue_.clear();
   written_ = 0;
   is_abandoned_ = true;
   was_stalled_ = was_stalled_ || state_ == State::Stalled;
-  if (device_) {
-    device_->stop_waiting();
+  if (byte_sink_) {
+    byte_sink_->stop_waiting();
   }
   settled_ = {};
-  on_relief = {};
+  on_writable = {};
   stall_timer_.cancel();
-  return dropped_lines_ - std::exchange(said_dropped_, dropped_lines_);
+  return dropped_lines_ - std::exchange(logged_dropped_, dropped_lines_);
 }
 
-std::uint64_t Sink::give_up() {
-  const auto settled = std::exchange(settled_, {});
-  const auto relief = std::exchange(on_relief, {});
-  dropped_lines_ += device_ ? device_->give_up() : 0;
-  const std::uint64_t lines = abandon();
-  state_ = device_ && device_->is_file() ? State::Broken : state_;
-  if (relief) {
-    relief();
+std::uint64_t OutputQueue::give_up() {
+  const auto drained = std::exchange(settled_, {});
+  const auto resume = std::exchange(on_writable, {});
+  dropped_lines_ += byte_sink_ ? byte_sink_->give_up() : 0;
+  const std::uint64_t lines = discard();
+  state_ = byte_sink_ && byte_sink_->is_file() ? State::Broken : state_;
+  if (resume) {
+    resume();
   }
-  if (settled) {
-    settled();
+  if (drained) {
+    drained();
   }
   return lines;
 }
 
-void Sink::break_with(int error_number) {
+void OutputQueue::break_with(int error_number) {
   state_ = State::Broken;
   queue_.clear();
   written_ = 0;

@@ -33,21 +33,21 @@ struct SinkNames {
 ///   Flowing ── no byte taken for `stall` ──▶ Stalled ── takes bytes again ──▶ Flowing
 ///      └────────── an error, nobody reads ──▶ Broken
 ///
-/// A slow one makes `is_congested()` true: the caller stops reading workers until `on_relief`,
+/// A slow one makes `is_congested()` true: the caller stops reading workers until `on_writable`,
 /// and nothing is lost. A stalled one drops what comes, counts the lines and says so; a broken one
 /// drops everything. What was queued before a stall is kept, so no line is torn.
-class Sink {
+class OutputQueue {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// Without a device it is broken from the beginning.
-  Sink(boost::asio::io_context& io,
-       std::unique_ptr<Device> device,
-       SinkNames names,
-       Clock::duration stall);
+  OutputQueue(boost::asio::io_context& io,
+              std::unique_ptr<ByteSink> device,
+              SinkNames names,
+              Clock::duration stall);
 
   /// Called when bytes are taken again, or never will be.
-  std::function<void()> on_relief;
+  std::function<void()> on_writable;
   /// Called when it breaks, or when lines were dropped: with a sentence.
   std::function<void(const std::string&)> on_remark;
 
@@ -86,12 +86,12 @@ class Sink {
 
   [[nodiscard]] bool is_congested() const { return state_ == State::Flowing && queued() > kMost; }
   /// Nothing is on the way any more that could still be written.
-  [[nodiscard]] bool is_settled() const {
-    return state_ != State::Flowing || (queued() == 0 && device_->has_written_all());
+  [[nodiscard]] bool is_drained() const {
+    return state_ != State::Flowing || (queued() == 0 && byte_sink_->has_written_all());
   }
   /// The same, with all that is known of what has arrived, such as a full disk. When false, `then` is called
   /// once it is settled, which may be within this call.
-  [[nodiscard]] bool settle(std::function<void()> then);
+  [[nodiscard]] bool drain(std::function<void()> then);
   /// True when no more bytes will be shown.
   [[nodiscard]] bool is_broken() const { return state_ == State::Broken; }
   [[nodiscard]] bool is_stalled() const { return state_ == State::Stalled; }
@@ -99,17 +99,17 @@ class Sink {
   [[nodiscard]] const std::string& name() const { return names_.name; }
   /// It is a file whose file system has not yet taken everything.
   [[nodiscard]] bool awaits_file() const {
-    return state_ != State::Broken && device_->is_file() &&
-           (queued() > 0 || !device_->has_written_all());
+    return state_ != State::Broken && byte_sink_->is_file() &&
+           (queued() > 0 || !byte_sink_->has_written_all());
   }
   /// How many bytes it was given so far, and how many of those have arrived.
   [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
-  [[nodiscard]] std::uint64_t arrived() const { return device_ ? device_->progress() : 0; }
+  [[nodiscard]] std::uint64_t arrived() const { return byte_sink_ ? byte_sink_->progress() : 0; }
 
   /// Gives up at the end of the job: drops what is still queued and waits for nothing any more.
   /// What is written later is written if it is taken at once.
   /// Returns how many lines were dropped and not yet said: they are the caller's to say.
-  std::uint64_t abandon();
+  std::uint64_t discard();
   /// The same, and nothing is written any more: the file system is not waited for.
   std::uint64_t give_up();
   [[nodiscard]] std::string describe_dropped(std::uint64_t lines) const;
@@ -148,14 +148,14 @@ class Sink {
 
   SinkNames names_;
   Clock::duration stall_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<ByteSink> byte_sink_;
   State state_ = State::Flowing;
   boost::asio::steady_timer stall_timer_;
   std::function<void()> settled_;
   std::string queue_;
-  std::size_t written_ = 0;                ///< bytes of the queue that are out already
-  std::optional<TerminalWatch> terminal_;  ///< empty: none, and all bytes pass as they are
-  std::function<std::size_t()> width_;     ///< of the terminal
+  std::size_t written_ = 0;                    ///< bytes of the queue that are out already
+  std::optional<TerminalSanitizer> terminal_;  ///< empty: none, and all bytes pass as they are
+  std::function<std::size_t()> width_;         ///< of the terminal
   LiveRows rows_;
   bool at_line_start_ = true;
   const void* line_of_ = nullptr;  ///< who may go on in the line of the cursor; not owned
@@ -167,7 +167,7 @@ class Sink {
   Clock::time_point last_progress_{};
   std::uint64_t accepted_ = 0;
   std::uint64_t dropped_lines_ = 0;
-  std::uint64_t said_dropped_ = 0;
+  std::uint64_t logged_dropped_ = 0;
 };
 
 }  // namespace muster

@@ -21,7 +21,7 @@ constexpr std::size_t kCautiousBytes = 4096;
 
 }  // namespace
 
-StreamDevice::StreamDevice(boost::asio::io_context& io, int fd) : writable_(io) {
+NonblockingFd::NonblockingFd(boost::asio::io_context& io, int fd) : writable_(io) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
     failure_ = EBADF;
@@ -36,7 +36,7 @@ StreamDevice::StreamDevice(boost::asio::io_context& io, int fd) : writable_(io) 
   open(fd, is_socket);
 }
 
-void StreamDevice::open(int fd, bool is_socket) {
+void NonblockingFd::open(int fd, bool is_socket) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   UniqueFd own(is_socket ? -1 : ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   kind_ = is_socket ? Kind::Socket : Kind::NonBlocking;
@@ -54,7 +54,7 @@ void StreamDevice::open(int fd, bool is_socket) {
   }
 }
 
-bool StreamDevice::watch(UniqueFd fd) {
+bool NonblockingFd::watch(UniqueFd fd) {
   UniqueFd set(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLOUT;
@@ -71,7 +71,7 @@ bool StreamDevice::watch(UniqueFd fd) {
   return true;
 }
 
-ssize_t StreamDevice::write_some(std::string_view bytes) {
+ssize_t NonblockingFd::write_some(std::string_view bytes) {
   const int fd = direct_fd_ >= 0 ? direct_fd_ : own_fd_.get();
   if (kind_ == Kind::Socket) {
     return ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -86,7 +86,7 @@ ssize_t StreamDevice::write_some(std::string_view bytes) {
   return ::write(fd, bytes.data(), bytes.size());
 }
 
-void StreamDevice::when_ready(std::function<void()> then) {
+void NonblockingFd::when_ready(std::function<void()> then) {
   writable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                        [then = std::move(then)](const boost::system::error_code& error) {
                          if (!error) {
@@ -95,7 +95,7 @@ void StreamDevice::when_ready(std::function<void()> then) {
                        });
 }
 
-void StreamDevice::stop_waiting() {
+void NonblockingFd::stop_waiting() {
   boost::system::error_code ignored;  // it only waits; nothing can be lost in closing
   writable_.close(ignored);
 }

@@ -15,9 +15,9 @@ namespace muster {
 
 /// The descriptor that others share is never switched to non-blocking: a pipe or terminal is opened anew, a
 /// socket is sent to without waiting.
-class StreamDevice final : public Device {
+class NonblockingFd final : public ByteSink {
  public:
-  StreamDevice(boost::asio::io_context& io, int fd);
+  NonblockingFd(boost::asio::io_context& io, int fd);
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
   void when_ready(std::function<void()> then) override;

@@ -39,8 +39,8 @@ WorkerStreams::WorkerStreams(boost::asio::io_context& io,
       variables_(settings.variables),
       log_folder_(settings.log_folder),
       output_(io, plan.workers.size(), &sinks.logs) {
-  sinks_.consoles.on_relief = [this] { output_.resume(); };
-  sinks_.logs.on_relief = [this] { output_.resume(); };
+  sinks_.consoles.on_writable = [this] { output_.resume(); };
+  sinks_.logs.on_writable = [this] { output_.resume(); };
   output_.on_resized = [this](std::size_t worker) {
     if (on_resized) {
       on_resized(worker);
@@ -77,7 +77,7 @@ void WorkerStreams::open_files_of(std::size_t worker) {
   routes_.push_back(std::move(routes));
 }
 
-OutputWay WorkerStreams::way_of(std::size_t worker) const {
+OutputConnection WorkerStreams::way_of(std::size_t worker) const {
   return choose_output_way(
       target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
 }
@@ -134,14 +134,14 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   StreamRoute route;
   route.worker = worker;
   route.is_error = is_error;
-  Sink& console = is_error ? sinks_.consoles.error() : sinks_.consoles.out();
+  OutputQueue& console = is_error ? sinks_.consoles.error() : sinks_.consoles.out();
   if (destination(worker, is_error).console) {
     route.console = &console;
   }
   const bool has_whole_lines = has_prefix(plan_.workers[worker]) || plan_.workers.size() > 1;
   route.framer = LineFramer("", has_whole_lines);
   if (console.is_terminal()) {
-    route.framer.tame_lines();
+    route.framer.sanitize_lines();
   }
   route.shows_unfinished = target(worker, is_error).is_terminal;
   if (route.shows_unfinished && has_whole_lines && !is_dumb(variables_)) {
@@ -254,11 +254,11 @@ std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& 
 }
 
 void WorkerStreams::finish() {
-  output_.note_all_are_dead();
+  output_.note_all_exited();
   output_.drain();
   output_.close();  // a pipe may be held open by somebody who is not ours
-  sinks_.consoles.on_relief = nullptr;
-  sinks_.logs.on_relief = nullptr;
+  sinks_.consoles.on_writable = nullptr;
+  sinks_.logs.on_writable = nullptr;
   for (const auto& file : files_) {
     sinks_.logs.close(*file);
   }

@@ -64,14 +64,16 @@ class WorkerStreams {
   /// `next` is not called any more.
   void stop_opening() { sinks_.logs.stop_waiting(); }
   /// How a worker is to be connected.
-  [[nodiscard]] OutputWay way_of(std::size_t worker) const;
+  [[nodiscard]] OutputConnection way_of(std::size_t worker) const;
   /// From here on reads what a worker writes; `ends` were made as `way_of` says. Fails when a log file could not be made.
   [[nodiscard]] Result<> connect(std::size_t worker, StreamEnds ends);
   /// To be called when a connected worker has been started, before anything is read from it: the
   /// prefix of its lines may hold its pid.
   void note_start(std::size_t worker, pid_t pid);
 
-  void write_for(std::size_t worker, std::string_view lines) { output_.write_for(worker, lines); }
+  void write_as_worker(std::size_t worker, std::string_view lines) {
+    output_.write_as_worker(worker, lines);
+  }
 
   /// When it last wrote something; empty: never.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(
@@ -114,7 +116,7 @@ class WorkerStreams {
   const RunOptions& options_;
   const std::map<std::string, std::string>& variables_;
   const std::string& log_folder_;  ///< in front of the plan's paths; empty: they are whole
-  Output output_;
+  PipeReader output_;
   std::vector<Routes> routes_;                   ///< by worker; taken away by `connect`
   std::vector<std::shared_ptr<LogFile>> files_;  ///< of this attempt
   std::shared_ptr<LogFile> filtered_out_;  ///< of all workers together, made when it is needed

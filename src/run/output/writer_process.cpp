@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10U;
 
 /// False: nothing will come any more.
-bool wait_for_bytes(const WriterEnds& ends) {
+bool wait_for_bytes(const WriterChannel& ends) {
   ends.ring.taker_sleeps() = true;
   if (!ends.ring.next().empty()) {  // it came before the flag was set
     ends.ring.taker_sleeps() = false;
@@ -37,16 +37,16 @@ bool wait_for_bytes(const WriterEnds& ends) {
 }
 
 /// As many as are written at once. Empty: nothing will come any more.
-std::string_view next_bytes(const WriterEnds& ends) {
+std::string_view next_bytes(const WriterChannel& ends) {
   while (ends.ring.next().empty() && wait_for_bytes(ends)) {
   }
   return ends.ring.next().substr(0, kMostAtOnce);
 }
 
 /// Reads orders, which may come in pieces, and carries them out.
-class LogOrders {
+class LogCommands {
  public:
-  explicit LogOrders(const WriterEnds& ends) : ends_(ends) {}
+  explicit LogCommands(const WriterChannel& ends) : ends_(ends) {}
 
   void feed(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -70,7 +70,7 @@ class LogOrders {
 
   std::size_t feed_content(std::string_view bytes) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left_));
-    if (order_.kind == LogOrder::Kind::Write) {
+    if (order_.kind == LogCommand::Kind::Write) {
       write(bytes.substr(0, count));
     } else {
       path_.append(bytes.substr(0, count));
@@ -85,9 +85,9 @@ class LogOrders {
       return;
     }
     has_ = 0;
-    if (order_.kind == LogOrder::Kind::Open) {
+    if (order_.kind == LogCommand::Kind::Open) {
       open();
-    } else if (order_.kind == LogOrder::Kind::Close) {
+    } else if (order_.kind == LogCommand::Kind::Close) {
       files_.erase(order_.file);
     }
   }
@@ -99,8 +99,8 @@ class LogOrders {
     if (error_number == 0) {
       files_.emplace(order_.file, std::move(file));
     }
-    ends_.tell(
-        {.kind = WriterNews::Kind::Opened, .file = order_.file, .error_number = error_number});
+    ends_.send(
+        {.kind = WriterStatus::Kind::Opened, .file = order_.file, .error_number = error_number});
   }
 
   void write(std::string_view bytes) {
@@ -108,15 +108,15 @@ class LogOrders {
     const WriteResult written =
         file == files_.end() ? WriteResult{bytes.size(), EBADF} : file->second.write(bytes);
     if (written.missing > 0) {
-      ends_.tell({.kind = WriterNews::Kind::Lacks,
+      ends_.send({.kind = WriterStatus::Kind::Lacks,
                   .file = order_.file,
                   .error_number = written.error_number,
                   .missing = written.missing});
     }
   }
 
-  const WriterEnds& ends_;
-  LogOrder order_;
+  const WriterChannel& ends_;
+  LogCommand order_;
   std::size_t has_ = 0;     ///< bytes of the order itself
   std::uint64_t left_ = 0;  ///< bytes behind it
   std::string path_;
@@ -125,32 +125,32 @@ class LogOrders {
 
 }  // namespace
 
-void WriterEnds::tell(const WriterNews& what) const {
+void WriterChannel::send(const WriterStatus& what) const {
   (void)write_all(news, {reinterpret_cast<const char*>(&what), sizeof what});  // NOLINT: one write
 }
 
-void take_all(const WriterEnds& ends, const std::function<void(std::string_view)>& write) {
+void take_all(const WriterChannel& ends, const std::function<void(std::string_view)>& write) {
   for (std::string_view bytes = next_bytes(ends); !bytes.empty(); bytes = next_bytes(ends)) {
     write(bytes);
     ends.ring.take(bytes.size());
     if (ends.ring.putter_waits().exchange(false)) {
-      ends.tell({});
+      ends.send({});
     }
   }
 }
 
-void write_to_descriptor(const WriterEnds& ends, int fd) {
+void write_to_descriptor(const WriterChannel& ends, int fd) {
   take_all(ends, [&](std::string_view bytes) {
     if (const WriteResult written = write_all(fd, bytes); written.missing > 0) {
-      ends.tell({.kind = WriterNews::Kind::Lacks,
+      ends.send({.kind = WriterStatus::Kind::Lacks,
                  .error_number = written.error_number,
                  .missing = written.missing});
     }
   });
 }
 
-void write_log_files(const WriterEnds& ends) {
-  LogOrders orders(ends);
+void write_log_files(const WriterChannel& ends) {
+  LogCommands orders(ends);
   take_all(ends, [&](std::string_view bytes) { orders.feed(bytes); });
 }
 

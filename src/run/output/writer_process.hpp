@@ -14,7 +14,7 @@
 namespace muster {
 
 /// What a writer tells the agent, in one write each.
-struct WriterNews {
+struct WriterStatus {
   enum class Kind : std::uint32_t {
     Progress,  ///< it has taken something, and was asked to say so
     Opened,    ///< a log file is there, or cannot be made
@@ -28,23 +28,23 @@ struct WriterNews {
 };
 
 /// The ends that the process of a writer has.
-struct WriterEnds {
-  Ring& ring;
+struct WriterChannel {
+  SharedRingBuffer& ring;
   int bell;  ///< readable when there is something to do; at its end when nothing comes any more
   int news;
 
-  void tell(const WriterNews& what) const;
+  void send(const WriterStatus& what) const;
 };
 
 /// Hands every byte to `write`, in pieces, until the agent is gone or has said that this was all.
-void take_all(const WriterEnds& ends, const std::function<void(std::string_view)>& write);
+void take_all(const WriterChannel& ends, const std::function<void(std::string_view)>& write);
 
 /// Writes everything to a descriptor.
-void write_to_descriptor(const WriterEnds& ends, int fd);
+void write_to_descriptor(const WriterChannel& ends, int fd);
 
 /// What the agent orders about a log file; the first thing in a row of them. Behind it come `size` bytes:
 /// a path to open, or what is to be written.
-struct LogOrder {
+struct LogCommand {
   enum class Kind : std::uint32_t {
     Open,
     Write,
@@ -56,6 +56,6 @@ struct LogOrder {
 };
 
 /// Carries out orders about log files.
-void write_log_files(const WriterEnds& ends);
+void write_log_files(const WriterChannel& ends);
 
 }  // namespace muster

@@ -57,8 +57,8 @@ void close_others(const std::vector<int>& kept) {
   close_range(next, ~0U);
 }
 
-[[noreturn]] void run_aside(const std::vector<int>& kept,
-                            const std::function<void()>& work) noexcept {
+[[noreturn]] void run_helper(const std::vector<int>& kept,
+                             const std::function<void()>& work) noexcept {
   (void)::prctl(PR_SET_NAME, "muster-files");  // who lists processes sees what hangs
   close_others(kept);
   work();
@@ -67,7 +67,7 @@ void close_others(const std::vector<int>& kept) {
 
 }  // namespace
 
-Result<pid_t> make_aside(const std::vector<int>& kept, const std::function<void()>& work) {
+Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work) {
   // As fork(2), with no signal at the end. Every argument is 0, so their order, which is not the same
   // on all machines, does not matter. The one thread that we may have looks names up, and has
   // memory of its own to allocate from: no lock that `work` needs is held.
@@ -76,12 +76,12 @@ Result<pid_t> make_aside(const std::vector<int>& kept, const std::function<void(
     return system_error("cannot make a process for files", errno);
   }
   if (pid == 0) {
-    run_aside(kept, work);
+    run_helper(kept, work);
   }
   return pid;
 }
 
-bool is_starved(pid_t pid) {
+bool is_runnable(pid_t pid) {
   const auto process = find_process(pid);
   return process && (process->state == 'R' || process->state == 'Z');
 }
@@ -99,30 +99,31 @@ std::optional<std::string> whole_answer(std::string bytes) {
   return bytes;
 }
 
-Result<pid_t> Asides::start(const std::vector<int>& kept, const std::function<void()>& work) {
-  bury();
-  auto pid = make_aside(kept, work);
+Result<pid_t> HelperProcesses::start(const std::vector<int>& kept,
+                                     const std::function<void()>& work) {
+  reap();
+  auto pid = fork_helper(kept, work);
   if (!pid) {
     return pid.error();
   }
   pids_.insert(*pid);
-  if (!page_.add_aside(*pid)) {
+  if (!page_.add_helper(*pid)) {
     end(*pid);
     return Error{ErrorKind::System, "cannot make a process for files: too many of them hang"};
   }
   return pid;
 }
 
-void Asides::end(pid_t pid) {
+void HelperProcesses::end(pid_t pid) {
   if (pids_.contains(pid)) {
     (void)::kill(pid, SIGKILL);  // not buried yet, so the number is its own
-    bury();
+    reap();
   }
 }
 
 /// One that hangs is left: it is found again the next time. The guard must not take the number of one that
 /// is buried for ours.
-void Asides::bury() {
+void HelperProcesses::reap() {
   std::erase_if(pids_, [this](pid_t pid) {
     siginfo_t info{};
     const int found =

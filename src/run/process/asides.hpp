@@ -19,15 +19,15 @@ namespace muster {
 
 /// A copy of us that runs `work` and ends. Of our descriptors it has `kept` alone: who reads from us would
 /// wait for the others as long as it hangs. It ends without a signal; waitpid(2) finds it with __WALL.
-[[nodiscard]] Result<pid_t> make_aside(const std::vector<int>& kept,
-                                       const std::function<void()>& work);
+[[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept,
+                                        const std::function<void()>& work);
 
 /// True of a process that nothing holds: it computes, waits for a core, or has just ended.
-[[nodiscard]] bool is_starved(pid_t pid);
+[[nodiscard]] bool is_runnable(pid_t pid);
 /// What is starved has so much more time than what hangs may have,
-inline constexpr std::chrono::seconds kMostStarved{5};
+inline constexpr std::chrono::seconds kExtraTimeForRunnable{5};
 /// and is looked at so often.
-inline constexpr std::chrono::milliseconds kBetweenLooks{100};
+inline constexpr std::chrono::milliseconds kPollInterval{100};
 
 /// Through a pipe, from such a process. It ends with a mark, so that one that was killed has not answered.
 void send_answer(int fd, std::string answer);
@@ -39,13 +39,13 @@ void send_answer(int fd, std::string answer);
 /// process keeps what it was given.
 ///
 /// Without a signal at their end, waiting for "any child" does not find them: they are no part of the job, and nobody waits for one that hangs.
-class Asides {
+class HelperProcesses {
  public:
   /// `page` tells the guard of them.
-  explicit Asides(SharedPage& page) : page_(page) {}
-  Asides(const Asides&) = delete;
-  Asides& operator=(const Asides&) = delete;
-  ~Asides() { bury(); }
+  explicit HelperProcesses(GuardSharedMemory& page) : page_(page) {}
+  HelperProcesses(const HelperProcesses&) = delete;
+  HelperProcesses& operator=(const HelperProcesses&) = delete;
+  ~HelperProcesses() { reap(); }
 
   [[nodiscard]] Result<pid_t> start(const std::vector<int>& kept,
                                     const std::function<void()>& work);
@@ -56,9 +56,9 @@ class Asides {
   [[nodiscard]] const std::set<pid_t>& pids() const { return pids_; }
 
  private:
-  void bury();
+  void reap();
 
-  SharedPage& page_;
+  GuardSharedMemory& page_;
   std::set<pid_t> pids_;
 };
 

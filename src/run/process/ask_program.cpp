@@ -56,7 +56,7 @@ bool has_succeeded(pid_t pid) {
 
 }  // namespace
 
-SpawnRequest request_of(const CompanionRequest& asked,
+SpawnRequest request_of(const SidecarRequest& asked,
                         std::map<std::string, std::string> variables,
                         int input,
                         int output) {
@@ -76,9 +76,9 @@ SpawnRequest request_of(const CompanionRequest& asked,
   return request;
 }
 
-Result<ProgramAnswer> ask_program(const CompanionRequest& request,
-                                  const Inherited& inherited,
-                                  const std::map<std::string, std::string>& variables) {
+Result<ProgramAnswer> probe_program(const SidecarRequest& request,
+                                    const Inherited& inherited,
+                                    const std::map<std::string, std::string>& variables) {
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return system_error("cannot make a pipe", errno);

@@ -14,7 +14,7 @@ namespace muster {
 
 /// How a program of muster's own is started: with these variables and what is asked for beside them; it reads from the one
 /// descriptor, and writes output and errors to the other.
-[[nodiscard]] SpawnRequest request_of(const CompanionRequest& asked,
+[[nodiscard]] SpawnRequest request_of(const SidecarRequest& asked,
                                       std::map<std::string, std::string> variables,
                                       int input,
                                       int output);
@@ -27,8 +27,8 @@ struct ProgramAnswer {
 
 /// Runs it to its end, which is waited for 5 s; then it is killed, and this fails. To be called where nothing else is to
 /// be done meanwhile.
-[[nodiscard]] Result<ProgramAnswer> ask_program(
-    const CompanionRequest& request,
+[[nodiscard]] Result<ProgramAnswer> probe_program(
+    const SidecarRequest& request,
     const Inherited& inherited,
     const std::map<std::string, std::string>& variables);
 

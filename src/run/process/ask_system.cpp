@@ -32,7 +32,7 @@ int answer_of(long result, int wrong = 0) {
 }
 
 /// As the first process we adopt orphans whether we may ask for it or not.
-int ask_subreaper() {
+int probe_subreaper() {
   int before = 0;
   const int answer = answer_of(::prctl(PR_GET_CHILD_SUBREAPER, &before));
   return ::getpid() == 1 ? 0
@@ -41,7 +41,7 @@ int ask_subreaper() {
 }
 
 /// Somebody may have armed it for us: it stays what it is.
-int ask_death_signal() {
+int probe_death_signal() {
   int before = 0;
   const int answer = answer_of(::prctl(PR_GET_PDEATHSIG, &before));
   return answer != 0 ? answer : answer_of(::prctl(PR_SET_PDEATHSIG, before));
@@ -61,26 +61,26 @@ ProcView look_at_proc() {
   return is_first_process_hidden() ? ProcView::Hidden : ProcView::Whole;
 }
 
-int ask_pidfd_send_signal() {
+int probe_pidfd_send_signal() {
   const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
   // Without a pidfd: -1, which is no descriptor to a call that is there.
   return answer_of(::syscall(SYS_pidfd_send_signal, self.get(), 0, nullptr, 0), EBADF);
 }
 
-int ask_pidfd_open() {
+int probe_pidfd_open() {
   const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
   return self ? 0 : errno;
 }
 
 /// It starts none: a request of no size is nonsense. The C library has a way around a call that is missing, and none
 /// around one that is forbidden.
-int ask_threads() {
+int probe_threads() {
   const int answer = answer_of(::syscall(SYS_clone3, nullptr, 0), EINVAL);
   return answer == ENOSYS ? 0 : answer;
 }
 
 /// The calls without which a job of one node ends with 70 or 71. Each is asked for nonsense, or for what is closed at once.
-std::string ask_starts_of_workers() {
+std::string probe_worker_starts() {
   std::array<int, 2> ends{-1, -1};
   const int pipe = answer_of(::pipe2(ends.data(), O_CLOEXEC));
   const UniqueFd reading(ends[0]);
@@ -106,26 +106,26 @@ std::uint64_t count_descriptors() {
 
 }  // namespace
 
-SystemAnswers ask_before_start() {
-  SystemAnswers answers;
-  answers.subreaper = ask_subreaper();
-  answers.death_signal = ask_death_signal();
+SystemCapabilities probe_before_start() {
+  SystemCapabilities answers;
+  answers.subreaper = probe_subreaper();
+  answers.death_signal = probe_death_signal();
   answers.proc = look_at_proc();
   return answers;
 }
 
-SystemAnswers ask_system() {
+SystemCapabilities probe_system() {
   constexpr int kNoSuchPolicy = 0xFFF;
-  SystemAnswers answers = ask_before_start();
-  if (const auto tried = try_loop_calls(); !tried) {
+  SystemCapabilities answers = probe_before_start();
+  if (const auto tried = probe_event_loop(); !tried) {
     answers.no_loop = tried.error().message;
   }
-  answers.no_workers = ask_starts_of_workers();
-  answers.pidfd_open = ask_pidfd_open();
-  answers.pidfd_send_signal = ask_pidfd_send_signal();
-  answers.control_group = ask_control_group();
+  answers.no_workers = probe_worker_starts();
+  answers.pidfd_open = probe_pidfd_open();
+  answers.pidfd_send_signal = probe_pidfd_send_signal();
+  answers.control_group = probe_cgroup();
   answers.close_range = answer_of(::syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC));
-  answers.threads = ask_threads();
+  answers.threads = probe_threads();
   answers.bind_to_memory =
       answer_of(::syscall(SYS_set_mempolicy, kNoSuchPolicy, nullptr, 0), EINVAL);
   answers.oom_counter = read_oom_counter(find_oom_counter()) ? 0 : ENOENT;

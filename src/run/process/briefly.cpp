@@ -23,16 +23,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// When to stop waiting for a process, which gets more time as long as nothing but other processes hold it up.
-class Patience {
+class Timeout {
  public:
-  Patience(pid_t child, std::chrono::milliseconds most_time)
-      : child_(child), end_(Clock::now() + most_time), end_of_starved_(end_ + kMostStarved) {}
+  Timeout(pid_t child, std::chrono::milliseconds most_time)
+      : child_(child),
+        end_(Clock::now() + most_time),
+        end_of_starved_(end_ + kExtraTimeForRunnable) {}
 
   /// In milliseconds; 0: none is left.
   [[nodiscard]] int left() {
     const auto now = Clock::now();
-    if (now >= end_ && now < end_of_starved_ && is_starved(child_)) {
-      end_ = now + kBetweenLooks;
+    if (now >= end_ && now < end_of_starved_ && is_runnable(child_)) {
+      end_ = now + kPollInterval;
     }
     return static_cast<int>(std::max<std::int64_t>(
         0, std::chrono::ceil<std::chrono::milliseconds>(end_ - now).count()));
@@ -45,7 +47,7 @@ class Patience {
 };
 
 /// The answer that comes until the other end is closed; empty: it is still open at the end, or it was none.
-std::optional<std::string> read_answer(Patience patience, int fd) {
+std::optional<std::string> read_answer(Timeout patience, int fd) {
   std::string read;
   std::array<char, 4096> buffer{};
   while (const int left = patience.left()) {
@@ -64,9 +66,9 @@ std::optional<std::string> read_answer(Patience patience, int fd) {
 
 }  // namespace
 
-std::optional<std::string> ask_briefly(const std::function<std::string()>& work,
-                                       std::vector<int> kept,
-                                       std::chrono::milliseconds most_time) {
+std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work,
+                                            std::vector<int> kept,
+                                            std::chrono::milliseconds most_time) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return work();  // it has to be done here
@@ -74,12 +76,12 @@ std::optional<std::string> ask_briefly(const std::function<std::string()>& work,
   const UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   kept.push_back(write_end.get());
-  const auto child = make_aside(kept, [&] { send_answer(write_end.get(), work()); });
+  const auto child = fork_helper(kept, [&] { send_answer(write_end.get(), work()); });
   if (!child) {
     return work();
   }
   write_end.reset();
-  auto answer = read_answer(Patience(*child, most_time), read_end.get());
+  auto answer = read_answer(Timeout(*child, most_time), read_end.get());
   if (!answer) {
     // What comes later must not meet what it does when its files answer again.
     (void)::kill(*child, SIGKILL);
@@ -89,26 +91,26 @@ std::optional<std::string> ask_briefly(const std::function<std::string()>& work,
   return answer;
 }
 
-void do_briefly(const std::function<void()>& work,
-                std::vector<int> kept,
-                std::chrono::milliseconds most_time) {
+void run_with_timeout(const std::function<void()>& work,
+                      std::vector<int> kept,
+                      std::chrono::milliseconds most_time) {
   const auto without_answer = [&] {
     work();
     return std::string();
   };
-  (void)ask_briefly(without_answer, std::move(kept), most_time);
+  (void)ask_with_timeout(without_answer, std::move(kept), most_time);
 }
 
-void say_last(const std::string& message) {
+void print_fatal(const std::string& message) {
   constexpr std::chrono::milliseconds kPatience{200};
-  const auto say_all = [&] {
-    release_messages();
-    say_error(message);
+  const auto print_all = [&] {
+    flush_log();
+    log_error(message);
   };
   if (kind_of_stream(STDERR_FILENO) == StreamKind::File) {
-    do_briefly(say_all, {STDERR_FILENO}, kPatience);
+    run_with_timeout(print_all, {STDERR_FILENO}, kPatience);
   } else {
-    say_all();  // which waits for no slow reader
+    print_all();  // which waits for no slow reader
   }
 }
 

@@ -26,7 +26,7 @@ using ErrorCode = boost::system::error_code;
 /// One stream. What is under way keeps it alive when nobody else does.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  Stream(boost::asio::io_context& io, UniqueFd end, CompanionEvents events)
+  Stream(boost::asio::io_context& io, UniqueFd end, SidecarEvents events)
       : socket_(io, boost::asio::local::stream_protocol(), end.release()),
         events_(std::move(events)) {}
 
@@ -92,17 +92,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
   Socket socket_;
-  CompanionEvents events_;
+  SidecarEvents events_;
   std::array<char, std::size_t{64} << 10U> buffer_{};
   std::deque<std::string> outbox_;
 };
 
-class Running final : public Companion {
+class RunningSidecar final : public Sidecar {
  public:
-  explicit Running(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() override { stream_->close(); }
+  explicit RunningSidecar(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
+  RunningSidecar(const RunningSidecar&) = delete;
+  RunningSidecar& operator=(const RunningSidecar&) = delete;
+  ~RunningSidecar() override { stream_->close(); }
 
   void send(std::string bytes) override { stream_->send(std::move(bytes)); }
   void read_now() override { stream_->read_now(); }
@@ -113,20 +113,20 @@ class Running final : public Companion {
 
 }  // namespace
 
-Companions::Companions(boost::asio::io_context& io,
-                       const Inherited& inherited,
-                       const std::map<std::string, std::string>& variables,
-                       const std::string& marker)
+Sidecars::Sidecars(boost::asio::io_context& io,
+                   const Inherited& inherited,
+                   const std::map<std::string, std::string>& variables,
+                   const std::string& marker)
     : io_(io), variables_(variables), marker_(add_marker(variables, marker)), spawner_(inherited) {}
 
-std::map<std::string, std::string> Companions::environment() const {
+std::map<std::string, std::string> Sidecars::environment() const {
   auto environment = variables_;
   environment[kMarkerVariable] = marker_;
   return environment;
 }
 
-Result<std::unique_ptr<Companion>> Companions::start(const CompanionRequest& request,
-                                                     CompanionEvents events) {
+Result<std::unique_ptr<Sidecar>> Sidecars::start(const SidecarRequest& request,
+                                                 SidecarEvents events) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_error("cannot make a pair of sockets", errno);
@@ -141,7 +141,7 @@ Result<std::unique_ptr<Companion>> Companions::start(const CompanionRequest& req
   pids_.insert(spawned->pid);
   auto stream = std::make_shared<Stream>(io_, std::move(ours), std::move(events));
   stream->read();
-  return std::unique_ptr<Companion>(std::make_unique<Running>(std::move(stream)));
+  return std::unique_ptr<Sidecar>(std::make_unique<RunningSidecar>(std::move(stream)));
 }
 
 }  // namespace muster

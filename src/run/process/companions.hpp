@@ -17,16 +17,16 @@ namespace muster {
 
 /// The companions of the attempts of this node. They are no workers: nobody is told how they end, and who
 /// waits for the last process of an attempt waits for them as for any other child.
-class Companions {
+class Sidecars {
  public:
   /// `variables` and `marker` are what workers get too; all of it outlives this.
-  Companions(boost::asio::io_context& io,
-             const Inherited& inherited,
-             const std::map<std::string, std::string>& variables,
-             const std::string& marker);
+  Sidecars(boost::asio::io_context& io,
+           const Inherited& inherited,
+           const std::map<std::string, std::string>& variables,
+           const std::string& marker);
 
-  [[nodiscard]] Result<std::unique_ptr<Companion>> start(const CompanionRequest& request,
-                                                         CompanionEvents events);
+  [[nodiscard]] Result<std::unique_ptr<Sidecar>> start(const SidecarRequest& request,
+                                                       SidecarEvents events);
 
   /// What they find: that of workers, with the job's mark.
   [[nodiscard]] std::map<std::string, std::string> environment() const;

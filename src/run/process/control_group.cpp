@@ -34,7 +34,7 @@ std::string mount_point() {
   return {};
 }
 
-std::string own_group() {
+std::string local_group() {
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     if (line.starts_with("0::")) {
@@ -45,27 +45,27 @@ std::string own_group() {
 }
 
 /// A group of our own.
-struct Made {
+struct CreatedGroup {
   std::string folder;    ///< empty: there is none
   int error_number = 0;  ///< why; ENOENT: there are no groups of version 2
 };
 
 /// Below the group that we are in.
-Made make_group() {
+CreatedGroup make_group() {
   const std::string mount = mount_point();
-  const std::string group = own_group();
+  const std::string group = local_group();
   const std::string folder =
       mount + (group == "/" ? "" : group) + "/muster-" + std::to_string(::getpid());
   if (mount.empty() || group.empty()) {
     return {"", ENOENT};
   }
-  return ::mkdir(folder.c_str(), 0755) == 0 ? Made{folder, 0} : Made{"", errno};
+  return ::mkdir(folder.c_str(), 0755) == 0 ? CreatedGroup{folder, 0} : CreatedGroup{"", errno};
 }
 
 }  // namespace
 
-int ask_control_group() {
-  const Made made = make_group();
+int probe_cgroup() {
+  const CreatedGroup made = make_group();
   if (made.folder.empty()) {
     return made.error_number;
   }
@@ -74,7 +74,7 @@ int ask_control_group() {
   return can_kill ? 0 : ENOSYS;
 }
 
-bool ControlGroupNet::kill(const std::vector<pid_t>& pids) {
+bool CgroupKiller::kill(const std::vector<pid_t>& pids) {
   if (folder_.empty()) {
     folder_ = make_group().folder;
   }
@@ -89,7 +89,7 @@ bool ControlGroupNet::kill(const std::vector<pid_t>& pids) {
 }
 
 /// What could not be killed is inside, and would keep the group for good: it goes back to where it was.
-ControlGroupNet::~ControlGroupNet() {
+CgroupKiller::~CgroupKiller() {
   if (folder_.empty() || ::rmdir(folder_.c_str()) == 0) {
     return;
   }

@@ -14,12 +14,12 @@ namespace muster {
 ///
 /// It is made only when it is needed: to enter a group costs milliseconds, and a job that ends
 /// well needs none.
-class ControlGroupNet {
+class CgroupKiller {
  public:
-  ControlGroupNet() = default;
-  ControlGroupNet(const ControlGroupNet&) = delete;
-  ControlGroupNet& operator=(const ControlGroupNet&) = delete;
-  ~ControlGroupNet();
+  CgroupKiller() = default;
+  CgroupKiller(const CgroupKiller&) = delete;
+  CgroupKiller& operator=(const CgroupKiller&) = delete;
+  ~CgroupKiller();
 
   /// True when the processes were moved and the group was killed.
   bool kill(const std::vector<pid_t>& pids);
@@ -30,6 +30,6 @@ class ControlGroupNet {
 
 /// 0 where a group can be made and killed as a whole, else why not as errno: ENOENT where there are no groups of version 2,
 /// ENOSYS where they cannot be killed. It makes one and removes it.
-[[nodiscard]] int ask_control_group();
+[[nodiscard]] int probe_cgroup();
 
 }  // namespace muster

@@ -195,7 +195,7 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   return std::nullopt;
 }
 
-std::optional<pid_t> tracer_of_the_dead(pid_t pid) {
+std::optional<pid_t> tracer_of_zombie(pid_t pid) {
   const auto process = find_process(pid);
   if (!process || process->state != 'Z') {
     return std::nullopt;
@@ -215,7 +215,7 @@ std::optional<pid_t> tracer_of_the_dead(pid_t pid) {
 bool is_dead(const Process& process) {
   // Threads that are traced are there until the tracer has looked.
   return process.state == 'X' ||
-         (process.state == 'Z' && (process.threads <= 1 || tracer_of_the_dead(process.pid)));
+         (process.state == 'Z' && (process.threads <= 1 || tracer_of_zombie(process.pid)));
 }
 
 std::optional<int> wait_status_of_the_dead(pid_t pid) {

@@ -56,7 +56,7 @@ void signal_exactly(const Process& process, int signal);
 [[nodiscard]] bool is_exiting(pid_t pid);
 
 /// Who traces a process that has ended, and so keeps it from being buried; empty: it has not ended, or nobody does.
-[[nodiscard]] std::optional<pid_t> tracer_of_the_dead(pid_t pid);
+[[nodiscard]] std::optional<pid_t> tracer_of_zombie(pid_t pid);
 
 /// True when nothing of it runs. One whose first thread has ended shows the same state, and runs on in others.
 [[nodiscard]] bool is_dead(const Process& process);

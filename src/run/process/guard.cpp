@@ -46,7 +46,7 @@ constexpr std::chrono::milliseconds kPatienceWithFiles{1'200};
 constexpr std::chrono::milliseconds kMomentForFiles{200};
 
 /// Buries children until the agent is among them; returns its wait status then.
-std::optional<int> bury_until(pid_t agent) {
+std::optional<int> reap_until(pid_t agent) {
   int status = 0;
   pid_t pid = 0;
   do {
@@ -55,9 +55,9 @@ std::optional<int> bury_until(pid_t agent) {
   return pid == agent ? std::optional(status) : std::nullopt;
 }
 
-/// A signal that has come, and stays pending; waits for one, until a moment if there is one. 0: none. `signal_file` is
+/// A signal that has come, and stays pending; waits for one, until a moment if there is one. 0: none. `signalfd_` is
 /// readable while there is one.
-int wait_for_signal(int signal_file,
+int wait_for_signal(int signalfd_,
                     const sigset_t& signals,
                     std::optional<Clock::time_point> until) {
   timespec time{};
@@ -66,7 +66,7 @@ int wait_for_signal(int signal_file,
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
     time = {whole.count(), std::chrono::nanoseconds(left - whole).count()};
   }
-  pollfd ready{signal_file, POLLIN, 0};
+  pollfd ready{signalfd_, POLLIN, 0};
   (void)::ppoll(&ready, 1, until ? &time : nullptr, nullptr);
   sigset_t pending;
   ::sigpending(&pending);
@@ -88,7 +88,7 @@ void remove_pending(int signal) {
 }
 
 /// How an agent is that is late.
-Sighting see(pid_t agent) {
+ProcessSample see(pid_t agent) {
   const auto process = find_process(agent);
   if (!process) {
     return {};  // it shows no sign of life
@@ -117,7 +117,7 @@ std::string describe_stand(pid_t agent) {
 /// The terminal must not stay with a group that is gone.
 void take_terminal_back() {
   if (is_terminal(STDIN_FILENO)) {
-    take_terminal_from_the_dead(STDIN_FILENO, ::getpgrp());
+    take_terminal_from_exited(STDIN_FILENO, ::getpgrp());
   }
 }
 
@@ -131,17 +131,17 @@ class Guard {
  public:
   Guard(pid_t agent,
         const GuardSetup& setup,
-        UniqueFd signal_file,
-        SharedPage& page,
-        EarlierChildren earlier)
+        UniqueFd signalfd_,
+        GuardSharedMemory& page,
+        PreexistingChildren earlier)
       : agent_(agent),
         setup_(setup),
         signals_(handled_signals(setup.stop_signals)),
-        signal_file_(std::move(signal_file)),
+        signal_file_(std::move(signalfd_)),
         page_(page),
         watch_(setup.grace),
         sweep_(agent, setup.marker, page) {
-    sweep_.spare(std::move(earlier));
+    sweep_.exclude(std::move(earlier));
   }
 
   /// Returns the exit code.
@@ -158,10 +158,10 @@ class Guard {
   const GuardSetup& setup_;
   sigset_t signals_;
   UniqueFd signal_file_;
-  SharedPage& page_;
-  AgentWatch watch_;
-  LastSweep sweep_;
-  StopRequests stop_requests_;
+  GuardSharedMemory& page_;
+  AgentWatchdog watch_;
+  GuardCleanup sweep_;
+  SignalDebounce stop_debounce_;
   int asked_by_ = SIGTERM;
 };
 
@@ -173,17 +173,17 @@ int Guard::run() {
 /// Until the agent has ended, or the watch has given it up. Passes signals on, and buries orphans on the way.
 std::optional<int> Guard::wait_for_agent() {
   while (true) {
-    if (const auto status = bury_until(agent_)) {
+    if (const auto status = reap_until(agent_)) {
       return status;
     }
-    const auto act = watch_.look(page_.vitals(), Clock::now(), [this] { return see(agent_); });
-    if (act == AgentWatch::Act::TakeOver) {
+    const auto act = watch_.look(page_.heartbeat(), Clock::now(), [this] { return see(agent_); });
+    if (act == AgentWatchdog::Act::KillJob) {
       return std::nullopt;
     }
-    if (act == AgentWatch::Act::AskWorkers) {
-      sweep_.ask_to_end(asked_by_);
+    if (act == AgentWatchdog::Act::AskWorkers) {
+      sweep_.send_stop_signal(asked_by_);
     }
-    if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_look());
+    if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_poll());
         signal > 0) {
       take(signal);
     }
@@ -205,7 +205,7 @@ void Guard::pass_on(int signal) {
   (void)::kill(agent_, signal);
   const bool asks =
       setup_.stop_signals.contains(signal) && !setup_.ignored_signals.contains(signal);
-  if (asks && stop_requests_.is_new()) {
+  if (asks && stop_debounce_.is_new()) {
     asked_by_ = signal;
     watch_.on_stop_asked(Clock::now());
   }
@@ -214,14 +214,14 @@ void Guard::pass_on(int signal) {
 int Guard::end_after(const ExitStatus& status) {
   if (status.code()) {
     (void)sweep_.kill(kLastSweep);  // looks at nothing when no child is left, the usual case
-    sweep_.end_asides({});          // the agent had patience with them
+    sweep_.kill_helpers({});        // the agent had patience with them
     return *status.code();
   }
   const std::vector<Process> left = sweep_.kill(kKillLimit);
-  sweep_.end_asides(kPatienceWithFiles);
+  sweep_.kill_helpers(kPatienceWithFiles);
   take_terminal_back();
-  say_last("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
-           describe_sweep(left, "; every process of the job was killed"));
+  print_fatal("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
+              describe_sweep(left, "; every process of the job was killed"));
   return status.shell_code();
 }
 
@@ -230,22 +230,22 @@ int Guard::take_over() {
   const std::string stand = describe_stand(agent_);
   (void)::kill(agent_, SIGKILL);
   const std::vector<Process> left = sweep_.kill(kKillLimit);
-  sweep_.end_asides(kMomentForFiles);
+  sweep_.kill_helpers(kMomentForFiles);
   take_terminal_back();
-  say_last("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() + stand +
-           describe_sweep(left, ": killed every process of the job"));
+  print_fatal("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() + stand +
+              describe_sweep(left, ": killed every process of the job"));
   return page_.decided().value_or(exit_code_of(EndKind::Lost));
 }
 
 /// The one place where it is said which guarantees this system takes away: once, before anything is started.
-void say_what_is_lost() {
-  for (const Guarantee& guarantee : guarantees(ask_before_start())) {
-    if (guarantee.hold == Hold::Not) {
-      say_warning(guarantee.warning());
+void log_losses() {
+  for (const Guarantee& guarantee : guarantees(probe_before_start())) {
+    if (guarantee.hold == Support::Not) {
+      log_warning(guarantee.warning());
     }
   }
   if (is_said(Level::Debug)) {
-    say_debug(describe(guarantees(ask_system())));
+    log_debug(describe(guarantees(probe_system())));
   }
 }
 
@@ -261,10 +261,10 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
     return work(std::move(link));
   } catch (
       const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
-    say_last("cannot run the job: " + describe(error));
+    print_fatal("cannot run the job: " + describe(error));
     return Error{ErrorKind::System, {}}.exit_code();
   } catch (const std::exception& error) {
-    say_last(std::string("internal error: ") + error.what());
+    print_fatal(std::string("internal error: ") + error.what());
     constexpr int kBug = 70;
     return kBug;
   }
@@ -273,9 +273,9 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
 [[noreturn]] void be_agent(GuardLink link, const std::function<int(GuardLink)>& work) {
   const pid_t guard = link.guard;
   (void)::setpgid(0, 0);
-  end_without_guard(guard);
+  arm_parent_death_timer(guard);
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
-  SignalBell::listen();
+  GuardSignalNotifier::listen();
   const int exit_code = work_safely(work, std::move(link));
   if (::getppid() == guard) {
     (void)::kill(guard, SIGCONT);  // whoever stopped it: the job is over
@@ -291,7 +291,7 @@ void wake_guard(pid_t guard) {
   }
 }
 
-bool continue_guard_that_was_asked(const GuardLink& link) {
+bool resume_stopped_guard(const GuardLink& link) {
   std::ifstream status("/proc/" + std::to_string(link.guard) + "/status");
   bool is_stopped = false;
   bool is_held = false;  // by a debugger, as long as that wants
@@ -322,37 +322,38 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   }
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
-  const auto page = SharedPage::make();
+  const auto page = GuardSharedMemory::make();
   if (!page) {
     return page.error();
   }
-  if (const auto tried = try_loop_calls(); !tried) {
+  if (const auto tried = probe_event_loop(); !tried) {
     return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
   }
-  EarlierChildren earlier = LastSweep::find_earlier_children();
-  say_what_is_lost();
+  PreexistingChildren earlier = GuardCleanup::find_earlier_children();
+  log_losses();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
   const sigset_t signals = handled_signals(setup.stop_signals);
-  UniqueFd signal_file(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!signal_file) {
+  UniqueFd signalfd_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!signalfd_) {
     return system_error("cannot make a descriptor for signals", errno);
   }
-  SignalBell bell = SignalBell::of_this_process(setup.stop_signals);
+  GuardSignalNotifier notifier = GuardSignalNotifier::of_this_process(setup.stop_signals);
   const pid_t guard = ::getpid();
   const pid_t agent = ::fork();
   if (agent < 0) {
     return system_error("cannot start the agent: making a process", errno);
   }
   if (agent == 0) {
-    signal_file.reset();
+    signalfd_.reset();
     write_end.reset();  // only the guard holds it: its end is the guard's end
-    be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(bell.bell)}, work);
+    be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(notifier.notifier)},
+             work);
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
-  send_messages_to({});  // what was said until here the agent says
-  return Guard(agent, setup, std::move(signal_file), **page, std::move(earlier)).run();
+  set_log_sink({});  // what was said until here the agent says
+  return Guard(agent, setup, std::move(signalfd_), **page, std::move(earlier)).run();
 }
 
 }  // namespace muster

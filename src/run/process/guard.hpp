@@ -20,10 +20,10 @@ struct GuardLink {
   pid_t guard = -1;
   /// Readable (at its end) when the guard is gone.
   UniqueFd lifeline;
-  SharedPage& page;
+  GuardSharedMemory& page;
   std::set<int> stop_signals;  ///< of which it hears first
-  /// Readable when the guard was sent one (`SignalBell`), which it has heard unless it is stopped. May be empty.
-  UniqueFd bell;
+  /// Readable when the guard was sent one (`GuardSignalNotifier`), which it has heard unless it is stopped. May be empty.
+  UniqueFd notifier;
 };
 
 /// What the guard must know of the job, besides who the agent is.
@@ -40,7 +40,7 @@ void wake_guard(pid_t guard);
 
 /// A guard that is stopped passes on no signal. Where one that asks for the end waits for it, it is sent CONT. Reads /proc.
 /// Returns true where such a signal waits for a guard that is neither stopped, or not yet, nor held by a debugger.
-[[nodiscard]] bool continue_guard_that_was_asked(const GuardLink& link);
+[[nodiscard]] bool resume_stopped_guard(const GuardLink& link);
 
 /// Splits the process in two. The *guard* keeps the pid that users see, passes signals on and
 /// waits; its child, the *agent*, runs `work` and ends with what it returns. Each is a subreaper
@@ -48,7 +48,7 @@ void wake_guard(pid_t guard);
 /// killed the guard KILLs all that is left of the job; the agent does the same when the guard is.
 ///
 /// Where others count on this node, and once the job was asked to end, the guard watches the agent: one that does not move
-/// is killed with all of the job (see `AgentWatch`).
+/// is killed with all of the job (see `AgentWatchdog`).
 ///
 /// Processes that are the guard's children for other reasons are never signalled: those that it
 /// had before (a shell that used `exec`), and those that it adopts as a container's first process,

@@ -72,7 +72,7 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-StreamKind ask_kind_of_stream(int fd) {
+StreamKind probe_stream(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
     return StreamKind::Other;
@@ -103,7 +103,7 @@ void take_over_signals(const std::set<int>& more) {
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Inherited take_over_process() {
+Inherited setup_process() {
   Inherited inherited;
   sigset_t blocked = handled_signals();
   // Not handled, but they must not end or stop us: a closed console, a full file, a write to the
@@ -136,7 +136,7 @@ void pass_to_worker(int descriptor) {
   }
 }
 
-void ignore_as_found(const Inherited& inherited) {
+void restore_ignored_signals(const Inherited& inherited) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   if (inherited.is_child_signal_ignored) {
@@ -151,7 +151,7 @@ void release_signals(const Inherited& inherited) {
   ::pthread_sigmask(SIG_SETMASK, &inherited.signal_mask, nullptr);
 }
 
-void let_requests_end_us(const Inherited& inherited) {
+void die_on_stop_signals(const Inherited& inherited) {
   if (::getpid() == 1) {
     return;
   }
@@ -173,12 +173,12 @@ StreamKind kind_of_stream(int standard_fd) {
   static std::array<std::optional<StreamKind>, 3> known;
   auto& kind = known[static_cast<std::size_t>(standard_fd)];
   if (!kind) {
-    kind = ask_kind_of_stream(standard_fd);
+    kind = probe_stream(standard_fd);
   }
   return *kind;
 }
 
-void ask_kinds_of_streams() {
+void probe_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     (void)kind_of_stream(fd);
   }

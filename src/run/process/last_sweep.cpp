@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-void bury_all() {
+void reap_all() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
 }
@@ -45,12 +45,13 @@ void rest_a_round() {
 
 }  // namespace
 
-EarlierChildren LastSweep::find_earlier_children() {
-  siginfo_t info{};  // also of one that hangs in a file, which ends without a signal (make_aside())
+PreexistingChildren GuardCleanup::find_earlier_children() {
+  siginfo_t
+      info{};  // also of one that hangs in a file, which ends without a signal (fork_helper())
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
     return {};  // no child at all: the usual case, and no look at /proc
   }
-  EarlierChildren earlier;
+  PreexistingChildren earlier;
   for (const Process& process : read_processes()) {
     if (process.parent == ::getpid()) {
       earlier.pids.insert(process.pid);
@@ -61,44 +62,44 @@ EarlierChildren LastSweep::find_earlier_children() {
 }
 
 /// Whatever it has made of its environment.
-bool LastSweep::is_adopted_ours() const {
+bool GuardCleanup::adopts_only_ours() const {
   return ::getpid() != 1 && earlier_.are_ours;
 }
 
 /// Of a child that is not spared. The agent is a copy of us and has no marker, and its memory is not looked into: it may be
 /// what hangs.
-bool LastSweep::is_strange(pid_t child) const {
-  return !is_adopted_ours() && child != agent_ && !has_marker(child, marker_);
+bool GuardCleanup::is_foreign(pid_t child) const {
+  return !adopts_only_ours() && child != agent_ && !has_marker(child, marker_);
 }
 
 /// What works aside is a copy of the agent, and has no marker either.
-std::set<pid_t> LastSweep::spared() const {
-  std::set<pid_t> spared = page_.asides();
-  spared.insert(earlier_.pids.begin(), earlier_.pids.end());
-  if (is_adopted_ours()) {
-    return spared;
+std::set<pid_t> GuardCleanup::excluded() const {
+  std::set<pid_t> excluded = page_.helpers();
+  excluded.insert(earlier_.pids.begin(), earlier_.pids.end());
+  if (adopts_only_ours()) {
+    return excluded;
   }
   for (const Process& process : read_processes()) {
-    const bool is_known = process.parent != ::getpid() || spared.contains(process.pid);
+    const bool is_known = process.parent != ::getpid() || excluded.contains(process.pid);
     // Nobody else is asked: to read the environment of a process that hangs may hang, too.
-    if (!is_known && is_strange(process.pid)) {
-      spared.insert(process.pid);
+    if (!is_known && is_foreign(process.pid)) {
+      excluded.insert(process.pid);
     }
   }
-  return spared;
+  return excluded;
 }
 
-void LastSweep::ask_to_end(int signal) const {
+void GuardCleanup::send_stop_signal(int signal) const {
   Sweeper sweeper(agent_);
-  const std::vector<Process> living = sweeper.leftovers(page_.asides());
+  const std::vector<Process> living = sweeper.orphans(page_.helpers());
   if (!living.empty()) {
     page_.note({signal, std::chrono::steady_clock::now(), ended_children(agent_)});
-    sweeper.ask_to_end(living, signal);
+    sweeper.send_stop_signal(living, signal);
   }
 }
 
-void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {
-  std::set<pid_t> left = page_.asides();
+void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration patience) const {
+  std::set<pid_t> left = page_.helpers();
   const auto end = std::chrono::steady_clock::now() + patience;
   const auto find_ours = [this](pid_t pid) {
     auto process = find_process(pid);
@@ -125,12 +126,12 @@ void LastSweep::end_asides(std::chrono::steady_clock::duration patience) const {
   }
 }
 
-std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_time) const {
+std::vector<Process> GuardCleanup::kill(std::chrono::steady_clock::duration most_time) const {
   Sweeper sweeper(::getpid());
-  sweeper.is_strange = std::bind_front(&LastSweep::is_strange, this);
+  sweeper.is_foreign = std::bind_front(&GuardCleanup::is_foreign, this);
   std::vector<Process> found;
   const auto end = std::chrono::steady_clock::now() + most_time;
-  const auto end_of_starved = end + kMostStarved;
+  const auto end_of_starved = end + kExtraTimeForRunnable;
   const auto may_go_on = [&] {
     const auto now = std::chrono::steady_clock::now();
     return now < end || (now < end_of_starved && std::any_of(found.begin(), found.end(), will_die));
@@ -139,9 +140,9 @@ std::vector<Process> LastSweep::kill(std::chrono::steady_clock::duration most_ti
   for (bool is_first = true;
        (is_first || may_go_on()) && rounds_without < 2 && Reaper::has_children();
        is_first = false) {
-    found = sweeper.kill_round(spared());
+    found = sweeper.kill_round(excluded());
     std::erase_if(found, [this](const Process& process) { return process.pid == agent_; });
-    bury_all();
+    reap_all();
     rounds_without = found.empty() ? rounds_without + 1 : 0;
     rest_a_round();
   }

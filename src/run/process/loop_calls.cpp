@@ -42,7 +42,7 @@ Result<> try_signal_mask() {
 
 }  // namespace
 
-Result<> try_loop_calls() {
+Result<> probe_event_loop() {
   const UniqueFd loop(::epoll_create1(EPOLL_CLOEXEC));
   if (!loop) {
     return refused("epoll_create1");
@@ -58,15 +58,15 @@ Result<> try_loop_calls() {
   }
   sigset_t signals;
   sigemptyset(&signals);
-  const UniqueFd signal_file(::signalfd(-1, &signals, SFD_CLOEXEC));
-  if (!signal_file) {
+  const UniqueFd signalfd_(::signalfd(-1, &signals, SFD_CLOEXEC));
+  if (!signalfd_) {
     return refused("signalfd");
   }
-  if (auto tried = try_calls_on(signal_file.get()); !tried) {
+  if (auto tried = try_calls_on(signalfd_.get()); !tried) {
     return tried;
   }
   epoll_event event{};
-  if (::epoll_ctl(loop.get(), EPOLL_CTL_ADD, signal_file.get(), &event) != 0) {
+  if (::epoll_ctl(loop.get(), EPOLL_CTL_ADD, signalfd_.get(), &event) != 0) {
     return refused("epoll_ctl");
   }
   if (::epoll_wait(loop.get(), &event, 1, 0) < 0) {

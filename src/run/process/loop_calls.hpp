@@ -8,6 +8,6 @@ namespace muster {
 
 /// Makes each of these calls once. Refused, a loop would end without a word, or turn for ever. It takes microseconds. Fails with
 /// the call alone: "signalfd: Operation not permitted".
-[[nodiscard]] Result<> try_loop_calls();
+[[nodiscard]] Result<> probe_event_loop();
 
 }  // namespace muster

@@ -77,7 +77,7 @@ Result<Connection> connect(bool by_terminal, std::optional<Error>& refusal) {
 
 }  // namespace
 
-Result<OutputEnds> make_output_ends(const OutputWay& way) {
+Result<OutputEnds> make_output_ends(const OutputConnection& way) {
   OutputEnds ends;
   auto error = connect(way.error_is_terminal, ends.refusal);
   if (!error) {

@@ -25,6 +25,6 @@ struct OutputEnds {
 
 /// All of them are close-on-exec, and no terminal becomes the one that controls us. A terminal passes bytes as they are
 /// written, and echoes nothing. Fails with `System` when no descriptor is left.
-[[nodiscard]] Result<OutputEnds> make_output_ends(const OutputWay& way);
+[[nodiscard]] Result<OutputEnds> make_output_ends(const OutputConnection& way);
 
 }  // namespace muster

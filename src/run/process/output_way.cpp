@@ -14,7 +14,9 @@ bool wants_terminal(const StreamTarget& target, When terminals) {
 
 }  // namespace
 
-OutputWay choose_output_way(const StreamTarget& out, const StreamTarget& error, When terminals) {
+OutputConnection choose_output_way(const StreamTarget& out,
+                                   const StreamTarget& error,
+                                   When terminals) {
   const bool goes_somewhere = out.console || out.file == StreamFile::Joined;
   return {.is_joined = goes_somewhere && out == error && out.file != StreamFile::Own,
           .out_is_terminal = wants_terminal(out, terminals),

@@ -25,18 +25,18 @@ struct StreamTarget {
 };
 
 /// What is made for the streams of one worker: a pipe or a pseudo-terminal each.
-struct OutputWay {
+struct OutputConnection {
   /// Both come through one, that of standard error: in the order in which they were written.
   bool is_joined = false;
   bool out_is_terminal = false;
   bool error_is_terminal = false;
-  bool operator==(const OutputWay&) const = default;
+  bool operator==(const OutputConnection&) const = default;
 };
 
 /// Joined where nobody needs to know which of the two a line was written to: both are shown at one place, or only
 /// written to one file. A terminal, unless `terminals` decides, where the stream is shown on one and kept in no file.
-[[nodiscard]] OutputWay choose_output_way(const StreamTarget& out,
-                                          const StreamTarget& error,
-                                          When terminals);
+[[nodiscard]] OutputConnection choose_output_way(const StreamTarget& out,
+                                                 const StreamTarget& error,
+                                                 When terminals);
 
 }  // namespace muster

@@ -65,7 +65,7 @@ std::vector<Death> Reaper::collect() {
       collect_ready(deaths);  // it ended after the first look: others may have ended before it
     }
     const bool is_buried = is_worker && !watched_.contains(dead);
-    if (!is_buried && !bury(dead, deaths)) {
+    if (!is_buried && !reap(dead, deaths)) {
       break;
     }
   }
@@ -89,13 +89,13 @@ void Reaper::collect_ready(std::vector<Death>& deaths) {
 }
 
 void Reaper::take_ready(pid_t pid, std::vector<Death>& deaths) {
-  if (!bury(pid, deaths)) {
-    note_held(pid, deaths);
+  if (!reap(pid, deaths)) {
+    note_traced_zombie(pid, deaths);
   }
 }
 
 /// False when there was nothing to bury.
-bool Reaper::bury(pid_t pid, std::vector<Death>& deaths) {
+bool Reaper::reap(pid_t pid, std::vector<Death>& deaths) {
   const auto watched = watched_.find(pid);
   Death death;
   if (watched != watched_.end()) {
@@ -118,21 +118,21 @@ bool Reaper::bury(pid_t pid, std::vector<Death>& deaths) {
 
 /// It has ended, and who traces it has not looked yet: until then nobody else may bury it. That is done as with an
 /// orphan, later.
-void Reaper::note_held(pid_t pid, std::vector<Death>& deaths) {
+void Reaper::note_traced_zombie(pid_t pid, std::vector<Death>& deaths) {
   const auto watched = watched_.find(pid);
   const auto wait_status = wait_status_of_the_dead(pid);
-  const auto tracer = tracer_of_the_dead(pid);
+  const auto tracer = tracer_of_zombie(pid);
   if (watched != watched_.end() && wait_status && tracer) {
     Death death;
     death.worker = watched->second.worker;
     death.status = ExitStatus::from_wait_status(*wait_status);
-    death.held_by = tracer;
+    death.traced_by = tracer;
     deaths.push_back(death);
     watched_.erase(watched);
   }
 }
 
-std::vector<Death> Reaper::collect_held() {
+std::vector<Death> Reaper::collect_traced_zombies() {
   std::vector<pid_t> pids;
   pids.reserve(watched_.size());
   for (const auto& [pid, watched] : watched_) {
@@ -140,7 +140,7 @@ std::vector<Death> Reaper::collect_held() {
   }
   std::vector<Death> deaths;
   for (const pid_t pid : pids) {
-    note_held(pid, deaths);
+    note_traced_zombie(pid, deaths);
   }
   return deaths;
 }

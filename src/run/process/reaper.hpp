@@ -19,7 +19,7 @@ struct Death {
   ExitStatus status = ExitStatus::exited(0);
   ProcessUse use{};  ///< of one that failed
   std::optional<pid_t>
-      held_by{};  ///< the process that traces it: it cannot be buried before that lets it go
+      traced_by{};  ///< the process that traces it: it cannot be buried before that lets it go
 };
 
 /// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.
@@ -49,7 +49,7 @@ class Reaper {
 
   /// Workers that have ended and are held by who traces them. `collect` finds these too, but where the kernel has no
   /// pidfd nothing tells of them: SIGCHLD goes to the tracer. Reads /proc for each worker that is watched.
-  [[nodiscard]] std::vector<Death> collect_held();
+  [[nodiscard]] std::vector<Death> collect_traced_zombies();
 
   /// Workers that were stopped since the last call.
   [[nodiscard]] std::vector<Stopped> collect_stopped() const;
@@ -64,8 +64,8 @@ class Reaper {
   };
   void collect_ready(std::vector<Death>& deaths);
   void take_ready(pid_t pid, std::vector<Death>& deaths);
-  bool bury(pid_t pid, std::vector<Death>& deaths);
-  void note_held(pid_t pid, std::vector<Death>& deaths);
+  bool reap(pid_t pid, std::vector<Death>& deaths);
+  void note_traced_zombie(pid_t pid, std::vector<Death>& deaths);
   [[nodiscard]] static Death look_at(pid_t pid);
 
   UniqueFd epoll_;

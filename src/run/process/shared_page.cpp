@@ -8,21 +8,25 @@
 
 namespace muster {
 
-Result<SharedPage*> SharedPage::make() {
-  void* const memory = ::mmap(
-      nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+Result<GuardSharedMemory*> GuardSharedMemory::make() {
+  void* const memory = ::mmap(nullptr,
+                              sizeof(GuardSharedMemory),
+                              PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS,
+                              -1,
+                              0);
   if (memory == MAP_FAILED) {
     return system_error("cannot map memory for guard and agent", errno);
   }
-  return new (memory) SharedPage();
+  return new (memory) GuardSharedMemory();
 }
 
-void SharedPage::beat(Instant now) {
+void GuardSharedMemory::beat(Instant now) {
   beat_.store(now.time_since_epoch().count(), std::memory_order_release);
 }
 
 /// The beat comes before the limit that is counted from it: who sees the limit sees the beat, or a later one.
-void SharedPage::renew(const gang::Lease& lease, Instant now) {
+void GuardSharedMemory::renew(const gang::Lease& lease, Instant now) {
   const auto gone_by = lease.gone_by.value_or(Instant());
   const auto limit = lease.limit.value_or(std::chrono::milliseconds(0));
   beat(now);
@@ -30,22 +34,22 @@ void SharedPage::renew(const gang::Lease& lease, Instant now) {
   limit_.store(Instant::duration(limit).count(), std::memory_order_release);
 }
 
-Vitals SharedPage::vitals() const {
-  Vitals vitals;
+AgentHeartbeat GuardSharedMemory::heartbeat() const {
+  AgentHeartbeat heartbeat;
   const auto limit = Instant::duration(limit_.load(std::memory_order_acquire));
   const auto gone_by = Instant::duration(gone_by_.load(std::memory_order_relaxed));
-  vitals.beat = Instant(Instant::duration(beat_.load(std::memory_order_acquire)));
+  heartbeat.beat = Instant(Instant::duration(beat_.load(std::memory_order_acquire)));
   if (limit.count() != 0) {
-    vitals.lease.limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+    heartbeat.lease.limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
   }
   if (gone_by.count() != 0) {
-    vitals.lease.gone_by = Instant(gone_by);
+    heartbeat.lease.gone_by = Instant(gone_by);
   }
-  return vitals;
+  return heartbeat;
 }
 
 /// The signal comes last: who sees it sees the rest.
-void SharedPage::note(const GuardsRequest& request) {
+void GuardSharedMemory::note(const StopSentByGuard& request) {
   asked_at_.store(request.at.time_since_epoch().count(), std::memory_order_relaxed);
   auto place = had_ended_.begin();
   for (const pid_t pid : request.had_ended) {
@@ -56,8 +60,8 @@ void SharedPage::note(const GuardsRequest& request) {
   asked_by_.store(request.signal, std::memory_order_release);
 }
 
-std::optional<GuardsRequest> SharedPage::guards_request() const {
-  GuardsRequest request;
+std::optional<StopSentByGuard> GuardSharedMemory::guards_request() const {
+  StopSentByGuard request;
   request.signal = asked_by_.load(std::memory_order_acquire);
   if (request.signal == 0) {
     return std::nullopt;
@@ -71,8 +75,8 @@ std::optional<GuardsRequest> SharedPage::guards_request() const {
   return request;
 }
 
-bool SharedPage::add_aside(pid_t pid) {
-  for (std::atomic<pid_t>& place : asides_) {
+bool GuardSharedMemory::add_helper(pid_t pid) {
+  for (std::atomic<pid_t>& place : helpers_) {
     pid_t nobody = 0;
     if (place.compare_exchange_strong(nobody, pid)) {
       return true;
@@ -81,8 +85,8 @@ bool SharedPage::add_aside(pid_t pid) {
   return false;
 }
 
-void SharedPage::remove_aside(pid_t pid) {
-  for (std::atomic<pid_t>& place : asides_) {
+void GuardSharedMemory::remove_aside(pid_t pid) {
+  for (std::atomic<pid_t>& place : helpers_) {
     pid_t there = pid;
     if (place.compare_exchange_strong(there, 0)) {
       return;
@@ -90,9 +94,9 @@ void SharedPage::remove_aside(pid_t pid) {
   }
 }
 
-std::set<pid_t> SharedPage::asides() const {
+std::set<pid_t> GuardSharedMemory::helpers() const {
   std::set<pid_t> pids;
-  for (const std::atomic<pid_t>& place : asides_) {
+  for (const std::atomic<pid_t>& place : helpers_) {
     if (const pid_t pid = place.load(); pid != 0) {
       pids.insert(pid);
     }

@@ -15,30 +15,30 @@ constexpr int kKept = SIGXFSZ;
 
 }  // namespace
 
-SignalBell SignalBell::of_this_process(const std::set<int>& signals) {
+GuardSignalNotifier GuardSignalNotifier::of_this_process(const std::set<int>& signals) {
   sigset_t heard;
   sigemptyset(&heard);
   sigaddset(&heard, kKept);
   for (const int signal : signals) {
     sigaddset(&heard, signal);
   }
-  SignalBell made{UniqueFd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC)),
-                  UniqueFd(::epoll_create1(EPOLL_CLOEXEC))};
+  GuardSignalNotifier made{UniqueFd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC)),
+                           UniqueFd(::epoll_create1(EPOLL_CLOEXEC))};
   epoll_event once_each{};
   once_each.events = EPOLLIN | EPOLLET;
-  if (::epoll_ctl(made.bell.get(), EPOLL_CTL_ADD, made.signals.get(), &once_each) != 0) {
-    made.bell.reset();
+  if (::epoll_ctl(made.notifier.get(), EPOLL_CTL_ADD, made.signals.get(), &once_each) != 0) {
+    made.notifier.reset();
   }
   return made;
 }
 
-void SignalBell::listen() {
+void GuardSignalNotifier::listen() {
   (void)::kill(::getpid(), kKept);
 }
 
-void SignalBell::silence(int bell) {
+void GuardSignalNotifier::silence(int notifier) {
   epoll_event rung{};
-  (void)::epoll_wait(bell, &rung, 1, 0);
+  (void)::epoll_wait(notifier, &rung, 1, 0);
 }
 
 }  // namespace muster

@@ -14,16 +14,16 @@ namespace muster {
 /// epoll(7) knows whose signals a descriptor of signalfd(2) was added for: those of the process that added it,
 /// whoever waits. Whether there is something to read, though, is asked of who waits. So a child keeps a signal of
 /// its own for ever.
-struct SignalBell {
-  UniqueFd signals;  ///< has to stay open
-  UniqueFd bell;     ///< readable in a child that listens, once for each time that it rings
+struct GuardSignalNotifier {
+  UniqueFd signals;   ///< has to stay open
+  UniqueFd notifier;  ///< readable in a child that listens, once for each time that it rings
 
   /// In the process whose signals are meant, before it forks.
-  [[nodiscard]] static SignalBell of_this_process(const std::set<int>& signals);
+  [[nodiscard]] static GuardSignalNotifier of_this_process(const std::set<int>& signals);
   /// In the child: from here on it hears. SIGXFSZ, which is blocked, stays pending.
   static void listen();
   /// So that the bell can ring again.
-  static void silence(int bell);
+  static void silence(int notifier);
 };
 
 }  // namespace muster

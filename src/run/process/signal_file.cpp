@@ -11,7 +11,7 @@
 
 namespace muster {
 
-int open_signal_file(const sigset_t& signals) {
+int open_signalfd(const sigset_t& signals) {
   const int file = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
   if (file < 0) {
     throw boost::system::system_error(errno, boost::system::system_category(), "signalfd");

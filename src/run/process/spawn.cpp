@@ -95,7 +95,7 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
       ::setrlimit(RLIMIT_NOFILE, &*task.inherited->descriptors) != 0) {
     return "restoring the limit of descriptors";
   }
-  ignore_as_found(*task.inherited);  // in the child only: handlers are not shared
+  restore_ignored_signals(*task.inherited);  // in the child only: handlers are not shared
   // It can only fail for an argument that is not one of ours.
   (void)::pthread_sigmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr);
   return bind_child(task);
@@ -233,7 +233,7 @@ bool has_same_bytes(const std::string& one, const std::string& other) {
 /// A symlink, or a copy, by the name of another launcher: whoever wants that one does not want us.
 bool is_muster_itself(const std::string& path) {
   // By its name: where an emulator runs us, what that link leads to is the emulator.
-  const std::string own_path = own_program();
+  const std::string own_path = program_path();
   struct stat own {};
   struct stat other {};
   const bool are_there = ::stat(own_path.c_str(), &own) == 0 && ::stat(path.c_str(), &other) == 0;

@@ -19,7 +19,7 @@ bool has_variable_of_ranks(pid_t pid) {
 
 }  // namespace
 
-bool signal_started_ranks(pid_t starter, int signal) {
+bool signal_mpirun_ranks(pid_t starter, int signal) {
   std::set<pid_t> family;
   for (const Process& process : descendants(read_processes(), starter, {})) {
     if (!has_variable_of_ranks(process.pid)) {
@@ -57,7 +57,7 @@ std::vector<Process> left_by_ranks(const std::vector<Process>& all,
   return left;
 }
 
-std::vector<Process> left_by_own_ranks() {
+std::vector<Process> left_by_local_ranks() {
   // Inside a rank of another mpirun everything looks like one.
   const bool is_in_rank = has_variable_of_ranks(::getpid());
   const std::vector<pid_t> children = own_children();

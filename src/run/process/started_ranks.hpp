@@ -12,7 +12,7 @@
 namespace muster {
 
 /// Sends a signal to each rank that descends from `starter`, and to its group. False: there is none.
-bool signal_started_ranks(pid_t starter, int signal);
+bool signal_mpirun_ranks(pid_t starter, int signal);
 
 /// What ranks have left behind among the descendants of `root`, who adopts orphans: its children that belong to ranks, and what
 /// descends from them, parents first. None while a rank lives: then a process that belongs to one has another parent.
@@ -21,6 +21,6 @@ bool signal_started_ranks(pid_t starter, int signal);
                                                  const std::function<bool(pid_t)>& belongs_to_rank);
 
 /// The same of this process, as /proc shows it. A look of microseconds where no orphan of a rank is here.
-[[nodiscard]] std::vector<Process> left_by_own_ranks();
+[[nodiscard]] std::vector<Process> left_by_local_ranks();
 
 }  // namespace muster

@@ -6,14 +6,14 @@
 
 namespace muster {
 
-std::vector<Process> Sweeper::leftovers(const std::set<pid_t>& living_workers) const {
+std::vector<Process> Sweeper::orphans(const std::set<pid_t>& living_workers) const {
   return descendants(read_processes(), root_, living_workers);
 }
 
 bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   const std::vector<pid_t> children = own_children();
   const auto may_end = [&](pid_t child) {
-    return !excluded.contains(child) && !tracer_of_the_dead(child);
+    return !excluded.contains(child) && !tracer_of_zombie(child);
   };
   if (std::any_of(children.begin(), children.end(), may_end)) {
     return false;  // as it is nearly always, without a look at all processes
@@ -22,7 +22,7 @@ bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   bool has_held = false;
   for (const Process& process : all) {
     const bool is_child = process.parent == root_ && !excluded.contains(process.pid);
-    if (is_child && !tracer_of_the_dead(process.pid)) {
+    if (is_child && !tracer_of_zombie(process.pid)) {
       return false;
     }
     has_held = has_held || is_child;
@@ -30,7 +30,7 @@ bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   return has_held && descendants(all, root_, excluded).empty();
 }
 
-void Sweeper::ask_to_end(const std::vector<Process>& processes, int signal) {
+void Sweeper::send_stop_signal(const std::vector<Process>& processes, int signal) {
   for (const Process& process : processes) {
     if (asked_.emplace(process.pid, process.start_time).second) {
       signal_exactly(process, signal);
@@ -43,7 +43,7 @@ void Sweeper::ask_to_end(const std::vector<Process>& processes, int signal) {
 void Sweeper::kill_children(const std::set<pid_t>& excluded) const {
   std::set<pid_t> known = excluded;
   const auto kill_if_new = [&](pid_t child) {
-    const bool is_new = known.insert(child).second && !(is_strange && is_strange(child));
+    const bool is_new = known.insert(child).second && !(is_foreign && is_foreign(child));
     return is_new && ::kill(child, SIGKILL) == 0;
   };
   constexpr int kLooks = 64;

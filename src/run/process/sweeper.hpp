@@ -25,7 +25,7 @@ class Sweeper {
   explicit Sweeper(pid_t root) : root_(root) {}
 
   /// What ended workers left behind: our descendants, without the living workers and theirs.
-  [[nodiscard]] std::vector<Process> leftovers(const std::set<pid_t>& living_workers) const;
+  [[nodiscard]] std::vector<Process> orphans(const std::set<pid_t>& living_workers) const;
 
   /// True when children are left, and all of them are dead and kept from being buried by who traces them. A look at
   /// processes that fork faster than one can look sees other dead.
@@ -33,10 +33,10 @@ class Sweeper {
 
   /// Sends `signal` to each of them that has not been asked before, and CONT so that a stopped one
   /// can act on it.
-  void ask_to_end(const std::vector<Process>& processes, int signal);
+  void send_stop_signal(const std::vector<Process>& processes, int signal);
 
   /// Whether a child that `kill_round` is not told to spare is somebody else's. Empty: none is.
-  std::function<bool(pid_t)> is_strange;
+  std::function<bool(pid_t)> is_foreign;
 
   /// KILLs every descendant that exists now, and who comes to us meanwhile. To be called again until none is left: some may
   /// have forked meanwhile. From the third round on a control group helps, where one can be made.
@@ -51,7 +51,7 @@ class Sweeper {
   pid_t root_;
   int rounds_ = 0;
   std::set<std::pair<pid_t, unsigned long long>> asked_;  ///< pid and start time
-  ControlGroupNet net_;
+  CgroupKiller net_;
 };
 
 /// "pid 4712 (sleep), pid 4713 (python3) and 7 more".

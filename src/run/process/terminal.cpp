@@ -20,12 +20,12 @@ Terminal::Terminal(pid_t guard, bool is_wanted)
 
 void Terminal::give_back() {
   if (is_ours()) {
-    take_terminal_from_the_dead(fd_, guard_group_);
+    take_terminal_from_exited(fd_, guard_group_);
     fd_ = -1;
   }
 }
 
-void take_terminal_from_the_dead(int fd, pid_t group) {
+void take_terminal_from_exited(int fd, pid_t group) {
   const pid_t foreground = ::tcgetpgrp(fd);
   // Sent to the background with `bg`, the job has no terminal to give: the shell has it.
   if (foreground > 0 && ::kill(-foreground, 0) != 0 && errno == ESRCH) {

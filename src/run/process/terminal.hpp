@@ -40,6 +40,6 @@ class Terminal {
 
 /// Puts `group` in the foreground if the group that is there has no living process. Otherwise the
 /// terminal belongs to somebody who works with it, such as the shell.
-void take_terminal_from_the_dead(int fd, pid_t group);
+void take_terminal_from_exited(int fd, pid_t group);
 
 }  // namespace muster

@@ -32,14 +32,14 @@ bool end_is_set() {
 extern "C" void on_pipe_signal(int /*signal*/) {
   const int error_number = errno;
   if (::getpid() == end_of_agent.agent && ::getppid() != end_of_agent.guard && !end_is_set()) {
-    put_off_end();  // later ones are of pipes: who turns without end and writes to one puts nothing off
+    feed_parent_death_timer();  // later ones are of pipes: who turns without end and writes to one puts nothing off
   }
   errno = error_number;
 }
 
 }  // namespace
 
-void end_without_guard(pid_t guard, std::chrono::seconds patience) {
+void arm_parent_death_timer(pid_t guard, std::chrono::seconds patience) {
   sigevent kill{};
   kill.sigev_notify = SIGEV_SIGNAL;
   kill.sigev_signo = SIGKILL;
@@ -59,11 +59,11 @@ void end_without_guard(pid_t guard, std::chrono::seconds patience) {
   (void)::pthread_sigmask(SIG_UNBLOCK, &pipe_signal, nullptr);
   (void)::prctl(PR_SET_PDEATHSIG, SIGPIPE);  // where it is refused that was said
   if (::getppid() != guard) {
-    put_off_end();  // it died before
+    feed_parent_death_timer();  // it died before
   }
 }
 
-void put_off_end() {
+void feed_parent_death_timer() {
   if (end_of_agent.agent == ::getpid()) {
     (void)::timer_settime(end_of_agent.timer, 0, &end_of_agent.later, nullptr);
   }

@@ -11,9 +11,9 @@ namespace muster {
 /// An agent whose guard was killed reads that in its loop, and kills the job. One that turns without end reads nothing.
 /// From here on, when the guard dies, the kernel kills this process so much later, and with it the workers, unless it puts
 /// that off. To be called once, in the agent. SIGPIPE, which tells it, ends nothing.
-void end_without_guard(pid_t guard, std::chrono::seconds patience = std::chrono::seconds(5));
+void arm_parent_death_timer(pid_t guard, std::chrono::seconds patience = std::chrono::seconds(5));
 
 /// The guard is gone, and the loop turns.
-void put_off_end();
+void feed_parent_death_timer();
 
 }  // namespace muster

@@ -33,7 +33,7 @@ SpawnRequest request_of(const WorkerPlan& planned) {
 
 Workers::Workers(const LaunchPlan& plan,
                  const Inherited& inherited,
-                 WorkerSurroundings surroundings)
+                 InheritedEnvironment surroundings)
     : plan_(plan),
       surroundings_(std::move(surroundings)),
       spawner_(inherited),
@@ -136,12 +136,12 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
   return status.signal() && passed_on_.contains(*status.signal());
 }
 
-void Workers::ask_to_end(int signal, std::optional<Clock::time_point> asked_at) {
+void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> asked_at) {
   const auto is_to_ask = [&](const State& state) {
     return state.is_alive && !(asked_at && state.started < *asked_at);
   };
   for (State& state : states_) {  // of all, before one that ends by it can draw others along
-    state.was_ending = is_to_ask(state) && is_exiting(state.pid);
+    state.was_exiting = is_to_ask(state) && is_exiting(state.pid);
   }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (!is_to_ask(states_[i])) {
@@ -151,7 +151,7 @@ void Workers::ask_to_end(int signal, std::optional<Clock::time_point> asked_at) 
     // sshd does not end with what it has started.
     const bool ends_with_ranks = planned.decides_success || !plan_.needs_service(kSshService);
     const bool may_have_started_ranks = planned.is_unranked && ends_with_ranks;
-    if (!may_have_started_ranks || !signal_started_ranks(states_[i].pid, signal)) {
+    if (!may_have_started_ranks || !signal_mpirun_ranks(states_[i].pid, signal)) {
       this->signal(i, signal);
     }
   }

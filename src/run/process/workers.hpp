@@ -21,7 +21,7 @@
 namespace muster {
 
 /// What a worker's environment is made of.
-struct WorkerSurroundings {
+struct InheritedEnvironment {
   const std::map<std::string, std::string>& variables;  ///< inherited
   std::string marker;                                   ///< empty: leave the inherited one alone
 };
@@ -32,14 +32,14 @@ struct WorkerStart {
   int standard_input = -1;     ///< a descriptor of ours
   bool leads_session = false;  ///< as in `SpawnRequest`
   int terminal = -1;           ///< likewise
-  OutputWay output;
+  OutputConnection output;
   /// Takes the ends that we read.
   std::function<Result<>(StreamEnds)> connect;
 };
 
 class Workers {
  public:
-  Workers(const LaunchPlan& plan, const Inherited& inherited, WorkerSurroundings surroundings);
+  Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings);
 
   /// Starts one worker, once `connect` has taken its output. Fails as that does, and as `Spawner::spawn` does.
   [[nodiscard]] Result<> start(std::size_t worker, const WorkerStart& how);
@@ -65,10 +65,10 @@ class Workers {
 
   /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later. Whoever was
   /// there at a certain moment has been asked already.
-  void ask_to_end(int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
+  void send_stop_signal(int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
 
   /// True when it was past answering right before it was asked to end.
-  [[nodiscard]] bool was_ending(std::size_t worker) const { return states_[worker].was_ending; }
+  [[nodiscard]] bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }
 
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
@@ -103,7 +103,7 @@ class Workers {
     bool is_alive = false;
     bool leads_session = false;
     bool is_held = false;  ///< by us
-    bool was_ending = false;
+    bool was_exiting = false;
     Clock::time_point started{};
     Clock::time_point ended{};
     ProcessUse use{};
@@ -114,7 +114,7 @@ class Workers {
   [[nodiscard]] std::vector<std::string> environment_of(const WorkerPlan& worker) const;
 
   const LaunchPlan& plan_;
-  WorkerSurroundings surroundings_;
+  InheritedEnvironment surroundings_;
   Spawner spawner_;
   Reaper reaper_;
   std::vector<State> states_;

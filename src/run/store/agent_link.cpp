@@ -19,7 +19,7 @@ AgentLink::AgentLink(Poller& poller, int agent, std::uint64_t number)
   poller_.add(agent_, number_, EPOLLIN);
 }
 
-void AgentLink::tell(const StoreLine& line) {
+void AgentLink::send(const StoreMessage& line) {
   const bool is_first = unread_.empty();
   unread_ += write_line(line);
   if (is_first) {
@@ -29,7 +29,7 @@ void AgentLink::tell(const StoreLine& line) {
 
 void AgentLink::remark(const std::string& text) {
   if (++remarks_ <= kMostRemarks) {
-    tell(StoreRemark{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
+    send(StoreNotice{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
   }
 }
 

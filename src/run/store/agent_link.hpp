@@ -16,7 +16,7 @@ class AgentLink {
   /// `agent` is a stream, and not ours. It is waited for by that number.
   AgentLink(Poller& poller, int agent, std::uint64_t number);
 
-  void tell(const StoreLine& line);
+  void send(const StoreMessage& line);
   /// For the user: the first ones only, as others behave alike.
   void remark(const std::string& text);
 

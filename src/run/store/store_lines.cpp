@@ -18,10 +18,10 @@ json::array write_processes(const std::vector<store::Process>& processes) {
 }
 
 struct Write {
-  json::object operator()(const StoreRemark& remark) const { return {{"remark", remark.text}}; }
+  json::object operator()(const StoreNotice& remark) const { return {{"remark", remark.text}}; }
   json::object operator()(const StoreEnd& end) const { return {{"end", end.why}}; }
-  json::object operator()(const StoreNews& news) const {
-    return {{"meeting", news.meeting},
+  json::object operator()(const StoreStatus& news) const {
+    return {{"meeting", news.init_barrier},
             {"expected", news.expected},
             {"is_complete", news.is_complete},
             {"arrived", write_processes(news.arrived)}};
@@ -59,37 +59,37 @@ store::AwaitedKeys read_awaited(const json::object& object) {
   return awaited;
 }
 
-StoreNews read_news(const json::object& object) {
-  StoreNews news;
-  news.meeting = object.at("meeting").to_number<std::size_t>();
+StoreStatus read_news(const json::object& object) {
+  StoreStatus news;
+  news.init_barrier = object.at("meeting").to_number<std::size_t>();
   news.expected = object.at("expected").to_number<std::size_t>();
   news.is_complete = object.at("is_complete").as_bool();
   news.arrived = read_processes(object.at("arrived"));
   return news;
 }
 
-StoreLine read_object(const json::object& object) {
+StoreMessage read_object(const json::object& object) {
   if (const auto* const remark = object.if_contains("remark")) {
-    return StoreRemark{std::string(remark->as_string())};
+    return StoreNotice{std::string(remark->as_string())};
   }
   if (const auto* const end = object.if_contains("end")) {
     return StoreEnd{std::string(end->as_string())};
   }
-  return object.contains("awaited") ? StoreLine(read_awaited(object))
-                                    : StoreLine(read_news(object));
+  return object.contains("awaited") ? StoreMessage(read_awaited(object))
+                                    : StoreMessage(read_news(object));
 }
 
 }  // namespace
 
-std::string write_line(const StoreLine& line) {
+std::string write_line(const StoreMessage& line) {
   json::value document = std::visit(Write{}, line);
   make_valid_utf8(document);
   return json::serialize(document) + '\n';
 }
 
-Result<std::vector<StoreLine>> StoreLineReader::feed(std::string_view bytes) {
+Result<std::vector<StoreMessage>> StoreLineReader::feed(std::string_view bytes) {
   rest_ += bytes;
-  std::vector<StoreLine> lines;
+  std::vector<StoreMessage> lines;
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
     try {

@@ -18,23 +18,23 @@ constexpr char kWhoArrived = '?';
 constexpr char kWhoWaits = 'w';
 
 /// For the user.
-struct StoreRemark {
+struct StoreNotice {
   std::string text;
 };
 /// It ends: nobody is served any more.
 struct StoreEnd {
   std::string why;
 };
-using StoreLine = std::variant<StoreRemark, StoreEnd, StoreNews, store::AwaitedKeys>;
+using StoreMessage = std::variant<StoreNotice, StoreEnd, StoreStatus, store::AwaitedKeys>;
 
 /// With its line end.
-[[nodiscard]] std::string write_line(const StoreLine& line);
+[[nodiscard]] std::string write_line(const StoreMessage& line);
 
 /// Puts lines together, however they are cut.
 class StoreLineReader {
  public:
   /// Fails with `BadData` for what is none of these lines.
-  [[nodiscard]] Result<std::vector<StoreLine>> feed(std::string_view bytes);
+  [[nodiscard]] Result<std::vector<StoreMessage>> feed(std::string_view bytes);
 
  private:
   std::string rest_;

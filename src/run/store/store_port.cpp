@@ -31,7 +31,7 @@ void limit_memory() {
 
 }  // namespace
 
-Result<> StorePort::listen(std::uint16_t port) {
+Result<> StoreProcess::listen(std::uint16_t port) {
   end();
   auto socket = gang::listen_everywhere(port);
   if (!socket) {
@@ -45,14 +45,14 @@ Result<> StorePort::listen(std::uint16_t port) {
   return {};
 }
 
-void StorePort::serve(StoreJob job, StoreEvents events) {
+void StoreProcess::serve(StoreJob job, StoreEvents events) {
   job_ = std::move(job);
   events_ = std::move(events);
   listener_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                        [this, run = run_](const ErrorCode& error) { on_first_client(error, run); });
 }
 
-void StorePort::on_first_client(const ErrorCode& error, std::uint64_t run) {
+void StoreProcess::on_first_client(const ErrorCode& error, std::uint64_t run) {
   if (error || run != run_) {
     return;
   }
@@ -61,15 +61,15 @@ void StorePort::on_first_client(const ErrorCode& error, std::uint64_t run) {
   }
 }
 
-Result<> StorePort::start_process() {
+Result<> StoreProcess::start_process() {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_error("cannot make a pair of sockets", errno);
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  const StoreEnds store_ends{listener_.native_handle(), theirs.get()};
-  const auto pid = asides_.start({store_ends.listener, store_ends.agent}, [&] {
+  const StoreChannel store_ends{listener_.native_handle(), theirs.get()};
+  const auto pid = helpers_.start({store_ends.listener, store_ends.agent}, [&] {
     (void)::prctl(PR_SET_NAME, "muster-store");
     limit_memory();
     serve_store(store_ends, job_);
@@ -79,14 +79,14 @@ Result<> StorePort::start_process() {
   }
   pid_ = *pid;
   served_ = UniqueFd(listener_.release());
-  say_debug("the store's process is pid " + std::to_string(*pid));
+  log_debug("the store's process is pid " + std::to_string(*pid));
   stream_.assign(ours.release());
   lines_ = {};
   read();
   return {};
 }
 
-void StorePort::read() {
+void StoreProcess::read() {
   stream_.async_read_some(boost::asio::buffer(buffer_),
                           [this, run = run_](const ErrorCode& error, std::size_t size) {
                             if (run == run_) {
@@ -95,7 +95,7 @@ void StorePort::read() {
                           });
 }
 
-void StorePort::on_bytes(const ErrorCode& error, std::size_t size) {
+void StoreProcess::on_bytes(const ErrorCode& error, std::size_t size) {
   if (error) {
     fail({ErrorKind::System, "its process has ended"});
     return;
@@ -105,7 +105,7 @@ void StorePort::on_bytes(const ErrorCode& error, std::size_t size) {
     fail(lines.error());
     return;
   }
-  for (const StoreLine& line : *lines) {
+  for (const StoreMessage& line : *lines) {
     take(line);
   }
   if (stream_.is_open()) {
@@ -113,15 +113,15 @@ void StorePort::on_bytes(const ErrorCode& error, std::size_t size) {
   }
 }
 
-void StorePort::take(const StoreLine& line) {
-  if (const auto* const remark = std::get_if<StoreRemark>(&line)) {
-    say_warning(remark->text);
+void StoreProcess::take(const StoreMessage& line) {
+  if (const auto* const remark = std::get_if<StoreNotice>(&line)) {
+    log_warning(remark->text);
   } else if (const auto* const end = std::get_if<StoreEnd>(&line)) {
     fail({ErrorKind::System, end->why});
   } else if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&line)) {
-    tell_who_waits(*awaited);
+    report_waiting_ranks(*awaited);
   } else {
-    const auto& news = std::get<StoreNews>(line);
+    const auto& news = std::get<StoreStatus>(line);
     if (news.is_complete) {
       later_.cancel();  // an idle job sleeps
     }
@@ -131,7 +131,7 @@ void StorePort::take(const StoreLine& line) {
   }
 }
 
-void StorePort::ask_later(std::chrono::seconds delay) {
+void StoreProcess::request_later(std::chrono::seconds delay) {
   later_.expires_after(delay);
   later_.async_wait([this, run = run_](const ErrorCode& error) {
     if (!error && run == run_) {
@@ -140,40 +140,40 @@ void StorePort::ask_later(std::chrono::seconds delay) {
   });
 }
 
-void StorePort::ask(char what) {
+void StoreProcess::ask(char what) {
   if (pid_) {
     (void)::send(stream_.native_handle(), &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 }
 
-void StorePort::ask_who_waits() {
+void StoreProcess::request_waiting_ranks() {
   if (pid_) {
     ask(kWhoWaits);
     patience_.ask();
   }
 }
 
-void StorePort::tell_who_waits(const store::AwaitedKeys& awaited) {
+void StoreProcess::report_waiting_ranks(const store::AwaitedKeys& awaited) {
   patience_.cancel();
   if (on_awaited) {
     on_awaited(awaited);
   }
 }
 
-void StorePort::fail(const Error& why) {
+void StoreProcess::fail(const Error& why) {
   const StoreEvents events = events_;
-  if (patience_.is_asked_for()) {
-    tell_who_waits({});
+  if (patience_.is_pending()) {
+    report_waiting_ranks({});
   }
   end();
   if (events.on_failure) {
     events.on_failure(why);
   } else {  // the workers of this node have ended, and their node with them
-    say_error("the store of the ranks, which others may still need, has ended: " + why.message);
+    log_error("the store of the ranks, which others may still need, has ended: " + why.message);
   }
 }
 
-void StorePort::end() {
+void StoreProcess::end() {
   ++run_;
   events_ = {};
   later_.cancel();
@@ -189,7 +189,7 @@ void StorePort::end() {
     served_.reset();
   }
   if (pid_) {
-    asides_.end(*std::exchange(pid_, std::nullopt));
+    helpers_.end(*std::exchange(pid_, std::nullopt));
   }
 }
 

@@ -23,26 +23,26 @@
 namespace muster {
 
 /// The process may take its time: thousands of ranks that are answered at once hold up nobody but it.
-class StorePort final : public StoreServer {
+class StoreProcess final : public StoreServer {
  public:
-  StorePort(boost::asio::io_context& io, Asides& asides)
-      : asides_(asides), listener_(io), stream_(io), later_(io), patience_(io, kPatience, [this] {
-          tell_who_waits({});
+  StoreProcess(boost::asio::io_context& io, HelperProcesses& helpers)
+      : helpers_(helpers), listener_(io), stream_(io), later_(io), patience_(io, kPatience, [this] {
+          report_waiting_ranks({});
         }) {}
-  StorePort(const StorePort&) = delete;
-  StorePort& operator=(const StorePort&) = delete;
+  StoreProcess(const StoreProcess&) = delete;
+  StoreProcess& operator=(const StoreProcess&) = delete;
   // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
-  ~StorePort() override { end(); }
+  ~StoreProcess() override { end(); }
 
   [[nodiscard]] Result<> listen(std::uint16_t port) override;
   void serve(StoreJob job, StoreEvents events) override;
-  void ask_later(std::chrono::seconds delay) override;
+  void request_later(std::chrono::seconds delay) override;
   void forget_events() override { events_ = {}; }
 
   /// Tells `on_awaited` which keys clients wait for now, later; nothing where nobody has connected. What is asked before a
   /// signal is told as it was then. A process that takes too long has told that nobody waits.
-  void ask_who_waits();
-  [[nodiscard]] bool is_asked_who_waits() const { return patience_.is_asked_for(); }
+  void request_waiting_ranks();
+  [[nodiscard]] bool is_asked_who_waits() const { return patience_.is_pending(); }
   std::function<void(const store::AwaitedKeys&)> on_awaited;
 
   /// The port is free from here on, and the process is killed.
@@ -58,17 +58,17 @@ class StorePort final : public StoreServer {
   [[nodiscard]] Result<> start_process();
   void read();
   void on_bytes(const ErrorCode& error, std::size_t size);
-  void take(const StoreLine& line);
+  void take(const StoreMessage& line);
   void ask(char what);
-  void tell_who_waits(const store::AwaitedKeys& awaited);
+  void report_waiting_ranks(const store::AwaitedKeys& awaited);
   void fail(const Error& why);
 
-  Asides& asides_;
+  HelperProcesses& helpers_;
   boost::asio::posix::stream_descriptor listener_;  ///< until the first client comes
   UniqueFd served_;                                 ///< then: no further client wakes us
   boost::asio::posix::stream_descriptor stream_;    ///< to the process
   boost::asio::steady_timer later_;
-  LaterLook patience_;  ///< with a process that has been asked who waits
+  DelayedCall patience_;  ///< with a process that has been asked who waits
   StoreJob job_;
   StoreEvents events_;
   StoreLineReader lines_;

@@ -56,7 +56,7 @@ struct Client {
 
 class StoreLoop {
  public:
-  StoreLoop(const StoreEnds& ends, const StoreJob& job)
+  StoreLoop(const StoreChannel& ends, const StoreJob& job)
       : listener_(ends.listener),
         agent_(poller_, ends.agent, kAgent),
         expected_(job.workers),
@@ -76,7 +76,7 @@ class StoreLoop {
   using Events = std::span<const epoll_event>;
 
   void take_turn(Events events) {
-    hear_the_agent(events);
+    read_heartbeat(events);
     close_who_has_gone(events);
     for (const epoll_event& event : events) {
       if (event.data.u64 == kListener) {
@@ -86,7 +86,7 @@ class StoreLoop {
     for (const epoll_event& event : events) {
       serve(event);
     }
-    look_at_the_clock();
+    check_clock();
     answer_some();
     follow_arrivals();
   }
@@ -144,13 +144,13 @@ class StoreLoop {
   }
 
   void rest() {
-    if (const auto most = store_.who_has_most_connections()) {
+    if (const auto most = store_.most_connected_client()) {
       close_all(*most);
       return;  // the next turn goes on
     }
     if (!std::exchange(has_rested_, true)) {
-      agent_.tell(
-          StoreRemark{"no descriptor is left for another connection to the store: it waits"});
+      agent_.send(
+          StoreNotice{"no descriptor is left for another connection to the store: it waits"});
     }
     rests_until_ = Clock::now() + kRest;
     poller_.change(listener_, kListener, 0);
@@ -172,11 +172,11 @@ class StoreLoop {
 
   /// Who takes most of what all share.
   void have_some_give_way() {
-    while (const auto some = store_.who_gives_way()) {
+    while (const auto some = store_.clients_to_close()) {
       close_all(*some);
     }
   }
-  void close_all(const store::GivingWay& some) {
+  void close_all(const store::ClosedClients& some) {
     agent_.remark(some.why.message);
     for (const ClientId id : some.clients) {
       close(id);
@@ -234,7 +234,7 @@ class StoreLoop {
                  : std::nullopt;
   }
 
-  void look_at_the_clock() {
+  void check_clock() {
     if (!rests_until_ && silences_.empty()) {
       return;
     }
@@ -244,11 +244,11 @@ class StoreLoop {
       poller_.change(listener_, kListener, EPOLLIN);
     }
     for (; !silences_.empty() && now >= silences_.front().first; silences_.pop_front()) {
-      hear_silence(silences_.front().second, now);
+      handle_silence(silences_.front().second, now);
     }
   }
 
-  void hear_silence(ClientId id, Clock::time_point now) {
+  void handle_silence(ClientId id, Clock::time_point now) {
     const auto at = clients_.find(id);
     if (at == clients_.end() || !at->second.silent_until || now < *at->second.silent_until ||
         !store_.awaits_silence(id)) {
@@ -294,20 +294,20 @@ class StoreLoop {
 
   /// The first rank of a meeting, and the last one.
   void follow_arrivals() {
-    const store::Meeting meeting = store_.meeting();
-    if (meeting.ranks == 0 || meeting.generation < told_.generation) {
+    const store::InitBarrier init_barrier = store_.init_barrier();
+    if (init_barrier.ranks == 0 || init_barrier.generation < notified_.generation) {
       return;  // a later one is over already
     }
-    const bool has_begun = meeting.generation > told_.generation || told_.ranks == 0;
-    const bool is_complete = meeting.ranks >= expected_;
-    if (has_begun || (is_complete && told_.ranks < expected_)) {
-      told_ = meeting;
-      agent_.tell(StoreNews{meeting.generation, expected_, is_complete});
+    const bool has_begun = init_barrier.generation > notified_.generation || notified_.ranks == 0;
+    const bool is_complete = init_barrier.ranks >= expected_;
+    if (has_begun || (is_complete && notified_.ranks < expected_)) {
+      notified_ = init_barrier;
+      agent_.send(StoreStatus{init_barrier.generation, expected_, is_complete});
     }
   }
 
   /// First: it asks who waits before it asks the ranks to end, and then nobody does.
-  void hear_the_agent(Events events) {
+  void read_heartbeat(Events events) {
     for (const epoll_event& event : events) {
       if (event.data.u64 == kAgent) {
         answer_the_agent(agent_.on_ready(event.events));
@@ -318,28 +318,29 @@ class StoreLoop {
   void answer_the_agent(const std::string& questions) {
     for (const char question : questions) {
       if (question == kWhoArrived) {
-        tell_who_arrived();
+        send_joined_ranks();
       } else {
-        agent_.tell(store::most_awaited(store_.waiting(store::kMostAwaitedKeys)));
+        agent_.send(store::most_awaited(store_.waiting(store::kMostAwaitedKeys)));
       }
     }
   }
 
-  void tell_who_arrived() {
-    store::Arrivals arrivals = store_.arrivals();
-    const bool is_complete = arrivals.ranks.size() >= expected_;
-    if (!arrivals.ranks.empty() && !is_complete) {
-      agent_.tell(StoreNews{arrivals.generation, expected_, false, std::move(arrivals.ranks)});
+  void send_joined_ranks() {
+    store::JoinedRanks joined_ranks = store_.joined_ranks();
+    const bool is_complete = joined_ranks.ranks.size() >= expected_;
+    if (!joined_ranks.ranks.empty() && !is_complete) {
+      agent_.send(
+          StoreStatus{joined_ranks.generation, expected_, false, std::move(joined_ranks.ranks)});
     }
   }
 
   Poller poller_;
   int listener_;
   AgentLink agent_;
-  Admission admission_;
+  IpAllowList admission_;
   std::size_t expected_;
   store::Store store_;
-  store::Meeting told_;
+  store::InitBarrier notified_;
   std::unordered_map<ClientId, Client> clients_;
   ClientId last_ = kAgent;
   std::deque<std::pair<Clock::time_point, ClientId>> silences_;  ///< all are as long
@@ -350,7 +351,7 @@ class StoreLoop {
 };
 
 /// The agent takes it, and ends us: else a rank that loses its connection would be the first failure.
-void say_last(int agent, const std::string& line) {
+void print_fatal(int agent, const std::string& line) {
   (void)write_all(agent, line, std::chrono::seconds(1));
   pollfd readable{agent, POLLIN, 0};
   char byte = 0;
@@ -360,7 +361,7 @@ void say_last(int agent, const std::string& line) {
 
 }  // namespace
 
-void serve_store(const StoreEnds& ends, const StoreJob& job) {
+void serve_store(const StoreChannel& ends, const StoreJob& job) {
   // Made now: when they are needed there is no memory for them.
   const std::string end =
       write_line(StoreEnd{"it has no memory left for what the ranks keep in it"});
@@ -370,9 +371,9 @@ void serve_store(const StoreEnds& ends, const StoreJob& job) {
     loop.emplace(ends, job);
     loop->run();
   } catch (const std::bad_alloc&) {
-    say_last(agent.get(), end);
+    print_fatal(agent.get(), end);
   } catch (const std::exception& error) {
-    say_last(agent.get(), write_line(StoreEnd{error.what()}));
+    print_fatal(agent.get(), write_line(StoreEnd{error.what()}));
   }
 }
 

@@ -8,12 +8,12 @@
 namespace muster {
 
 /// What it has of the agent's.
-struct StoreEnds {
+struct StoreChannel {
   int listener = -1;
   int agent = -1;  ///< a stream: it tells what store_lines.hpp says, and is asked by a byte
 };
 
 /// Serves until the agent is gone, or the process is killed.
-void serve_store(const StoreEnds& ends, const StoreJob& job);
+void serve_store(const StoreChannel& ends, const StoreJob& job);
 
 }  // namespace muster

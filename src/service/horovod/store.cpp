@@ -39,7 +39,7 @@ Store::Next Store::on_bytes(ClientId client, std::string_view bytes) {
   return handle(client, std::get<Request>(std::move(*read)));
 }
 
-void Store::on_held(ClientId client) {
+void Store::on_deferred(ClientId client) {
   if (waiting_.contains(client)) {
     stop_waiting(client);
     ready_.push_back({client, Status::NotFound, std::nullopt});
@@ -112,7 +112,7 @@ void Store::remove(const Place& place) {
   if (at == scopes_.end() || !at->second.values.contains(place.key)) {
     return;
   }
-  Scope& scope = at->second;
+  KeyScope& scope = at->second;
   if (!is_rank(place.key)) {
     bytes_ -= cost_of(place.key, scope.values.at(place.key));
     scope.values.erase(place.key);

@@ -45,7 +45,7 @@ class Store {
 
   [[nodiscard]] Next on_bytes(ClientId client, std::string_view bytes);
   /// A client has waited long enough, or is gone.
-  void on_held(ClientId client);
+  void on_deferred(ClientId client);
   void on_closed(ClientId client);
 
   /// The next one, in the order in which they became known; empty: there is none.
@@ -54,7 +54,7 @@ class Store {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  struct Scope {
+  struct KeyScope {
     std::map<std::string, std::string> values;
     std::set<std::string> finished;  ///< ranks that have deleted theirs
   };
@@ -81,7 +81,7 @@ class Store {
 
   std::size_t most_bytes_;
   std::size_t bytes_ = 0;
-  std::map<std::string, Scope> scopes_;
+  std::map<std::string, KeyScope> scopes_;
   std::map<ClientId, std::unique_ptr<RequestReader>> readers_;
   std::map<ClientId, Place> waiting_;
   std::map<Place, std::set<ClientId>> awaited_;

@@ -10,7 +10,7 @@ namespace {
 
 TEST(Columns, OfOrdinaryCharacters) {
   for (const std::string character : {"a", " ", "\xC3\xA9", "\xD0\xB6", "\xE2\x82\xAC"}) {
-    EXPECT_EQ(columns_of(character), 1) << character;
+    EXPECT_EQ(display_width(character), 1) << character;
   }
 }
 
@@ -30,18 +30,18 @@ TEST(Columns, OfWhatIsDrawnOverTheCharacterBeforeOrNotAtAll) {
                                       "\xE2\x80\x8B",
                                       "\xE1\x85\xA0",
                                       "\xF3\xA0\x84\x80"}) {
-    EXPECT_EQ(columns_of(character), 0) << character;
+    EXPECT_EQ(display_width(character), 0) << character;
   }
 }
 
 TEST(Columns, OfWideCharacters) {
   for (const std::string character : {"\xE5\xAE\xBD", "\xEF\xBC\xAD", "\xF0\x9F\x9A\x80"}) {
-    EXPECT_EQ(columns_of(character), 2) << character;
+    EXPECT_EQ(display_width(character), 2) << character;
   }
 }
 
 TEST(Columns, OfWhatIsNoCharacter) {
-  EXPECT_EQ(columns_of("\xE5\xAE"), 1);
+  EXPECT_EQ(display_width("\xE5\xAE"), 1);
   EXPECT_FALSE(is_blank("\xE5\xAE"));
 }
 

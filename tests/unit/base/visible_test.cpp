@@ -13,11 +13,11 @@ TEST(Visible, LeavesOrdinaryTextAlone) {
   const std::string text =
       "loss 0.25 \xC3\xA9 \xE6\xB8\xAC \xF0\x9F\x9A\x80 \xE2\x9A\xA0\xEF\xB8\x8F C:\\tmp";
 
-  EXPECT_EQ(visible(text), text);
+  EXPECT_EQ(escape_controls(text), text);
 }
 
 TEST(Visible, KeepsLineEndsAndTabs) {
-  EXPECT_EQ(visible("a\n\tb"), "a\n\tb");
+  EXPECT_EQ(escape_controls("a\n\tb"), "a\n\tb");
 }
 
 TEST(Visible, EscapesEveryOtherControlOfAscii) {
@@ -27,47 +27,48 @@ TEST(Visible, EscapesEveryOtherControlOfAscii) {
     char escaped[8];
     std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned>(i));
 
-    EXPECT_EQ(visible({&c, 1}), is_plain ? std::string(1, c) : escaped);
+    EXPECT_EQ(escape_controls({&c, 1}), is_plain ? std::string(1, c) : escaped);
   }
 }
 
 TEST(Visible, EscapesTheControlsOfLatin1InBothForms) {
-  EXPECT_EQ(visible("\xC2\x80 \xC2\x85 \xC2\x9B"
-                    "2J \xC2\x9F"),
+  EXPECT_EQ(escape_controls("\xC2\x80 \xC2\x85 \xC2\x9B"
+                            "2J \xC2\x9F"),
             "\\u0080 \\u0085 \\u009b2J \\u009f");
-  EXPECT_EQ(visible("\x85 \x9B"
-                    "2J"),
+  EXPECT_EQ(escape_controls("\x85 \x9B"
+                            "2J"),
             "\\x85 \\x9b2J");
 }
 
 TEST(Visible, EscapesWhatTurnsTheDirection) {
-  EXPECT_EQ(visible("\xD8\x9C|\xE2\x80\x8E|\xE2\x80\x8F"), "\\u061c|\\u200e|\\u200f");
-  EXPECT_EQ(visible("\xE2\x80\xAA|\xE2\x80\xAE"), "\\u202a|\\u202e");
-  EXPECT_EQ(visible("\xE2\x81\xA6|\xE2\x81\xA9"), "\\u2066|\\u2069");
+  EXPECT_EQ(escape_controls("\xD8\x9C|\xE2\x80\x8E|\xE2\x80\x8F"), "\\u061c|\\u200e|\\u200f");
+  EXPECT_EQ(escape_controls("\xE2\x80\xAA|\xE2\x80\xAE"), "\\u202a|\\u202e");
+  EXPECT_EQ(escape_controls("\xE2\x81\xA6|\xE2\x81\xA9"), "\\u2066|\\u2069");
 }
 
 TEST(Visible, EscapesSeparatorsOfLinesAndParagraphs) {
-  EXPECT_EQ(visible("\xE2\x80\xA8|\xE2\x80\xA9"), "\\u2028|\\u2029");
+  EXPECT_EQ(escape_controls("\xE2\x80\xA8|\xE2\x80\xA9"), "\\u2028|\\u2029");
 }
 
 TEST(Visible, EscapesWhatCannotBeSeen) {
-  EXPECT_EQ(visible("\xC2\xAD|\xE2\x80\x8B|\xE2\x80\x8D|\xEF\xBB\xBF"),
+  EXPECT_EQ(escape_controls("\xC2\xAD|\xE2\x80\x8B|\xE2\x80\x8D|\xEF\xBB\xBF"),
             "\\u00ad|\\u200b|\\u200d|\\ufeff");
-  EXPECT_EQ(visible("\xF3\xA0\x80\x81|\xF3\xA0\x81\xBF"), "\\U000e0001|\\U000e007f");
+  EXPECT_EQ(escape_controls("\xF3\xA0\x80\x81|\xF3\xA0\x81\xBF"), "\\U000e0001|\\U000e007f");
 }
 
 TEST(Visible, EscapesWhatIsNotUtf8ByteForByte) {
-  EXPECT_EQ(visible("\xFF|\xC3|\xC0\xAF|\xED\xA0\x80"), "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80");
+  EXPECT_EQ(escape_controls("\xFF|\xC3|\xC0\xAF|\xED\xA0\x80"),
+            "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80");
 }
 
 TEST(Visible, EscapesOnce) {
-  const std::string once = visible("\x1b[31m\xFF\xE2\x80\xAE");
+  const std::string once = escape_controls("\x1b[31m\xFF\xE2\x80\xAE");
 
-  EXPECT_EQ(visible(once), once);
+  EXPECT_EQ(escape_controls(once), once);
 }
 
 TEST(Visible, IsUtf8) {
-  const std::string text = visible("\x1b\xFF\xE2\x80\xAE\xC3\xA9");
+  const std::string text = escape_controls("\x1b\xFF\xE2\x80\xAE\xC3\xA9");
 
   EXPECT_EQ(valid_utf8(text), text);
 }
@@ -79,20 +80,20 @@ TEST(VisibleLine, HasNoLineEndsAndNoTabs) {
 TEST(Tame, LetsColoursAndErasingInTheLinePass) {
   const std::string line = "\x1b[1;38:5:9mred\x1b[0m \x1b[K\t100%\r\xC3\xA9\xE2\x80\x8D\xFF\n";
 
-  EXPECT_EQ(tame(line), line);
+  EXPECT_EQ(sanitize(line), line);
 }
 
 TEST(Tame, ErasesNothingBeforeTheCursor) {
-  EXPECT_EQ(tame("\r\x1b[2K100%\x1b[0K\n"), "\r\x1b[K100%\x1b[0K\n");
-  EXPECT_EQ(tame("100%\x1b[1K\n"), "100%\\x1b[1K\n");
+  EXPECT_EQ(sanitize("\r\x1b[2K100%\x1b[0K\n"), "\r\x1b[K100%\x1b[0K\n");
+  EXPECT_EQ(sanitize("100%\x1b[1K\n"), "100%\\x1b[1K\n");
 }
 
 TEST(Tame, EscapesWhatLeavesTheLine) {
-  EXPECT_EQ(tame("\x1b[1A\x1b[2J\x1b[?1049h\x1b]0;t\a\b\v\n"),
+  EXPECT_EQ(sanitize("\x1b[1A\x1b[2J\x1b[?1049h\x1b]0;t\a\b\v\n"),
             "\\x1b[1A\\x1b[2J\\x1b[?1049h\\x1b]0;t\\x07\\x08\\x0b\n");
-  EXPECT_EQ(tame("\xC2\x9B"
-                 "2J\x9B"
-                 "2J\xC2\x85\x1b[31"),
+  EXPECT_EQ(sanitize("\xC2\x9B"
+                     "2J\x9B"
+                     "2J\xC2\x85\x1b[31"),
             "\\u009b2J\\x9b2J\\u0085\\x1b[31");
 }
 

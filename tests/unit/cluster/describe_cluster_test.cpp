@@ -366,19 +366,19 @@ TEST(DescribeCluster, RefusesLocalhostForAnotherNodesLeader) {
 std::string said_of(const std::string& address, const std::string& rank) {
   const auto cluster = describe_cluster(
       node_with({{"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}}), Settings());
-  return !cluster ? cluster.error().message : join(cluster->remarks, "\n");
+  return !cluster ? cluster.error().message : join(cluster->notices, "\n");
 }
 
 TEST(DescribeCluster, RemarksOnMoreWorkersThanDevices) {
   Snapshot snapshot = node_with({});
   snapshot.devices.nvidia = 2;
   const auto crowded = describe_cluster(snapshot, flags({{"nproc-per-node", "4"}}));
-  EXPECT_EQ(join(crowded->remarks, "\n"),
+  EXPECT_EQ(join(crowded->notices, "\n"),
             "--nproc-per-node is '4', and this node has 2 devices: several workers share one, or "
             "have none");
-  EXPECT_TRUE(describe_cluster(snapshot, flags({{"nproc-per-node", "2"}}))->remarks.empty());
+  EXPECT_TRUE(describe_cluster(snapshot, flags({{"nproc-per-node", "2"}}))->notices.empty());
   snapshot.devices.nvidia = 0;
-  EXPECT_TRUE(describe_cluster(snapshot, flags({{"nproc-per-node", "4"}}))->remarks.empty());
+  EXPECT_TRUE(describe_cluster(snapshot, flags({{"nproc-per-node", "4"}}))->notices.empty());
 }
 
 TEST(DescribeCluster, RemarksOnTheShellOfSrunPty) {
@@ -392,7 +392,7 @@ TEST(DescribeCluster, RemarksOnTheShellOfSrunPty) {
                                    {"SLURM_NODEID", rank},
                                    {"SLURM_PROCID", rank},
                                    {terminal, "40123"}});
-    return join(describe_cluster(snapshot, Settings())->remarks, "\n");
+    return join(describe_cluster(snapshot, Settings())->notices, "\n");
   };
   EXPECT_EQ(remarks_of("0", "SLURM_PTY_PORT"),
             "this is task 0 of 2 of 'srun --pty', and muster waits for the others: in its shell, "
@@ -432,7 +432,7 @@ TEST(DescribeCluster, TakesLocalhostFromAUserWhoTestsOnOneMachineAndSaysWhatFoll
     Settings settings = flags({{"nnodes", "2"}, {"node-rank", "1"}});
     settings.set("master-addr", {"localhost", source});
     EXPECT_EQ(described(node_with({}), settings), "node 1 of 2, 8 slots, localhost:29500, flags");
-    EXPECT_EQ(join(describe_cluster(node_with({}), settings)->remarks, "\n"),
+    EXPECT_EQ(join(describe_cluster(node_with({}), settings)->notices, "\n"),
               source.name +
                   " is 'localhost' in a job of 2 nodes: a machine reaches only itself there, so "
                   "all of them must be on this one");

@@ -6,14 +6,14 @@
 namespace muster {
 namespace {
 
-TEST(OwnEnd, TowardsLoopbackIsTheLoopbackInterface) {
-  EXPECT_EQ(own_end_towards("127.0.0.1").address, "127.0.0.1");
-  EXPECT_EQ(own_end_towards("127.0.0.1").interface, "lo");
-  EXPECT_EQ(own_end_towards("127.3.2.1").interface, "lo") << "no interface has that address";
+TEST(LocalEnd, TowardsLoopbackIsTheLoopbackInterface) {
+  EXPECT_EQ(local_end_towards("127.0.0.1").address, "127.0.0.1");
+  EXPECT_EQ(local_end_towards("127.0.0.1").interface, "lo");
+  EXPECT_EQ(local_end_towards("127.3.2.1").interface, "lo") << "no interface has that address";
 }
 
-TEST(OwnEnd, OfVersionSixIsFoundWhereThereIsOne) {
-  const OwnEnd own = own_end_towards("::1");
+TEST(LocalEnd, OfVersionSixIsFoundWhereThereIsOne) {
+  const LocalEnd own = local_end_towards("::1");
   if (own.address == "::1") {
     EXPECT_EQ(own.interface, "lo");
   } else {
@@ -22,8 +22,8 @@ TEST(OwnEnd, OfVersionSixIsFoundWhereThereIsOne) {
   }
 }
 
-TEST(OwnEnd, TowardsANameIsWhereThisNetworkIsLeft) {
-  const OwnEnd own = own_end_towards("no-address.test");
+TEST(LocalEnd, TowardsANameIsWhereThisNetworkIsLeft) {
+  const LocalEnd own = local_end_towards("no-address.test");
   EXPECT_FALSE(own.address.empty());
 }
 

@@ -59,7 +59,7 @@ TEST(Frames, AreRefusedWhenTheyAreNone) {
 }
 
 TEST(Orders, ArriveByteForByte) {
-  Order order;
+  AgentOrder order;
   order.version = "0.1.0";
   order.host = "b";
   order.is_first = true;
@@ -77,7 +77,7 @@ TEST(Orders, ArriveByteForByte) {
     is_whole = reader.take(frame).value();
   }
   ASSERT_TRUE(is_whole);
-  const Order& read = reader.order();
+  const AgentOrder& read = reader.order();
   EXPECT_EQ(read.variables, order.variables);
   EXPECT_EQ(read.working_directory, order.working_directory);
   EXPECT_EQ(read.line.program, order.line.program);
@@ -101,7 +101,7 @@ struct Sieved {
 
 Sieved sieve(const std::string& bytes, std::size_t step) {
   Sieved sieved;
-  WordSieve sieve("nonce");
+  ControlLineFilter sieve("nonce");
   sieve.on_word = [&](const std::string& kind, const std::string& text) {
     sieved.words += kind + "=" + text + ";";
   };
@@ -113,7 +113,7 @@ Sieved sieve(const std::string& bytes, std::size_t step) {
 }
 
 TEST(Words, AreTakenOutAndNothingElse) {
-  const std::string here = write_word("nonce", kHereWord, "0.1.0");
+  const std::string here = write_word("nonce", kHello, "0.1.0");
   const std::string strange = "\x1e\x1enonc\x1eother word\nlast \x1enonce";
   const std::string all = "before\npart" + here + kTorture + here + strange;
   for (std::size_t step = 1; step <= all.size(); ++step) {

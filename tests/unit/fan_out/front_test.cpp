@@ -10,19 +10,19 @@
 namespace muster {
 namespace {
 
-std::string describe(const FrontActions& actions) {
+std::string describe(const LauncherActions& actions) {
   struct Describe {
-    std::string operator()(const TellNodes& tell) const {
+    std::string operator()(const NotifyNodes& tell) const {
       return tell.frame.kind + (tell.frame.bytes.empty() ? "" : ":" + tell.frame.bytes);
     }
     std::string operator()(const EndShells& end) const {
       return "shells:" + std::to_string(end.nodes.size());
     }
-    std::string operator()(const StartFrontGrace& grace) const {
+    std::string operator()(const StartLauncherGrace& grace) const {
       return grace.is_short ? "short" : "grace";
     }
     std::string operator()(const KillShells& /*kill*/) const { return "kill"; }
-    std::string operator()(const FinishFront& /*finish*/) const { return "finish"; }
+    std::string operator()(const FinishLauncher& /*finish*/) const { return "finish"; }
   };
   std::string text;
   for (const FrontAction& action : actions) {
@@ -33,15 +33,15 @@ std::string describe(const FrontActions& actions) {
 
 const ExitStatus kGood = ExitStatus::exited(0);
 
-Front front_of_two_that_came() {
-  Front front({"a", "b"});
+LauncherState front_of_two_that_came() {
+  LauncherState front({"a", "b"});
   front.on_here(0);
   front.on_here(1);
   return front;
 }
 
-TEST(Front, EndsWithTheCodeThatTheAgentsSay) {
-  Front front = front_of_two_that_came();
+TEST(LauncherState, EndsWithTheCodeThatTheAgentsSay) {
+  LauncherState front = front_of_two_that_came();
   front.on_bye(1, 7);
   EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(7), "")), "grace");
   front.on_bye(0, 7);
@@ -50,8 +50,8 @@ TEST(Front, EndsWithTheCodeThatTheAgentsSay) {
   EXPECT_FALSE(front.end());
 }
 
-TEST(Front, WaitsForNobodyWhoWouldComeTooLate) {
-  Front front({"a", "b"});
+TEST(LauncherState, WaitsForNobodyWhoWouldComeTooLate) {
+  LauncherState front({"a", "b"});
   front.on_here(0);
   front.on_bye(0, 75);
   EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(75), "")), "shells:1 grace");
@@ -59,8 +59,8 @@ TEST(Front, WaitsForNobodyWhoWouldComeTooLate) {
   EXPECT_EQ(front.exit_code(), 75);
 }
 
-TEST(Front, NamesANodeThatDoesNotCome) {
-  Front front({"a", "b"});
+TEST(LauncherState, NamesANodeThatDoesNotCome) {
+  LauncherState front({"a", "b"});
   front.on_here(0);
   EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Connection refused")),
             "end shells:0 grace");
@@ -70,25 +70,25 @@ TEST(Front, NamesANodeThatDoesNotCome) {
   EXPECT_EQ(front.exit_code(), 75);
 }
 
-TEST(Front, TakesTheCodeOfAnAgentThatCouldNotBegin) {
+TEST(LauncherState, TakesTheCodeOfAnAgentThatCouldNotBegin) {
   for (const int code : {64, 65, 71, 78, 126, 127}) {
-    Front front({"a"});
+    LauncherState front({"a"});
     EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(code), "")),
               "end shells:0 grace finish");
     EXPECT_EQ(front.exit_code(), code);
   }
 }
 
-TEST(Front, CallsANodeLostThatWasHere) {
-  Front front = front_of_two_that_came();
+TEST(LauncherState, CallsANodeLostThatWasHere) {
+  LauncherState front = front_of_two_that_came();
   EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Broken pipe")),
             "end shells:0 grace");
   EXPECT_EQ(front.end()->reason, "node 1 (b) was lost: Broken pipe");
   EXPECT_EQ(front.exit_code(), 69);
 }
 
-TEST(Front, CallsANodeLostWhoseAgentStoppedTheOthersFirst) {
-  Front front = front_of_two_that_came();
+TEST(LauncherState, CallsANodeLostWhoseAgentStoppedTheOthersFirst) {
+  LauncherState front = front_of_two_that_came();
   front.on_bye(0, 143);
   (void)front.on_ended(0, ExitStatus::exited(143), "");
   EXPECT_EQ(describe(front.on_ended(1, ExitStatus::signalled(SIGKILL), "")), "finish");
@@ -96,7 +96,7 @@ TEST(Front, CallsANodeLostWhoseAgentStoppedTheOthersFirst) {
   EXPECT_TRUE(front.end()->reason.starts_with("node 1 (b) was lost: ")) << front.end()->reason;
   EXPECT_EQ(front.exit_code(), 69);
 
-  Front stopped = front_of_two_that_came();
+  LauncherState stopped = front_of_two_that_came();
   (void)stopped.on_stop(SIGTERM);
   stopped.on_bye(0, 143);
   (void)stopped.on_ended(0, ExitStatus::exited(143), "");
@@ -104,8 +104,8 @@ TEST(Front, CallsANodeLostWhoseAgentStoppedTheOthersFirst) {
   EXPECT_EQ(stopped.exit_code(), 143) << "it was asked for";
 }
 
-TEST(Front, PassesARequestToEndOnAndThenMeansNow) {
-  Front front({"a", "b", "c"});
+TEST(LauncherState, PassesARequestToEndOnAndThenMeansNow) {
+  LauncherState front({"a", "b", "c"});
   front.on_here(0);
   EXPECT_EQ(describe(front.on_stop(SIGINT)), "signal:SIGINT shells:2 grace");
   EXPECT_EQ(describe(front.on_stop(SIGTERM)), "signal:SIGTERM shells:2 short");
@@ -116,8 +116,8 @@ TEST(Front, PassesARequestToEndOnAndThenMeansNow) {
   EXPECT_EQ(front.exit_code(), 130);
 }
 
-TEST(Front, LeavesTheEndToTheAgentsThatSayIt) {
-  Front front = front_of_two_that_came();
+TEST(LauncherState, LeavesTheEndToTheAgentsThatSayIt) {
+  LauncherState front = front_of_two_that_came();
   (void)front.on_stop(SIGTERM);
   front.on_bye(0, 0);  // all had succeeded before the signal came
   front.on_bye(1, 0);
@@ -126,8 +126,8 @@ TEST(Front, LeavesTheEndToTheAgentsThatSayIt) {
   EXPECT_EQ(front.exit_code(), 0);
 }
 
-TEST(Front, KillsAfterTheGrace) {
-  Front front = front_of_two_that_came();
+TEST(LauncherState, KillsAfterTheGrace) {
+  LauncherState front = front_of_two_that_came();
   (void)front.on_ended(1, ExitStatus::exited(255), "");
   EXPECT_EQ(describe(front.on_grace_ended()), "kill");
 }

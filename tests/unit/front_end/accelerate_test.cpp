@@ -35,17 +35,16 @@ TEST(Accelerate, OtherCommandsAreItsOwn) {
   for (const std::string name : {"accelerate", "accelerate launch", "accelerate-launch"}) {
     const auto line = read_line("muster " + name + " --help");
     ASSERT_TRUE(line) << line.error().message;
-    EXPECT_TRUE(asks_for_text(line->settings)) << name;
+    EXPECT_TRUE(requests_text(line->settings)) << name;
   }
 }
 
 TEST(Accelerate, IsCalledByBothWordsInTexts) {
-  const FrontEnd& front_end = *find_front_end("accelerate");
-  EXPECT_EQ(front_end_help(front_end).find("Usage: muster accelerate launch [options] script.py"),
-            0);
-  EXPECT_EQ(front_end_table(front_end).find("| Option of accelerate launch |"), 0);
-  EXPECT_EQ(front_end_table(*find_front_end("accelerate-launch")), front_end_table(front_end));
-  EXPECT_NE(front_end_completion(front_end, {"bash", {}})->find("launch"), std::string::npos);
+  const CompatLauncher& compat = *find_front_end("accelerate");
+  EXPECT_EQ(compat_help(compat).find("Usage: muster accelerate launch [options] script.py"), 0);
+  EXPECT_EQ(compat_table(compat).find("| Option of accelerate launch |"), 0);
+  EXPECT_EQ(compat_table(*find_front_end("accelerate-launch")), compat_table(compat));
+  EXPECT_NE(compat_completion(compat, {"bash", {}})->find("launch"), std::string::npos);
   EXPECT_EQ(notices_of("accelerate launch a.py --num_machines 2"),
             "--num_machines stands behind the program and belongs to it; options of accelerate "
             "launch go in front of the program");

@@ -39,7 +39,7 @@ TEST(Msrun, HasSaidHowManyNodesThereAre) {
   cluster.job.most_nodes = 2;
   cluster.decisions = {{"nodes.count", "2", "--worker_num"}};
 
-  EXPECT_TRUE(front_end_remarks(*line, cluster).empty());
+  EXPECT_TRUE(compat_notices(*line, cluster).empty());
 }
 
 TEST(Msrun, LeavesRanksToArrivalWithoutANodeRank) {

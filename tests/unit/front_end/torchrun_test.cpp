@@ -509,10 +509,10 @@ TEST(Torchrun, SaysWhenThePlatformHasCountedTheNodes) {
   cluster.job.most_nodes = 2;
   cluster.decisions = {{"nodes.count", "2", "WORLD_SIZE"}};
 
-  EXPECT_EQ(join(front_end_remarks(*read_line("torchrun a.py"), cluster), ""),
+  EXPECT_EQ(join(compat_notices(*read_line("torchrun a.py"), cluster), ""),
             "torchrun alone would run on one node: taking 2 from WORLD_SIZE");
-  EXPECT_TRUE(front_end_remarks(*read_line("torchrun --nnodes 2 a.py"), cluster).empty());
-  EXPECT_TRUE(front_end_remarks(*read_line("muster a.py"), cluster).empty());
+  EXPECT_TRUE(compat_notices(*read_line("torchrun --nnodes 2 a.py"), cluster).empty());
+  EXPECT_TRUE(compat_notices(*read_line("muster a.py"), cluster).empty());
 }
 
 TEST(Torchrun, NeedsNoEtcd) {
@@ -599,11 +599,13 @@ TEST(RendezvousConf, MayBeQuotedOnceTooOften) {
 }
 
 TEST(RendezvousConf, SaysWhatIsIgnored) {
-  for (const FrontOption& key : rendezvous_keys()) {
+  for (const CompatOption& key : rendezvous_keys()) {
     const std::string name = key.name;
     const std::string notice = notices_of("torchrun --rdzv-conf " + name + "=3 a.py");
     EXPECT_EQ(notice,
-              key.fate == Fate::Ignored ? "ignoring " + name + " in --rdzv-conf: " + key.note : "");
+              key.fate == OptionSupport::Ignored
+                  ? "ignoring " + name + " in --rdzv-conf: " + key.note
+                  : "");
   }
   EXPECT_EQ(notices_of("torchrun --rdzv-conf join_timout=3,zzz=1 a.py"),
             "ignoring join_timout in --rdzv-conf: torchrun knows no such key; did you mean "
@@ -642,7 +644,7 @@ TEST(TorchrunVariables, AreWeakerThanFlagsAndMustersOwn) {
 }
 
 TEST(TorchrunVariables, AreThoseThatTorchrunReads) {
-  for (const FrontOption& option : torchrun_options()) {
+  for (const CompatOption& option : torchrun_options()) {
     std::string variable = std::string("PET_") + option.name;
     for (char& c : variable) {
       c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -710,9 +712,9 @@ TEST(TorchLaunch, GivesTheLocalRankToTheScript) {
 // Texts
 
 TEST(FrontEnds, ShowInHelpWhatBecomesOfEachOption) {
-  for (const FrontEnd& front_end : front_ends()) {
-    const std::string help = front_end_help(front_end);
-    for (const FrontOption& option : front_end.options()) {
+  for (const CompatLauncher& compat : compat_launchers()) {
+    const std::string help = compat_help(compat);
+    for (const CompatOption& option : compat.options()) {
       const std::string name = (option.has_one_dash ? "-" : "--") + std::string(option.name);
       EXPECT_NE(help.find(name), std::string::npos) << name;
     }
@@ -723,7 +725,7 @@ TEST(FrontEnds, ShowInHelpWhatBecomesOfEachOption) {
 }
 
 TEST(FrontEnds, HaveCompletions) {
-  EXPECT_NE(front_end_completion(*find_front_end("torchrun"), {"bash", {}})
+  EXPECT_NE(compat_completion(*find_front_end("torchrun"), {"bash", {}})
                 ->find("complete -o filenames -F _torchrun torchrun"),
             std::string::npos);
   EXPECT_NE(completion_script({"bash", {}})

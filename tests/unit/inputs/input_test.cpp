@@ -11,12 +11,12 @@ namespace {
 const Input kTable{"rank table", "/x", "status", "completed"};
 
 /// "here", the reason, or the exit code with the message.
-std::string answer_of(const Input& input, const Found& found) {
+std::string answer_of(const Input& input, const FileContent& found) {
   const Answer answer = judge(input, found);
   if (const auto* const error = std::get_if<Error>(&answer)) {
     return std::to_string(error->exit_code()) + " " + error->message;
   }
-  const auto* const missing = std::get_if<NotYet>(&answer);
+  const auto* const missing = std::get_if<Pending>(&answer);
   return missing == nullptr ? "here" : missing->reason;
 }
 

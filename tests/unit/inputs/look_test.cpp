@@ -48,14 +48,14 @@ TEST_F(LookAt, SaysWhyItCannotBeRead) {
 
 TEST_F(LookAt, AsksAllAndNamesWhatIsMissing) {
   write("a", "x");
-  const Answer some = ask({input("a"), input("b"), input("c")});
-  ASSERT_TRUE(std::holds_alternative<NotYet>(some));
-  EXPECT_EQ(std::get<NotYet>(some).reason,
+  const Answer some = poll({input("a"), input("b"), input("c")});
+  ASSERT_TRUE(std::holds_alternative<Pending>(some));
+  EXPECT_EQ(std::get<Pending>(some).reason,
             "file '" + folder_ + "/b': missing, file '" + folder_ + "/c': missing");
 
   write("b", "x");
   write("c", "x");
-  EXPECT_TRUE(std::holds_alternative<Here>(ask({input("a"), input("b"), input("c")})));
+  EXPECT_TRUE(std::holds_alternative<Ready>(poll({input("a"), input("b"), input("c")})));
 }
 
 TEST_F(LookAt, FindsATableInItsFolderUnderEitherName) {
@@ -92,13 +92,13 @@ TEST_F(LookAt, KnowsWhichNameAControllerUses) {
 TEST_F(LookAt, SeesThatAFileHasBeenTouched) {
   write("a", "x");
   const std::vector<Input> inputs = {input("a"), input("b")};
-  const std::string before = stamp_of(inputs);
-  EXPECT_EQ(stamp_of(inputs), before);
+  const std::string before = fingerprint_of(inputs);
+  EXPECT_EQ(fingerprint_of(inputs), before);
   write("a", "xy");
-  EXPECT_NE(stamp_of(inputs), before);
-  const std::string now = stamp_of(inputs);
+  EXPECT_NE(fingerprint_of(inputs), before);
+  const std::string now = fingerprint_of(inputs);
   write("b", "");
-  EXPECT_NE(stamp_of(inputs), now);
+  EXPECT_NE(fingerprint_of(inputs), now);
 }
 
 TEST_F(LookAt, TakesWhatTheSnapshotHas) {

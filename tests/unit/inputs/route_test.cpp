@@ -13,7 +13,7 @@ namespace {
 using rank_table::numbered_table;
 using rank_table::RouteRequest;
 
-const Found kMissing{"", ENOENT};
+const FileContent kMissing{"", ENOENT};
 
 RouteRequest request() {
   RouteRequest one;
@@ -21,15 +21,15 @@ RouteRequest request() {
   return one;
 }
 
-rank_table::RouteVote vote_of(const std::variant<RouteFinding, NotYet>& answer) {
+rank_table::RouteVote vote_of(const std::variant<RouteFinding, Pending>& answer) {
   const auto* const finding = std::get_if<RouteFinding>(&answer);
-  EXPECT_NE(finding, nullptr) << std::get_if<NotYet>(&answer)->reason;
+  EXPECT_NE(finding, nullptr) << std::get_if<Pending>(&answer)->reason;
   return finding == nullptr ? rank_table::RouteVote() : finding->vote;
 }
 
-std::string awaited(const std::variant<RouteFinding, NotYet>& answer) {
-  const auto* const not_yet = std::get_if<NotYet>(&answer);
-  return not_yet == nullptr ? "nothing" : not_yet->reason;
+std::string awaited(const std::variant<RouteFinding, Pending>& answer) {
+  const auto* const pending = std::get_if<Pending>(&answer);
+  return pending == nullptr ? "nothing" : pending->reason;
 }
 
 TEST(JudgeRoute, OfFewServersNeedsNoTopology) {

@@ -18,13 +18,13 @@ namespace {
 class Messages : public testing::Test {
  protected:
   Messages() {
-    send_messages_to([this](std::string_view line) { said_ += line; });
+    set_log_sink([this](std::string_view line) { said_ += line; });
     set_up_messages(Level::Info, /*with_colour=*/false);
   }
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
   ~Messages() override {
-    send_messages_to({});
+    set_log_sink({});
     set_up_messages(Level::Info, /*with_colour=*/false);
   }
 
@@ -32,9 +32,9 @@ class Messages : public testing::Test {
 };
 
 TEST_F(Messages, BeginWithTheName) {
-  say_info("4 workers");
-  say_warning("a console stalled");
-  say_error("exit code 3");
+  log_info("4 workers");
+  log_warning("a console stalled");
+  log_error("exit code 3");
 
   EXPECT_EQ(said_, "muster: 4 workers\nmuster: a console stalled\nmuster: exit code 3\n");
 }
@@ -65,50 +65,50 @@ TEST_F(Messages, AreSeenAtOnceWhereNobodyHasToWait) {
   const UniqueFd read_end(ends[0]);
   const UniqueFd write_end(ends[1]);
   const Redirected redirected(write_end.get());
-  send_messages_to({});
-  keep_messages();
+  set_log_sink({});
+  buffer_log();
 
-  say_info("a notice");
+  log_info("a notice");
   EXPECT_EQ(read_available(read_end.get()), "muster: a notice\n");
 
   while (::write(write_end.get(), "x", 1) == 1) {
   }
-  say_info("kept");
+  log_info("kept");
   while (!read_available(read_end.get()).empty()) {
   }
-  say_info("in order");
+  log_info("in order");
   EXPECT_EQ(read_available(read_end.get()), "");
-  release_messages();
+  flush_log();
   EXPECT_EQ(read_available(read_end.get()), "muster: kept\nmuster: in order\n");
 }
 
 TEST_F(Messages, AreKeptWhereAFileMayHang) {
   const UniqueFd file(::memfd_create("standard error", MFD_CLOEXEC));
   const Redirected redirected(file.get());
-  send_messages_to({});
-  keep_messages();
+  set_log_sink({});
+  buffer_log();
 
-  say_info("a notice");
+  log_info("a notice");
   EXPECT_EQ(::lseek(file.get(), 0, SEEK_END), 0);
-  send_messages_to([this](std::string_view line) { said_ += line; });
+  set_log_sink([this](std::string_view line) { said_ += line; });
   EXPECT_EQ(said_, "muster: a notice\n");
 }
 
 TEST_F(Messages, BeginWithTheNameOnEachOfTheirLines) {
-  say_error("RANK is '1\n2', expected a node rank");
+  log_error("RANK is '1\n2', expected a node rank");
 
   EXPECT_EQ(said_, "muster: RANK is '1\nmuster: 2', expected a node rank\n");
 }
 
 TEST_F(Messages, MoveNobodysCursor) {
-  say_error("MASTER_ADDR is 'a\x1b[31m\r\x7f\tb'");
+  log_error("MASTER_ADDR is 'a\x1b[31m\r\x7f\tb'");
 
   EXPECT_EQ(said_, "muster: MASTER_ADDR is 'a\\x1b[31m\\x0d\\x7f\tb'\n");
 }
 
 TEST_F(Messages, AreColouredByNobodyElse) {
   set_up_messages(Level::Info, /*with_colour=*/true);
-  say_error(
+  log_error(
       "host '\x1b[0m\xC2\x9B"
       "32m'");
 
@@ -116,47 +116,47 @@ TEST_F(Messages, AreColouredByNobodyElse) {
 }
 
 TEST_F(Messages, NameAHostThatDrawsNothing) {
-  name_speaker("node\x1b[2J\n1");
-  say_info("here");
-  name_speaker("");
+  set_log_host("node\x1b[2J\n1");
+  log_info("here");
+  set_log_host("");
 
   EXPECT_EQ(said_, "[node\\x1b[2J\\n1] muster: here\n");
 }
 
 TEST_F(Messages, ArePrintedAsTheyAre) {
-  say_info("{} %s %n {0} {worker_port} 100%");
+  log_info("{} %s %n {0} {worker_port} 100%");
 
   EXPECT_EQ(said_, "muster: {} %s %n {0} {worker_port} 100%\n");
 }
 
 TEST_F(Messages, BelowTheLeastLevelAreNotSaid) {
-  say_debug("waiting for worker 3");
+  log_debug("waiting for worker 3");
   EXPECT_EQ(said_, "");
 
   set_up_messages(Level::Debug, /*with_colour=*/false);
-  say_debug("waiting for worker 3");
+  log_debug("waiting for worker 3");
   EXPECT_EQ(said_, "muster: waiting for worker 3\n");
 
   said_.clear();
   set_up_messages(Level::Error, /*with_colour=*/false);
-  say_warning("a console stalled");
-  say_error("exit code 3");
+  log_warning("a console stalled");
+  log_error("exit code 3");
   EXPECT_EQ(said_, "muster: exit code 3\n");
 }
 
 TEST_F(Messages, AreColouredByLevelWhenAsked) {
   set_up_messages(Level::Info, /*with_colour=*/true);
-  say_info("plain");
-  say_warning("yellow");
-  say_error("red");
+  log_info("plain");
+  log_warning("yellow");
+  log_error("red");
 
   EXPECT_EQ(said_, "muster: plain\n\x1b[33mmuster: yellow\x1b[0m\n\x1b[31mmuster: red\x1b[0m\n");
 }
 
 TEST_F(Messages, GoToStandardErrorWithoutASink) {
-  send_messages_to({});
+  set_log_sink({});
   testing::internal::CaptureStderr();
-  say_info("hello");
+  log_info("hello");
 
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "muster: hello\n");
 }

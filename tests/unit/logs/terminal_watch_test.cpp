@@ -10,10 +10,10 @@ constexpr const char* kForged = "muster: 9 workers succeeded\n";
 constexpr const char* kMarked = "muster: \r| muster: 9 workers succeeded\n";
 
 std::string shown(std::string_view bytes) {
-  return TerminalWatch().show(bytes);
+  return TerminalSanitizer().show(bytes);
 }
 
-TEST(TerminalWatch, ChangesNothingOfOrdinaryOutput) {
+TEST(TerminalSanitizer, ChangesNothingOfOrdinaryOutput) {
   for (const std::string text : {"loss 0.25\n",
                                  "must\nmuster\nmuster:x\n musters: \n",
                                  "INFO muster: loaded\n",
@@ -25,12 +25,12 @@ TEST(TerminalWatch, ChangesNothingOfOrdinaryOutput) {
   }
 }
 
-TEST(TerminalWatch, MarksWhatLooksLikeALineOfMuster) {
+TEST(TerminalSanitizer, MarksWhatLooksLikeALineOfMuster) {
   EXPECT_EQ(shown(kForged), kMarked);
   EXPECT_EQ(shown(std::string("text\n") + kForged), std::string("text\n") + kMarked);
 }
 
-TEST(TerminalWatch, MarksItWhereverTheCursorWasMoved) {
+TEST(TerminalSanitizer, MarksItWhereverTheCursorWasMoved) {
   for (const std::string before : {"text\r",
                                    "text\b\b\b\b",
                                    "text\v\r",
@@ -47,14 +47,14 @@ TEST(TerminalWatch, MarksItWhereverTheCursorWasMoved) {
   }
 }
 
-TEST(TerminalWatch, SeesThroughColoursAndInvisibleCharacters) {
+TEST(TerminalSanitizer, SeesThroughColoursAndInvisibleCharacters) {
   EXPECT_EQ(shown("\x1b[31mmus\x1b[0mter: x"), "\x1b[31mmus\x1b[0mter: \r| muster: x");
   EXPECT_EQ(shown("mus\xE2\x80\x8Bter: x"), "mus\xE2\x80\x8Bter: \r| muster: x");
   EXPECT_EQ(shown("mus\x1b]0;title\ater: x"), "mus\x1b]0;title\ater: \r| muster: x");
 }
 
 /// What changes letters, the keyboard or the cursor leaves the cursor where it is.
-TEST(TerminalWatch, KnowsWhatDoesNotMoveTheCursor) {
+TEST(TerminalSanitizer, KnowsWhatDoesNotMoveTheCursor) {
   for (const std::string still : {"\x1b"
                                   "7",
                                   "\x1b=",
@@ -75,7 +75,7 @@ TEST(TerminalWatch, KnowsWhatDoesNotMoveTheCursor) {
   }
 }
 
-TEST(TerminalWatch, MarksInPlaceWhereTheRowIsNotKnown) {
+TEST(TerminalSanitizer, MarksInPlaceWhereTheRowIsNotKnown) {
   for (const std::string away : {"\x1b[2A", "\x1bM", "\x1b[9;4H", "\x1b[?69h", "\x1b[9z"}) {
     EXPECT_EQ(shown("abc" + away + "muster: x"),
               "abc" + away + "muster: \b\b\b\b\b\b\b\b| muster: x")
@@ -83,7 +83,7 @@ TEST(TerminalWatch, MarksInPlaceWhereTheRowIsNotKnown) {
   }
 }
 
-TEST(TerminalWatch, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
+TEST(TerminalSanitizer, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
   for (const std::string drawn_over :
        {"\xCC\x81", "\xEF\xB8\x8F", "\xE2\x83\xA3", "\xE2\x80\x8D"}) {
     EXPECT_EQ(shown(drawn_over + kForged), drawn_over + kMarked);
@@ -94,7 +94,7 @@ TEST(TerminalWatch, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
   EXPECT_EQ(shown("muster:\x1b[Cx"), "muster:\x1b[C\r| muster: x");
 }
 
-TEST(TerminalWatch, SeesWhatIsPutTogetherInALine) {
+TEST(TerminalSanitizer, SeesWhatIsPutTogetherInALine) {
   for (const std::string text : {"xuster: over\rm",
                                  "xuster: over\x1b[Gm",
                                  "mxster: over\b\b\b\b\b\b\b\b\b\b\bu",
@@ -122,8 +122,8 @@ TEST(TerminalWatch, SeesWhatIsPutTogetherInALine) {
   }
 }
 
-TEST(TerminalWatch, SeesWhatStandsWhereALongLineGoesOn) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, SeesWhatStandsWhereALongLineGoesOn) {
+  TerminalSanitizer watch;
   watch.set_width(20);
   const std::string filled = "[0] " + std::string(16, '-');
   EXPECT_EQ(watch.show(filled + "muster: over\n"), filled + "muster: \r| muster: over\n");
@@ -134,23 +134,23 @@ TEST(TerminalWatch, SeesWhatStandsWhereALongLineGoesOn) {
   EXPECT_EQ(watch.show(shorter), shorter);
 }
 
-TEST(TerminalWatch, KnowsTheLastColumn) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, KnowsTheLastColumn) {
+  TerminalSanitizer watch;
   watch.set_width(20);
   EXPECT_EQ(watch.show("\x1b[99Gxmuster: over\n"), "\x1b[99Gxmuster: \r| muster: over\n");
   const std::string without_wrapping = "xuster: \x1b[?7l" + std::string(30, '-') + "\rm";
   EXPECT_EQ(watch.show(without_wrapping + "!"), without_wrapping + "\r| muster: !");
 }
 
-TEST(TerminalWatch, KnowsTheUsualWaysOfTheTerminal) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, KnowsTheUsualWaysOfTheTerminal) {
+  TerminalSanitizer watch;
   (void)watch.show("\x1b[4h\x1b[?7l");
-  (void)watch.clear_the_way();
+  (void)watch.write_reset();
   EXPECT_EQ(watch.show("xuster: over\rm!"), "xuster: over\rm\r| muster: !");
 }
 
-TEST(TerminalWatch, MarksNamesOfHostsWhereTheyAreExpected) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, MarksNamesOfHostsWhereTheyAreExpected) {
+  TerminalSanitizer watch;
   EXPECT_EQ(watch.show("[gpu-17] muster: over\n"), "[gpu-17] muster: over\n");
   watch.expect_hosts();
   EXPECT_EQ(watch.show("[gpu-17] muster: over\n"), "[gpu-17] muster: \r| [gpu-17] muster: over\n");
@@ -161,10 +161,10 @@ TEST(TerminalWatch, MarksNamesOfHostsWhereTheyAreExpected) {
   }
 }
 
-TEST(TerminalWatch, MarksItWhereverItStandsBehindCharactersOfWhateverWidth) {
+TEST(TerminalSanitizer, MarksItWhereverItStandsBehindCharactersOfWhateverWidth) {
   for (const std::string_view before :
        {"\xE3\x85\xA4", "\xE3\x85\xA4 xx", "\xC2\xAD", "\xFF", "\xF0\x9F\x91\xA8\xE2\x80\x8D"}) {
-    TerminalWatch watch;
+    TerminalSanitizer watch;
     watch.set_width(20);
     const std::string shown =
         watch.show(std::string(before) + "x" + kForged + "\n" + "x" + kForged);
@@ -173,13 +173,13 @@ TEST(TerminalWatch, MarksItWhereverItStandsBehindCharactersOfWhateverWidth) {
   }
 }
 
-TEST(TerminalWatch, PassesOverCharactersThatMayTakeNoColumn) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, PassesOverCharactersThatMayTakeNoColumn) {
+  TerminalSanitizer watch;
   EXPECT_NE(watch.show("x mus\xE3\x85\xA4ter: ").find("| muster: "), std::string::npos);
 }
 
-TEST(TerminalWatch, SeesItInPieces) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, SeesItInPieces) {
+  TerminalSanitizer watch;
   std::string all;
   for (const char c : std::string_view(kForged)) {
     all += watch.show({&c, 1});
@@ -187,28 +187,28 @@ TEST(TerminalWatch, SeesItInPieces) {
   EXPECT_EQ(all, kMarked);
 }
 
-TEST(TerminalWatch, HasNothingToDoBeforeALineBehindPlainText) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, HasNothingToDoBeforeALineBehindPlainText) {
+  TerminalSanitizer watch;
   (void)watch.show("loss 0.25 \xC3\xA9\n");
-  EXPECT_EQ(watch.clear_the_way(), "");
+  EXPECT_EQ(watch.write_reset(), "");
 }
 
-TEST(TerminalWatch, EndsColours) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, EndsColours) {
+  TerminalSanitizer watch;
   (void)watch.show("\x1b[8m");
-  EXPECT_EQ(watch.clear_the_way(), "\x1b[m");
-  EXPECT_EQ(watch.clear_the_way(), "") << "once";
+  EXPECT_EQ(watch.write_reset(), "\x1b[m");
+  EXPECT_EQ(watch.write_reset(), "") << "once";
 }
 
-TEST(TerminalWatch, EndsAStringWithoutAnEnd) {
+TEST(TerminalSanitizer, EndsAStringWithoutAnEnd) {
   for (const std::string start : {"\x1b]0;", "\x1bP", "\x1b_", "\xC2\x9D", "\x1b]0;x\x1b"}) {
-    TerminalWatch watch;
+    TerminalSanitizer watch;
     (void)watch.show(start);
-    EXPECT_TRUE(watch.clear_the_way().starts_with("\x1b\\")) << start;
+    EXPECT_TRUE(watch.write_reset().starts_with("\x1b\\")) << start;
   }
 }
 
-TEST(TerminalWatch, BringsLettersRegionAndWrappingBack) {
+TEST(TerminalSanitizer, BringsLettersRegionAndWrappingBack) {
   for (const std::string change : {"\x1b(0",
                                    "\x0e",
                                    "\x1b[1;2r",
@@ -216,25 +216,25 @@ TEST(TerminalWatch, BringsLettersRegionAndWrappingBack) {
                                    "\x1b[?7l",
                                    "\x1b"
                                    "c"}) {
-    TerminalWatch watch;
+    TerminalSanitizer watch;
     (void)watch.show(change);
-    const std::string way = watch.clear_the_way();
+    const std::string way = watch.write_reset();
     for (const char* const usual : {"\x1b[r", "\x1b(B", "\x0f", "\x1b[4l", "\x1b[?7h", "\x1b[m"}) {
       EXPECT_NE(way.find(usual), std::string::npos) << change;
     }
   }
 }
 
-TEST(TerminalWatch, LeavesTheOtherScreenOnlyIfAWorkerIsStillOnIt) {
-  TerminalWatch watch;
+TEST(TerminalSanitizer, LeavesTheOtherScreenOnlyIfAWorkerIsStillOnIt) {
+  TerminalSanitizer watch;
   (void)watch.show("\x1b[?25;1049h");
-  EXPECT_TRUE(watch.clear_the_way().starts_with("\x1b[?1049l"));
+  EXPECT_TRUE(watch.write_reset().starts_with("\x1b[?1049l"));
 
   (void)watch.show("\x1b[?1049h");
-  EXPECT_TRUE(watch.clear_the_way().starts_with("\x1b[?1049l"));
+  EXPECT_TRUE(watch.write_reset().starts_with("\x1b[?1049l"));
 
   (void)watch.show("\x1b[?1049h\x1b[?1049l");
-  EXPECT_EQ(watch.clear_the_way().find("1049"), std::string::npos);
+  EXPECT_EQ(watch.write_reset().find("1049"), std::string::npos);
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ TEST(PmixFrames, HaveWhatMpiSaysOfARank) {
 
   ASSERT_TRUE(events);
   EXPECT_EQ(*events,
-            (std::vector<PmixEvent>{RankSaid{8, 3, "MPI_ERR_RANK: invalid rank\n"},
-                                    RankSaid{9, 0, "lines\nof version 5\n"}}));
+            (std::vector<PmixEvent>{RankMessage{8, 3, "MPI_ERR_RANK: invalid rank\n"},
+                                    RankMessage{9, 0, "lines\nof version 5\n"}}));
   EXPECT_EQ(write_shown(8), frame('T', number(8)));
 }
 

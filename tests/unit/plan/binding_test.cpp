@@ -164,8 +164,8 @@ TEST(NumaBinding, CountsAnUnknownNodeAsNodeZeroAndSaysSo) {
 
   ASSERT_TRUE(node);
   EXPECT_EQ(described(node), Lines({"0-3, 16-19 near 0"}));
-  ASSERT_EQ(node->remarks.size(), 1U);
-  EXPECT_NE(node->remarks[0].find("numa_node is -1"), std::string::npos);
+  ASSERT_EQ(node->notices.size(), 1U);
+  EXPECT_NE(node->notices[0].find("numa_node is -1"), std::string::npos);
 }
 
 TEST(NumaBinding, FailsWhereNothingTellsWhichDeviceIsWhich) {
@@ -240,10 +240,10 @@ TEST(NumaBinding, DoubtsTheOrderOfGpusThatDiffer) {
   topology.nvidia[3].model = "B";
 
   const auto request = form(NumaForm::Node);
-  EXPECT_EQ(decide_binding(request, topology, surroundings(), one_each(1))->remarks.size(), 1U);
+  EXPECT_EQ(decide_binding(request, topology, surroundings(), one_each(1))->notices.size(), 1U);
   EXPECT_EQ(decide_binding(
                 request, topology, surroundings({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}), one_each(1))
-                ->remarks.size(),
+                ->notices.size(),
             0U);
 }
 
@@ -332,7 +332,7 @@ TEST(GivenBinding, RemarksOnCpusThatTwoShare) {
   const auto node = decide_binding(request, large_host(), surroundings(), one_each(2));
 
   ASSERT_TRUE(node);
-  EXPECT_EQ(node->remarks, Lines({"--bind-core gives the CPUs 2 to both device0 and device1"}));
+  EXPECT_EQ(node->notices, Lines({"--bind-core gives the CPUs 2 to both device0 and device1"}));
 }
 
 TEST(GivenBinding, StandsOnTopOfAForm) {
@@ -394,7 +394,7 @@ TEST(BoundPlan, SaysWhenNoProcessCanBeBound) {
       {cluster_of({2}, 0), mode_of({role("whole", RoleCount::PerNode)}), job, surroundings()});
 
   EXPECT_EQ(
-      plan.remarks.back(),
+      plan.notices.back(),
       "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
 }
 

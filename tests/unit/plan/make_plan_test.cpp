@@ -166,7 +166,7 @@ TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
   Cluster cluster = cluster_of({8, 8}, 1);
   cluster.worker_port = 29'501;
   LaunchPlan plan = torchrun_plan(cluster, surroundings());
-  fill_late_values(plan, {{"run_dir", "/run/x"}, {"own_interface", "eth0"}});
+  fill_deferred(plan, {{"run_dir", "/run/x"}, {"own_interface", "eth0"}});
 
   const std::map<std::string, std::string> expected = {
       {"RANK", "8"},
@@ -202,7 +202,7 @@ TEST(MakePlan, TellsMindSporesWorkersTheirAddressOnTheWayToTheLeader) {
   constexpr const char* kName = "MS_WORKER_IP";
   LaunchPlan plan = make_plan({cluster_of({1, 1}, 1), mode, job_of({"train"}), surroundings()});
   EXPECT_EQ(readable(plan.workers[0].environment.at(kName)), "{own_address}");
-  fill_late_values(plan, {{"own_address", "10.0.0.2"}});
+  fill_deferred(plan, {{"own_address", "10.0.0.2"}});
   EXPECT_EQ(plan.workers[0].environment.at(kName), "10.0.0.2");
 
   const auto alone = make_plan({cluster_of({1}, 0), mode, job_of({"train"}), surroundings()});
@@ -217,7 +217,7 @@ TEST(MakePlan, LeavesTheFreshPortOpenUntilTheStart) {
     LaunchPlan plan = torchrun_plan(cluster, surroundings());
     EXPECT_EQ(readable(plan.workers[0].environment.at("MASTER_PORT")), "{worker_port}");
 
-    fill_late_values(plan, {{"worker_port", "4711"}});
+    fill_deferred(plan, {{"worker_port", "4711"}});
     EXPECT_EQ(plan.workers[0].environment.at("MASTER_PORT"), "4711");
   }
 }
@@ -279,18 +279,18 @@ TEST(MakePlan, SharesTheAllowedCoresAmongTheWorkers) {
 
 TEST(MakePlan, SaysItsThreadCountOnce) {
   const LaunchPlan plan = torchrun_plan(cluster_of({8, 8}, 1), surroundings());
-  ASSERT_EQ(plan.remarks.size(), 1U);
-  EXPECT_EQ(plan.remarks[0],
+  ASSERT_EQ(plan.notices.size(), 1U);
+  EXPECT_EQ(plan.notices[0],
             "flags: node 1 of 2, 8 workers here, leader head:29500, OMP_NUM_THREADS=12 "
             "(96 allowed cores / 8 workers)");
 
   const LaunchPlan set_by_user =
       torchrun_plan(cluster_of({1}, 0), surroundings({{"OMP_NUM_THREADS", "4"}}));
-  EXPECT_EQ(set_by_user.remarks[0], "flags: node 0 of 1, 1 worker here, 1 in the job");
+  EXPECT_EQ(set_by_user.notices[0], "flags: node 0 of 1, 1 worker here, 1 in the job");
 }
 
 std::string remark_of(const Cluster& cluster) {
-  return torchrun_plan(cluster, surroundings({{"OMP_NUM_THREADS", "1"}})).remarks.at(0);
+  return torchrun_plan(cluster, surroundings({{"OMP_NUM_THREADS", "1"}})).notices.at(0);
 }
 
 TEST(MakePlan, SaysOfSeveralNodesNoMoreThanIsKnown) {
@@ -412,7 +412,7 @@ TEST(MakePlan, FillsTheFilesOfTheTemplate) {
   mode.mode.files = {
       {"{run_dir}/table.json", "0600", "{{\"nodes\": {nodes}, \"rank\": {node_rank}}}"}};
   LaunchPlan plan = make_plan({cluster_of({2, 2}, 1), mode, job_of({"train"}), surroundings()});
-  fill_late_values(plan, {{"run_dir", "/run/x"}});
+  fill_deferred(plan, {{"run_dir", "/run/x"}});
 
   ASSERT_EQ(plan.files.size(), 1U);
   EXPECT_EQ(plan.files[0].path, "/run/x/table.json");
@@ -445,7 +445,7 @@ LaunchPlan torchrun_plan(const std::string& log_dir, LogLayout layout, const std
   Placement placement = assume_placement(cluster);
   placement.attempt = 3;
   LaunchPlan plan = make_plan({cluster, mode_of({worker}), job, surroundings()}, placement);
-  fill_late_values(plan, {{"run_dir", "/run/x"}, {"log_token", "abc"}});
+  fill_deferred(plan, {{"run_dir", "/run/x"}, {"log_token", "abc"}});
   return plan;
 }
 
@@ -503,7 +503,7 @@ TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
   Cluster cluster = cluster_of({1}, 0);
   cluster.job.job_id = "{worker_port}";
   LaunchPlan plan = make_plan({cluster, mode_of({worker}), job_of({"x"}), surroundings()});
-  fill_late_values(plan, {{"run_dir", "/run/x"}, {"worker_port", "4711"}});
+  fill_deferred(plan, {{"run_dir", "/run/x"}, {"worker_port", "4711"}});
 
   EXPECT_EQ(plan.workers[0].environment,
             (std::map<std::string, std::string>{{"JOB", "{worker_port}"},
@@ -516,7 +516,7 @@ TEST(MakePlan, NamesAJobOfMpiAsNobodyCanGuess) {
   LaunchPlan plan = make_plan({cluster_of({1}, 0), chosen, job_of({"x"}), surroundings()});
   EXPECT_TRUE(plan.needs_secret);
 
-  fill_late_values(plan, {{"job_secret", "4711"}});
+  fill_deferred(plan, {{"job_secret", "4711"}});
 
   EXPECT_EQ(plan.mpi_job, "muster-4711-0");
 }
@@ -551,9 +551,9 @@ TEST(MakeWorkerPlan, StartsOneProcessAndChangesNothing) {
 TEST(MakeWorkerPlan, SaysSoInOneLine) {
   const LaunchPlan plan = make_worker_plan(job_of({"x"}), a_worker());
 
-  ASSERT_EQ(plan.remarks.size(), 1U);
-  EXPECT_NE(plan.remarks[0].find("LOCAL_RANK=1, LOCAL_WORLD_SIZE=4"), std::string::npos);
-  EXPECT_NE(plan.remarks[0].find("--nproc-per-node"), std::string::npos);
+  ASSERT_EQ(plan.notices.size(), 1U);
+  EXPECT_NE(plan.notices[0].find("LOCAL_RANK=1, LOCAL_WORLD_SIZE=4"), std::string::npos);
+  EXPECT_NE(plan.notices[0].find("--nproc-per-node"), std::string::npos);
 }
 
 TEST(MakeWorkerPlan, NeedsNothingButTheTwoSigns) {

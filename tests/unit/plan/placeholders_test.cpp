@@ -73,43 +73,43 @@ void expect_everywhere(const LaunchPlan& plan, const std::string& text) {
 
 TEST(FillLateValues, FillsThemWhereverTheTemplatePutThem) {
   LaunchPlan plan = plan_with("{run_dir}/{worker_port}:{worker_port}");
-  fill_late_values(plan, {{"worker_port", "4711"}, {"run_dir", "/run/x"}});
+  fill_deferred(plan, {{"worker_port", "4711"}, {"run_dir", "/run/x"}});
 
   expect_everywhere(plan, "/run/x/4711:4711");
 }
 
 TEST(FillLateValues, LeavesTheRestAsItIs) {
   LaunchPlan plan = plan_with("{other} {worker_port");
-  fill_late_values(plan, {{"worker_port", "4711"}});
+  fill_deferred(plan, {{"worker_port", "4711"}});
 
   expect_everywhere(plan, "{other} {worker_port");
 }
 
 TEST(FillLateValues, LeavesWhatOnlyLooksLikeThem) {
   LaunchPlan plan = plan_with("{{run_dir}} {{worker_port}} {tricky} {{{worker_port}}}");
-  fill_late_values(plan, {{"worker_port", "4711"}, {"run_dir", "/run/x"}});
+  fill_deferred(plan, {{"worker_port", "4711"}, {"run_dir", "/run/x"}});
 
   expect_everywhere(plan, "{run_dir} {worker_port} {run_dir} {4711}");
 }
 
 TEST(FillLateValues, CanBeDoneOneValueAfterTheOther) {
   LaunchPlan plan = plan_with("{run_dir}:{worker_port}");
-  fill_late_values(plan, {{"worker_port", "4711"}});
-  fill_late_values(plan, {{"run_dir", "/{worker_port}"}});
+  fill_deferred(plan, {{"worker_port", "4711"}});
+  fill_deferred(plan, {{"run_dir", "/{worker_port}"}});
 
   expect_everywhere(plan, "/{worker_port}:4711");
 }
 
 TEST(FillLateValues, EmptiesAWholeTextForWantOfAValue) {
   LaunchPlan plan = plan_with("{run_dir}/error.json");
-  fill_late_values(plan, {{"run_dir", ""}});
+  fill_deferred(plan, {{"run_dir", ""}});
 
   expect_everywhere(plan, "");
 }
 
 TEST(FillLateValues, LooksAtNoValueAgain) {
   LaunchPlan plan = plan_with("{run_dir}");
-  fill_late_values(plan, {{"run_dir", "/{run_dir}"}});
+  fill_deferred(plan, {{"run_dir", "/{run_dir}"}});
 
   expect_everywhere(plan, "/{run_dir}");
 }

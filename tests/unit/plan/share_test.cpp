@@ -35,9 +35,9 @@ TEST(PlacedWorker, IsOneWorkerOfTheWholeJob) {
   EXPECT_EQ(variable(plan, "GROUP_WORLD_SIZE"), "2");
   EXPECT_EQ(plan.workers[0].local_rank, LocalRank{1});
   EXPECT_EQ(plan.workers[0].log.out, "attempt_0/worker_9.out") << "no other agent writes this file";
-  EXPECT_TRUE(plan.remarks.at(0).starts_with(
+  EXPECT_TRUE(plan.notices.at(0).starts_with(
       "flags: task 9 of 16 (1 of 8 on this host), 1 worker here, leader head:29500"))
-      << plan.remarks[0];
+      << plan.notices[0];
 }
 
 TEST(PlacedWorker, CountsAsAHostWhereNobodyCountsThem) {

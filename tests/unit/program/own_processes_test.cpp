@@ -25,7 +25,7 @@ std::string instead_of(const std::vector<std::string>& program, bool is_python_a
        "ELF torchrun"},
       {"outer.sh", "sh run.sh\n"},
       {"calm.py", "print()\n"}};
-  const auto own = find_own_processes(
+  const auto own = find_nested_launcher(
       program, is_python_added, [&](const std::string& path) -> std::optional<std::string> {
         const auto at = files.find(path);
         return at == files.end() ? std::nullopt : std::optional(at->second);
@@ -33,7 +33,7 @@ std::string instead_of(const std::vector<std::string>& program, bool is_python_a
   return own ? own->instead : "";
 }
 
-TEST(OwnProcesses, OfALauncherThatMusterReads) {
+TEST(NestedLauncher, OfALauncherThatMusterReads) {
   EXPECT_EQ(instead_of({"torchrun", "--nproc-per-node", "8", "train.py"}),
             "muster torchrun --nproc-per-node 8 train.py");
   EXPECT_EQ(instead_of({"/opt/venv/bin/torchrun", "train.py"}), "muster torchrun train.py");
@@ -48,7 +48,7 @@ TEST(OwnProcesses, OfALauncherThatMusterReads) {
             "muster deepspeed train.py --deepspeed");
 }
 
-TEST(OwnProcesses, OfOtherLaunchers) {
+TEST(NestedLauncher, OfOtherLaunchers) {
   EXPECT_EQ(instead_of({"accelerate", "launch", "--num_processes", "8", "train.py", "--lr=1"}),
             "muster accelerate launch --num_processes 8 train.py --lr=1");
   EXPECT_EQ(instead_of({"python", "-m", "accelerate.commands.launch", "train.py"}),
@@ -67,7 +67,7 @@ TEST(OwnProcesses, OfOtherLaunchers) {
   EXPECT_EQ(instead_of({"srun", "-n8", "./train"}), "srun ... muster PROGRAM");
 }
 
-TEST(OwnProcesses, BehindWrappers) {
+TEST(NestedLauncher, BehindWrappers) {
   const std::string meant = "muster torchrun a.py";
   for (const char* const line : {"timeout 5 torchrun a.py",
                                  "timeout -k 5 --signal=TERM 10m torchrun a.py",
@@ -109,7 +109,7 @@ TEST(OwnProcesses, BehindWrappers) {
   }
 }
 
-TEST(OwnProcesses, NotOfTheirOtherCommands) {
+TEST(NestedLauncher, NotOfTheirOtherCommands) {
   EXPECT_EQ(instead_of({"accelerate", "config"}), "");
   EXPECT_EQ(instead_of({"accelerate"}), "");
   EXPECT_EQ(instead_of({"mpirun", "--version"}), "");
@@ -123,7 +123,7 @@ TEST(OwnProcesses, NotOfTheirOtherCommands) {
   EXPECT_EQ(instead_of({}), "");
 }
 
-TEST(OwnProcesses, OfAScript) {
+TEST(NestedLauncher, OfAScript) {
   EXPECT_EQ(instead_of({"python3", "train.py", "--lr", "1"}, true),
             "muster --mode once --template-arguments never train.py --lr 1");
   EXPECT_EQ(instead_of({"python", "-u", "-X", "dev", "-Wignore", "train.py"}),
@@ -142,8 +142,8 @@ TEST(OwnProcesses, OfAScript) {
   EXPECT_EQ(instead_of({"bash", "train.py"}), "") << "no Python";
 }
 
-TEST(OwnProcesses, UnderAConditionOfAShellScript) {
-  const auto own = find_own_processes(
+TEST(NestedLauncher, UnderAConditionOfAShellScript) {
+  const auto own = find_nested_launcher(
       {"sh",
        "-c",
        "run() {\n  torchrun train.py >log 2>&1\n}\ncase $1 in a) torchrun b.py ;; esac"},
@@ -155,17 +155,17 @@ TEST(OwnProcesses, UnderAConditionOfAShellScript) {
   EXPECT_EQ(own->instead, "muster torchrun train.py >log 2>&1");
 }
 
-TEST(OwnProcesses, BehindATestOfAShellScript) {
+TEST(NestedLauncher, BehindATestOfAShellScript) {
   const auto own =
-      find_own_processes({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"},
-                         false,
-                         [](const std::string& /*path*/) { return std::nullopt; });
+      find_nested_launcher({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"},
+                           false,
+                           [](const std::string& /*path*/) { return std::nullopt; });
   ASSERT_TRUE(own);
   EXPECT_FALSE(own->is_certain);
   EXPECT_EQ(instead_of({"sh", "-c", "hosts=$(srun hostname | sort); ./train $hosts"}), "");
 }
 
-TEST(OwnProcesses, OfAShellScript) {
+TEST(NestedLauncher, OfAShellScript) {
   const std::string meant = "muster --mode once --template-arguments never python train.py --lr 1";
   EXPECT_EQ(instead_of({"bash", "run.sh"}), meant);
   EXPECT_EQ(instead_of({"/bin/bash", "-euo", "pipefail", "run.sh", "x"}), meant);
@@ -179,20 +179,20 @@ TEST(OwnProcesses, OfAShellScript) {
   EXPECT_EQ(instead_of({"sh", "-c", "echo torchrun train.py"}), "");
 }
 
-const OwnProcesses kLauncher = {"torchrun", "", true, "muster torchrun train.py"};
-const OwnProcesses kScript = {"train.py",
-                              "line 2 calls torch.multiprocessing.spawn with nprocs=8",
-                              true,
-                              "muster --mode once train.py"};
+const NestedLauncher kLauncher = {"torchrun", "", true, "muster torchrun train.py"};
+const NestedLauncher kScript = {"train.py",
+                                "line 2 calls torch.multiprocessing.spawn with nprocs=8",
+                                true,
+                                "muster --mode once train.py"};
 
-TEST(OwnProcesses, ThatAreCertainAreNotStartedSeveralTimes) {
-  const auto launcher = judge_own_processes(kLauncher, {8, "torchrun", false});
+TEST(NestedLauncher, ThatAreCertainAreNotStartedSeveralTimes) {
+  const auto launcher = check_nested_launcher(kLauncher, {8, "torchrun", false});
   ASSERT_FALSE(launcher);
   EXPECT_EQ(launcher.error().exit_code(), 64);
   EXPECT_EQ(launcher.error().message,
             "'torchrun' starts processes itself, and 8 of it on this node would each do so; write "
             "'muster torchrun train.py', or --mode torchrun if it is meant so");
-  const auto script = judge_own_processes(kScript, {8, "jax", false});
+  const auto script = check_nested_launcher(kScript, {8, "jax", false});
   ASSERT_FALSE(script);
   EXPECT_EQ(script.error().message,
             "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
@@ -200,22 +200,22 @@ TEST(OwnProcesses, ThatAreCertainAreNotStartedSeveralTimes) {
             "train.py', or --mode jax if it is meant so");
 }
 
-TEST(OwnProcesses, AreStartedOnceWithoutAWord) {
-  const auto judged = judge_own_processes(kScript, {1, "once", true});
+TEST(NestedLauncher, AreStartedOnceWithoutAWord) {
+  const auto judged = check_nested_launcher(kScript, {1, "once", true});
   ASSERT_TRUE(judged);
   EXPECT_EQ(*judged, "");
 }
 
-TEST(OwnProcesses, AreStartedSeveralTimesForThoseWhoSaySo) {
-  const auto judged = judge_own_processes(kLauncher, {8, "torchrun", true});
+TEST(NestedLauncher, AreStartedSeveralTimesForThoseWhoSaySo) {
+  const auto judged = check_nested_launcher(kLauncher, {8, "torchrun", true});
   ASSERT_TRUE(judged);
   EXPECT_EQ(*judged,
             "'torchrun' starts processes itself, and 8 of it on this node each do so, as the mode "
             "'torchrun' was asked for");
 }
 
-TEST(OwnProcesses, AreNotStartedByEachPlacedTask) {
-  const auto judged = judge_own_processes(kScript, {1, "torchrun", false, 16, false, 8});
+TEST(NestedLauncher, AreNotStartedByEachPlacedTask) {
+  const auto judged = check_nested_launcher(kScript, {1, "torchrun", false, 16, false, 8});
   ASSERT_FALSE(judged);
   EXPECT_EQ(judged.error().message,
             "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
@@ -223,26 +223,28 @@ TEST(OwnProcesses, AreNotStartedByEachPlacedTask) {
             "train.py', with one task on each host, or --mode torchrun if it is meant so");
 }
 
-TEST(OwnProcesses, OfAShellScriptAreWrittenThere) {
-  const auto own = find_own_processes(
+TEST(NestedLauncher, OfAShellScriptAreWrittenThere) {
+  const auto own = find_nested_launcher(
       {"bash", "run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
   ASSERT_TRUE(own);
   EXPECT_EQ(
-      judge_own_processes(*own, {8, "torchrun", false}).error().message,
+      check_nested_launcher(*own, {8, "torchrun", false}).error().message,
       "'run.sh' starts processes itself: line 2 runs torchrun, and 8 of it on this node would "
       "each do so; write 'muster torchrun a.py' there and start that without muster, or "
       "--mode torchrun if it is meant so");
 }
 
 /// What is said about a program on two nodes with one slot each.
-std::string said_on_nodes(const std::vector<std::string>& program, const Starts& starts) {
-  const auto own = find_own_processes(program, false, [](const std::string&) { return kSpawning; });
-  const auto judged = own ? judge_own_processes(*own, starts) : Result<std::string>(std::string());
+std::string said_on_nodes(const std::vector<std::string>& program, const LaunchContext& starts) {
+  const auto own =
+      find_nested_launcher(program, false, [](const std::string&) { return kSpawning; });
+  const auto judged =
+      own ? check_nested_launcher(*own, starts) : Result<std::string>(std::string());
   return judged ? *judged : "refused: " + judged.error().message;
 }
 
-TEST(OwnProcesses, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
-  const Starts starts{1, "torchrun", false, 2};
+TEST(NestedLauncher, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
+  const LaunchContext starts{1, "torchrun", false, 2};
   EXPECT_EQ(
       said_on_nodes({"torchrun", "--nnodes=1", "train.py", "--nnodes", "2"}, starts),
       "refused: 'torchrun' starts processes itself, and each of the 2 nodes would start a job "
@@ -261,7 +263,7 @@ TEST(OwnProcesses, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
             "as the mode 'once' was asked for; for one job write 'muster torchrun train.py'");
 }
 
-TEST(OwnProcesses, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
+TEST(NestedLauncher, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
   for (const std::vector<std::string>& program :
        {std::vector<std::string>{"torchrun", "--nnodes", "2", "train.py"},
         {"torchrun", "--nnodes=$N", "train.py"},
@@ -273,7 +275,7 @@ TEST(OwnProcesses, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
   }
 }
 
-TEST(OwnProcesses, OfAScriptAreWhatOnceIsFor) {
+TEST(NestedLauncher, OfAScriptAreWhatOnceIsFor) {
   EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "once", true, 2, true}), "");
   EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "once", false, 2, true}), "");
   EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "torchrun", false, 2}),
@@ -282,17 +284,17 @@ TEST(OwnProcesses, OfAScriptAreWhatOnceIsFor) {
             "once --template-arguments never python3 train.py'");
 }
 
-TEST(OwnProcesses, ThatArePossibleAreSaid) {
-  OwnProcesses possible = kScript;
+TEST(NestedLauncher, ThatArePossibleAreSaid) {
+  NestedLauncher possible = kScript;
   possible.is_certain = false;
-  const auto judged = judge_own_processes(possible, {4, "torchrun", false});
+  const auto judged = check_nested_launcher(possible, {4, "torchrun", false});
   ASSERT_TRUE(judged);
   EXPECT_EQ(*judged,
             "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with "
             "nprocs=8 under a condition; if that is true here, 4 of it on this node each do so: "
             "then write "
             "'muster --mode once train.py'");
-  const auto insisted = judge_own_processes(possible, {4, "torchrun", true});
+  const auto insisted = check_nested_launcher(possible, {4, "torchrun", true});
   ASSERT_TRUE(insisted);
   EXPECT_EQ(*insisted, "");
 }

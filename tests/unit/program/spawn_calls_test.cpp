@@ -198,7 +198,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (const PythonLine& line : read_python(text)) {
     std::string words = std::to_string(line.number) + "/" + std::to_string(line.indent) + ":";
-    for (const Word& word : line.words) {
+    for (const PythonWord& word : line.words) {
       words += " " + std::string(word.text);
     }
     lines.push_back(words);

@@ -57,7 +57,7 @@ std::string broken(std::string text, const std::string& part, const std::string&
 TEST(Check, FindsNothingInGoodTables) {
   for (const std::string& text : {kServers, kGroups, kStandard, kSuperPods, kRanks}) {
     EXPECT_EQ(broken(text, "status", "status"), "") << text;
-    EXPECT_TRUE(inspect(text, "t").remarks.empty()) << text;
+    EXPECT_TRUE(inspect(text, "t").notices.empty()) << text;
   }
 }
 
@@ -301,16 +301,16 @@ TEST(Check, StopsAtTheLimit) {
   EXPECT_EQ(check(text).size(), 2U);
 }
 
-TEST(Remarks, NamesWhatIsWrittenOtherwiseForWorkers) {
+TEST(Notices, NamesWhatIsWrittenOtherwiseForWorkers) {
   std::string text = kServers;
   text.replace(text.find(R"("rank_id":"3")"), 13, R"("rank_id":3)");
   text.replace(text.find(R"("server_count":"2",)"), 19, "");
   EXPECT_EQ(broken(text, "status", "status"), "");
-  const std::vector<Breach> remarks = inspect(text, "t").remarks;
-  ASSERT_EQ(remarks.size(), 2U);
-  EXPECT_EQ(describe(remarks[0]),
+  const std::vector<Breach> notices = inspect(text, "t").notices;
+  ASSERT_EQ(notices.size(), 2U);
+  EXPECT_EQ(describe(notices[0]),
             "server_count is missing, expected how many servers are listed (CANN: EI0004)");
-  EXPECT_EQ(describe(remarks[1]),
+  EXPECT_EQ(describe(notices[1]),
             "server_list[1].device[1].rank_id is 3, expected it as text (CANN: EI0004)");
 }
 
@@ -318,18 +318,18 @@ TEST(Remarks, NamesWhatIsWrittenOtherwiseForWorkers) {
 std::string remarks_of(std::string text, const std::string& part, const std::string& other) {
   text.replace(text.find(part), part.size(), other);
   std::string lines;
-  for (const Breach& remark : inspect(text, "t").remarks) {
+  for (const Breach& remark : inspect(text, "t").notices) {
     lines += describe(remark) + "\n";
   }
   return lines;
 }
 
-TEST(Remarks, NamesTheVersionOfAnotherForm) {
+TEST(Notices, NamesTheVersionOfAnotherForm) {
   EXPECT_EQ(remarks_of(kSuperPods, R"("1.2")", R"("1.0")"),
             "version is \"1.0\", expected \"1.2\", as there is a super_pod_list (CANN: EI0004)\n");
 }
 
-TEST(Remarks, NamesAServerWithBlanks) {
+TEST(Notices, NamesAServerWithBlanks) {
   const std::string expected =
       ", expected a name without blanks and control characters, as it is compared letter by "
       "letter\n";
@@ -340,23 +340,23 @@ TEST(Remarks, NamesAServerWithBlanks) {
 }
 
 /// Its devices have no limit that is known.
-TEST(Remarks, HasNoneOnLargeNumbersInTheRankList) {
+TEST(Notices, HasNoneOnLargeNumbersInTheRankList) {
   EXPECT_EQ(broken(kRanks, R"("device_id":1)", R"("device_id":63)"), "");
   EXPECT_EQ(remarks_of(kRanks, R"("device_id":1)", R"("device_id":63)"), "");
 }
 
-TEST(Remarks, NamesAKeyThatIsWrittenTwice) {
+TEST(Notices, NamesAKeyThatIsWrittenTwice) {
   EXPECT_EQ(remarks_of(kServers, "{", R"({"a\":\"":[{"b":":"}],"server_list":[],)"),
             "server_list is written twice in one object, expected it once; the last one counts\n");
   EXPECT_EQ(remarks_of(kServers, "{", R"({"a\":\"":[{"b":":"}],)"), "");
 }
 
-TEST(Remarks, NamesASuperPodThatIsANumber) {
+TEST(Notices, NamesASuperPodThatIsANumber) {
   EXPECT_EQ(remarks_of(kSuperPods, R"("super_pod_id":"7")", R"("super_pod_id":7)"),
             "super_pod_list[0].super_pod_id is 7, expected it as text (CANN: EI0004)\n");
 }
 
-TEST(Remarks, NamesWhatIsOddInTheRankList) {
+TEST(Notices, NamesWhatIsOddInTheRankList) {
   EXPECT_EQ(remarks_of(kRanks, R"("status":"completed",)", ""),
             "status is missing, expected \"completed\" (CANN: EI0004)\n");
   EXPECT_EQ(remarks_of(kRanks, R"("rank_count":2)", R"("rank_count":"2")"),
@@ -373,14 +373,14 @@ TEST(Remarks, NamesWhatIsOddInTheRankList) {
             "net_instance_id has\n");
 }
 
-TEST(Remarks, NamesSuperPodsOfDifferentSizes) {
+TEST(Notices, NamesSuperPodsOfDifferentSizes) {
   std::string text = kSuperPods;
   text.replace(text.find(R"({"super_pod_id")"),
                15,
                R"({"super_pod_id":"1","server_list":[]},{"super_pod_id")");
-  const std::vector<Breach> remarks = inspect(text, "t").remarks;
-  ASSERT_EQ(remarks.size(), 1U);
-  EXPECT_EQ(remarks[0].path, "super_pod_list");
+  const std::vector<Breach> notices = inspect(text, "t").notices;
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_EQ(notices[0].path, "super_pod_list");
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ void expect_conversion(const std::string& text, const std::string& expected) {
   expect_round_trip(table, canonical);
   EXPECT_TRUE(check(text).empty()) << describe(check(text).front());
   EXPECT_TRUE(check(canonical).empty()) << describe(check(canonical).front());
-  EXPECT_TRUE(inspect(canonical, "t").remarks.empty());
+  EXPECT_TRUE(inspect(canonical, "t").notices.empty());
 }
 
 TEST(GoldenRankTables, AreConvertedByteForByte) {

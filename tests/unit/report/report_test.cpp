@@ -246,7 +246,7 @@ TEST(DescribeOutcome, TellsOnceThatANodeWasLost) {
   Outcome outcome = success();
   outcome.end.gang.past_attempts = {{0, "node 1, gpu-18 (10.0.0.2), was lost", true},
                                     {1, "node 2, gpu-19 (10.0.0.3), was lost", true}};
-  outcome.told_attempts = {1};  // of the first one this node was no part
+  outcome.reported_attempts = {1};  // of the first one this node was no part
 
   EXPECT_EQ(texts_of(outcome),
             (Lines{"attempt 0 ended: node 1, gpu-18 (10.0.0.2), was lost",
@@ -320,7 +320,7 @@ TEST(DescribeOutcome, NamesAServiceThatFailed) {
 
 TEST(DescribeOutcome, BeginsWithItsRemarks) {
   Outcome outcome = success();
-  outcome.remarks = {"worker_3.out lacks 12 bytes"};
+  outcome.notices = {"worker_3.out lacks 12 bytes"};
 
   EXPECT_EQ(texts_of(outcome)[0], "worker_3.out lacks 12 bytes");
   EXPECT_EQ(describe_outcome(outcome)[0].level, Level::Warning);

@@ -27,36 +27,36 @@ struct Bench {
   Inherited inherited;
   std::map<std::string, std::string> variables;
   LaunchPlan plan;
-  Workers workers{plan, inherited, WorkerSurroundings{variables, ""}};
+  Workers workers{plan, inherited, InheritedEnvironment{variables, ""}};
   boost::asio::io_context io;
 };
 
-TEST(SuccessTelling, TellsTheFirstOneRankZeroAndTheLastOne) {
+TEST(SuccessReports, TellsTheFirstOneRankZeroAndTheLastOne) {
   const Bench bench({true, true, true, true});
-  SuccessTelling telling(bench.plan, bench.workers);
+  SuccessReports telling(bench.plan, bench.workers);
 
-  EXPECT_TRUE(telling.message_for(TellSuccess{2}));
-  EXPECT_FALSE(telling.message_for(TellSuccess{1}));
-  EXPECT_EQ(telling.message_for(TellSuccess{0})->global_rank, GlobalRank{0});
-  EXPECT_TRUE(telling.message_for(TellSuccess{3, /*is_last=*/true})->is_last);
+  EXPECT_TRUE(telling.message_for(ReportSuccess{2}));
+  EXPECT_FALSE(telling.message_for(ReportSuccess{1}));
+  EXPECT_EQ(telling.message_for(ReportSuccess{0})->global_rank, GlobalRank{0});
+  EXPECT_TRUE(telling.message_for(ReportSuccess{3, /*is_last=*/true})->is_last);
 }
 
-TEST(SuccessTelling, TellsTheFirstOneOfEachRole) {
+TEST(SuccessReports, TellsTheFirstOneOfEachRole) {
   Bench bench({true, true, true, true, true});
   bench.plan.workers[2].role = "evaluator";
   bench.plan.workers[3].role = "evaluator";
-  SuccessTelling telling(bench.plan, bench.workers);
+  SuccessReports telling(bench.plan, bench.workers);
 
-  EXPECT_TRUE(telling.message_for(TellSuccess{1}));
-  EXPECT_EQ(telling.message_for(TellSuccess{2})->role, "evaluator");
-  EXPECT_FALSE(telling.message_for(TellSuccess{3}));
+  EXPECT_TRUE(telling.message_for(ReportSuccess{1}));
+  EXPECT_EQ(telling.message_for(ReportSuccess{2})->role, "evaluator");
+  EXPECT_FALSE(telling.message_for(ReportSuccess{3}));
 }
 
-TEST(SuccessTelling, TellsThatNobodyHereDecides) {
+TEST(SuccessReports, TellsThatNobodyHereDecides) {
   const Bench bench({false});
-  SuccessTelling telling(bench.plan, bench.workers);
+  SuccessReports telling(bench.plan, bench.workers);
 
-  EXPECT_TRUE(telling.message_for(TellSuccess{std::nullopt, /*is_last=*/true})->is_last);
+  EXPECT_TRUE(telling.message_for(ReportSuccess{std::nullopt, /*is_last=*/true})->is_last);
 }
 
 TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
@@ -77,10 +77,10 @@ TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
   EXPECT_EQ(reader_of_input(plan_of({true}), options), std::nullopt) << "this node has fewer";
 }
 
-TEST(EarlyEnds, AreOfThoseWhoServeOtherNodes) {
+TEST(EarlyServerExit, AreOfThoseWhoServeOtherNodes) {
   Bench bench({false, false});
   bench.plan.nodes = 2;
-  EarlyEnds early(bench.io, bench.plan, bench.workers, [] {});
+  EarlyServerExit early(bench.io, bench.plan, bench.workers, [] {});
   early.note({1, ExitStatus::exited(0)});
   early.note({0, ExitStatus::exited(3)});
 
@@ -88,9 +88,9 @@ TEST(EarlyEnds, AreOfThoseWhoServeOtherNodes) {
   EXPECT_TRUE(early.take().empty()) << "each once";
 }
 
-TEST(EarlyEnds, AreNoneWhenThoseWhoDecideHaveEndedToo) {
+TEST(EarlyServerExit, AreNoneWhenThoseWhoDecideHaveEndedToo) {
   Bench bench({true, false});
-  EarlyEnds early(bench.io, bench.plan, bench.workers, [] {});
+  EarlyServerExit early(bench.io, bench.plan, bench.workers, [] {});
   early.note({1, ExitStatus::exited(0)});
   early.note({0, ExitStatus::exited(0)});
 

@@ -21,8 +21,8 @@ class FailsLater : public Service {
  public:
   explicit FailsLater(boost::asio::io_context& io) : io_(io) {}
 
-  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
-    return std::optional<Additions>(std::in_place);
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<PlanAdditions>(std::in_place);
   }
   void on_worker_started(std::size_t worker) override {
     if (worker == 1) {
@@ -36,7 +36,7 @@ class FailsLater : public Service {
 
 class CannotStart : public Service {
  public:
-  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
     return Error{ErrorKind::BadData, "there is no port"};
   }
 };
@@ -97,14 +97,14 @@ class AttemptTest : public testing::Test {
                                   no_folder_,
                                   no_folder_,
                                   -1,
-                                  companions_,
-                                  asides_,
+                                  sidecars_,
+                                  helpers_,
                                   page_,
                                   no_folder_},
                      plan(script),
                      std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) {
-      told_.push_back(failure.service);
+      notified_.push_back(failure.service);
       waited_ = Clock::now() - first_end_.time.value_or(Clock::now());
       has_turned_ = first_end_.has_turned;
     };
@@ -125,13 +125,13 @@ class AttemptTest : public testing::Test {
   RunOptions options_;
   Inherited inherited_;
   boost::asio::io_context io_;
-  SharedPage& page_ = **SharedPage::make();
-  Asides asides_{page_};
-  Consoles consoles_{io_, asides_, 5s};
-  LogFiles logs_{io_, asides_, 5s};
-  Companions companions_{io_, inherited_, variables_, marker_};
+  GuardSharedMemory& page_ = **GuardSharedMemory::make();
+  HelperProcesses helpers_{page_};
+  Consoles consoles_{io_, helpers_, 5s};
+  LogFiles logs_{io_, helpers_, 5s};
+  Sidecars sidecars_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;
-  std::vector<std::string> told_;
+  std::vector<std::string> notified_;
   NotesTheFirstEnd first_end_{io_};
   Clock::duration waited_{};  ///< from the first end until the failure was told
   bool has_turned_ = false;   ///< the loop, in that time
@@ -141,7 +141,7 @@ class AttemptTest : public testing::Test {
 TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
   run_with(std::make_unique<FailsLater>(io_));
 
-  EXPECT_EQ(told_, std::vector<std::string>{"store"});
+  EXPECT_EQ(notified_, std::vector<std::string>{"store"});
   const auto failure = attempt_->failures().first;
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->service, "store");
@@ -156,7 +156,7 @@ TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
 TEST_F(AttemptTest, StartsNobodyWhenAServiceCannotStart) {
   run_with(std::make_unique<CannotStart>());
 
-  EXPECT_EQ(told_, std::vector<std::string>{"store"});
+  EXPECT_EQ(notified_, std::vector<std::string>{"store"});
   EXPECT_EQ(attempt_->failures().first->exit_code, 65);
   for (const WorkerResult& worker : attempt_->results()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
@@ -166,7 +166,7 @@ TEST_F(AttemptTest, StartsNobodyWhenAServiceCannotStart) {
 TEST_F(AttemptTest, AnErrorWaitsForWhoeverMayHaveCrashed) {
   run({}, "exit 3");
 
-  EXPECT_GE(waited_, kTooClose);
+  EXPECT_GE(waited_, kOrderWindow);
   EXPECT_EQ(attempt_->failures().first->exit_code, 3);
 }
 

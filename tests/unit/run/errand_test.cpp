@@ -21,100 +21,101 @@ using namespace std::chrono_literals;
 class ErrandTest : public testing::Test {
  protected:
   /// Runs the loop until the errand is over.
-  Errand::Answer answer_of(Errand& errand,
-                           const std::function<std::string()>& work,
-                           std::chrono::milliseconds most_time) {
-    Errand::Answer found = "nobody called";
-    errand.start({work, {}}, most_time, [&](Errand::Answer answer) { found = std::move(answer); });
+  HelperTask::Answer answer_of(HelperTask& task,
+                               const std::function<std::string()>& work,
+                               std::chrono::milliseconds most_time) {
+    HelperTask::Answer found = "nobody called";
+    task.start(
+        {work, {}}, most_time, [&](HelperTask::Answer answer) { found = std::move(answer); });
     io_.restart();
     io_.run();
     return found;
   }
 
   boost::asio::io_context io_;
-  Asides asides_{**SharedPage::make()};
+  HelperProcesses helpers_{**GuardSharedMemory::make()};
 };
 
 TEST_F(ErrandTest, BringsWhatTheWorkReturned) {
-  Errand errand(io_, asides_);
+  HelperTask task(io_, helpers_);
   const std::string large(100'000, 'x');
   EXPECT_EQ(answer_of(
-                errand, [] { return std::string("done"); }, 10s),
+                task, [] { return std::string("done"); }, 10s),
             "done");
   EXPECT_EQ(answer_of(
-                errand, [&] { return large; }, 10s),
+                task, [&] { return large; }, 10s),
             large);
   EXPECT_EQ(answer_of(
-                errand, [] { return std::string(); }, 10s),
+                task, [] { return std::string(); }, 10s),
             "");
 }
 
 TEST_F(ErrandTest, HasNoAnswerOfAProcessThatWasKilled) {
-  Errand errand(io_, asides_);
+  HelperTask task(io_, helpers_);
   const auto die = [] {
     (void)::raise(SIGKILL);
     return std::string();
   };
-  EXPECT_EQ(answer_of(errand, die, 10s), std::nullopt);
+  EXPECT_EQ(answer_of(task, die, 10s), std::nullopt);
 }
 
 TEST_F(ErrandTest, IsNotCutShortByTheTimeOfTheOneBefore) {
-  Errand errand(io_, asides_);
-  Errand::Answer second;
+  HelperTask task(io_, helpers_);
+  HelperTask::Answer second;
   const std::function<std::string()> done = [] { return std::string("done"); };
-  errand.start({[] { return ::pause(), std::string(); }, {}}, 10s, [](const Errand::Answer&) {});
-  errand.shorten(0ms);
+  task.start({[] { return ::pause(), std::string(); }, {}}, 10s, [](const HelperTask::Answer&) {});
+  task.shorten(0ms);
   io_.poll_one();  // the time is over
-  errand.start({done, {}}, 10s, [&](Errand::Answer answer) { second = std::move(answer); });
+  task.start({done, {}}, 10s, [&](HelperTask::Answer answer) { second = std::move(answer); });
   io_.restart();
   io_.run();
   EXPECT_EQ(second, "done");
 }
 
 TEST_F(ErrandTest, HasMoreTimeWhileItComputesOrWaitsForACore) {
-  Errand errand(io_, asides_);
+  HelperTask task(io_, helpers_);
   const auto compute = [] {
     const auto end = std::chrono::steady_clock::now() + 500ms;
     while (std::chrono::steady_clock::now() < end) {
     }
     return std::string("done");
   };
-  EXPECT_EQ(answer_of(errand, compute, 10ms), "done");
+  EXPECT_EQ(answer_of(task, compute, 10ms), "done");
 }
 
 TEST_F(ErrandTest, IsOverWhenItsTimeIs) {
-  Errand errand(io_, asides_);
+  HelperTask task(io_, helpers_);
   const auto hang = [] {
     (void)::pause();
     return std::string();
   };
-  EXPECT_EQ(answer_of(errand, hang, 10ms), std::nullopt);
-  EXPECT_TRUE(asides_.pids().empty() || ::kill(*asides_.pids().begin(), 0) == 0);
+  EXPECT_EQ(answer_of(task, hang, 10ms), std::nullopt);
+  EXPECT_TRUE(helpers_.pids().empty() || ::kill(*helpers_.pids().begin(), 0) == 0);
   EXPECT_EQ(answer_of(
-                errand, [] { return std::string("the next one"); }, 10s),
+                task, [] { return std::string("the next one"); }, 10s),
             "the next one");
 }
 
 TEST_F(ErrandTest, IsOverAtOnceWhenItsTimeIsShortened) {
-  Errand errand(io_, asides_);
-  Errand::Answer found = "nobody called";
+  HelperTask task(io_, helpers_);
+  HelperTask::Answer found = "nobody called";
   const auto hang = [] {
     (void)::pause();
     return std::string();
   };
-  errand.start({hang, {}}, 1h, [&](Errand::Answer answer) { found = std::move(answer); });
-  errand.shorten(1ms);
+  task.start({hang, {}}, 1h, [&](HelperTask::Answer answer) { found = std::move(answer); });
+  task.shorten(1ms);
   io_.run();
   EXPECT_EQ(found, std::nullopt);
 }
 
 TEST_F(ErrandTest, CallsOnlyForTheLastOne) {
-  Errand errand(io_, asides_);
-  errand.start({[] { return std::string("first"); }, {}}, 10s, [](const Errand::Answer&) {
+  HelperTask task(io_, helpers_);
+  task.start({[] { return std::string("first"); }, {}}, 10s, [](const HelperTask::Answer&) {
     FAIL() << "another one has taken its place";
   });
   EXPECT_EQ(answer_of(
-                errand, [] { return std::string("second"); }, 10s),
+                task, [] { return std::string("second"); }, 10s),
             "second");
 }
 
@@ -122,7 +123,7 @@ TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
   std::string folder = testing::TempDir() + "progress_XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::string path = folder + "/file";
-  ProgressWatch watch(io_, asides_, path);
+  RankTableProgress watch(io_, helpers_, path);
   const auto look = [&] {
     std::optional<bool> found;
     watch.look([&](std::optional<bool> has_changed) { found = has_changed; });
@@ -139,11 +140,11 @@ TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
 }
 
 TEST_F(ErrandTest, IsDroppedOnlyWhereThatIsAllowed) {
-  ErrandQueue queue(io_, asides_);
+  HelperTaskQueue queue(io_, helpers_);
   queue.on_empty = [] {};
   std::string ended;
   const auto add = [&](const std::string& name, bool may_be_dropped) {
-    const auto then = [&, name](const Errand::Answer& answer) {
+    const auto then = [&, name](const HelperTask::Answer& answer) {
       ended += name + (answer ? " done, " : " cut, ");
     };
     const auto hang = [] {

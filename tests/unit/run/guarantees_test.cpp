@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-Guarantee by(const std::string& call, const SystemAnswers& answers) {
+Guarantee by(const std::string& call, const SystemCapabilities& answers) {
   const std::vector<Guarantee> all = guarantees(answers);
   const auto found = std::find_if(
       all.begin(), all.end(), [&](const Guarantee& guarantee) { return guarantee.by == call; });
@@ -18,19 +18,19 @@ Guarantee by(const std::string& call, const SystemAnswers& answers) {
 
 TEST(Guarantees, HoldWhereNothingIsRefused) {
   for (const Guarantee& guarantee : guarantees({})) {
-    EXPECT_EQ(guarantee.hold, Hold::Whole) << guarantee.name;
+    EXPECT_EQ(guarantee.hold, Support::Whole) << guarantee.name;
     EXPECT_EQ(guarantee.because + guarantee.means + guarantee.remedy, "") << guarantee.name;
   }
   EXPECT_EQ(describe(guarantees({})), "12 of 12 guarantees hold here");
 }
 
 TEST(Guarantees, SayWhyAndWhatItMeansWhereTheyDoNotHold) {
-  SystemAnswers answers;
+  SystemCapabilities answers;
   answers.subreaper = EINVAL;
 
   const Guarantee lost = by("PR_SET_CHILD_SUBREAPER", answers);
 
-  EXPECT_EQ(lost.hold, Hold::Not);
+  EXPECT_EQ(lost.hold, Support::Not);
   EXPECT_EQ(lost.warning(),
             "a process of the job whose parent has ended is not found, and so not ended: "
             "PR_SET_CHILD_SUBREAPER: Invalid argument");
@@ -38,27 +38,27 @@ TEST(Guarantees, SayWhyAndWhatItMeansWhereTheyDoNotHold) {
 }
 
 TEST(Guarantees, AreLostWithWhatALoopLivesOn) {
-  SystemAnswers answers;
+  SystemCapabilities answers;
   answers.no_loop = "signalfd: Operation not permitted";
 
-  EXPECT_EQ(by("an event loop", answers).hold, Hold::Not);
+  EXPECT_EQ(by("an event loop", answers).hold, Support::Not);
   EXPECT_EQ(by("an event loop", answers).warning(),
             "no job starts: signalfd: Operation not permitted");
 }
 
 TEST(Guarantees, HoldInPartWhereThereIsAnotherWay) {
-  SystemAnswers answers;
+  SystemCapabilities answers;
   answers.pidfd_open = EPERM;
 
   const Guarantee order = by("pidfd_open", answers);
 
-  EXPECT_EQ(order.hold, Hold::InPart);
+  EXPECT_EQ(order.hold, Support::InPart);
   EXPECT_EQ(order.because, "pidfd_open: Operation not permitted");
   EXPECT_NE(order.remedy.find("system call filter"), std::string::npos);
 }
 
 TEST(Guarantees, NameTheRightThatACallTakes) {
-  SystemAnswers answers;
+  SystemCapabilities answers;
   answers.bind_to_memory = EPERM;
 
   EXPECT_EQ(by("set_mempolicy", answers).remedy,
@@ -66,7 +66,7 @@ TEST(Guarantees, NameTheRightThatACallTakes) {
 }
 
 TEST(Guarantees, TellAGroupThatIsMissingFromOneThatCannotBeWritten) {
-  SystemAnswers answers;
+  SystemCapabilities answers;
   answers.control_group = ENOENT;
   EXPECT_NE(by("cgroup.kill", answers).remedy.find("mount"), std::string::npos);
 
@@ -78,21 +78,21 @@ TEST(Guarantees, TellAGroupThatIsMissingFromOneThatCannotBeWritten) {
 }
 
 TEST(Guarantees, AreLostWithProcAndLessWithHiddenProcesses) {
-  SystemAnswers answers;
+  SystemCapabilities answers;
   answers.proc = ProcView::Missing;
-  EXPECT_EQ(by("/proc", answers).hold, Hold::Not);
+  EXPECT_EQ(by("/proc", answers).hold, Support::Not);
   EXPECT_EQ(by("/proc", answers).because, "/proc cannot be read");
 
   answers.proc = ProcView::Foreign;
-  EXPECT_EQ(by("/proc", answers).hold, Hold::Not);
+  EXPECT_EQ(by("/proc", answers).hold, Support::Not);
   EXPECT_EQ(by("/proc", answers).because, "/proc is that of another pid namespace");
 
   answers.proc = ProcView::Hidden;
-  EXPECT_EQ(by("/proc", answers).hold, Hold::InPart);
+  EXPECT_EQ(by("/proc", answers).hold, Support::InPart);
 }
 
 TEST(Guarantees, AreDescribedInOneLine) {
-  SystemAnswers answers;
+  SystemCapabilities answers;
   answers.control_group = EROFS;
   answers.death_signal = EPERM;
 

@@ -52,7 +52,7 @@ class OwnTables : public ::testing::Test {
   }
 
   std::optional<PlanInput> input;
-  OwnTable table{input};
+  RankTableExchange table{input};
 };
 
 TEST_F(OwnTables, AreNoneBeforeOneIsRead) {

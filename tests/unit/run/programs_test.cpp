@@ -52,10 +52,10 @@ class ProgramsTest : public testing::Test {
   std::filesystem::path folder_{std::filesystem::path(testing::TempDir()) /
                                 ("programs-" + std::to_string(::getpid()))};
   boost::asio::io_context io_;
-  Asides asides_{**SharedPage::make()};
+  HelperProcesses helpers_{**GuardSharedMemory::make()};
   LaunchPlan plan_;
   std::map<std::string, std::string> variables_{{"PATH", folder_.string()}};
-  Programs programs_{io_, asides_, plan_, variables_};
+  Programs programs_{io_, helpers_, plan_, variables_};
 };
 
 TEST_F(ProgramsTest, AreFoundForEachWorker) {

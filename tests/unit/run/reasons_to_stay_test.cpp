@@ -6,13 +6,13 @@
 namespace muster {
 namespace {
 
-TEST(ReasonsToStay, AreNoneAtFirst) {
-  EXPECT_TRUE(ReasonsToStay().is_empty());
-  EXPECT_EQ(ReasonsToStay().describe(), "");
+TEST(PendingWork, AreNoneAtFirst) {
+  EXPECT_TRUE(PendingWork().is_empty());
+  EXPECT_EQ(PendingWork().describe(), "");
 }
 
-TEST(ReasonsToStay, StandInTheOrderInWhichTheyCame) {
-  ReasonsToStay reasons;
+TEST(PendingWork, StandInTheOrderInWhichTheyCame) {
+  PendingWork reasons;
   reasons.add("attempt 0");
   reasons.add("goodbye of node 3");
 
@@ -24,8 +24,8 @@ TEST(ReasonsToStay, StandInTheOrderInWhichTheyCame) {
   EXPECT_TRUE(reasons.is_empty());
 }
 
-TEST(ReasonsToStay, StandThereOnce) {
-  ReasonsToStay reasons;
+TEST(PendingWork, StandThereOnce) {
+  PendingWork reasons;
   reasons.add("attempt 0");
   reasons.add("attempt 0");
   reasons.remove("attempt 0");
@@ -33,17 +33,17 @@ TEST(ReasonsToStay, StandThereOnce) {
   EXPECT_TRUE(reasons.is_empty());
 }
 
-TEST(ReasonsToStay, MayBeRemovedWhereTheyAreNot) {
-  ReasonsToStay reasons;
+TEST(PendingWork, MayBeRemovedWhereTheyAreNot) {
+  PendingWork reasons;
   reasons.add("attempt 0");
   reasons.remove("");
 
   EXPECT_EQ(reasons.describe(), "attempt 0");
 }
 
-TEST(ReasonsToStay, AreNamedInDetailWhereThereIsAny) {
+TEST(PendingWork, AreNamedInDetailWhereThereIsAny) {
   std::vector<std::string> nodes{"goodbye of node 1", "goodbye of node 4"};
-  ReasonsToStay reasons;
+  PendingWork reasons;
   reasons.add("goodbye of the gang", [&] { return nodes; });
   reasons.add("attempt 0");
 
@@ -54,10 +54,10 @@ TEST(ReasonsToStay, AreNamedInDetailWhereThereIsAny) {
   EXPECT_EQ(reasons.describe(), "attempt 0");
 }
 
-TEST(ReasonsToStay, AreForgottenByWhoeverLeavesNow) {
-  ReasonsToStay reasons;
+TEST(PendingWork, AreForgottenByWhoeverLeavesNow) {
+  PendingWork reasons;
   reasons.add("attempt 0");
-  reasons.leave_now();
+  reasons.exit_early();
   reasons.add("goodbye of the gang");
 
   EXPECT_TRUE(reasons.is_empty());

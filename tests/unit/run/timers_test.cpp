@@ -10,24 +10,24 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(LaterLook, IsTakenOnceHoweverOftenItIsAskedFor) {
+TEST(DelayedCall, IsTakenOnceHoweverOftenItIsAskedFor) {
   boost::asio::io_context io;
   int looks = 0;
-  LaterLook look(io, milliseconds(1), [&] { ++looks; });
+  DelayedCall look(io, milliseconds(1), [&] { ++looks; });
   look.ask();
   look.ask();
-  EXPECT_TRUE(look.is_asked_for());
+  EXPECT_TRUE(look.is_pending());
 
   io.run();
 
   EXPECT_EQ(looks, 1);
-  EXPECT_FALSE(look.is_asked_for());
+  EXPECT_FALSE(look.is_pending());
 }
 
-TEST(LaterLook, IsNotTakenWhenItWasCancelled) {
+TEST(DelayedCall, IsNotTakenWhenItWasCancelled) {
   boost::asio::io_context io;
   int looks = 0;
-  LaterLook look(io, milliseconds(1), [&] { ++looks; });
+  DelayedCall look(io, milliseconds(1), [&] { ++looks; });
   look.ask();
   look.cancel();
 
@@ -36,10 +36,10 @@ TEST(LaterLook, IsNotTakenWhenItWasCancelled) {
   EXPECT_EQ(looks, 0);
 }
 
-TEST(QuietLook, IsTakenAtLastAlthoughItIsAskedForAllTheTime) {
+TEST(Debounce, IsTakenAtLastAlthoughItIsAskedForAllTheTime) {
   boost::asio::io_context io;
   int looks = 0;
-  QuietLook look(io, milliseconds(2), [&] { ++looks; });
+  Debounce look(io, milliseconds(2), [&] { ++looks; });
   boost::asio::steady_timer again(io);
   const std::function<void()> ask = [&] {
     look.ask();

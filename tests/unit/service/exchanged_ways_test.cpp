@@ -6,11 +6,11 @@
 namespace muster {
 namespace {
 
-using Reports = std::vector<WayReport>;
+using Reports = std::vector<MethodReport>;
 
 /// What a node reports of the ways "pmix" and "agent"; empty: that works.
 std::string reports(const std::string& of_pmix, const std::string& of_agent) {
-  return write_ways(Reports{WayReport{"pmix", of_pmix}, WayReport{"agent", of_agent}});
+  return write_ways(Reports{MethodReport{"pmix", of_pmix}, MethodReport{"agent", of_agent}});
 }
 
 Result<std::string> merge(const std::vector<std::string>& bytes) {
@@ -48,7 +48,7 @@ TEST(ExchangedWays, SaysWhyNoneWorks) {
 }
 
 TEST(ExchangedWays, RefusesNodesThatWereAskedForDifferentWays) {
-  const auto agreed = merge({reports("", ""), write_ways(Reports{WayReport{"agent", ""}})});
+  const auto agreed = merge({reports("", ""), write_ways(Reports{MethodReport{"agent", ""}})});
 
   EXPECT_EQ(agreed.error().message,
             "the nodes were given different --mpi-start, or options for mpirun: node 0 has 2 ways, "

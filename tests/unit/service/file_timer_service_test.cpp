@@ -42,18 +42,18 @@ class FileTimer : public ::testing::Test {
   FileTimer() {
     folder_ = ::mkdtemp(folder_.data());
     set_up_messages(Level::Info, false);
-    send_messages_to([this](std::string_view line) { said_ += line; });
+    set_log_sink([this](std::string_view line) { said_ += line; });
     plan_.workers.resize(2);
     plan_.workers[0].global_rank = GlobalRank{4};
     plan_.workers[1].global_rank = GlobalRank{5};
     input_.run_folder = folder_;
     input_.variables = {{"TORCHELASTIC_ENABLE_FILE_TIMER", "1"}};
-    input_.file_work.write = [this](const std::string&, const FileWork::Work& work, auto then) {
+    input_.file_work.write = [this](const std::string&, const AsyncFileIo::Work& work, auto then) {
       answer_ = [this, work, then] {
-        then(hangs_ ? FileWork::Answer() : FileWork::Answer(work()));
+        then(hangs_ ? AsyncFileIo::Answer() : AsyncFileIo::Answer(work()));
       };
     };
-    input_.file_work.remove = [](const FileWork::Work& work) { (void)work(); };
+    input_.file_work.remove = [](const AsyncFileIo::Work& work) { (void)work(); };
     input_.open_pipe = [this](const std::string&, PipeEvents events) {
       events_ = std::move(events);
       return Result<std::unique_ptr<NamedPipe>>(std::make_unique<FakePipe>(asked_));
@@ -64,14 +64,16 @@ class FileTimer : public ::testing::Test {
     };
   }
   ~FileTimer() override {
-    send_messages_to({});
+    set_log_sink({});
     fs::remove_all(folder_);
   }
 
   void make() {
     service_ = make_file_timer(input_);
     service_->on_failure = [this](const Error& error) { failure_ = error.message; };
-    service_->on_ready = [this](Additions additions) { added_ = std::move(additions.environment); };
+    service_->on_ready = [this](PlanAdditions additions) {
+      added_ = std::move(additions.environment);
+    };
   }
   void start() {
     make();
@@ -187,9 +189,9 @@ TEST_F(FileTimer, HasThoseKilledWhoseTimeIsOver) {
   EXPECT_EQ(asked_for_, (Signals{{70, SIGKILL}}));
   const std::string told = "the timer 'step' of process 70 has expired, sent it SIGKILL";
   EXPECT_EQ(said_, "muster: " + told + "\n");
-  EXPECT_FALSE(service_->find_fault(0, false)) << "that is rank 4";
-  EXPECT_FALSE(service_->find_fault(1, true));
-  EXPECT_EQ(service_->find_fault(1, false)->message, told);
+  EXPECT_FALSE(service_->find_failure_at_exit_0(0, false)) << "that is rank 4";
+  EXPECT_FALSE(service_->find_failure_at_exit_0(1, true));
+  EXPECT_EQ(service_->find_failure_at_exit_0(1, false)->message, told);
 }
 
 TEST_F(FileTimer, SparesStrangersAndWhoAsksForNoSignal) {

@@ -28,7 +28,7 @@ class Recorder final : public Server {
     said_.admitted.emplace_back("and this machine");
   }
   void answer(ClientId client, std::string /*bytes*/) override { said_.answered.push_back(client); }
-  void hold(ClientId client) override { said_.held.push_back(client); }
+  void defer(ClientId client) override { said_.held.push_back(client); }
 
  private:
   Said& said_;
@@ -52,12 +52,12 @@ struct Bench {
 
 TEST(HorovodStoreService, ListensOnTheLeaderUntilTheAttemptIsOver) {
   Bench bench;
-  Offer offer;
+  AttemptPorts offer;
   ASSERT_TRUE(bench.service->prepare(offer));
   EXPECT_EQ(offer.store_port, 4'711);
   LaunchPlan plan;
   plan.nodes = 2;
-  plan.told_nodes = {{"10.0.0.1", {}}, {"10.0.0.2", {}}};
+  plan.notified_nodes = {{"10.0.0.1", {}}, {"10.0.0.2", {}}};
   const auto started = bench.service->start(plan);
   ASSERT_TRUE(started && *started);
   EXPECT_EQ(bench.said.admitted,
@@ -77,7 +77,7 @@ TEST(HorovodStoreService, HasNothingToDoOnOtherNodes) {
 
 TEST(HorovodStoreService, LetsInThisMachineAloneWhereThereIsOneNode) {
   Bench bench;
-  Offer offer;
+  AttemptPorts offer;
   ASSERT_TRUE(bench.service->prepare(offer));
   ASSERT_TRUE(bench.service->start({}));
   EXPECT_EQ(bench.said.admitted, std::vector<std::string>{"and this machine"});
@@ -85,7 +85,7 @@ TEST(HorovodStoreService, LetsInThisMachineAloneWhereThereIsOneNode) {
 
 TEST(HorovodStoreService, AnswersHundredsAFewInATurn) {
   Bench bench;
-  Offer offer;
+  AttemptPorts offer;
   ASSERT_TRUE(bench.service->prepare(offer));
   for (ClientId client = 1; client <= 100; ++client) {
     bench.said.events.on_bytes(client, "GET /global/0 HTTP/1.1\r\n\r\n");

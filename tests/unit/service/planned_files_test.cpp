@@ -31,7 +31,7 @@ class PlannedFiles : public ::testing::Test {
     plan.files = std::move(files);
     std::string error;
     service_->on_failure = [&](const Error& failure) { error = failure.message; };
-    service_->on_ready = [this](const Additions&) { ++ready_; };
+    service_->on_ready = [this](const PlanAdditions&) { ++ready_; };
     const auto started = service_->start(plan);
     if (!started) {
       return started.error().message;
@@ -64,15 +64,15 @@ class PlannedFiles : public ::testing::Test {
        .run_folder = {},
        .file_work = {.write =
                          [this](const std::string& /*what*/,
-                                const FileWork::Work& work,
-                                std::function<void(FileWork::Answer)> then) {
-                           auto answer = hangs_ ? FileWork::Answer() : work();
+                                const AsyncFileIo::Work& work,
+                                std::function<void(AsyncFileIo::Answer)> then) {
+                           auto answer = hangs_ ? AsyncFileIo::Answer() : work();
                            if (is_killed_at_the_end_) {
                              answer.reset();
                            }
                            answer_ = [then = std::move(then), answer] { then(answer); };
                          },
-                     .remove = [](const FileWork::Work& work) { (void)work(); }}});
+                     .remove = [](const AsyncFileIo::Work& work) { (void)work(); }}});
 };
 
 TEST_F(PlannedFiles, HaveTheirContentAndTheirPermissionsWhateverTheUmaskIs) {

@@ -47,8 +47,8 @@ TEST(Services, NameTheOneThatFails) {
 
 class Idle : public Service {
  public:
-  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
-    return std::optional<Additions>(std::in_place);
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<PlanAdditions>(std::in_place);
   }
 };
 
@@ -72,8 +72,8 @@ TEST(Services, SayWhichOneCannotGoOnWhileItRuns) {
 
 class Slow : public Service {
  public:
-  Result<std::optional<Additions>> start(const LaunchPlan& /*plan*/) override {
-    return std::optional<Additions>();
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<PlanAdditions>();
   }
 };
 
@@ -91,8 +91,9 @@ TEST(Services, WaitForOneThatNeedsAMoment) {
 
   EXPECT_FALSE(services.start(plan));
   EXPECT_EQ(services.awaited(), "pmix");
-  pmix.on_ready(
-      {.environment = {{"A", "all"}}, .late_values = {}, .environment_of = {{1, {{"A", "one"}}}}});
+  pmix.on_ready({.environment = {{"A", "all"}},
+                 .deferred_values = {},
+                 .environment_of = {{1, {{"A", "one"}}}}});
   EXPECT_EQ(services.awaited(), "store");
   EXPECT_FALSE(is_ready);
   store.on_ready({});

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class NoCompanion final : public Companion {
+class NoCompanion final : public Sidecar {
  public:
   void send(std::string /*bytes*/) override {}
   void read_now() override {}
@@ -42,9 +42,9 @@ TEST(SshService, PassesItsClaimOfThePortToNoProgram) {
   ServiceInput input;
   input.run_folder = folder;
   input.is_protected = true;
-  input.start_companion = [&then](const CompanionRequest&, const CompanionEvents&) {
+  input.start_companion = [&then](const SidecarRequest&, const SidecarEvents&) {
     then = passed_on();
-    return Result<std::unique_ptr<Companion>>(std::make_unique<NoCompanion>());
+    return Result<std::unique_ptr<Sidecar>>(std::make_unique<NoCompanion>());
   };
   LaunchPlan plan;
   plan.nodes = 2;

@@ -24,7 +24,7 @@ class Recorder final : public StoreServer {
     job = std::move(its_job);
     events = std::move(its_events);
   }
-  void ask_later(std::chrono::seconds delay) override {
+  void request_later(std::chrono::seconds delay) override {
     said.push_back("ask after " + std::to_string(delay.count()));
   }
   void forget_events() override { said.emplace_back("forget"); }
@@ -41,7 +41,7 @@ struct Bench {
 
   Bench() {
     set_up_messages(Level::Debug, false);
-    send_messages_to([this](std::string_view line) { messages += line; });
+    set_log_sink([this](std::string_view line) { messages += line; });
     plan.world_size = 4;
     plan.workers.resize(2);
     plan.workers[1].global_rank = GlobalRank{1};
@@ -55,10 +55,10 @@ struct Bench {
   }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
-  ~Bench() { send_messages_to({}); }
+  ~Bench() { set_log_sink({}); }
 
   void lead() {
-    Offer offer;
+    AttemptPorts offer;
     offer.worker_port = 4'711;
     ASSERT_TRUE(service->prepare(offer));
     const auto started = service->start(plan);
@@ -90,7 +90,7 @@ TEST(TorchStoreService, IsTheLeadersAlone) {
 TEST(TorchStoreService, CannotBeWhereSomebodyElseListens) {
   Bench bench;
   bench.store.obstacle = Error{ErrorKind::System, "cannot listen on port 4711"};
-  Offer offer;
+  AttemptPorts offer;
   EXPECT_FALSE(bench.service->prepare(offer));
 }
 

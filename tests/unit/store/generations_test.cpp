@@ -210,7 +210,7 @@ TEST(Generations, TakeEqualPidsOfTwoAddressesForTwoProcesses) {
   PlayedStore played(2);
   const ClientId one = played.arrive(1, "10.0.0.1");
   const ClientId two = played.arrive(1, "10.0.0.2");
-  EXPECT_EQ(played.store.arrivals().ranks.size(), 2U);
+  EXPECT_EQ(played.store.joined_ranks().ranks.size(), 2U);
   EXPECT_EQ(played.say(one, set("/k", "1")), "");
   played.leave(two);
   EXPECT_TRUE(is_fresh(played, played.arrive(1, "10.0.0.2")));
@@ -229,7 +229,7 @@ TEST(Generations, CountNoConnectionThatSaysNothing) {
 
 TEST(Generations, TellWhoHasCome) {
   PlayedStore played(kRanks);
-  EXPECT_TRUE(played.store.arrivals().ranks.empty());
+  EXPECT_TRUE(played.store.joined_ranks().ranks.empty());
   const ClientId look = played.greet(5);
   EXPECT_EQ(played.say(look, set("/k", "1")), "");
   const ClientId first = played.arrive(11, "10.0.0.1");
@@ -240,20 +240,20 @@ TEST(Generations, TellWhoHasCome) {
 
   const std::vector<Process> ranks = {
       {"10.0.0.1", 11}, {"10.0.0.2", 12}, {"10.0.0.3"}, {"10.0.0.3"}};
-  EXPECT_EQ(played.store.arrivals().ranks, ranks);
-  EXPECT_EQ(played.store.arrivals().generation, 0U);
+  EXPECT_EQ(played.store.joined_ranks().ranks, ranks);
+  EXPECT_EQ(played.store.joined_ranks().generation, 0U);
   played.leave(first);
-  EXPECT_EQ(played.store.arrivals().ranks, ranks) << "who has been there has come";
+  EXPECT_EQ(played.store.joined_ranks().ranks, ranks) << "who has been there has come";
 }
 
 TEST(Generations, TellOfTheLatest) {
   PlayedStore played(1);
   const ClientId first = played.arrive(11);
   (void)played.arrive(12);
-  EXPECT_EQ(played.store.arrivals().generation, 1U);
-  EXPECT_EQ(played.store.arrivals().ranks, (std::vector<Process>{{"10.0.0.1", 12}}));
+  EXPECT_EQ(played.store.joined_ranks().generation, 1U);
+  EXPECT_EQ(played.store.joined_ranks().ranks, (std::vector<Process>{{"10.0.0.1", 12}}));
   played.leave(first);
-  EXPECT_EQ(played.store.arrivals().generation, 1U);
+  EXPECT_EQ(played.store.joined_ranks().generation, 1U);
 }
 
 }  // namespace

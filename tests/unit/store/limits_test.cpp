@@ -53,7 +53,7 @@ TEST(StoreLimits, CloseTheNewestWhereNobodyHasMoreThanItsShare) {
   for (std::uint32_t pid = 1; pid <= 4; ++pid) {
     (void)played.greet(pid);
   }
-  EXPECT_FALSE(played.store.who_gives_way());
+  EXPECT_FALSE(played.store.clients_to_close());
   const ClientId fifth = played.connect("10.0.0.9");
   std::string why;
   EXPECT_EQ(played.close_who_gives_way(&why), std::vector{fifth});
@@ -66,15 +66,15 @@ TEST(StoreLimits, LetWhoHasMostConnectionsGiveWay) {
   PlayedStore played(1, with_connections(2));
   const ClientId rank = played.arrive(1);
   const std::vector<ClientId> greedy{played.greet(7), played.greet(7), played.greet(7)};
-  EXPECT_FALSE(played.store.who_gives_way()) << "nobody else needs one";
-  EXPECT_EQ(played.store.who_has_most_connections()->clients.size(), 1U);
+  EXPECT_FALSE(played.store.clients_to_close()) << "nobody else needs one";
+  EXPECT_EQ(played.store.most_connected_client()->clients.size(), 1U);
   const ClientId newest = played.connect("10.0.0.9");
   std::string why;
   EXPECT_EQ(played.close_who_gives_way(&why), std::vector{greedy[1]});
   EXPECT_EQ(why,
             "closed the store's connection to 10.0.0.1, pid 7: of all processes it has most, '3', "
             "expected at most 2 while others need one");
-  EXPECT_FALSE(played.store.who_has_most_connections());
+  EXPECT_FALSE(played.store.most_connected_client());
   EXPECT_EQ(played.say(rank, get("/a")), text(""));
   EXPECT_EQ(played.say(newest, kGreeting + get("/a")), text(""));
 }
@@ -122,7 +122,7 @@ TEST(StoreLimits, BoundTheUnfinishedRequestsOfAll) {
   EXPECT_EQ(played.say(first, whole.substr(0, 400)), "");
   const ClientId second = played.greet(7);
   EXPECT_EQ(played.say(second, whole.substr(0, 450)), "");
-  EXPECT_FALSE(played.store.who_gives_way());
+  EXPECT_FALSE(played.store.clients_to_close());
   const ClientId third = played.greet();
   EXPECT_EQ(played.say(third, whole.substr(0, 100)), "");
   std::string why;
@@ -134,7 +134,7 @@ TEST(StoreLimits, BoundTheUnfinishedRequestsOfAll) {
       << why;
   EXPECT_EQ(played.say(first, whole.substr(400)) + played.say(third, whole.substr(100)), "");
   EXPECT_EQ(played.say(played.greet(), whole.substr(0, 600)), "");
-  EXPECT_FALSE(played.store.who_gives_way()) << "what has become whole counts no more";
+  EXPECT_FALSE(played.store.clients_to_close()) << "what has become whole counts no more";
 }
 
 Limits with_unread(std::size_t bytes) {
@@ -199,7 +199,7 @@ TEST(StoreLimits, BoundWhatAllLeaveUnreadInMemory) {
     ASSERT_TRUE(played.store.on_bytes(reader, get("/large")));
   }
   EXPECT_EQ(played.store.unread(), 3 * 8 + large.size()) << "it is there once";
-  while (!played.store.who_gives_way()) {
+  while (!played.store.clients_to_close()) {
     ASSERT_TRUE(played.store.on_bytes(greedy, get("/small")));
   }
   std::string why;

@@ -61,7 +61,7 @@ class PlayedStore {
   /// Closes all that give way; returns who they are, and why.
   std::vector<ClientId> close_who_gives_way(std::string* why = nullptr) {
     std::vector<ClientId> gone;
-    while (const auto some = store.who_gives_way()) {
+    while (const auto some = store.clients_to_close()) {
       for (const ClientId client : some->clients) {
         leave(client);
         gone.push_back(client);

@@ -12,7 +12,10 @@ const Process kRank{"10.0.0.1", 11};
 const Process kStranger{"10.0.0.1", std::nullopt};
 
 /// So many more of that process, with the numbers that follow.
-void hold(std::vector<Holding>& all, std::size_t count, const Process& process, bool has_asked) {
+void hold(std::vector<ClientMemory>& all,
+          std::size_t count,
+          const Process& process,
+          bool has_asked) {
   for (std::size_t i = 0; i < count; ++i) {
     all.push_back({all.size() + 1, process, has_asked});
   }
@@ -20,7 +23,7 @@ void hold(std::vector<Holding>& all, std::size_t count, const Process& process, 
 
 TEST(Shares, AreKeptWhereNobodyHasMore) {
   EXPECT_EQ(largest_holder({}, 2).connections, 0U);
-  std::vector<Holding> all;
+  std::vector<ClientMemory> all;
   hold(all, 2, kRank, true);
   hold(all, 1, kStranger, false);
   const LargestHolder holder = largest_holder(all, 2);
@@ -30,7 +33,7 @@ TEST(Shares, AreKeptWhereNobodyHasMore) {
 }
 
 TEST(Shares, AreHalfOfTheSilentOnesFromTheMiddle) {
-  std::vector<Holding> all;
+  std::vector<ClientMemory> all;
   hold(all, 2, kStranger, true);
   hold(all, 8, kStranger, false);  // 3 to 10
   hold(all, 2, kRank, true);
@@ -41,14 +44,14 @@ TEST(Shares, AreHalfOfTheSilentOnesFromTheMiddle) {
 }
 
 TEST(Shares, AreNoMoreThanWhatIsTooMuch) {
-  std::vector<Holding> all;
+  std::vector<ClientMemory> all;
   hold(all, 10, kStranger, false);
   EXPECT_EQ(largest_holder(all, 8).give_way, (std::vector<ClientId>{5, 6}));
   EXPECT_EQ(largest_holder(all, 9).give_way, std::vector<ClientId>{5});
 }
 
 TEST(Shares, AreTheNewestWhereAllHaveAsked) {
-  std::vector<Holding> all;
+  std::vector<ClientMemory> all;
   hold(all, 3, kRank, true);
   hold(all, 7, kStranger, true);  // 4 to 10
   EXPECT_EQ(largest_holder(all, 2).give_way, (std::vector<ClientId>{7, 8, 9, 10}));
@@ -56,7 +59,7 @@ TEST(Shares, AreTheNewestWhereAllHaveAsked) {
 }
 
 TEST(Shares, OfASingleSilentOneAreThatOne) {
-  std::vector<Holding> all;
+  std::vector<ClientMemory> all;
   hold(all, 1, kStranger, false);
   hold(all, 5, kStranger, true);
   EXPECT_EQ(largest_holder(all, 2).give_way, std::vector<ClientId>{1});

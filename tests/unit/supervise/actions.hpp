@@ -15,18 +15,18 @@ namespace muster {
 [[nodiscard]] inline std::string to_text(const Action& action) {
   struct Words {
     std::string operator()(const StartWorkers&) const { return "start workers"; }
-    std::string operator()(const TellFailure& tell) const {
+    std::string operator()(const ReportFailure& tell) const {
       return "failure of " + (tell.worker ? std::to_string(*tell.worker) : "a service");
     }
-    std::string operator()(const TellSuccess& tell) const {
+    std::string operator()(const ReportSuccess& tell) const {
       return (tell.worker ? "success of " + std::to_string(*tell.worker) : "nobody decides") +
              (tell.is_last ? ", the last" : "");
     }
     std::string operator()(const CancelStart&) const { return "cancel start"; }
-    std::string operator()(const AskToEnd& ask) const {
+    std::string operator()(const SendStopSignal& ask) const {
       return "ask to end by " + signal_name(ask.signal);
     }
-    std::string operator()(const EndLeftovers&) const { return "end leftovers"; }
+    std::string operator()(const StopOrphans&) const { return "end leftovers"; }
     std::string operator()(const StartGrace&) const { return "start grace"; }
     std::string operator()(const KillEverything&) const { return "kill everything"; }
     std::string operator()(const Finish&) const { return "finish"; }
@@ -35,7 +35,8 @@ namespace muster {
 }
 
 [[nodiscard]] inline bool is_told(const Action& action) {
-  return std::holds_alternative<TellFailure>(action) || std::holds_alternative<TellSuccess>(action);
+  return std::holds_alternative<ReportFailure>(action) ||
+         std::holds_alternative<ReportSuccess>(action);
 }
 
 /// What is done to the workers: "cancel start, ask to end by SIGTERM, start grace".

@@ -18,43 +18,43 @@ Failure failure_with(ExitStatus status, std::vector<std::string> last_lines = {}
 
 TEST(TraceOf, ASignalIsACrash) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGKILL, SIGSYS, SIGXCPU, SIGABRT}) {
-    EXPECT_EQ(trace_of(failure_with(ExitStatus::signalled(signal))), Trace::Crash) << signal;
+    EXPECT_EQ(classify(failure_with(ExitStatus::signalled(signal))), FailureKind::Crash) << signal;
   }
 }
 
 TEST(TraceOf, WhatNeverRanIsNobodysConsequence) {
   Failure failure;
   failure.start_error = "cannot execute 'train': no such file";
-  EXPECT_EQ(trace_of(failure), Trace::Crash);
+  EXPECT_EQ(classify(failure), FailureKind::Crash);
 }
 
 TEST(TraceOf, ABrokenConnectionEndsAProcessBySigpipe) {
-  EXPECT_EQ(trace_of(failure_with(ExitStatus::signalled(SIGPIPE))), Trace::LostPeer);
+  EXPECT_EQ(classify(failure_with(ExitStatus::signalled(SIGPIPE))), FailureKind::LostPeer);
 }
 
 TEST(TraceOf, AnAbortTellsInItsLastLinesWhatItIs) {
   const ExitStatus abort = ExitStatus::signalled(SIGABRT);
-  EXPECT_EQ(trace_of(failure_with(abort, {"Assertion `x' failed"})), Trace::Crash);
-  EXPECT_EQ(trace_of(failure_with(
+  EXPECT_EQ(classify(failure_with(abort, {"Assertion `x' failed"})), FailureKind::Crash);
+  EXPECT_EQ(classify(failure_with(
                 abort, {"what(): NCCL error: remote process exited or there was a network error"})),
-            Trace::LostPeer);
+            FailureKind::LostPeer);
 }
 
 TEST(TraceOf, ACrashStaysACrashWhateverWasWrittenBefore) {
-  EXPECT_EQ(trace_of(failure_with(ExitStatus::signalled(SIGSEGV), {"Connection reset by peer"})),
-            Trace::Crash);
+  EXPECT_EQ(classify(failure_with(ExitStatus::signalled(SIGSEGV), {"Connection reset by peer"})),
+            FailureKind::Crash);
 }
 
 TEST(TraceOf, LastLinesTellALostPeerFromAnErrorOfItsOwn) {
   const ExitStatus one = ExitStatus::exited(1);
-  EXPECT_EQ(trace_of(failure_with(one, {"Traceback (most recent call last):", "ValueError: x"})),
-            Trace::Traceback);
-  EXPECT_EQ(trace_of(failure_with(one,
+  EXPECT_EQ(classify(failure_with(one, {"Traceback (most recent call last):", "ValueError: x"})),
+            FailureKind::Traceback);
+  EXPECT_EQ(classify(failure_with(one,
                                   {"Traceback (most recent call last):",
                                    "RuntimeError: [gloo] Connection closed by peer [10.0.0.1]"})),
-            Trace::LostPeer);
-  EXPECT_EQ(trace_of(failure_with(one, {"step 17"})), Trace::ExitCode);
-  EXPECT_EQ(trace_of(failure_with(one)), Trace::ExitCode);
+            FailureKind::LostPeer);
+  EXPECT_EQ(classify(failure_with(one, {"step 17"})), FailureKind::ExitCode);
+  EXPECT_EQ(classify(failure_with(one)), FailureKind::ExitCode);
 }
 
 TEST(TraceOf, WhatLibrariesSayOfALostPeer) {
@@ -67,23 +67,25 @@ TEST(TraceOf, WhatLibrariesSayOfALostPeer) {
            "Communication error with rank 3: Connection reset",
            "heartbeat timeout. This indicates that the remote task has failed, got preempted",
        }) {
-    EXPECT_EQ(trace_of(failure_with(ExitStatus::exited(1), {words})), Trace::LostPeer) << words;
+    EXPECT_EQ(classify(failure_with(ExitStatus::exited(1), {words})), FailureKind::LostPeer)
+        << words;
   }
 }
 
 TEST(TraceOf, AnErrorOfItsOwnThatSoundsAlike) {
   for (const char* const words :
        {"EI0004: The ranktable or rank is invalid", "error: Timed out waiting for the data set"}) {
-    EXPECT_NE(trace_of(failure_with(ExitStatus::exited(1), {words})), Trace::LostPeer) << words;
+    EXPECT_NE(classify(failure_with(ExitStatus::exited(1), {words})), FailureKind::LostPeer)
+        << words;
   }
 }
 
 TEST(TraceOf, TheErrorFileCountsAsWell) {
   Failure failure = failure_with(ExitStatus::exited(1));
   failure.error_message = "ValueError: x";
-  EXPECT_EQ(trace_of(failure), Trace::Traceback);
+  EXPECT_EQ(classify(failure), FailureKind::Traceback);
   failure.error_message = "NCCL: ncclRemoteError";
-  EXPECT_EQ(trace_of(failure), Trace::LostPeer);
+  EXPECT_EQ(classify(failure), FailureKind::LostPeer);
 }
 
 TEST(LikeliestFirst, ACrashOutranksAnErrorAnErrorALostPeer) {
@@ -93,15 +95,15 @@ TEST(LikeliestFirst, ACrashOutranksAnErrorAnErrorALostPeer) {
       failure_with(ExitStatus::exited(1), {"Traceback (most recent call last):"});
   const Failure crash = failure_with(ExitStatus::signalled(SIGSEGV));
 
-  EXPECT_EQ(likeliest_first(std::vector{lost_peer, code, traceback, crash}), 3U);
-  EXPECT_EQ(likeliest_first(std::vector{lost_peer, code, traceback}), 2U);
-  EXPECT_EQ(likeliest_first(std::vector{lost_peer, code}), 1U);
+  EXPECT_EQ(most_likely_first(std::vector{lost_peer, code, traceback, crash}), 3U);
+  EXPECT_EQ(most_likely_first(std::vector{lost_peer, code, traceback}), 2U);
+  EXPECT_EQ(most_likely_first(std::vector{lost_peer, code}), 1U);
 }
 
 TEST(LikeliestFirst, TheFirstOneIsNamedAmongThoseThatLookAlike) {
   const Failure code = failure_with(ExitStatus::exited(1));
-  EXPECT_EQ(likeliest_first(std::vector{code, code}), 0U);
-  EXPECT_EQ(likeliest_first(std::vector{code}), 0U);
+  EXPECT_EQ(most_likely_first(std::vector{code, code}), 0U);
+  EXPECT_EQ(most_likely_first(std::vector{code}), 0U);
 }
 
 TEST(OtherFailures, KeepsFewWordsOfFewAndCountsAll) {

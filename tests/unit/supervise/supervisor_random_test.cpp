@@ -46,7 +46,7 @@ class History {
               static_cast<std::size_t>(pick(0, 3)))};
         case 1:
           if (pick(0, 10) == 0) {
-            return PartnerLost{};
+            return GuardLost{};
           }
           break;
         case 2:
@@ -116,9 +116,9 @@ class History {
   }
 
   void happen(const Event& event) {
-    const Conclusion before = supervisor_->conclusion();
+    const AttemptOutcome before = supervisor_->conclusion();
     carry_out(supervisor_->on(event));
-    const Conclusion after = supervisor_->conclusion();
+    const AttemptOutcome after = supervisor_->conclusion();
     EXPECT_TRUE(!before.first_failure || before.first_failure == after.first_failure);
     EXPECT_TRUE(!before.stop_signal || before.stop_signal == after.stop_signal);
     EXPECT_TRUE(before.exit_code == 0 || before.exit_code == after.exit_code ||
@@ -139,11 +139,11 @@ class History {
       finishes_ += std::holds_alternative<Finish>(action) ? 1 : 0;
       is_cancelled_ |= std::holds_alternative<CancelStart>(action);
       is_killed_ |= std::holds_alternative<KillEverything>(action);
-      is_watched_ |= is_killed_ || std::holds_alternative<EndLeftovers>(action);
-      if (std::holds_alternative<EndLeftovers>(action)) {
+      is_watched_ |= is_killed_ || std::holds_alternative<StopOrphans>(action);
+      if (std::holds_alternative<StopOrphans>(action)) {
         EXPECT_FALSE(supervisor_->has_living_workers()) << "leftovers are what the ended left";
       }
-      if (std::holds_alternative<AskToEnd>(action)) {
+      if (std::holds_alternative<SendStopSignal>(action)) {
         EXPECT_FALSE(is_killed_) << "nobody is asked who was killed";
       }
     }
@@ -152,7 +152,7 @@ class History {
   }
 
   void check_the_end() {
-    const Conclusion end = supervisor_->conclusion();
+    const AttemptOutcome end = supervisor_->conclusion();
     EXPECT_EQ(finishes_, 1);
     EXPECT_TRUE(end.gave_up || !supervisor_->has_living_workers());
     EXPECT_EQ(end.verdict == Verdict::Succeeded, end.exit_code == 0);
@@ -163,7 +163,7 @@ class History {
     }
   }
 
-  void check_worker(std::size_t worker, const Conclusion& end) {
+  void check_worker(std::size_t worker, const AttemptOutcome& end) {
     const auto status = supervisor_->status(worker);
     switch (supervisor_->outcome(worker)) {
       case WorkerOutcome::NeverStarted:

@@ -13,7 +13,7 @@ TEST(Supervisor, StartsItsWorkers) {
   EXPECT_FALSE(supervisor.has_living_workers());
   EXPECT_EQ(to_text(supervisor.start()), "start workers");
   EXPECT_TRUE(supervisor.has_living_workers());
-  EXPECT_TRUE(supervisor.is_undisturbed());
+  EXPECT_TRUE(supervisor.is_running_normally());
   EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Running);
   EXPECT_EQ(supervisor.status(1), std::nullopt);
 }
@@ -25,7 +25,7 @@ TEST(Supervisor, SweepsWhenAllHaveSucceededAndFinishesWhenNothingIsLeft) {
 
   EXPECT_EQ(to_text(supervisor.on(succeeded(1))), "");
   EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers, start grace");
-  EXPECT_TRUE(supervisor.is_undisturbed());
+  EXPECT_TRUE(supervisor.is_running_normally());
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
 
   EXPECT_TRUE(supervisor.is_finished());
@@ -50,7 +50,7 @@ TEST(Supervisor, AsksTheOthersToEndWhenOneFails) {
   Supervisor supervisor = running(3);
 
   EXPECT_EQ(to_text(supervisor.on(failed(1, 3))), kAskedToEnd);
-  EXPECT_FALSE(supervisor.is_undisturbed());
+  EXPECT_FALSE(supervisor.is_running_normally());
 }
 
 TEST(Supervisor, ReportsTheFirstFailureAndNotItsEcho) {
@@ -61,7 +61,7 @@ TEST(Supervisor, ReportsTheFirstFailureAndNotItsEcho) {
   EXPECT_EQ(to_text(supervisor.on(killed(1, SIGTERM))), "end leftovers");
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
 
-  const Conclusion conclusion = supervisor.conclusion();
+  const AttemptOutcome conclusion = supervisor.conclusion();
   EXPECT_EQ(conclusion.verdict, Verdict::Failed);
   EXPECT_EQ(conclusion.exit_code, 128 + SIGSEGV);
   EXPECT_EQ(conclusion.first_failure, 2U);
@@ -92,7 +92,7 @@ TEST(Supervisor, EndsTheWorkersWhenAServiceFails) {
   (void)supervisor.on(killed(1, SIGTERM));
   (void)supervisor.on(NothingLeft{});
 
-  const Conclusion conclusion = supervisor.conclusion();
+  const AttemptOutcome conclusion = supervisor.conclusion();
   EXPECT_EQ(conclusion.verdict, Verdict::Failed);
   EXPECT_EQ(conclusion.exit_code, 71);
   EXPECT_EQ(conclusion.first_failure, std::nullopt) << "no worker";
@@ -248,7 +248,7 @@ TEST(Supervisor, KillsOnceHoweverOftenItIsAsked) {
 
   EXPECT_EQ(to_text(supervisor.on(StopRequested{SIGTERM})), "");
   EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), "");
-  EXPECT_EQ(to_text(supervisor.on(PartnerLost{})), "");
+  EXPECT_EQ(to_text(supervisor.on(GuardLost{})), "");
 }
 
 TEST(Supervisor, KillsWhenTheGraceOfAFailureIsOver) {
@@ -295,7 +295,7 @@ TEST(Supervisor, IgnoresAGraceThatNobodyStarted) {
   Supervisor supervisor = running(1);
 
   EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), "");
-  EXPECT_TRUE(supervisor.is_undisturbed());
+  EXPECT_TRUE(supervisor.is_running_normally());
 }
 
 // The other half of muster
@@ -303,7 +303,7 @@ TEST(Supervisor, IgnoresAGraceThatNobodyStarted) {
 TEST(Supervisor, KillsAtOnceWhenItsPartnerIsLost) {
   Supervisor supervisor = running(2);
 
-  EXPECT_EQ(to_text(supervisor.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(to_text(supervisor.on(GuardLost{})), kKilled);
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
   EXPECT_EQ(supervisor.conclusion().exit_code, 128 + SIGKILL);
 }
@@ -311,17 +311,17 @@ TEST(Supervisor, KillsAtOnceWhenItsPartnerIsLost) {
 TEST(Supervisor, KeepsWhatWasDecidedBeforeItsPartnerWasLost) {
   Supervisor after_failure = running(2);
   (void)after_failure.on(failed(1, 4));
-  EXPECT_EQ(to_text(after_failure.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(to_text(after_failure.on(GuardLost{})), kKilled);
   EXPECT_EQ(after_failure.conclusion().exit_code, 4);
 
   Supervisor after_stop = running(2);
   (void)after_stop.on(StopRequested{SIGHUP});
-  EXPECT_EQ(to_text(after_stop.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(to_text(after_stop.on(GuardLost{})), kKilled);
   EXPECT_EQ(after_stop.conclusion().exit_code, 128 + SIGHUP);
 
   Supervisor after_success = running(1);
   (void)after_success.on(succeeded(0));
-  EXPECT_EQ(to_text(after_success.on(PartnerLost{})), kKilled);
+  EXPECT_EQ(to_text(after_success.on(GuardLost{})), kKilled);
   EXPECT_EQ(after_success.conclusion().exit_code, 0);
 }
 
@@ -390,7 +390,7 @@ TEST(Supervisor, WaitsForThoseThatWereStartedBeforeTheStop) {
 
 TEST(Supervisor, HearsOfPreventedWorkersWhileKilling) {
   Supervisor supervisor = running(2);
-  (void)supervisor.on(PartnerLost{});
+  (void)supervisor.on(GuardLost{});
 
   EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{0, 0})), "");
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
@@ -445,9 +445,9 @@ TEST(Supervisor, ListsThoseThatFailedAsTheyEnded) {
   ASSERT_EQ(supervisor.failed().size(), 3U);
   EXPECT_EQ(supervisor.failed()[0].worker, 2U);
   EXPECT_EQ(supervisor.failed()[1].worker, 0U);
-  EXPECT_TRUE(supervisor.failed()[1].ended_unasked);
+  EXPECT_TRUE(supervisor.failed()[1].exited_before_stop);
   EXPECT_EQ(supervisor.failed()[2].worker, 1U);
-  EXPECT_FALSE(supervisor.failed()[2].ended_unasked);
+  EXPECT_FALSE(supervisor.failed()[2].exited_before_stop);
   EXPECT_EQ(supervisor.outcome(3), WorkerOutcome::Succeeded) << "nobody had asked it";
 }
 
@@ -458,7 +458,7 @@ TEST(Supervisor, KnowsNoOrderOfWhoWasEndingWhenAnotherOneCrashed) {
 
   EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Failed);
   ASSERT_EQ(supervisor.failed().size(), 2U);
-  EXPECT_TRUE(supervisor.failed()[1].ended_unasked) << "whenever it was found";
+  EXPECT_TRUE(supervisor.failed()[1].exited_before_stop) << "whenever it was found";
 }
 
 // Roles that do not decide
@@ -468,7 +468,7 @@ TEST(Supervisor, EndsTheOthersWhenTheJobHasSucceeded) {
 
   EXPECT_EQ(told(supervisor.on(succeeded(0))), "success of 0");
   EXPECT_EQ(told(supervisor.on(succeeded(1))), "success of 1, the last");
-  EXPECT_TRUE(supervisor.is_undisturbed()) << "workers of other nodes may need the rest";
+  EXPECT_TRUE(supervisor.is_running_normally()) << "workers of other nodes may need the rest";
   EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), kAskedToEnd);
   EXPECT_EQ(to_text(supervisor.on(killed(2, SIGTERM))), "");
   EXPECT_EQ(to_text(supervisor.on(failed(3, 1))), "end leftovers");
@@ -485,7 +485,7 @@ TEST(Supervisor, GoesOnWhenAWorkerThatDoesNotDecideSucceeds) {
   const auto actions = supervisor.on(succeeded(1));
   EXPECT_EQ(to_text(actions), "");
   EXPECT_EQ(told(actions), "");
-  EXPECT_TRUE(supervisor.is_undisturbed());
+  EXPECT_TRUE(supervisor.is_running_normally());
   EXPECT_EQ(to_text(supervisor.on(succeeded(0))), "end leftovers, start grace");
 }
 
@@ -527,7 +527,7 @@ TEST(Supervisor, AsksTheWorkersToEndWhenItIsOrderedTo) {
 
   EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGINT})),
             "cancel start, ask to end by SIGINT, start grace");
-  EXPECT_FALSE(supervisor.is_undisturbed());
+  EXPECT_FALSE(supervisor.is_running_normally());
   (void)supervisor.on(killed(0, SIGINT));
   EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped) << "no failure of its own";
   EXPECT_EQ(supervisor.conclusion().first_failure, std::nullopt);
@@ -560,7 +560,7 @@ TEST(Supervisor, DoesNothingMoreOnceItHasFinished) {
 
   for (const Event& event : std::vector<Event>{StopRequested{SIGTERM},
                                                GraceEnded{},
-                                               PartnerLost{},
+                                               GuardLost{},
                                                NothingLeft{},
                                                GaveUpWaiting{},
                                                StopOrdered{},

@@ -112,10 +112,10 @@ std::vector<Message> all_messages() {
   return {some_join(),
           anonymous,
           full_join(),
-          Preparing{"its rank table"},
-          Preparing{"waited in vain", 75},
-          Preparing{},
-          Beat{},
+          InputStatus{"its rank table"},
+          InputStatus{"waited in vain", 75},
+          InputStatus{},
+          Heartbeat{},
           Failed{1, some_failure()},
           Failed{1, unstarted},
           Failed{1, exited},
@@ -123,12 +123,12 @@ std::vector<Message> all_messages() {
           Ended{1, some_failure(), true},
           Ended{1, some_failure(), false},
           Ended{},
-          StopAsked{15},
-          StopAsked{15, false, std::chrono::milliseconds(1'500)},
-          SuspendAsked{"SIGTERM", std::chrono::milliseconds(26'000), false},
-          SuspendAsked{"muster suspend", {}, true},
+          StopFromAgent{15},
+          StopFromAgent{15, false, std::chrono::milliseconds(1'500)},
+          SuspendFromAgent{"SIGTERM", std::chrono::milliseconds(26'000), false},
+          SuspendFromAgent{"muster suspend", {}, true},
           Saved{1, "rank 3"},
-          StatusAsked{7},
+          StatusQuery{7},
           StatusReport{7, R"({"node":0})", 2},
           Suspend{1, {"SIGTERM", std::chrono::milliseconds(26'000), false}},
           Suspend{1, {"SIGTERM", {}, true}},
@@ -225,29 +225,29 @@ TEST(Messages, HaveTheBytesOfAPieceBehindTheJson) {
 }
 
 TEST(Messages, KeepAPiece) {
-  const Piece piece{{"fence", 2, 7, {{0}, {12}}}, 40'000, 32'771, 3, std::string(32'768, '\0')};
-  const auto read = decode(encode(Contribute{piece}));
+  const Chunk chunk{{"fence", 2, 7, {{0}, {12}}}, 40'000, 32'771, 3, std::string(32'768, '\0')};
+  const auto read = decode(encode(Contribute{chunk}));
   ASSERT_TRUE(read) << read.error().message;
-  const Piece& kept = std::get<Contribute>(*read).piece;
-  EXPECT_EQ(kept.id, piece.id);
-  EXPECT_EQ(kept.size, piece.size);
-  EXPECT_EQ(kept.packed, piece.packed);
-  EXPECT_EQ(kept.offset, piece.offset);
-  EXPECT_EQ(kept.bytes, piece.bytes);
+  const Chunk& kept = std::get<Contribute>(*read).chunk;
+  EXPECT_EQ(kept.id, chunk.id);
+  EXPECT_EQ(kept.size, chunk.size);
+  EXPECT_EQ(kept.compressed_size, chunk.compressed_size);
+  EXPECT_EQ(kept.offset, chunk.offset);
+  EXPECT_EQ(kept.bytes, chunk.bytes);
 }
 
 TEST(Messages, HoldAPieceWithAsManyNodesAsMayBeListed) {
-  Piece piece{{std::string(kMostKeyBytes, 'k'), 0, 0, {}}, kMostValueBytes, kMostValueBytes, 0, ""};
-  piece.id.nodes.assign(kMostListedNodes, NodeRank{1'000'000});
-  piece.bytes.assign(kMostPieceBytes, '\xFF');
-  const auto read = decode(encode(Contribute{piece}));
+  Chunk chunk{{std::string(kMostKeyBytes, 'k'), 0, 0, {}}, kMostValueBytes, kMostValueBytes, 0, ""};
+  chunk.id.nodes.assign(kMostListedNodes, NodeRank{1'000'000});
+  chunk.bytes.assign(kMostPieceBytes, '\xFF');
+  const auto read = decode(encode(Contribute{chunk}));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(std::get<Contribute>(*read).piece.id.nodes.size(), kMostListedNodes);
+  EXPECT_EQ(std::get<Contribute>(*read).chunk.id.nodes.size(), kMostListedNodes);
 }
 
 TEST(Messages, RefuseBytesWhereThereAreNone) {
-  EXPECT_EQ(error_of(encode(Beat{}) + "\0x"s), "in 'beat' bytes follow that it does not have");
-  EXPECT_TRUE(decode(encode(Beat{}) + "\0"s));
+  EXPECT_EQ(error_of(encode(Heartbeat{}) + "\0x"s), "in 'beat' bytes follow that it does not have");
+  EXPECT_TRUE(decode(encode(Heartbeat{}) + "\0"s));
   EXPECT_EQ(error_of(encode(Contribute{}) + "\0"s + std::string(32'769, 'x')),
             "in 'contribute' 32769 bytes follow, expected at most 32768");
   EXPECT_NE(error_of(with(Contribute{}, "/size", kMostValueBytes + 1)), "it was read");
@@ -287,14 +287,14 @@ TEST(Messages, AreRefusedByTheirVersionBeforeAnythingElse) {
 
 TEST(Facts, AreComparedAsTheyAreSent) {
   JobFacts job = full_join().job;
-  EXPECT_EQ(as_sent(job), job);
+  EXPECT_EQ(normalized(job), job);
 
   job.job_id = "a\nb" + std::string(1'000, 'x');
   job.endpoints.assign(
       100, {std::string(300, '"'), std::vector<std::string>(100, std::string(300, '"'))});
-  const JobFacts sent = as_sent(job);
+  const JobFacts sent = normalized(job);
   EXPECT_NE(sent, job);
-  EXPECT_EQ(as_sent(sent), sent);
+  EXPECT_EQ(normalized(sent), sent);
   Join join = full_join();
   join.job = sent;
   join.waits_for = std::string(10'000, '"');
@@ -331,9 +331,9 @@ TEST(Messages, RefuseDeepNesting) {
 
 TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
   EXPECT_EQ(error_of(R"({"type": "stop_asked"})"), "in 'stop_asked' 'signal' is missing");
-  EXPECT_EQ(error_of(with(StopAsked{15}, "/signal", 65)),
+  EXPECT_EQ(error_of(with(StopFromAgent{15}, "/signal", 65)),
             "in 'stop_asked' 'signal' is 65, expected a number from 1 to 64");
-  EXPECT_EQ(error_of(with(StopAsked{15}, "/signal", "15")),
+  EXPECT_EQ(error_of(with(StopFromAgent{15}, "/signal", "15")),
             "in 'stop_asked' 'signal' is \"15\", expected a number from 1 to 64");
   EXPECT_EQ(error_of(with(Finish{some_end()}, "/end/first_failure/node", -1)),
             "in 'finish' 'end.first_failure.node' is -1, expected a number from 0 to 1000000");

@@ -45,7 +45,7 @@ class Story {
  public:
   explicit Story(int nodes, std::size_t most_held = kMostHeldBytes)
       : exchange(keys(), most_held),
-        agents(static_cast<std::size_t>(nodes), Contributions(keys())) {}
+        agents(static_cast<std::size_t>(nodes), ExchangeClient(keys())) {}
 
   void keep(std::size_t agent, const std::string& key, std::string bytes) {
     EXPECT_EQ(agents[agent].objection(key, bytes.size()), "");
@@ -54,14 +54,14 @@ class Story {
   }
   void join(std::size_t agent) {
     exchange.add(agent, agents[agent].names());
-    for (const Contribute& piece : agents[agent].introduce()) {
-      carry_out(exchange.take(agent, piece));
+    for (const Contribute& chunk : agents[agent].introduce()) {
+      carry_out(exchange.take(agent, chunk));
     }
   }
   /// What it kept before is replaced, also at the leader that it has joined.
   void change(std::size_t agent, const std::string& key, const std::string& bytes) {
-    for (const Contribute& piece : agents[agent].keep(key, bytes)) {
-      carry_out(exchange.take(agent, piece));
+    for (const Contribute& chunk : agents[agent].keep(key, bytes)) {
+      carry_out(exchange.take(agent, chunk));
     }
   }
   void join_all() {
@@ -83,8 +83,8 @@ class Story {
     }
     Exchanged values;
     for (const LinkId link : links) {
-      for (const Merged& piece : *merged) {
-        EXPECT_TRUE(agents[link].take(piece));
+      for (const Merged& chunk : *merged) {
+        EXPECT_TRUE(agents[link].take(chunk));
       }
       Exchanged own = agents[link].start(attempt);
       if (link == seen) {
@@ -98,34 +98,34 @@ class Story {
                   const std::string& key,
                   std::string bytes,
                   const std::vector<NodeRank>& nodes = {}) {
-    for (const Contribute& piece : agents[agent].contribute(key, std::move(bytes), nodes)) {
-      carry_out(exchange.take(agent, piece));
+    for (const Contribute& chunk : agents[agent].contribute(key, std::move(bytes), nodes)) {
+      carry_out(exchange.take(agent, chunk));
     }
   }
   void lose(LinkId link) { carry_out(exchange.forget(link)); }
 
   void carry_out(const ExchangeOutcomes& outcomes) {
     for (const ExchangeOutcome& outcome : outcomes) {
-      if (const auto* const breach = std::get_if<Breach>(&outcome)) {
-        error = std::to_string(breach->link) + ": " + breach->why;
-      } else if (const auto* const none = std::get_if<NoResult>(&outcome)) {
+      if (const auto* const violation = std::get_if<Violation>(&outcome)) {
+        error = std::to_string(violation->link) + ": " + violation->why;
+      } else if (const auto* const none = std::get_if<MergeFailed>(&outcome)) {
         error = none->why.message;
       } else {
-        hand_out(std::get<Handout>(outcome));
+        hand_out(std::get<HandOut>(outcome));
       }
     }
   }
 
-  Exchange exchange;
-  std::vector<Contributions> agents;
+  ExchangeServer exchange;
+  std::vector<ExchangeClient> agents;
   std::vector<std::string> got;  ///< "1: fence 0 of 2: ..."
   std::string error;
 
  private:
-  void hand_out(const Handout& handout) {
+  void hand_out(const HandOut& handout) {
     for (const LinkId link : handout.links) {
-      for (const Merged& piece : handout.pieces) {
-        const auto value = agents[link].take(piece);
+      for (const Merged& chunk : handout.chunks) {
+        const auto value = agents[link].take(chunk);
         ASSERT_TRUE(value) << value.error().message;
         if (*value) {
           const ValueId& id = (*value)->id;
@@ -141,7 +141,7 @@ using Lines = std::vector<std::string>;
 
 // --- Before the start ---------------------------------------------------------------------------
 
-TEST(Exchange, MergesBeforeTheStartWhatTheNodesOfTheAttemptHave) {
+TEST(ExchangeServer, MergesBeforeTheStartWhatTheNodesOfTheAttemptHave) {
   Story story(3);
   story.keep(0, "ports", "a");
   story.keep(1, "ports", "b");
@@ -152,7 +152,7 @@ TEST(Exchange, MergesBeforeTheStartWhatTheNodesOfTheAttemptHave) {
   EXPECT_EQ(story.start(1, {2, 1, 0}).at("ports"), "0@host-2=c 1@host-1=b 2@host-0=a");
 }
 
-TEST(Exchange, SaysNothingWhereNobodyHasContributed) {
+TEST(ExchangeServer, SaysNothingWhereNobodyHasContributed) {
   Story story(2);
   story.join_all();
   const auto merged = story.exchange.begin(0, {{0, ""}, {1, ""}});
@@ -161,28 +161,28 @@ TEST(Exchange, SaysNothingWhereNobodyHasContributed) {
   EXPECT_TRUE(story.start(0, {0, 1}).empty());
 }
 
-TEST(Exchange, HasAnEmptyPartOfANodeThatHasContributedNothing) {
+TEST(ExchangeServer, HasAnEmptyPartOfANodeThatHasContributedNothing) {
   Story story(2);
   story.keep(1, "ports", "b");
   story.join_all();
   EXPECT_EQ(story.start(0, {0, 1}).at("ports"), "0@host-0= 1@host-1=b");
 }
 
-TEST(Exchange, NamesWhatIsMissing) {
+TEST(ExchangeServer, NamesWhatIsMissing) {
   Story story(1);
   story.keep(0, "table", noise(100'000));
   story.keep(0, "ports", "a");
   story.exchange.add(0, story.agents[0].names());
   EXPECT_EQ(story.exchange.missing(0), "'ports', 'table'");
-  for (const Contribute& piece : story.agents[0].introduce()) {
+  for (const Contribute& chunk : story.agents[0].introduce()) {
     EXPECT_NE(story.exchange.missing(0), "");
-    (void)story.exchange.take(0, piece);
+    (void)story.exchange.take(0, chunk);
   }
   EXPECT_EQ(story.exchange.missing(0), "");
   EXPECT_EQ(story.exchange.missing(7), "") << "nobody knows it";
 }
 
-TEST(Exchange, MergesWhatWasContributedLast) {
+TEST(ExchangeServer, MergesWhatWasContributedLast) {
   Story story(2);
   story.keep(0, "ports", "a");
   story.keep(1, "ports", "b");
@@ -198,28 +198,28 @@ TEST(Exchange, MergesWhatWasContributedLast) {
   EXPECT_EQ(story.agents[1].introduce().size(), 1U) << "another leader is told the newest alone";
 }
 
-TEST(Exchange, IsNotReadyWhileAValueIsContributedAnew) {
+TEST(ExchangeServer, IsNotReadyWhileAValueIsContributedAnew) {
   Story story(1);
   story.keep(0, "table", noise(100'000));
   story.join_all();
   EXPECT_EQ(story.exchange.missing(0), "");
-  for (const Contribute& piece : story.agents[0].keep("table", noise(120'000))) {
-    story.carry_out(story.exchange.take(0, piece));
+  for (const Contribute& chunk : story.agents[0].keep("table", noise(120'000))) {
+    story.carry_out(story.exchange.take(0, chunk));
     const bool is_over = story.exchange.held() == 120'000U;
     EXPECT_EQ(story.exchange.missing(0), is_over ? "" : "'table'");
   }
   EXPECT_EQ(story.exchange.held(), 120'000U);
 }
 
-TEST(Exchange, IsNotReadyBeforeAValueHasComeThatNobodyAnnounced) {
+TEST(ExchangeServer, IsNotReadyBeforeAValueHasComeThatNobodyAnnounced) {
   Story story(1);
   story.join_all();
-  const auto pieces = story.agents[0].keep("table", noise(100'000));
-  story.carry_out(story.exchange.take(0, pieces.front()));
+  const auto chunks = story.agents[0].keep("table", noise(100'000));
+  story.carry_out(story.exchange.take(0, chunks.front()));
   EXPECT_EQ(story.exchange.missing(0), "'table'");
 }
 
-TEST(Exchange, GivesEverybodyAllPartsWhereThatIsTheRule) {
+TEST(ExchangeServer, GivesEverybodyAllPartsWhereThatIsTheRule) {
   Story story(3);
   const std::vector<std::string> parts = {noise(100'000), "", std::string(100'000, 'x')};
   story.keep(0, "table", parts[0]);
@@ -230,7 +230,7 @@ TEST(Exchange, GivesEverybodyAllPartsWhereThatIsTheRule) {
   EXPECT_EQ(*read, parts);
 }
 
-TEST(Exchange, ForgetsALostNode) {
+TEST(ExchangeServer, ForgetsALostNode) {
   Story story(2);
   story.keep(0, "ports", "a");
   story.keep(1, "ports", "b");
@@ -243,7 +243,7 @@ TEST(Exchange, ForgetsALostNode) {
   EXPECT_EQ(story.exchange.held(), 0U);
 }
 
-TEST(Exchange, ForgetsALostNodeInTheMiddleOfAValue) {
+TEST(ExchangeServer, ForgetsALostNodeInTheMiddleOfAValue) {
   Story story(1);
   story.keep(0, "table", noise(100'000));
   story.exchange.add(0, {"table"});
@@ -253,7 +253,7 @@ TEST(Exchange, ForgetsALostNodeInTheMiddleOfAValue) {
   EXPECT_EQ(story.exchange.held(), 0U);
 }
 
-TEST(Exchange, ForgetsWhatWasMergedForALeaderThatIsGone) {
+TEST(ExchangeServer, ForgetsWhatWasMergedForALeaderThatIsGone) {
   Story story(1);
   story.keep(0, "ports", "a");
   story.join(0);
@@ -263,7 +263,7 @@ TEST(Exchange, ForgetsWhatWasMergedForALeaderThatIsGone) {
   EXPECT_TRUE(story.agents[0].start(0).empty());
 }
 
-TEST(Exchange, SaysWhyThereIsNothingToStartWith) {
+TEST(ExchangeServer, SaysWhyThereIsNothingToStartWith) {
   Story story(2);
   story.keep(0, "never", "a");
   story.join_all();
@@ -271,7 +271,7 @@ TEST(Exchange, SaysWhyThereIsNothingToStartWith) {
   EXPECT_EQ(story.error, "'never' has none of 2");
 }
 
-TEST(Exchange, LimitsWhatComesOut) {
+TEST(ExchangeServer, LimitsWhatComesOut) {
   Story story(3);
   for (std::size_t agent = 0; agent < 3; ++agent) {
     story.keep(agent, "ports", std::string(100, 'x'));
@@ -281,7 +281,7 @@ TEST(Exchange, LimitsWhatComesOut) {
   EXPECT_EQ(story.error, "'ports' of 3 nodes is 329 bytes long, expected at most 200");
 }
 
-TEST(Exchange, LimitsWhatTheLeaderHolds) {
+TEST(ExchangeServer, LimitsWhatTheLeaderHolds) {
   Story story(2, 150'000);
   story.keep(0, "table", noise(100'000));
   story.keep(1, "table", noise(50'001));
@@ -293,8 +293,8 @@ TEST(Exchange, LimitsWhatTheLeaderHolds) {
             "that are not merged yet");
 }
 
-TEST(Exchange, RefusesAtHomeWhatIsTooLarge) {
-  const Contributions agent(keys());
+TEST(ExchangeServer, RefusesAtHomeWhatIsTooLarge) {
+  const ExchangeClient agent(keys());
   EXPECT_EQ(agent.objection("ports", 101),
             "cannot contribute 'ports': it is 101 bytes long, and a node may contribute 100");
   EXPECT_EQ(agent.objection("port", 1), "cannot contribute 'port': no node of this job does");
@@ -305,7 +305,7 @@ TEST(Exchange, RefusesAtHomeWhatIsTooLarge) {
 
 // --- While an attempt runs ----------------------------------------------------------------------
 
-TEST(Exchange, MergesManyRounds) {
+TEST(ExchangeServer, MergesManyRounds) {
   Story story(2);
   story.join_all();
   (void)story.start(0, {0, 1});
@@ -322,7 +322,7 @@ TEST(Exchange, MergesManyRounds) {
   EXPECT_LT(story.exchange.held(), 1'000U) << "nothing is kept of a round that is over";
 }
 
-TEST(Exchange, AsksNobodyButThoseWhoAreListed) {
+TEST(ExchangeServer, AsksNobodyButThoseWhoAreListed) {
   Story story(4);
   story.join_all();
   (void)story.start(0, {3, 2, 1, 0});  // link 1 is node 2
@@ -336,7 +336,7 @@ TEST(Exchange, AsksNobodyButThoseWhoAreListed) {
   EXPECT_EQ(story.error, "");
 }
 
-TEST(Exchange, DoesNotWaitForALostNode) {
+TEST(ExchangeServer, DoesNotWaitForALostNode) {
   Story story(3);
   story.join_all();
   (void)story.start(0, {0, 1, 2});
@@ -351,7 +351,7 @@ TEST(Exchange, DoesNotWaitForALostNode) {
   EXPECT_EQ(story.got.back(), "0: fence 0: 0@host-0=e");
 }
 
-TEST(Exchange, DropsThePartOfANodeThatIsLostInTheMiddleOfARound) {
+TEST(ExchangeServer, DropsThePartOfANodeThatIsLostInTheMiddleOfARound) {
   Story story(3);
   story.join_all();
   (void)story.start(0, {0, 1, 2});
@@ -362,7 +362,7 @@ TEST(Exchange, DropsThePartOfANodeThatIsLostInTheMiddleOfARound) {
   EXPECT_EQ(story.got.back(), "1: fence 0: 0@host-0=a 1@host-1=b");
 }
 
-TEST(Exchange, BeginsEachAttemptWithNewRounds) {
+TEST(ExchangeServer, BeginsEachAttemptWithNewRounds) {
   Story story(2);
   story.join_all();
   (void)story.start(0, {0, 1});
@@ -380,7 +380,7 @@ TEST(Exchange, BeginsEachAttemptWithNewRounds) {
   EXPECT_EQ(story.error, "");
 }
 
-TEST(Exchange, HearsNobodyWhoTakesNoPartInTheAttempt) {
+TEST(ExchangeServer, HearsNobodyWhoTakesNoPartInTheAttempt) {
   Story story(3);
   story.join_all();
   (void)story.start(0, {0, 1});
@@ -389,15 +389,15 @@ TEST(Exchange, HearsNobodyWhoTakesNoPartInTheAttempt) {
   EXPECT_EQ(story.exchange.held(), 0U);
 }
 
-TEST(Exchange, ForgetsAHalfValueOfARoundWithItsAttempt) {
+TEST(ExchangeServer, ForgetsAHalfValueOfARoundWithItsAttempt) {
   Story story(2);
   story.join_all();
   (void)story.start(0, {0, 1});
-  const auto pieces = story.agents[1].contribute("modex", noise(100'000), {});
-  story.carry_out(story.exchange.take(1, pieces[0]));
+  const auto chunks = story.agents[1].contribute("modex", noise(100'000), {});
+  story.carry_out(story.exchange.take(1, chunks[0]));
   (void)story.start(1, {0, 1});
-  for (std::size_t i = 1; i < pieces.size(); ++i) {
-    story.carry_out(story.exchange.take(1, pieces[i]));
+  for (std::size_t i = 1; i < chunks.size(); ++i) {
+    story.carry_out(story.exchange.take(1, chunks[i]));
   }
   story.contribute(1, "modex", "b");
   story.contribute(0, "modex", "a");
@@ -405,7 +405,7 @@ TEST(Exchange, ForgetsAHalfValueOfARoundWithItsAttempt) {
   EXPECT_EQ(story.got.size(), 2U);
 }
 
-TEST(Exchange, SaysWhyARoundHasNoResult) {
+TEST(ExchangeServer, SaysWhyARoundHasNoResult) {
   Story story(1);
   story.join(0);
   (void)story.start(0, {0});
@@ -422,13 +422,13 @@ class Breaches : public ::testing::Test {
     (void)story.start(0, {0, 1});
   }
   /// What follows when node 1 sends this.
-  std::string after(Piece piece) {
+  std::string after(Chunk chunk) {
     story.error.clear();
-    story.carry_out(story.exchange.take(1, Contribute{std::move(piece)}));
+    story.carry_out(story.exchange.take(1, Contribute{std::move(chunk)}));
     return story.error;
   }
-  static Piece piece_of(ValueId id, std::size_t size = 1) {
-    return cut({std::move(id), noise(size)}).front();
+  static Chunk piece_of(ValueId id, std::size_t size = 1) {
+    return split({std::move(id), noise(size)}).front();
   }
 
   Story story{2};
@@ -471,7 +471,7 @@ TEST_F(Breaches, AreNodesThatCannotBe) {
 }
 
 TEST_F(Breaches, AreValuesThatDoNotUnpack) {
-  Piece bomb = cut({{"modex", 0, 0, {}}, std::string(200'000, 'x')}).front();
+  Chunk bomb = split({{"modex", 0, 0, {}}, std::string(200'000, 'x')}).front();
   bomb.size = 100'000;
   EXPECT_EQ(
       after(bomb),

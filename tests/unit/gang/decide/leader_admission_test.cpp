@@ -14,14 +14,14 @@ std::string answer_to(LeaderStory& story, const Change& change, LinkId link = 9)
   return story.arrive(link, join);
 }
 
-TEST(Admission, RefusesAnotherJob) {
+TEST(IpAllowList, RefusesAnotherJob) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(answer_to(story, [](Join& join) { join.job.job_id = "bert"; }),
             "9: refused: its job is 'bert', the leader's is 'llama' | drop 9");
   EXPECT_TRUE(story.has_said("refused host-j (10.0.0.10): its job is 'bert'"));
 }
 
-TEST(Admission, RefusesAnotherProtocol) {
+TEST(IpAllowList, RefusesAnotherProtocol) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(answer_to(story,
                       [](Join& join) {
@@ -33,7 +33,7 @@ TEST(Admission, RefusesAnotherProtocol) {
             "all nodes need the same muster | drop 9");
 }
 
-TEST(Admission, RefusesAnotherNumberOfNodes) {
+TEST(IpAllowList, RefusesAnotherNumberOfNodes) {
   LeaderStory story(job_of(2, 3));
   EXPECT_EQ(answer_to(story, [](Join& join) { join.job.least_nodes = join.job.most_nodes = 4; }),
             "9: refused: its number of nodes is '4', the leader's is '3' | drop 9");
@@ -41,26 +41,26 @@ TEST(Admission, RefusesAnotherNumberOfNodes) {
             "9: refused: its number of nodes is '4', the leader's is '3' | drop 9");
 }
 
-TEST(Admission, RefusesAnotherMode) {
+TEST(IpAllowList, RefusesAnotherMode) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(answer_to(story, [](Join& join) { join.job.mode = "mpi"; }),
             "9: refused: its mode is 'mpi', the leader's is 'torchrun' | drop 9");
 }
 
-TEST(Admission, RefusesARankThatTheJobDoesNotHave) {
+TEST(IpAllowList, RefusesARankThatTheJobDoesNotHave) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(answer_to(story, [](Join& join) { join.node.rank = NodeRank{3}; }),
             "9: refused: its node rank is 3, and the job has 3 nodes | drop 9");
 }
 
-TEST(Admission, RefusesMoreSlotsThanCanBeCounted) {
+TEST(IpAllowList, RefusesMoreSlotsThanCanBeCounted) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(answer_to(story, [](Join& join) { join.node.slots = 2'000'000'000; }),
             "9: refused: it has 2000000000 slots, which no node has | drop 9");
 }
 
-TEST(Admission, RefusesMoreNodesThanThereIsRoomFor) {
-  Policy policy = job_of(1, 4);
+TEST(IpAllowList, RefusesMoreNodesThanThereIsRoomFor) {
+  GangConfig policy = job_of(1, 4);
   policy.most_links = 2;
   LeaderStory story(policy);
   (void)story.arrive(1, 1);
@@ -73,7 +73,7 @@ TEST(Admission, RefusesMoreNodesThanThereIsRoomFor) {
   EXPECT_EQ(story.arrive(4, 3), "4: admitted as node 3");
 }
 
-TEST(Admission, NamesTenRefusalsAndNotAMillion) {
+TEST(IpAllowList, NamesTenRefusalsAndNotAMillion) {
   LeaderStory story(job_of(3));
   for (LinkId link = 10; link < 1'000; ++link) {
     (void)answer_to(
@@ -82,7 +82,7 @@ TEST(Admission, NamesTenRefusalsAndNotAMillion) {
   EXPECT_EQ(story.warnings, 10);
 }
 
-TEST(Admission, RefusesAMessageThatWasReceivedBefore) {
+TEST(IpAllowList, RefusesAMessageThatWasReceivedBefore) {
   LeaderStory story(job_of(3));
   const Join join = story.join_of(1, 1);
   (void)story.arrive(1, join);
@@ -91,7 +91,7 @@ TEST(Admission, RefusesAMessageThatWasReceivedBefore) {
   EXPECT_EQ(story.arrive(2, join), "2: refused: its message has been received before | drop 2");
 }
 
-TEST(Admission, LetsARefusedAgentTryAgainWithTheSameMessage) {
+TEST(IpAllowList, LetsARefusedAgentTryAgainWithTheSameMessage) {
   LeaderStory story(job_of(3));
   Join join = story.join_of(1, 1);
   join.job.mode = "mpi";
@@ -101,9 +101,9 @@ TEST(Admission, LetsARefusedAgentTryAgainWithTheSameMessage) {
   EXPECT_EQ(story.arrive(2, join), "2: admitted as node 1");
 }
 
-TEST(Admission, RefusesWhoComesAfterTheEnd) {
+TEST(IpAllowList, RefusesWhoComesAfterTheEnd) {
   LeaderStory story = running(3);
-  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.end_all();
   ASSERT_EQ(story.state(), State::Finishing);
 
@@ -112,12 +112,12 @@ TEST(Admission, RefusesWhoComesAfterTheEnd) {
       << "another job of that name may follow";
 }
 
-TEST(Admission, RefusesTheLeadersOwnRank) {
+TEST(IpAllowList, RefusesTheLeadersOwnRank) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(story.arrive(9, 0), "9: refused: node rank 0 is taken by host-a, the leader | drop 9");
 }
 
-TEST(Admission, GoesOnAfterEveryRefusal) {
+TEST(IpAllowList, GoesOnAfterEveryRefusal) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)answer_to(story, [](Join& join) { join.job.job_id = "bert"; });
@@ -131,26 +131,26 @@ TEST(Admission, GoesOnAfterEveryRefusal) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Admission, HearsNothingMoreOfARefusedAgent) {
+TEST(IpAllowList, HearsNothingMoreOfARefusedAgent) {
   LeaderStory story = running(2);
   (void)story.arrive(9, 0);
-  EXPECT_EQ(story.hear(9, Failed{0, failure_of(2)}), "");
-  EXPECT_EQ(story.hear(9, StopAsked{SIGTERM}), "");
-  EXPECT_EQ(story.hear(9, Beat{}), "");
+  EXPECT_EQ(story.read_signal(9, Failed{0, failure_of(2)}), "");
+  EXPECT_EQ(story.read_signal(9, StopFromAgent{SIGTERM}), "");
+  EXPECT_EQ(story.read_signal(9, Heartbeat{}), "");
 }
 
 // --- A rank that is taken -----------------------------------------------------------------------
 
-TEST(Admission, RefusesASecondAgentOnceTheFirstShowsThatItIsAlive) {
+TEST(IpAllowList, RefusesASecondAgentOnceTheFirstShowsThatItIsAlive) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   EXPECT_EQ(story.arrive(9, 1), "") << "nobody knows yet which of the two is alive";
 
-  EXPECT_EQ(story.hear(1, Beat{}),
+  EXPECT_EQ(story.read_signal(1, Heartbeat{}),
             "9: refused: node rank 1 is taken by host-b (10.0.0.2) | drop 9 | 1: beat");
 }
 
-TEST(Admission, AdmitsTheSecondAgentOnceTheFirstIsLost) {
+TEST(IpAllowList, AdmitsTheSecondAgentOnceTheFirstIsLost) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)story.arrive(9, 1);
@@ -158,7 +158,7 @@ TEST(Admission, AdmitsTheSecondAgentOnceTheFirstIsLost) {
   EXPECT_EQ(story.lose(1), "9: admitted as node 1");
 }
 
-TEST(Admission, AdmitsTheSecondAgentOnceTheFirstIsSilent) {
+TEST(IpAllowList, AdmitsTheSecondAgentOnceTheFirstIsSilent) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   story.silence(1);
@@ -169,18 +169,18 @@ TEST(Admission, AdmitsTheSecondAgentOnceTheFirstIsSilent) {
   EXPECT_NE(text.find("9: admitted as node 1 | drop 1"), std::string::npos) << text;
 }
 
-TEST(Admission, LetsOneOfSeveralClaimantsSitDown) {
+TEST(IpAllowList, LetsOneOfSeveralClaimantsSitDown) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)story.arrive(8, 1);
   (void)story.arrive(9, 1);
   EXPECT_EQ(story.lose(1), "8: admitted as node 1");
 
-  EXPECT_EQ(story.hear(8, Beat{}),
+  EXPECT_EQ(story.read_signal(8, Heartbeat{}),
             "9: refused: node rank 1 is taken by host-i (10.0.0.9) | drop 9 | 8: beat");
 }
 
-TEST(Admission, StartsWithWhoeverIsAliveOfTwoThatWantASeat) {
+TEST(IpAllowList, StartsWithWhoeverIsAliveOfTwoThatWantASeat) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   story.silence(1);
@@ -195,7 +195,7 @@ TEST(Admission, StartsWithWhoeverIsAliveOfTwoThatWantASeat) {
   EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 9, 2}));
 }
 
-TEST(Admission, StartsAtOnceWhenTheHolderOfAClaimedSeatShowsThatItIsAlive) {
+TEST(IpAllowList, StartsAtOnceWhenTheHolderOfAClaimedSeatShowsThatItIsAlive) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   story.silence(1);
@@ -203,11 +203,11 @@ TEST(Admission, StartsAtOnceWhenTheHolderOfAClaimedSeatShowsThatItIsAlive) {
   (void)story.arrive(9, 1);
   (void)story.arrive(2, 2);
 
-  EXPECT_NE(story.hear(1, Beat{}).find("start 0"), std::string::npos);
+  EXPECT_NE(story.read_signal(1, Heartbeat{}).find("start 0"), std::string::npos);
   EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 1, 2}));
 }
 
-TEST(Admission, ClaimsWithoutEndDoNotHoldUpTheStart) {
+TEST(IpAllowList, ClaimsWithoutEndDoNotHoldUpTheStart) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)story.wait(seconds(4));
@@ -216,25 +216,25 @@ TEST(Admission, ClaimsWithoutEndDoNotHoldUpTheStart) {
   EXPECT_NE(story.arrive(2, 2).find("start 0"), std::string::npos) << "node 1 was heard just now";
 }
 
-TEST(Admission, ForgetsAClaimantThatLeaves) {
+TEST(IpAllowList, ForgetsAClaimantThatLeaves) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)story.arrive(9, 1);
   EXPECT_EQ(story.lose(9), "");
 
-  EXPECT_EQ(story.hear(1, Beat{}), "1: beat");
+  EXPECT_EQ(story.read_signal(1, Heartbeat{}), "1: beat");
   EXPECT_NE(story.arrive(2, 2).find("start 0"), std::string::npos);
 }
 
-TEST(Admission, TellsAClaimantTheEndToo) {
+TEST(IpAllowList, TellsAClaimantTheEndToo) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)story.arrive(9, 1);
 
-  EXPECT_EQ(story.hear(0, StopAsked{SIGTERM}), "0,1,9: finish: stopped 143");
+  EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGTERM}), "0,1,9: finish: stopped 143");
 }
 
-TEST(Admission, LetsAReturnedNodeReplaceItselfWhereTheLossWasNotNoticedYet) {
+TEST(IpAllowList, LetsAReturnedNodeReplaceItselfWhereTheLossWasNotNoticedYet) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   story.silence(1);
   (void)story.wait(seconds(5));
@@ -242,46 +242,46 @@ TEST(Admission, LetsAReturnedNodeReplaceItselfWhereTheLossWasNotNoticedYet) {
 
   EXPECT_EQ(story.wait(seconds(4)),
             "9: admitted as a spare of a job that runs | 0: stop 0 by SIGTERM | drop 1");
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, Ended{});
   EXPECT_NE(story.wait(seconds(60)).find("9: start 1 as node 1 of 2"), std::string::npos);
 }
 
 // --- One agent too many -------------------------------------------------------------------------
 
-TEST(Admission, RefusesOneAgentTooManyWhereTheJobCannotRestart) {
+TEST(IpAllowList, RefusesOneAgentTooManyWhereTheJobCannotRestart) {
   LeaderStory story = running(2);
   EXPECT_EQ(story.arrive(9), "9: refused: all 2 nodes of the job are here already | drop 9");
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Admission, SaysThatAJobWithAFreeSeatRunsAlready) {
+TEST(IpAllowList, SaysThatAJobWithAFreeSeatRunsAlready) {
   LeaderStory story = running(job_of(2, 3), 2);
   EXPECT_EQ(story.arrive(9, 2),
             "9: refused: the job runs already, and it cannot restart (--max-restarts is 0) | "
             "drop 9");
 }
 
-TEST(Admission, KeepsOneAgentTooManyAsASpare) {
+TEST(IpAllowList, KeepsOneAgentTooManyAsASpare) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare of a job that runs");
   EXPECT_TRUE(story.has_said("host-j (10.0.0.10) is a spare: it waits until a node is needed"));
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Admission, TellsASpareThatTheJobRuns) {
+TEST(IpAllowList, TellsASpareThatTheJobRuns) {
   LeaderStory story(restarting(job_of(2)));
   Join unready = story.join_of(1, 1);
   unready.waits_for = "its rank table";
   (void)story.arrive(1, unready);
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
 
-  const std::string words = story.hear(1, Preparing{});
+  const std::string words = story.read_signal(1, InputStatus{});
 
   EXPECT_NE(words.find("9: admitted as a spare of a job that runs"), std::string::npos) << words;
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Admission, KeepsNotManyMoreSparesThanTheJobHasNodes) {
+TEST(IpAllowList, KeepsNotManyMoreSparesThanTheJobHasNodes) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   std::string last;
   for (LinkId link = 10; link < 40 && last.find("refused") == std::string::npos; ++link) {
@@ -292,30 +292,31 @@ TEST(Admission, KeepsNotManyMoreSparesThanTheJobHasNodes) {
       << last;
 }
 
-TEST(Admission, KeepsNoSpareForAJobThatEnds) {
+TEST(IpAllowList, KeepsNoSpareForAJobThatEnds) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(0, StopAsked{SIGTERM});
+  (void)story.read_signal(0, StopFromAgent{SIGTERM});
   EXPECT_EQ(story.arrive(9).substr(0, 10), "9: refused");
 }
 
-TEST(Admission, LetsASpareLeave) {
+TEST(IpAllowList, LetsASpareLeave) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
-  EXPECT_EQ(story.hear(9, StopAsked{SIGTERM}), "9: finish: stopped 143 | drop 9");
+  EXPECT_EQ(story.read_signal(9, StopFromAgent{SIGTERM}), "9: finish: stopped 143 | drop 9");
   EXPECT_EQ(story.lose(9), "");
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Admission, TellsASpareTheEnd) {
+TEST(IpAllowList, TellsASpareTheEnd) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
-  (void)story.hear(0, last_success_of(1));
-  EXPECT_EQ(story.hear(1, last_success_of(3)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  (void)story.read_signal(0, last_success_of(1));
+  EXPECT_EQ(story.read_signal(1, last_success_of(3)),
+            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 
   EXPECT_EQ(story.end_all(), "0,1,9: finish: succeeded 0");
 }
 
-TEST(Admission, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
+TEST(IpAllowList, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
   LeaderStory story(restarting(job_of(2)), std::nullopt);
   story.answers_port = false;
   (void)story.arrive(1);
@@ -326,9 +327,9 @@ TEST(Admission, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
             std::string::npos);
 }
 
-TEST(Admission, NamesWhoHadAnotherTokenWhenItGivesUp) {
+TEST(IpAllowList, NamesWhoHadAnotherTokenWhenItGivesUp) {
   LeaderStory story(job_of(2));
-  (void)story.happen(CameWithoutToken{"10.0.0.9", "has another token"});
+  (void)story.happen(AuthFailed{"10.0.0.9", "has another token"});
 
   (void)story.wait(seconds(900));
 
@@ -338,9 +339,9 @@ TEST(Admission, NamesWhoHadAnotherTokenWhenItGivesUp) {
             "another token");
 }
 
-TEST(Admission, ForgetsThatSomebodyHadAnotherTokenOnceItIsHere) {
+TEST(IpAllowList, ForgetsThatSomebodyHadAnotherTokenOnceItIsHere) {
   LeaderStory story(job_of(3));
-  (void)story.happen(CameWithoutToken{"10.0.0.2", "has another token"});
+  (void)story.happen(AuthFailed{"10.0.0.2", "has another token"});
   (void)story.arrive(1, 1);
 
   (void)story.wait(seconds(900));
@@ -349,7 +350,7 @@ TEST(Admission, ForgetsThatSomebodyHadAnotherTokenOnceItIsHere) {
   EXPECT_EQ(story.end->reason, "2 of 3 nodes came within 900 s: node 2 never connected");
 }
 
-TEST(Admission, NamesWhoWasRefusedWhenItGivesUp) {
+TEST(IpAllowList, NamesWhoWasRefusedWhenItGivesUp) {
   LeaderStory story(job_of(3));
   Join join = story.join_of(1, 1);
   join.job.job_id = "bert";

@@ -6,18 +6,18 @@ namespace {
 
 using State = Leader::State;
 
-Policy forbidding(Policy policy) {
+GangConfig forbidding(GangConfig policy) {
   policy.options.on_early_exit = OnEarlyExit::Fail;
   return policy;
 }
-Policy limited(Policy policy, milliseconds limit) {
+GangConfig limited(GangConfig policy, milliseconds limit) {
   policy.options.early_exit_timeout = limit;
   return policy;
 }
 
 TEST(EarlyExit, IsNoFailure) {
   LeaderStory story = running(2);
-  (void)story.hear(1, success_of(2));
+  (void)story.read_signal(1, success_of(2));
 
   EXPECT_EQ(story.wait(std::chrono::hours(2)), "") << "inputs may be uneven";
   EXPECT_EQ(story.state(), State::Running);
@@ -25,7 +25,7 @@ TEST(EarlyExit, IsNoFailure) {
 
 TEST(EarlyExit, EndsAHungJobAfterTheTimeout) {
   LeaderStory story = running(limited(job_of(2), seconds(60)), 2);
-  (void)story.hear(1, success_of(3));
+  (void)story.read_signal(1, success_of(3));
   EXPECT_EQ(story.wait(seconds(59)), "");
 
   EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is hung 86");
@@ -35,9 +35,9 @@ TEST(EarlyExit, EndsAHungJobAfterTheTimeout) {
 
 TEST(EarlyExit, CountsFromTheFirstOne) {
   LeaderStory story = running(limited(job_of(2), seconds(60)), 2);
-  (void)story.hear(1, success_of(3));
+  (void)story.read_signal(1, success_of(3));
   (void)story.wait(seconds(50));
-  (void)story.hear(0, success_of(0));
+  (void)story.read_signal(0, success_of(0));
 
   EXPECT_NE(story.wait(seconds(10)), "");
   EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and others still run");
@@ -45,7 +45,7 @@ TEST(EarlyExit, CountsFromTheFirstOne) {
 
 TEST(EarlyExit, FailsTheJobWhereItIsForbidden) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.hear(1, success_of(3));
+  (void)story.read_signal(1, success_of(3));
 
   EXPECT_EQ(story.wait(seconds(10)), "0,1: stop 0 by SIGTERM, the end is failed 1");
   ASSERT_TRUE(story.end->first_failure);
@@ -58,9 +58,9 @@ TEST(EarlyExit, FailsTheJobWhereItIsForbidden) {
 
 TEST(EarlyExit, NamesItsNodeAfterThatNodeIsGone) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.hear(1, success_of(2));
-  (void)story.hear(1, last_success_of(3));
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(1, success_of(2));
+  (void)story.read_signal(1, last_success_of(3));
+  (void)story.read_signal(1, Ended{});
   (void)story.lose(1);
 
   (void)story.wait(seconds(10));
@@ -71,17 +71,17 @@ TEST(EarlyExit, NamesItsNodeAfterThatNodeIsGone) {
 
 TEST(EarlyExit, KeepsTheFailureAsItWasFound) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.hear(1, success_of(3));
+  (void)story.read_signal(1, success_of(3));
   (void)story.wait(seconds(10));
-  (void)story.hear(0, Ended{0, failure_of(3), std::nullopt});
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(0, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(1, Ended{});
 
   EXPECT_TRUE(story.end->first_failure->is_early_exit);
 }
 
 TEST(EarlyExit, WaitsAsLongAsItIsTold) {
   LeaderStory story = running(forbidding(limited(job_of(2), seconds(100))), 2);
-  (void)story.hear(1, success_of(3));
+  (void)story.read_signal(1, success_of(3));
   EXPECT_EQ(story.wait(seconds(99)), "");
 
   EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is failed 1");
@@ -89,9 +89,10 @@ TEST(EarlyExit, WaitsAsLongAsItIsTold) {
 
 TEST(EarlyExit, IsNoneWhenTheOthersFollow) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
-  (void)story.hear(1, last_success_of(3));
+  (void)story.read_signal(1, last_success_of(3));
   (void)story.wait(seconds(9));
-  EXPECT_EQ(story.hear(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
+            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 
   EXPECT_EQ(story.wait(seconds(20)), "") << "its deadline is forgotten";
 }
@@ -100,14 +101,14 @@ TEST(EarlyExit, IsNoneOfANodeWhereNobodyDecides) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
   Succeeded none;
   none.is_last = true;
-  (void)story.hear(1, none);
+  (void)story.read_signal(1, none);
 
   EXPECT_EQ(story.wait(seconds(60)), "");
 }
 
 TEST(EarlyExit, IsForgottenByTheNextAttempt) {
   LeaderStory story = running(restarting(limited(job_of(2), seconds(60))), 2);
-  (void)story.hear(1, success_of(3));
+  (void)story.read_signal(1, success_of(3));
   EXPECT_EQ(story.wait(seconds(60)), "0,1: stop 0 by SIGTERM") << "a hung job may restart";
   EXPECT_NE(story.end_all().find("start 1"), std::string::npos);
 

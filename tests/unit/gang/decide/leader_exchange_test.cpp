@@ -25,7 +25,7 @@ std::string wait_for_two(const std::vector<NodePart>& parts) {
   return is_old ? "a node has an old table" : "";
 }
 
-Policy exchanging(Policy policy) {
+GangConfig exchanging(GangConfig policy) {
   policy.keys = {{"ports", Phase::BeforeStart, 100, 60, in_words},
                  {"table", Phase::BeforeStart, 100, 60, agreed, wait_for_two},
                  {"fence", Phase::WhileRunning, 100, 60, in_words}};
@@ -38,22 +38,22 @@ Join with_ports(Join join) {
 }
 
 Contribute ports(const std::string& bytes) {
-  return {cut({{"ports", 0, std::nullopt, {}}, bytes}).front()};
+  return {split({{"ports", 0, std::nullopt, {}}, bytes}).front()};
 }
 Contribute table(const std::string& bytes) {
-  return {cut({{"table", 0, std::nullopt, {}}, bytes}).front()};
+  return {split({{"table", 0, std::nullopt, {}}, bytes}).front()};
 }
 Contribute fence(const std::string& bytes, int round = 0, int attempt = 0) {
-  return {cut({{"fence", attempt, round, {}}, bytes}).front()};
+  return {split({{"fence", attempt, round, {}}, bytes}).front()};
 }
 
 TEST(LeaderExchange, WaitsForAContributionAndTellsTheResultBeforeTheStart) {
   LeaderStory story(exchanging(job_of(3)));
   EXPECT_EQ(story.arrive(1, with_ports(story.join_of(1, 2))), "1: admitted as node 2");
-  EXPECT_EQ(story.hear(1, ports("5001")), "");
+  EXPECT_EQ(story.read_signal(1, ports("5001")), "");
   EXPECT_EQ(story.arrive(2, with_ports(story.join_of(2, 1))), "2: admitted as node 1");
 
-  EXPECT_EQ(story.hear(2, ports("7000")),
+  EXPECT_EQ(story.read_signal(2, ports("7000")),
             "reserve port | "
             "0,2,1: merged ports for 0: 10.0.0.1: 10.0.0.3:7000 10.0.0.2:5001 | "
             "0: start 0 as node 0 of 3, slots 0 of 6 | "
@@ -81,11 +81,11 @@ TEST(LeaderExchange, NamesWhoHasNotContributed) {
 /// Node 1 is an agent on the leader's machine, node 2 is not.
 TEST(LeaderExchange, KnowsAnAddressOfEachNodeThatTheOthersReach) {
   LeaderStory story(exchanging(job_of(3)));
-  (void)story.happen(Arrived{1, "127.0.0.1", "127.0.0.1", with_ports(story.join_of(1, 1))});
-  (void)story.hear(1, ports("5001"));
-  (void)story.happen(Arrived{2, "fd00::9", "fd00::1", with_ports(story.join_of(2, 2))});
+  (void)story.happen(Joined{1, "127.0.0.1", "127.0.0.1", with_ports(story.join_of(1, 1))});
+  (void)story.read_signal(1, ports("5001"));
+  (void)story.happen(Joined{2, "fd00::9", "fd00::1", with_ports(story.join_of(2, 2))});
 
-  const std::string words = story.hear(2, ports("5002"));
+  const std::string words = story.read_signal(2, ports("5002"));
 
   EXPECT_NE(words.find("0,1,2: merged ports for 0: fd00::1: fd00::1:5001 fd00::9:5002"),
             std::string::npos)
@@ -95,8 +95,8 @@ TEST(LeaderExchange, KnowsAnAddressOfEachNodeThatTheOthersReach) {
 
 TEST(LeaderExchange, StaysOnLoopbackWhereAllNodesAreOneMachine) {
   LeaderStory story(exchanging(job_of(2)));
-  (void)story.happen(Arrived{1, "127.0.0.1", "127.0.0.1", with_ports(story.join_of(1, 1))});
-  const std::string words = story.hear(1, ports("5001"));
+  (void)story.happen(Joined{1, "127.0.0.1", "127.0.0.1", with_ports(story.join_of(1, 1))});
+  const std::string words = story.read_signal(1, ports("5001"));
   EXPECT_NE(words.find("0,1: merged ports for 0: 127.0.0.1: 127.0.0.1:5001"), std::string::npos)
       << words;
 }
@@ -104,9 +104,9 @@ TEST(LeaderExchange, StaysOnLoopbackWhereAllNodesAreOneMachine) {
 TEST(LeaderExchange, FollowsWhoTakesPartInTheAttempt) {
   LeaderStory story(exchanging(restarting(job_of(2))));
   (void)story.arrive(1, with_ports(story.join_of(1, 1)));
-  (void)story.hear(1, ports("5001"));
+  (void)story.read_signal(1, ports("5001"));
   (void)story.arrive(2, with_ports(story.join_of(2, std::nullopt)));  // a spare
-  (void)story.hear(2, ports("5002"));
+  (void)story.read_signal(2, ports("5002"));
   (void)story.lose(1);
   (void)story.end_all();
 
@@ -120,7 +120,7 @@ TEST(LeaderExchange, FollowsWhoTakesPartInTheAttempt) {
 TEST(LeaderExchange, EndsTheJobWhereThereIsNoResult) {
   LeaderStory story(exchanging(job_of(2)));
   (void)story.arrive(1, with_ports(story.join_of(1, 1)));
-  (void)story.hear(1, ports(std::string(100, 'x')));
+  (void)story.read_signal(1, ports(std::string(100, 'x')));
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "failed 71");
   EXPECT_EQ(story.end->reason,
@@ -130,11 +130,11 @@ TEST(LeaderExchange, EndsTheJobWhereThereIsNoResult) {
 
 TEST(LeaderExchange, EndsTheJobWithBadDataWhereWhatTheNodesHaveDoesNotFit) {
   LeaderStory story(exchanging(job_of(2)));
-  (void)story.hear(kOwnLink, table("one"));
+  (void)story.read_signal(kOwnLink, table("one"));
   Join join = story.join_of(1, 1);
   join.contributes = {"table"};
   (void)story.arrive(1, join);
-  (void)story.hear(1, table("two"));
+  (void)story.read_signal(1, table("two"));
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "failed 65");
   EXPECT_EQ(story.end->reason, "node 1 has another table than node 0");
@@ -142,24 +142,24 @@ TEST(LeaderExchange, EndsTheJobWithBadDataWhereWhatTheNodesHaveDoesNotFit) {
 
 TEST(LeaderExchange, WaitsWhileWhatTheNodesHaveDoesNotFitYet) {
   LeaderStory story(exchanging(job_of(2)));
-  (void)story.hear(kOwnLink, table("two"));
+  (void)story.read_signal(kOwnLink, table("two"));
   Join join = story.join_of(1, 1);
   join.contributes = {"table"};
   (void)story.arrive(1, join);
-  EXPECT_EQ(story.hear(1, table("old")).find("start 0"), std::string::npos);
+  EXPECT_EQ(story.read_signal(1, table("old")).find("start 0"), std::string::npos);
   EXPECT_TRUE(story.has_said("a node has an old table")) << story.all_said();
   EXPECT_EQ(story.wait(seconds(60)).find("start 0"), std::string::npos);
   EXPECT_FALSE(story.end);
-  EXPECT_NE(story.hear(1, table("two")).find("start 0"), std::string::npos);
+  EXPECT_NE(story.read_signal(1, table("two")).find("start 0"), std::string::npos);
 }
 
 TEST(LeaderExchange, GivesUpWhereItNeverFits) {
   LeaderStory story(exchanging(job_of(2)));
-  (void)story.hear(kOwnLink, table("two"));
+  (void)story.read_signal(kOwnLink, table("two"));
   Join join = story.join_of(1, 1);
   join.contributes = {"table"};
   (void)story.arrive(1, join);
-  (void)story.hear(1, table("old"));
+  (void)story.read_signal(1, table("old"));
   (void)story.wait(seconds(599));
   EXPECT_FALSE(story.end);
   (void)story.wait(seconds(2));
@@ -171,13 +171,13 @@ TEST(LeaderExchange, GivesUpWhereItNeverFits) {
 TEST(LeaderExchange, StartsAgainWithWhatWasContributedAnew) {
   LeaderStory story(exchanging(restarting(job_of(2))));
   (void)story.arrive(1, with_ports(story.join_of(1, 1)));
-  (void)story.hear(1, ports("5001"));
-  (void)story.hear(1, Failed{0, {}});
-  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.read_signal(1, ports("5001"));
+  (void)story.read_signal(1, Failed{0, {}});
+  (void)story.read_signal(1, InputStatus{"its rank table"});
   (void)story.end_all();
   (void)story.wait(seconds(1));
-  (void)story.hear(1, ports("6001"));
-  const std::string words = story.hear(1, Preparing{});
+  (void)story.read_signal(1, ports("6001"));
+  const std::string words = story.read_signal(1, InputStatus{});
   EXPECT_NE(words.find("0,1: merged ports for 1: 10.0.0.1: 10.0.0.2:6001 | 0: start 1"),
             std::string::npos)
       << words;
@@ -185,23 +185,24 @@ TEST(LeaderExchange, StartsAgainWithWhatWasContributedAnew) {
 
 TEST(LeaderExchange, GoesOnWhileAnAttemptRuns) {
   LeaderStory story = running(exchanging(job_of(2)), 2);
-  EXPECT_EQ(story.hear(1, fence("b")), "");
-  EXPECT_EQ(story.hear(kOwnLink, fence("a")), "0,1: merged fence 0 of 0: 10.0.0.1:a 10.0.0.2:b");
-  EXPECT_EQ(story.hear(kOwnLink, fence("c", 1)), "");
-  EXPECT_EQ(story.hear(1, fence("d", 1)), "0,1: merged fence 1 of 0: 10.0.0.1:c 10.0.0.2:d");
+  EXPECT_EQ(story.read_signal(1, fence("b")), "");
+  EXPECT_EQ(story.read_signal(kOwnLink, fence("a")),
+            "0,1: merged fence 0 of 0: 10.0.0.1:a 10.0.0.2:b");
+  EXPECT_EQ(story.read_signal(kOwnLink, fence("c", 1)), "");
+  EXPECT_EQ(story.read_signal(1, fence("d", 1)), "0,1: merged fence 1 of 0: 10.0.0.1:c 10.0.0.2:d");
 }
 
 TEST(LeaderExchange, TellsNobodyWhatWasMergedWithoutALostNode) {
   LeaderStory story = running(exchanging(job_of(3)), 3);
-  (void)story.hear(1, fence("b"));
-  (void)story.hear(kOwnLink, fence("a"));
+  (void)story.read_signal(1, fence("b"));
+  (void)story.read_signal(kOwnLink, fence("a"));
   EXPECT_EQ(story.lose(2).find("merged"), std::string::npos);
-  EXPECT_EQ(story.hear(1, fence("late")), "");
+  EXPECT_EQ(story.read_signal(1, fence("late")), "");
 }
 
 TEST(LeaderExchange, CutsOffWhoBreaksTheRules) {
   LeaderStory story = running(exchanging(job_of(2)), 2);
-  const std::string words = story.hear(1, fence(std::string(101, 'x')));
+  const std::string words = story.read_signal(1, fence(std::string(101, 'x')));
   EXPECT_NE(words.find("drop 1"), std::string::npos) << words;
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "lost 69");
@@ -212,8 +213,8 @@ TEST(LeaderExchange, CutsOffWhoBreaksTheRules) {
 
 TEST(LeaderExchange, EndsAnAttemptThatWaitsForAResultThatCannotBe) {
   LeaderStory story = running(exchanging(job_of(2)), 2);
-  (void)story.hear(1, fence(std::string(100, 'x')));
-  EXPECT_NE(story.hear(kOwnLink, fence("a")).find("stop 0 by SIGTERM"), std::string::npos);
+  (void)story.read_signal(1, fence(std::string(100, 'x')));
+  EXPECT_NE(story.read_signal(kOwnLink, fence("a")).find("stop 0 by SIGTERM"), std::string::npos);
   ASSERT_TRUE(story.end);
   EXPECT_EQ(story.end->reason,
             "the nodes cannot exchange values: 'fence' of 2 nodes is 120 bytes long, expected at "
@@ -222,8 +223,8 @@ TEST(LeaderExchange, EndsAnAttemptThatWaitsForAResultThatCannotBe) {
 
 TEST(LeaderExchange, DoesNotRestartWhereTheNextAttemptWouldContributeTheSame) {
   LeaderStory story = running(exchanging(restarting(job_of(2))), 2);
-  (void)story.hear(1, fence(std::string(100, 'x')));
-  (void)story.hear(kOwnLink, fence("a"));
+  (void)story.read_signal(1, fence(std::string(100, 'x')));
+  (void)story.read_signal(kOwnLink, fence("a"));
   (void)story.end_all();
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "failed 71");

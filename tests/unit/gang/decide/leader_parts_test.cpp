@@ -32,21 +32,21 @@ TEST(Fence, EndsTwoHeartbeatTimeoutsAndTwoSecondsAfterTheLastWord) {
   EXPECT_EQ(fence.until(), kNow + seconds(23)) << "the one that was heard last";
 }
 
-TEST(Gathering, WakesForTheProgressTheLookUpAndTheDeadline) {
-  Gathering gathering(with(&GangOptions::timeout, seconds(20)), kNow);
+TEST(RendezvousTimer, WakesForTheProgressTheLookUpAndTheDeadline) {
+  RendezvousTimer gathering(with(&GangOptions::timeout, seconds(20)), kNow);
   EXPECT_EQ(gathering.next_wake(), kNow + seconds(5));
   EXPECT_FALSE(gathering.take_progress(kNow + seconds(4)));
   EXPECT_TRUE(gathering.take_progress(kNow + seconds(5)));
   EXPECT_FALSE(gathering.take_progress(kNow + seconds(5)));
   EXPECT_EQ(gathering.next_wake(), kNow + seconds(17));
-  EXPECT_FALSE(gathering.take_look_up(kNow + seconds(16)));
-  EXPECT_TRUE(gathering.take_look_up(kNow + seconds(17)));
-  EXPECT_FALSE(gathering.take_look_up(kNow + seconds(18)));
+  EXPECT_FALSE(gathering.take_resolve(kNow + seconds(16)));
+  EXPECT_TRUE(gathering.take_resolve(kNow + seconds(17)));
+  EXPECT_FALSE(gathering.take_resolve(kNow + seconds(18)));
   EXPECT_EQ(gathering.next_wake(), kNow + seconds(20));
 }
 
-TEST(Gathering, CallsForTheLastOnceEnoughAreHere) {
-  Gathering gathering(with(&GangOptions::last_call, seconds(3)), kNow);
+TEST(RendezvousTimer, CallsForTheLastOnceEnoughAreHere) {
+  RendezvousTimer gathering(with(&GangOptions::last_call, seconds(3)), kNow);
   EXPECT_FALSE(gathering.is_last_call_over(kNow + seconds(600)));
   gathering.note_enough(true, true, kNow);
   gathering.note_enough(true, true, kNow + seconds(2));

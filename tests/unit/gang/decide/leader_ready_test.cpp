@@ -18,15 +18,15 @@ TEST(Ready, StartsWhenTheLastInputHasCome) {
   EXPECT_EQ(story.arrive(2, 2), "2: admitted as node 2");
   EXPECT_EQ(story.wait(seconds(4)), "");
 
-  EXPECT_NE(story.hear(1, Preparing{}).find("start 0 as node 2 of 3"), std::string::npos);
+  EXPECT_NE(story.read_signal(1, InputStatus{}).find("start 0 as node 2 of 3"), std::string::npos);
 }
 
 TEST(Ready, SaysWhoWaitsAndForWhat) {
   LeaderStory story(job_of(3));
   (void)arrive_unready(story, 1, 1);
   (void)arrive_unready(story, 2, 2);
-  (void)story.hear(2, Preparing{"its host list"});
-  (void)story.hear(1, Preparing{"its rank table: 3 of 4 servers"});
+  (void)story.read_signal(2, InputStatus{"its host list"});
+  (void)story.read_signal(1, InputStatus{"its rank table: 3 of 4 servers"});
 
   (void)story.wait(seconds(5));
 
@@ -41,11 +41,11 @@ TEST(Ready, SaysOfOneNodeThatItIsHere) {
   Leader leader(job_of(1), story.now());
   Join join = story.join_of(kOwnLink, 0);
   join.waits_for = "its rank table";
-  (void)leader.on(Arrived{kOwnLink, "", "", join}, story.now());
+  (void)leader.on(Joined{kOwnLink, "", "", join}, story.now());
 
   std::string said;
   for (const LeaderAction& action : leader.on(Tick{}, story.now() + seconds(5))) {
-    const auto* const say = std::get_if<Say>(&action);
+    const auto* const say = std::get_if<LogMessage>(&action);
     said += say == nullptr ? "" : say->text;
   }
 
@@ -74,16 +74,16 @@ TEST(Ready, CountsForTheLeadersOwnNodeAndForAJobOfOne) {
   Leader leader(job_of(1), story.now());
   Join join = story.join_of(kOwnLink, 0);
   join.waits_for = "its rank table";
-  EXPECT_EQ(words_of(leader.on(Arrived{kOwnLink, "", "", join}, story.now())),
+  EXPECT_EQ(words_of(leader.on(Joined{kOwnLink, "", "", join}, story.now())),
             "0: admitted as node 0");
-  EXPECT_EQ(words_of(leader.on(Received{kOwnLink, Preparing{}}, story.now())), "reserve port");
+  EXPECT_EQ(words_of(leader.on(Received{kOwnLink, InputStatus{}}, story.now())), "reserve port");
 }
 
 TEST(Ready, EndsTheJobWhenANodeWaitedInVain) {
   LeaderStory story(job_of(3));
   (void)arrive_unready(story, 1, 1);
   (void)story.arrive(2, 2);
-  (void)story.hear(1, Preparing{"waited 600 s in vain: its rank table: missing", 75});
+  (void)story.read_signal(1, InputStatus{"waited 600 s in vain: its rank table: missing", 75});
 
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
@@ -94,7 +94,7 @@ TEST(Ready, EndsTheJobWhenANodeWaitedInVain) {
 
 TEST(Ready, EndsTheJobForThoseWhoAreOnTheirWayToo) {
   LeaderStory story(job_of(3));
-  (void)story.hear(kOwnLink, Preparing{"its rank table is no JSON object", 65});
+  (void)story.read_signal(kOwnLink, InputStatus{"its rank table is no JSON object", 65});
   EXPECT_FALSE(story.end);
   EXPECT_TRUE(story.has_said("ending the job, in at most 5 s")) << story.all_said();
 
@@ -104,7 +104,7 @@ TEST(Ready, EndsTheJobForThoseWhoAreOnTheirWayToo) {
 
 TEST(Ready, DoesNotWaitLongForThoseWhoAreNotThere) {
   LeaderStory story(job_of(3));
-  (void)story.hear(kOwnLink, Preparing{"its rank table is no JSON object", 65});
+  (void)story.read_signal(kOwnLink, InputStatus{"its rank table is no JSON object", 65});
   (void)story.wait(seconds(4));
   EXPECT_FALSE(story.end);
   (void)story.wait(seconds(2));
@@ -116,7 +116,7 @@ TEST(Ready, DoesNotWaitLongForThoseWhoAreNotThere) {
 TEST(Ready, SleepsWhileThoseWhoAreOnTheirWayHearOfTheEnd) {
   LeaderStory story(job_of(3));
   (void)story.wait(seconds(3));
-  (void)story.hear(kOwnLink, Preparing{"its rank table is no JSON object", 65});
+  (void)story.read_signal(kOwnLink, InputStatus{"its rank table is no JSON object", 65});
   (void)story.wait(seconds(4));  // how the wait goes would have been said meanwhile
   EXPECT_FALSE(story.end);
   (void)story.wait(seconds(2));
@@ -127,7 +127,7 @@ TEST(Ready, SleepsWhileThoseWhoAreOnTheirWayHearOfTheEnd) {
 TEST(Ready, EndsTheJobWhenAnInputIsWrong) {
   LeaderStory story(job_of(2));
   (void)arrive_unready(story, 1, 1);
-  (void)story.hear(1, Preparing{"its rank table is no JSON object", 65});
+  (void)story.read_signal(1, InputStatus{"its rank table is no JSON object", 65});
 
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "failed 65");
@@ -136,7 +136,7 @@ TEST(Ready, EndsTheJobWhenAnInputIsWrong) {
 TEST(Ready, SendsASpareAwayThatWaitedInVain) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)arrive_unready(story, 8, std::nullopt);
-  const std::string words = story.hear(8, Preparing{"waited 600 s in vain", 75});
+  const std::string words = story.read_signal(8, InputStatus{"waited 600 s in vain", 75});
 
   EXPECT_NE(words.find("8: finish"), std::string::npos) << words;
   EXPECT_EQ(story.state(), State::Running);
@@ -146,27 +146,27 @@ TEST(Ready, IsAskedAgainWhenThePortIsThere) {
   LeaderStory story(job_of(2));
   story.answers_port = false;
   EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1 | reserve port");
-  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.read_signal(1, InputStatus{"its rank table"});
 
   EXPECT_EQ(story.happen(PortReserved{{4'000}, ""}), "");
-  EXPECT_EQ(story.hear(1, Preparing{}), "reserve port");
+  EXPECT_EQ(story.read_signal(1, InputStatus{}), "reserve port");
 }
 
 TEST(Ready, MayBeLostBeforeTheNextAttempt) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(1, Failed{0, failure_of(2)});
-  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.read_signal(1, Failed{0, failure_of(2)});
+  (void)story.read_signal(1, InputStatus{"its rank table"});
 
   (void)story.end_all();
 
-  EXPECT_EQ(story.state(), State::Gathering);
-  EXPECT_NE(story.hear(1, Preparing{}).find("start 1 as node 1 of 2"), std::string::npos);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_NE(story.read_signal(1, InputStatus{}).find("start 1 as node 1 of 2"), std::string::npos);
 }
 
 TEST(Ready, EndsTheJobBeforeTheNextAttemptIfItWentWrongMeanwhile) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(1, Failed{0, failure_of(2)});
-  EXPECT_EQ(story.hear(1, Preparing{"its rank table is no JSON object", 65}), "");
+  (void)story.read_signal(1, Failed{0, failure_of(2)});
+  EXPECT_EQ(story.read_signal(1, InputStatus{"its rank table is no JSON object", 65}), "");
 
   (void)story.end_all();
 
@@ -177,8 +177,8 @@ TEST(Ready, EndsTheJobBeforeTheNextAttemptIfItWentWrongMeanwhile) {
 
 TEST(Ready, DoesNotMatterWhereNoAttemptFollows) {
   LeaderStory story = running(job_of(2), 2);
-  (void)story.hear(1, Failed{0, failure_of(2)});
-  (void)story.hear(1, Preparing{"its rank table is no JSON object", 65});
+  (void)story.read_signal(1, Failed{0, failure_of(2)});
+  (void)story.read_signal(1, InputStatus{"its rank table is no JSON object", 65});
 
   (void)story.end_all();
 
@@ -191,9 +191,9 @@ TEST(Ready, IsTheSpareThatIsTakenFirst) {
   (void)arrive_unready(story, 8, std::nullopt);
   (void)story.arrive(9);
 
-  (void)story.hear(1, Failed{0, failure_of(2)});
+  (void)story.read_signal(1, Failed{0, failure_of(2)});
   (void)story.lose(1);
-  (void)story.hear(kOwnLink, Ended{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(kOwnLink, Ended{0, std::nullopt, std::nullopt});
   (void)story.wait(seconds(30));
 
   EXPECT_EQ(story.state(), State::Running);
@@ -201,7 +201,7 @@ TEST(Ready, IsTheSpareThatIsTakenFirst) {
 }
 
 TEST(Ready, NamesAFewOfManyThatAreNot) {
-  Policy policy = job_of(20);
+  GangConfig policy = job_of(20);
   policy.options.timeout = seconds(10);
   LeaderStory story(policy);
   for (int node = 1; node < 20; ++node) {
@@ -218,8 +218,8 @@ TEST(Ready, NamesAFewOfManyThatAreNot) {
 
 // Jobs of MIN to MAX nodes: who is not ready has not come, as it were.
 
-Policy elastic(int least, int most) {
-  Policy policy = restarting(job_of(least, most));
+GangConfig elastic(int least, int most) {
+  GangConfig policy = restarting(job_of(least, most));
   policy.options.last_call = seconds(30);
   return policy;
 }
@@ -244,7 +244,7 @@ TEST(Ready, TakesItsSeatWhenItIsAndTheJobStartsAgain) {
   (void)arrive_unready(story, 1, 1);
   (void)story.wait(seconds(31));
   ASSERT_EQ(story.state(), State::Running);
-  EXPECT_EQ(story.hear(1, Preparing{}), "");
+  EXPECT_EQ(story.read_signal(1, InputStatus{}), "");
 
   const std::string words = story.fail_all(0);
 
@@ -265,11 +265,12 @@ TEST(Ready, StaysASpareWhileItIsNotAndNobodyMissesIt) {
 
 TEST(Ready, IsWaitedForBeforeTheNextAttemptForTheLastCall) {
   LeaderStory story = running(elastic(1, 2), 2);
-  (void)story.hear(kOwnLink, Failed{0, failure_of(0)});
-  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.read_signal(kOwnLink, Failed{0, failure_of(0)});
+  (void)story.read_signal(1, InputStatus{"its rank table"});
   (void)story.end_all();
-  EXPECT_EQ(story.state(), State::Gathering);
-  EXPECT_NE(story.hear(1, Preparing{}).find("1: start 1 as node 1 of 2"), std::string::npos);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_NE(story.read_signal(1, InputStatus{}).find("1: start 1 as node 1 of 2"),
+            std::string::npos);
 }
 
 TEST(Ready, IsRefusedAsALateOneWhereTheJobCannotRestart) {
@@ -287,25 +288,26 @@ TEST(Ready, IsRefusedAsALateOneWhereTheJobCannotRestart) {
 TEST(Ready, LeavesAloneWhereItWaitedInVainAndTheJobMayBeSmaller) {
   LeaderStory story(elastic(1, 2));
   (void)arrive_unready(story, 1, 1);
-  const std::string words = story.hear(1, Preparing{"waited 10 s in vain: its rank table", 75});
+  const std::string words =
+      story.read_signal(1, InputStatus{"waited 10 s in vain: its rank table", 75});
   EXPECT_EQ(words, "1: finish: incomplete 75 | drop 1");
   EXPECT_NE(story.wait(seconds(31)).find("0: start 0 as node 0 of 1"), std::string::npos);
 
   LeaderStory other(elastic(1, 2));
   (void)arrive_unready(other, 1, 1);
-  EXPECT_EQ(other.hear(1, Preparing{"its rank table is no JSON object", 65}),
+  EXPECT_EQ(other.read_signal(1, InputStatus{"its rank table is no JSON object", 65}),
             "0,1: finish: failed 65");
 }
 
 TEST(Ready, MayLeaveAsASpareThatTookPartBefore) {
   LeaderStory story = running(elastic(1, 2), 2);
-  (void)story.hear(kOwnLink, Failed{0, failure_of(0)});
-  (void)story.hear(1, Preparing{"its rank table"});
+  (void)story.read_signal(kOwnLink, Failed{0, failure_of(0)});
+  (void)story.read_signal(1, InputStatus{"its rank table"});
   (void)story.end_all();
   (void)story.wait(seconds(31));
   ASSERT_EQ(story.leader().nodes(), std::vector<LinkId>{kOwnLink});
 
-  EXPECT_EQ(story.hear(1, StopAsked{SIGTERM}), "1: finish: stopped 143 | drop 1");
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "1: finish: stopped 143 | drop 1");
   EXPECT_EQ(story.state(), State::Running);
 }
 
@@ -319,14 +321,14 @@ TEST(Ready, GivesItsSeatToASpareThatIs) {
 }
 
 TEST(Ready, IsAMustForTheLeadersNode) {
-  Policy policy = elastic(1, 2);
+  GangConfig policy = elastic(1, 2);
   Leader leader(policy, Instant{});
   LeaderStory other(policy);
   Join join = other.join_of(kOwnLink, 0);
   join.waits_for = "its rank table";
-  (void)leader.on(Arrived{kOwnLink, "", "", join}, Instant{});
-  (void)leader.on(Arrived{1, "10.0.0.2", "10.0.0.1", other.join_of(1, 1)}, Instant{});
-  (void)leader.on(Received{1, Beat{}}, Instant{seconds(31)});
+  (void)leader.on(Joined{kOwnLink, "", "", join}, Instant{});
+  (void)leader.on(Joined{1, "10.0.0.2", "10.0.0.1", other.join_of(1, 1)}, Instant{});
+  (void)leader.on(Received{1, Heartbeat{}}, Instant{seconds(31)});
   EXPECT_EQ(words_of(leader.on(Tick{}, Instant{seconds(31)})).find("reserve"), std::string::npos);
 }
 

@@ -9,11 +9,11 @@ using State = Leader::State;
 TEST(Restart, StartsAgainOnTheSameNodesWithANewPort) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   const std::uint16_t old_port = story.port;
-  EXPECT_EQ(story.hear(1, Failed{0, failure_of(3)}), "0,1: stop 0 by SIGTERM")
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "0,1: stop 0 by SIGTERM")
       << "the end is not known";
-  EXPECT_EQ(story.hear(1, Ended{0, failure_of(3), std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(3), std::nullopt}), "");
 
-  EXPECT_EQ(story.hear(0, Ended{}),
+  EXPECT_EQ(story.read_signal(0, Ended{}),
             "reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
             "1: start 1 as node 1 of 2, slots 2 of 4");
   EXPECT_NE(story.port, old_port);
@@ -26,9 +26,9 @@ TEST(Restart, StartsAgainOnTheSameNodesWithANewPort) {
 
 TEST(Restart, WaitsUntilNothingIsAliveOnAnyNode) {
   LeaderStory story = running(restarting(job_of(3)), 3);
-  (void)story.hear(1, Failed{0, failure_of(3)});
-  (void)story.hear(0, Ended{});
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(1, Ended{});
 
   EXPECT_EQ(story.wait(seconds(85)), "");
   EXPECT_EQ(story.state(), State::Stopping);
@@ -36,9 +36,9 @@ TEST(Restart, WaitsUntilNothingIsAliveOnAnyNode) {
 
 TEST(Restart, TakesANodeForLostThatNeverSaysThatNothingIsAlive) {
   LeaderStory story = running(restarting(job_of(3)), 3);
-  (void)story.hear(1, Failed{0, failure_of(3)});
-  (void)story.hear(0, Ended{});
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(1, Ended{});
 
   const std::string done = story.wait(seconds(95));  // a grace of 30 s, and a minute
   EXPECT_EQ(done.find("drop 2"), 0U) << done;
@@ -50,8 +50,8 @@ TEST(Restart, WaitsForTheLongestGraceOfAllNodes) {
   Join patient = story.join_of(1, 1);
   patient.node.grace = seconds(300);
   (void)story.arrive(1, patient);
-  (void)story.hear(0, Failed{0, failure_of(1)});
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, Failed{0, failure_of(1)});
+  (void)story.read_signal(0, Ended{});
 
   EXPECT_EQ(story.wait(seconds(359)), "");
   EXPECT_EQ(story.wait(seconds(2)), "drop 1");
@@ -59,10 +59,10 @@ TEST(Restart, WaitsForTheLongestGraceOfAllNodes) {
 
 TEST(Restart, IsNoneBesideWhatCouldNotBeKilled) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(1, Failed{0, failure_of(3)});
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(0, Ended{});
 
-  EXPECT_EQ(story.hear(1, Ended{0, failure_of(3), std::nullopt, /*gave_up=*/true}),
+  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(3), std::nullopt, /*gave_up=*/true}),
             "0,1: finish: failed 9");
   EXPECT_TRUE(
       story.has_said("node 1, host-b (10.0.0.2), could not kill a process of attempt 0: "
@@ -72,11 +72,12 @@ TEST(Restart, IsNoneBesideWhatCouldNotBeKilled) {
 
 TEST(Restart, IsNoneBesideWhatCouldNotBeKilledAfterASuccess) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(1, last_success_of(3));
-  (void)story.hear(1, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true});
+  (void)story.read_signal(1, last_success_of(3));
+  (void)story.read_signal(1, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true});
   EXPECT_EQ(story.state(), State::Running);
 
-  EXPECT_EQ(story.hear(0, Failed{0, failure_of(1)}), "0,1: stop 0 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(0, Failed{0, failure_of(1)}),
+            "0,1: stop 0 by SIGTERM, the end is failed 9");
 }
 
 TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
@@ -84,7 +85,7 @@ TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
   (void)story.fail_all(0, failure_of(1));
   EXPECT_EQ(story.state(), State::Running);
 
-  EXPECT_EQ(story.hear(1, Failed{1, failure_of(3, ExitStatus::exited(4))}),
+  EXPECT_EQ(story.read_signal(1, Failed{1, failure_of(3, ExitStatus::exited(4))}),
             "0,1: stop 1 by SIGTERM, the end is failed 4");
   EXPECT_EQ(story.end_all(1), "0,1: finish: failed 4");
   EXPECT_EQ(story.end->attempt, 1);
@@ -95,7 +96,7 @@ TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
 }
 
 TEST(Restart, CountsNoRestartThatIsOlderThanTheWindow) {
-  Policy policy = restarting(job_of(2), 1);
+  GangConfig policy = restarting(job_of(2), 1);
   policy.options.restarts.window = std::chrono::hours(1);
   LeaderStory story = running(policy, 2);
   (void)story.fail_all(0);
@@ -104,24 +105,25 @@ TEST(Restart, CountsNoRestartThatIsOlderThanTheWindow) {
   EXPECT_EQ(story.state(), State::Running);
   (void)story.wait(std::chrono::minutes(59));
 
-  EXPECT_EQ(story.hear(1, Failed{2, failure_of(3)}), "0,1: stop 2 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(1, Failed{2, failure_of(3)}),
+            "0,1: stop 2 by SIGTERM, the end is failed 9");
 }
 
 TEST(Restart, ForgetsWhatTheOldAttemptSaid) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(0, last_success_of(1));
-  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(0, last_success_of(1));
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.end_all();
   ASSERT_EQ(story.state(), State::Running);
 
-  EXPECT_EQ(story.hear(0, Failed{0, failure_of(0)}), "");
-  EXPECT_EQ(story.hear(0, Ended{0, std::nullopt, std::nullopt}), "");
-  EXPECT_EQ(story.hear(1, last_success_of(3, 1)), "");
+  EXPECT_EQ(story.read_signal(0, Failed{0, failure_of(0)}), "");
+  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(1, last_success_of(3, 1)), "");
   EXPECT_EQ(story.state(), State::Running) << "the success of node 0 was of attempt 0";
 }
 
 TEST(Restart, BacksOffFromTheSecondInARow) {
-  Policy policy = restarting(job_of(2), 20);
+  GangConfig policy = restarting(job_of(2), 20);
   policy.options.restarts.no_progress_limit = 0;
   LeaderStory story = running(policy, 2);
   (void)story.fail_all(0);
@@ -138,7 +140,7 @@ TEST(Restart, BacksOffFromTheSecondInARow) {
 }
 
 TEST(Restart, BacksOffAsLongAsItIsToldEvenIfThatIsLong) {
-  Policy policy = restarting(job_of(2), 20);
+  GangConfig policy = restarting(job_of(2), 20);
   policy.options.restarts.backoff = seconds(300);
   LeaderStory story = running(policy, 2);
   (void)story.fail_all(0);
@@ -149,7 +151,7 @@ TEST(Restart, BacksOffAsLongAsItIsToldEvenIfThatIsLong) {
 }
 
 TEST(Restart, IsAtOnceAgainAfterASteadyRun) {
-  Policy policy = restarting(job_of(2), 20);
+  GangConfig policy = restarting(job_of(2), 20);
   LeaderStory story = running(policy, 2);
   (void)story.fail_all(0);
   (void)story.wait(seconds(300));
@@ -161,14 +163,14 @@ TEST(Restart, IsAtOnceAgainAfterASteadyRun) {
 }
 
 TEST(Restart, KeepsTheLastTenPastAttempts) {
-  Policy policy = restarting(job_of(1), 50);
+  GangConfig policy = restarting(job_of(1), 50);
   policy.options.restarts.no_progress_limit = 0;
   LeaderStory story = running(policy, 1);
   for (int attempt = 0; attempt < 15; ++attempt) {
     (void)story.fail_all(attempt);
     (void)story.wait(seconds(61));
   }
-  (void)story.hear(0, StopAsked{SIGTERM});
+  (void)story.read_signal(0, StopFromAgent{SIGTERM});
   (void)story.end_all(15);
 
   ASSERT_EQ(story.end->gang.past_attempts.size(), 10U);
@@ -190,7 +192,7 @@ TEST(Restart, IsNotWhereAProgramIsNotFound) {
     Failure failure = failure_of(1);
     failure.status = ExitStatus::exited(code);
     failure.exit_code = code;
-    (void)story.hear(0, Failed{0, failure});
+    (void)story.read_signal(0, Failed{0, failure});
 
     EXPECT_EQ(story.end_all(0), "0,1: finish: failed " + std::to_string(code));
   }
@@ -198,13 +200,13 @@ TEST(Restart, IsNotWhereAProgramIsNotFound) {
 
 // --- No progress --------------------------------------------------------------------------------
 
-TEST(Progress, EndsAJobThatFailsTheSameWayThreeTimes) {
+TEST(RestartDecider, EndsAJobThatFailsTheSameWayThreeTimes) {
   LeaderStory story = running(restarting(job_of(2), 10), 2);
   for (int attempt = 0; attempt < 2; ++attempt) {
     (void)story.fail_all(attempt);
     (void)story.wait(seconds(20));
   }
-  (void)story.hear(0, Failed{2, failure_of(1)});
+  (void)story.read_signal(0, Failed{2, failure_of(1)});
 
   EXPECT_EQ(story.end_all(2), "0,1: finish: failed 93");
   EXPECT_EQ(story.end->reason,
@@ -213,7 +215,7 @@ TEST(Progress, EndsAJobThatFailsTheSameWayThreeTimes) {
   EXPECT_EQ(story.end->first_failure->global_rank.value, 1);
 }
 
-TEST(Progress, CountsOnlyTheSameFailure) {
+TEST(RestartDecider, CountsOnlyTheSameFailure) {
   LeaderStory story = running(restarting(job_of(2), 10), 2);
   for (int attempt = 0; attempt < 6; ++attempt) {
     (void)story.fail_all(attempt, failure_of(1 + attempt % 2));
@@ -222,7 +224,7 @@ TEST(Progress, CountsOnlyTheSameFailure) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Progress, IsAssumedOfAnAttemptThatRanLong) {
+TEST(RestartDecider, IsAssumedOfAnAttemptThatRanLong) {
   LeaderStory story = running(restarting(job_of(2), 20), 2);
   for (int attempt = 0; attempt < 8; ++attempt) {
     (void)story.wait(attempt % 2 == 0 ? seconds(10) : seconds(130));
@@ -231,7 +233,7 @@ TEST(Progress, IsAssumedOfAnAttemptThatRanLong) {
   EXPECT_NE(story.state(), State::Finishing);
 }
 
-TEST(Progress, IsNoMatterOfALostNode) {
+TEST(RestartDecider, IsNoMatterOfALostNode) {
   LeaderStory story = running(restarting(job_of(2), 10), 2);
   for (LinkId link = 1; link < 6; ++link) {
     (void)story.lose(link);
@@ -242,31 +244,31 @@ TEST(Progress, IsNoMatterOfALostNode) {
   }
 }
 
-TEST(Progress, IsWhatTheProgressFileShows) {
+TEST(RestartDecider, IsWhatTheProgressFileShows) {
   LeaderStory story = running(restarting(job_of(2), 10), 2);
   for (int attempt = 0; attempt < 5; ++attempt) {
-    (void)story.hear(0, Failed{attempt, failure_of(1)});
-    (void)story.hear(0, Ended{attempt, std::nullopt, false});
-    (void)story.hear(1, Ended{attempt, std::nullopt, attempt == 1});
+    (void)story.read_signal(0, Failed{attempt, failure_of(1)});
+    (void)story.read_signal(0, Ended{attempt, std::nullopt, false});
+    (void)story.read_signal(1, Ended{attempt, std::nullopt, attempt == 1});
     (void)story.wait(seconds(20));
     EXPECT_EQ(story.state(), attempt < 4 ? State::Running : State::Finished) << attempt;
   }
   EXPECT_EQ(story.end->exit_code, 93);
 }
 
-TEST(Progress, ThatAFileDoesNotShowIsMissingHoweverDifferentTheFailures) {
+TEST(RestartDecider, ThatAFileDoesNotShowIsMissingHoweverDifferentTheFailures) {
   LeaderStory story = running(restarting(job_of(2), 10), 2);
   for (int attempt = 0; attempt < 3; ++attempt) {
     (void)story.wait(seconds(100));
-    (void)story.hear(0, Failed{attempt, failure_of(attempt)});
-    (void)story.hear(0, Ended{attempt, std::nullopt, false});
-    (void)story.hear(1, Ended{attempt, std::nullopt, false});
+    (void)story.read_signal(0, Failed{attempt, failure_of(attempt)});
+    (void)story.read_signal(0, Ended{attempt, std::nullopt, false});
+    (void)story.read_signal(1, Ended{attempt, std::nullopt, false});
   }
   EXPECT_EQ(story.end->exit_code, 93);
 }
 
-TEST(Progress, IsNotAskedForWhereTheRuleIsOff) {
-  Policy policy = restarting(job_of(2), 10);
+TEST(RestartDecider, IsNotAskedForWhereTheRuleIsOff) {
+  GangConfig policy = restarting(job_of(2), 10);
   policy.options.restarts.no_progress_limit = 0;
   LeaderStory story = running(policy, 2);
   for (int attempt = 0; attempt < 8; ++attempt) {
@@ -282,8 +284,8 @@ TEST(Fence, KeepsTheNextAttemptWaitingUntilTheLostNodeMustBeEmpty) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   EXPECT_EQ(story.lose(2), "0,1: stop 0 by SIGTERM");
   EXPECT_EQ(story.last_start->orphan_limit_seconds, 8);
-  (void)story.hear(0, Ended{});
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(1, Ended{});
   EXPECT_EQ(story.state(), State::Resting);
   EXPECT_TRUE(story.has_said("when nothing of the lost node can be alive")) << story.all_said();
   EXPECT_FALSE(story.has_said("was lost")) << "its own agent says it when it is told to stop";
@@ -296,10 +298,10 @@ TEST(Fence, KeepsTheNextAttemptWaitingUntilTheLostNodeMustBeEmpty) {
 
 TEST(Fence, SaysWhoWasLostWhereNobodyElseDoes) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
-  (void)story.hear(0, last_success_of(0));
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, last_success_of(0));
+  (void)story.read_signal(0, Ended{});
   (void)story.lose(2);
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(1, Ended{});
 
   EXPECT_TRUE(
       story.has_said("node 2, host-c (10.0.0.3), was lost: it closed the connection: "
@@ -309,19 +311,19 @@ TEST(Fence, SaysWhoWasLostWhereNobodyElseDoes) {
 
 TEST(Fence, IsNoneWhereTheLostNodeHadEnded) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
-  (void)story.hear(0, Failed{0, failure_of(1)});
-  (void)story.hear(2, Ended{});
+  (void)story.read_signal(0, Failed{0, failure_of(1)});
+  (void)story.read_signal(2, Ended{});
   (void)story.lose(2);
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, Ended{});
 
-  EXPECT_NE(story.hear(1, Ended{}).find("1: start 1 as node 1 of 2"), std::string::npos);
+  EXPECT_NE(story.read_signal(1, Ended{}).find("1: start 1 as node 1 of 2"), std::string::npos);
 }
 
 TEST(Fence, CoversANodeThatIsLostWhileStopping) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
-  (void)story.hear(0, Failed{0, failure_of(1)});
-  (void)story.hear(0, Ended{});
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(0, Failed{0, failure_of(1)});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(1, Ended{});
   EXPECT_EQ(story.lose(2), "");
   EXPECT_EQ(story.state(), State::Resting);
 
@@ -331,11 +333,11 @@ TEST(Fence, CoversANodeThatIsLostWhileStopping) {
 
 TEST(Fence, CoversANodeThatIsLostAfterItHadSucceeded) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
-  (void)story.hear(2, last_success_of(5));
+  (void)story.read_signal(2, last_success_of(5));
   (void)story.lose(2);
-  (void)story.hear(0, Failed{0, failure_of(1)});
-  (void)story.hear(0, Ended{});
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(0, Failed{0, failure_of(1)});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(1, Ended{});
 
   EXPECT_EQ(story.state(), State::Resting) << "its other workers may be alive";
 }
@@ -349,8 +351,8 @@ TEST(Replacement, ComesFromTheSpares) {
   LeaderStory story = running(restarting(job_of(3)), 3);
   (void)story.arrive(9);
   (void)story.lose(1);
-  (void)story.hear(0, Ended{});
-  (void)story.hear(2, Ended{});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(2, Ended{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "9: admitted as node 1 | reserve port | 0: start 1 as node 0 of 3, slots 0 of 6 | "
@@ -358,14 +360,14 @@ TEST(Replacement, ComesFromTheSpares) {
 }
 
 TEST(Replacement, IsWaitedForAndThenTheJobIsLost) {
-  Policy policy = restarting(job_of(3));
+  GangConfig policy = restarting(job_of(3));
   policy.options.timeout = seconds(60);
   LeaderStory story = running(policy, 3);
   (void)story.lose(1);
-  (void)story.hear(0, Ended{});
-  (void)story.hear(2, Ended{});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(2, Ended{});
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
   EXPECT_TRUE(
       story.has_said("2 of 3 nodes are here after 0 s: node 1 (host-b) left: closed the "
                      "connection; giving up in 60 s"))
@@ -380,7 +382,7 @@ TEST(Replacement, IsWaitedForAndThenTheJobIsLost) {
 TEST(Replacement, MayComeLater) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.lose(1);
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, Ended{});
   (void)story.wait(seconds(100));
 
   EXPECT_EQ(story.arrive(5, 1),
@@ -393,8 +395,8 @@ TEST(Replacement, IsTheReturnedNodeItself) {
   (void)story.lose(1);
   EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs")
       << "while the attempt is stopping";
-  (void)story.hear(0, Ended{});
-  (void)story.hear(2, Ended{});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(2, Ended{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "5: admitted as node 1 | reserve port | 0: start 1 as node 0 of 3, slots 0 of 6 | "
@@ -404,8 +406,8 @@ TEST(Replacement, IsTheReturnedNodeItself) {
 TEST(Replacement, WaitsAsASpareUntilTheJobStartsAnew) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.lose(1);
-  (void)story.hear(0, Ended{});
-  (void)story.hear(2, Ended{});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(2, Ended{});
   (void)story.wait(seconds(20));
   ASSERT_EQ(story.state(), State::Running) << "the job is smaller now";
   EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs");
@@ -426,8 +428,8 @@ TEST(Replacement, ShrinksTheJobToWhatIsLeft) {
   LeaderStory story = running(restarting(job_of(1, 4)), 4);
   (void)story.lose(1);
   (void)story.lose(3);
-  (void)story.hear(0, Ended{});
-  (void)story.hear(2, Ended{});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(2, Ended{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
@@ -438,7 +440,7 @@ TEST(Replacement, IsNotTakenBySomebodyWithAnotherRank) {
   LeaderStory story = running(restarting(job_of(2, 4)), 2);
   (void)story.arrive(5, 3);
   (void)story.lose(1);
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, Ended{});
 
   EXPECT_EQ(story.wait(seconds(20)),
             "5: admitted as node 3 | reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
@@ -455,13 +457,13 @@ TEST(Replacement, IsLostToo) {
 TEST(Replacement, LosesANodeBetweenAttempts) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.lose(2);
-  (void)story.hear(0, Ended{});
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(0, Ended{});
+  (void)story.read_signal(1, Ended{});
   ASSERT_EQ(story.state(), State::Resting);
   EXPECT_EQ(story.lose(1), "");
 
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::Gathering) << "one node is too few";
+  EXPECT_EQ(story.state(), State::RendezvousTimer) << "one node is too few";
   EXPECT_EQ(story.arrive(6, 2).substr(0, 36), "6: admitted as node 2 | reserve port");
 }
 

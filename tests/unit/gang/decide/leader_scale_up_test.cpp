@@ -6,8 +6,8 @@ namespace {
 
 using State = Leader::State;
 
-[[nodiscard]] Policy scaling(int least, int most) {
-  Policy policy = job_of(least, most);
+[[nodiscard]] GangConfig scaling(int least, int most) {
+  GangConfig policy = job_of(least, most);
   policy.options.scale_up = ScaleUp::Now;
   policy.options.last_call = seconds(10);
   return policy;
@@ -47,7 +47,8 @@ TEST(ScaleUp, UsesNoRestartUp) {
   EXPECT_EQ(story.state(), State::Running);
   EXPECT_EQ(story.last_start->placement.attempt, 2);
   EXPECT_EQ(story.last_start->placement.restarts, 1);
-  EXPECT_EQ(story.hear(1, Failed{2, failure_of(3)}), "0,1: stop 2 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(1, Failed{2, failure_of(3)}),
+            "0,1: stop 2 by SIGTERM, the end is failed 9");
   (void)story.end_all(2);
 
   ASSERT_EQ(story.end->gang.past_attempts.size(), 2U);
@@ -82,7 +83,7 @@ TEST(ScaleUp, WaitsForANodeThatIsNotReady) {
   EXPECT_EQ(story.arrive(1, unready), "1: admitted as a spare of a job that runs");
   EXPECT_EQ(story.wait(seconds(60)), "");
 
-  EXPECT_EQ(story.hear(1, Preparing{}), "0: stop 0 by SIGTERM");
+  EXPECT_EQ(story.read_signal(1, InputStatus{}), "0: stop 0 by SIGTERM");
 }
 
 TEST(ScaleUp, IsNotForWhoFindsNoSeat) {
@@ -104,20 +105,20 @@ TEST(ScaleUp, CountsTwoThatWantTheSameSeatOnce) {
 
 TEST(ScaleUp, IsNoneOnceARankHasEndedWell) {
   LeaderStory story = running(restarting(scaling(2, 3)), 2);
-  (void)story.hear(1, last_success_of(3));
+  (void)story.read_signal(1, last_success_of(3));
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare of a job that runs");
   EXPECT_EQ(story.wait(seconds(60)), "");
 
   LeaderStory other = running(restarting(scaling(2, 4)), 2);
   (void)other.arrive(9);
-  (void)other.hear(1, last_success_of(3));
+  (void)other.read_signal(1, last_success_of(3));
   EXPECT_EQ(other.wait(seconds(60)), "") << "nor one that was about to begin";
 }
 
 TEST(ScaleUp, IsStoppedByWhatEndsTheJob) {
   LeaderStory story = running(scaling(1, 2), 1);
   (void)story.arrive(1);
-  EXPECT_EQ(story.hear(0, StopAsked{SIGINT}), "");
+  EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGINT}), "");
 
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 130");
 }
@@ -126,7 +127,7 @@ TEST(ScaleUp, IsNoneBesideWhatCouldNotBeKilled) {
   LeaderStory story = running(scaling(1, 2), 1);
   (void)story.arrive(1);
 
-  EXPECT_EQ(story.hear(0, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true}),
+  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true}),
             "0,1: finish: failed 71");
   EXPECT_EQ(story.end->reason, "host-b (10.0.0.2) joins the job, and it cannot start again");
 }
@@ -136,7 +137,7 @@ TEST(ScaleUp, StandsBehindTheFenceOfANodeThatIsLostMeanwhile) {
   EXPECT_EQ(story.last_start->orphan_limit_seconds, 8) << "so long it may take to notice";
   (void)story.arrive(2);
   EXPECT_EQ(story.lose(1), "");
-  EXPECT_EQ(story.hear(0, Ended{}), "");
+  EXPECT_EQ(story.read_signal(0, Ended{}), "");
   EXPECT_EQ(story.state(), State::Resting);
 
   EXPECT_NE(story.wait(seconds(19)).find("2: start 1 as node 1 of 2"), std::string::npos);

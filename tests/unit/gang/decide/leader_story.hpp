@@ -19,18 +19,18 @@ namespace muster::gang {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-[[nodiscard]] inline Policy job_of(int least, int most) {
-  Policy policy;
+[[nodiscard]] inline GangConfig job_of(int least, int most) {
+  GangConfig policy;
   policy.job.job_id = "llama";
   policy.job.mode = "torchrun";
   policy.job.least_nodes = least;
   policy.job.most_nodes = most;
   return policy;
 }
-[[nodiscard]] inline Policy job_of(int nodes) {
+[[nodiscard]] inline GangConfig job_of(int nodes) {
   return job_of(nodes, nodes);
 }
-[[nodiscard]] inline Policy restarting(Policy policy, int most = 3) {
+[[nodiscard]] inline GangConfig restarting(GangConfig policy, int most = 3) {
   policy.options.restarts.max_restarts = most;
   return policy;
 }
@@ -38,7 +38,7 @@ using std::chrono::seconds;
 class LeaderStory {
  public:
   /// The leader's own agent is there from the start, with two slots as everybody here.
-  explicit LeaderStory(const Policy& policy, std::optional<int> own_rank = 0)
+  explicit LeaderStory(const GangConfig& policy, std::optional<int> own_rank = 0)
       : policy_(policy), leader_(policy, now_) {
     first_words = arrive(kOwnLink, own_rank);
   }
@@ -46,7 +46,7 @@ class LeaderStory {
   /// A join as the job expects it, by the agent on "host-<letter of the link>".
   [[nodiscard]] Join join_of(LinkId link, std::optional<int> rank) {
     Join join;
-    join.job = as_sent(policy_.job);
+    join.job = normalized(policy_.job);
     join.incarnation = "incarnation " + std::to_string(++joins_);
     join.node.slots = 2;
     join.node.host = std::string("host-") + static_cast<char>('a' + link % 26);
@@ -61,10 +61,10 @@ class LeaderStory {
   }
   std::string arrive(LinkId link, Join join) {
     if (link == kOwnLink) {
-      return happen(Arrived{link, "", "", std::move(join)});
+      return happen(Joined{link, "", "", std::move(join)});
     }
     breathing_.insert(link);
-    return happen(Arrived{link, "10.0.0." + std::to_string(link + 1), "10.0.0.1", std::move(join)});
+    return happen(Joined{link, "10.0.0." + std::to_string(link + 1), "10.0.0.1", std::move(join)});
   }
   /// Agents 1 to nodes-1, each with its own rank.
   std::string arrive_all(int nodes) {
@@ -75,7 +75,7 @@ class LeaderStory {
     return last;
   }
 
-  std::string hear(LinkId link, Message message) {
+  std::string read_signal(LinkId link, Message message) {
     return happen(Received{link, std::move(message)});
   }
   std::string lose(LinkId link) {
@@ -86,13 +86,13 @@ class LeaderStory {
   std::string end_all(int attempt = 0) {
     std::string last;
     for (const LinkId link : std::vector<LinkId>(leader_.nodes())) {
-      last = hear(link, Ended{attempt, std::nullopt, std::nullopt});
+      last = read_signal(link, Ended{attempt, std::nullopt, std::nullopt});
     }
     return last;
   }
   /// An attempt from the first failure until nothing is alive any more.
   std::string fail_all(int attempt, const Failure& failure = failure_of(1)) {
-    (void)hear(kOwnLink, Failed{attempt, failure});
+    (void)read_signal(kOwnLink, Failed{attempt, failure});
     return end_all(attempt);
   }
 
@@ -114,7 +114,7 @@ class LeaderStory {
       }
       now_ = breath;
       for (const LinkId link : breathing_) {
-        (void)happen(Received{link, Beat{}});
+        (void)happen(Received{link, Heartbeat{}});
       }
     }
     return text;
@@ -127,7 +127,7 @@ class LeaderStory {
     LeaderActions actions = leader_.on(event, now_);
     std::string text = words_of(actions);
     for (const LeaderAction& action : actions) {
-      if (const auto* const say = std::get_if<Say>(&action)) {
+      if (const auto* const say = std::get_if<LogMessage>(&action)) {
         said.push_back(say->text);
         warnings += say->level == Level::Warning ? 1 : 0;
       } else if (const auto* const sent = std::get_if<SendTo>(&action)) {
@@ -183,7 +183,7 @@ class LeaderStory {
     }
   }
 
-  Policy policy_;
+  GangConfig policy_;
   Instant now_{std::chrono::hours(1'000)};
   Leader leader_;
   std::set<LinkId> breathing_;
@@ -191,7 +191,7 @@ class LeaderStory {
 };
 
 /// A job of nodes 0 to n-1 whose first attempt runs.
-[[nodiscard]] inline LeaderStory running(const Policy& policy, int nodes) {
+[[nodiscard]] inline LeaderStory running(const GangConfig& policy, int nodes) {
   LeaderStory story(policy);
   (void)story.arrive_all(nodes);
   (void)story.wait(policy.job.least_nodes == policy.job.most_nodes ? milliseconds(0)

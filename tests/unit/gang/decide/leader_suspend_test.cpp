@@ -10,9 +10,9 @@ Succeeded ends_well(int rank, bool is_last) {
   return {0, GlobalRank{rank}, LocalRank{rank % 2}, "worker", 100 + rank, 1.5, is_last};
 }
 
-LeaderStory noticed(int nodes, const Policy& policy) {
+LeaderStory noticed(int nodes, const GangConfig& policy) {
   LeaderStory story = running(policy, nodes);
-  EXPECT_EQ(story.hear(1, SuspendAsked{"SIGTERM", seconds(26), false}),
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}),
             "0,1: suspend within 26000 ms");
   return story;
 }
@@ -26,14 +26,15 @@ TEST(Suspend, TellsAllNodesWhereverTheNoticeCame) {
 }
 
 TEST(Suspend, TakesTheSmallestOfWhatIsLeft) {
-  Policy policy = job_of(2);
+  GangConfig policy = job_of(2);
   policy.options.suspend_timeout = seconds(10);
   LeaderStory story = running(policy, 2);
 
-  EXPECT_EQ(story.hear(0, SuspendAsked{"muster suspend", {}, false}),
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"muster suspend", {}, false}),
             "0,1: suspend within 10000 ms");
-  EXPECT_EQ(story.hear(1, SuspendAsked{"SIGTERM", seconds(26), false}), "") << "that is later";
-  EXPECT_EQ(story.hear(1, SuspendAsked{"SIGTERM", seconds(4), false}),
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "")
+      << "that is later";
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(4), false}),
             "0,1: suspend within 4000 ms");
 }
 
@@ -41,7 +42,7 @@ TEST(Suspend, EndsWhenOneHasSaved) {
   LeaderStory story = noticed();
   (void)story.wait(milliseconds(1'240));
 
-  EXPECT_EQ(story.hear(1, Saved{0, "rank 3"}),
+  EXPECT_EQ(story.read_signal(1, Saved{0, "rank 3"}),
             "0,1: stop 0 by SIGTERM within 25760 ms, the end is suspended 85");
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
   EXPECT_EQ(story.end->reason, "suspended (SIGTERM): rank 3 saved 1.24 s after the notice");
@@ -50,24 +51,24 @@ TEST(Suspend, EndsWhenOneHasSaved) {
 TEST(Suspend, EndsAJobWhoseProgramWantsTo) {
   LeaderStory story = running(2);
 
-  EXPECT_EQ(story.hear(1, Saved{0, "rank 3"}),
+  EXPECT_EQ(story.read_signal(1, Saved{0, "rank 3"}),
             "0,1: stop 0 by SIGTERM within 1000 ms, the end is suspended 85");
 }
 
 TEST(Suspend, EndsWhenAllHaveEndedWithZero) {
   LeaderStory story = noticed();
-  EXPECT_EQ(story.hear(0, ends_well(0, true)), "");
+  EXPECT_EQ(story.read_signal(0, ends_well(0, true)), "");
 
-  EXPECT_EQ(story.hear(1, ends_well(2, true)),
+  EXPECT_EQ(story.read_signal(1, ends_well(2, true)),
             "0,1: stop 0 by SIGTERM within 27000 ms, the end is suspended 85");
 }
 
 TEST(Suspend, EndsWhenAllHaveEndedSomehow) {
   LeaderStory story = noticed();
-  EXPECT_EQ(story.hear(0, ends_well(0, false)), "");
-  EXPECT_EQ(story.hear(0, Ended{0, std::nullopt, std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(0, ends_well(0, false)), "");
+  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt}), "");
 
-  (void)story.hear(1, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
   EXPECT_EQ(story.end->exit_code, 85) << "rank 3 lost its peers, which had saved";
   EXPECT_EQ(story.end->also_failed.count, 0);
 }
@@ -83,11 +84,11 @@ TEST(Suspend, KillsAtTheDeadline) {
 
 TEST(Suspend, NamesAFailureWhereNobodyHasGoneWell) {
   LeaderStory story = noticed();
-  EXPECT_EQ(story.hear(1, Failed{0, failure_of(3)}), "") << "others may still save";
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "") << "others may still save";
 
   (void)story.wait(seconds(27));
-  (void)story.hear(0, Ended{0, std::nullopt, std::nullopt});
-  (void)story.hear(1, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(0, Ended{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
   EXPECT_EQ(story.end->exit_code, 9);
   ASSERT_TRUE(story.end->first_failure);
   EXPECT_EQ(story.end->first_failure->global_rank.value, 3);
@@ -101,7 +102,7 @@ TEST(Suspend, TakesALostNodeForThePlatformsWork) {
 
 TEST(Suspend, StartsNoOtherAttempt) {
   LeaderStory story = noticed(2, restarting(job_of(2)));
-  (void)story.hear(0, Saved{0, "rank 0"});
+  (void)story.read_signal(0, Saved{0, "rank 0"});
 
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
 }
@@ -109,24 +110,24 @@ TEST(Suspend, StartsNoOtherAttempt) {
 TEST(Suspend, MayBeWithdrawn) {
   LeaderStory story = noticed();
 
-  EXPECT_EQ(story.hear(0, SuspendAsked{"", {}, true}), "0,1: go on after all");
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}), "0,1: go on after all");
   EXPECT_EQ(story.wait(seconds(60)), "");
-  EXPECT_EQ(story.hear(0, SuspendAsked{"", {}, true}), "") << "there is none";
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}), "") << "there is none";
 }
 
 TEST(Suspend, EndsTheJobWhereWhoFailedMeanwhileHasFailed) {
   LeaderStory story = noticed();
-  (void)story.hear(1, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
 
-  EXPECT_EQ(story.hear(0, SuspendAsked{"", {}, true}),
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}),
             "0,1: stop 0 by SIGTERM, the end is failed 9");
 }
 
 TEST(Suspend, CannotBeWithdrawnWhenANodeHasEnded) {
   LeaderStory story = noticed();
-  (void)story.hear(1, Ended{0, std::nullopt, std::nullopt});
+  (void)story.read_signal(1, Ended{0, std::nullopt, std::nullopt});
 
-  EXPECT_EQ(story.hear(0, SuspendAsked{"", {}, true}),
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}),
             "0,1: stop 0 by SIGTERM within 27000 ms, the end is suspended 85");
 }
 
@@ -134,22 +135,22 @@ TEST(Suspend, EndsTheJobBeforeItStarts) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
 
-  EXPECT_EQ(story.hear(1, SuspendAsked{"SIGTERM", seconds(26), false}),
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}),
             "0,1: finish: suspended 85");
 }
 
 TEST(Suspend, MeansNoOtherAttemptWhileOneIsStopping) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(1, Failed{0, failure_of(3)});
-  EXPECT_EQ(story.hear(0, SuspendAsked{"SIGTERM", seconds(26), false}), "");
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"SIGTERM", seconds(26), false}), "");
 
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
 }
 
 TEST(Suspend, ChangesNoEndThatIsKnown) {
   LeaderStory story = running(2);
-  (void)story.hear(0, StopAsked{SIGTERM});
-  EXPECT_EQ(story.hear(1, SuspendAsked{"SIGTERM", seconds(26), false}), "");
+  (void)story.read_signal(0, StopFromAgent{SIGTERM});
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "");
 
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 143");
 }
@@ -157,13 +158,13 @@ TEST(Suspend, ChangesNoEndThatIsKnown) {
 TEST(Suspend, IsOverWhenSomebodyStopsTheJob) {
   LeaderStory story = noticed();
 
-  EXPECT_EQ(story.hear(0, StopAsked{SIGINT}),
+  EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGINT}),
             "0,1: stop 0 by SIGINT within 27000 ms, the end is stopped 130");
 }
 
 TEST(Suspend, IgnoresWhoSavedInAnotherAttempt) {
   LeaderStory story = noticed();
-  EXPECT_EQ(story.hear(0, Saved{7, "rank 0"}), "");
+  EXPECT_EQ(story.read_signal(0, Saved{7, "rank 0"}), "");
 }
 
 // --- muster stop --grace ------------------------------------------------------------------------
@@ -171,7 +172,7 @@ TEST(Suspend, IgnoresWhoSavedInAnotherAttempt) {
 TEST(StopWithAGrace, ReachesAllNodes) {
   LeaderStory story = running(2);
 
-  EXPECT_EQ(story.hear(1, StopAsked{SIGTERM, false, milliseconds(500)}),
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM, false, milliseconds(500)}),
             "0,1: stop 0 by SIGTERM within 500 ms, the end is stopped 143");
 }
 
@@ -180,37 +181,37 @@ TEST(StopWithAGrace, ReachesAllNodes) {
 TEST(Status, AsksAllNodesAndPassesTheAnswersOn) {
   LeaderStory story = running(2);
 
-  EXPECT_EQ(story.hear(1, StatusAsked{42}), "0,1: status asked 1");
-  EXPECT_EQ(story.hear(0, StatusReport{1, "a", 0}), "1: status 42, 1 missing: a");
-  EXPECT_EQ(story.hear(0, StatusReport{1, "again", 0}), "") << "each node says it once";
-  EXPECT_EQ(story.hear(1, StatusReport{1, "b", 0}), "1: status 42, 0 missing: b");
-  EXPECT_EQ(story.hear(1, StatusReport{1, "late", 0}), "");
+  EXPECT_EQ(story.read_signal(1, StatusQuery{42}), "0,1: status asked 1");
+  EXPECT_EQ(story.read_signal(0, StatusReport{1, "a", 0}), "1: status 42, 1 missing: a");
+  EXPECT_EQ(story.read_signal(0, StatusReport{1, "again", 0}), "") << "each node says it once";
+  EXPECT_EQ(story.read_signal(1, StatusReport{1, "b", 0}), "1: status 42, 0 missing: b");
+  EXPECT_EQ(story.read_signal(1, StatusReport{1, "late", 0}), "");
 }
 
 TEST(Status, ForgetsAQuestionWhoseAskerIsGone) {
   LeaderStory story = running(restarting(job_of(2)), 2);
-  (void)story.hear(1, StatusAsked{1});
+  (void)story.read_signal(1, StatusQuery{1});
   (void)story.lose(1);
 
-  EXPECT_EQ(story.hear(0, StatusReport{1, "a", 0}), "");
+  EXPECT_EQ(story.read_signal(0, StatusReport{1, "a", 0}), "");
 }
 
 TEST(Status, KeepsFewQuestions) {
   LeaderStory story = running(2);
   for (int i = 0; i < 17; ++i) {
-    (void)story.hear(1, StatusAsked{i});
+    (void)story.read_signal(1, StatusQuery{i});
   }
 
-  EXPECT_EQ(story.hear(0, StatusReport{1, "a", 0}), "") << "the oldest one is forgotten";
-  EXPECT_EQ(story.hear(0, StatusReport{17, "a", 0}), "1: status 16, 1 missing: a");
+  EXPECT_EQ(story.read_signal(0, StatusReport{1, "a", 0}), "") << "the oldest one is forgotten";
+  EXPECT_EQ(story.read_signal(0, StatusReport{17, "a", 0}), "1: status 16, 1 missing: a");
 }
 
 TEST(Status, SendsNoMoreThanALinkMayHold) {
   LeaderStory story = running(2);
-  (void)story.hear(1, StatusAsked{1});
+  (void)story.read_signal(1, StatusQuery{1});
 
   const std::string large(std::size_t{3} << 20U, 'x');
-  EXPECT_EQ(story.hear(0, StatusReport{1, large, 0}), "1: status 1, 1 missing: ");
+  EXPECT_EQ(story.read_signal(0, StatusReport{1, large, 0}), "1: status 1, 1 missing: ");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ TEST(Leader, StartsAllNodesWhenTheLastOneIsHere) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(story.first_words, "0: admitted as node 0");
   EXPECT_EQ(story.arrive(7, 2), "7: admitted as node 2");
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
 
   EXPECT_EQ(story.arrive(8, 1),
             "8: admitted as node 1 | reserve port | "
@@ -52,8 +52,8 @@ TEST(Leader, PublishesItsReachableAddressAndTheReservedPort) {
 
 TEST(Leader, PrefersAnAddressThatOthersReachToALoopbackOne) {
   LeaderStory story(job_of(3));
-  (void)story.happen(Arrived{1, "127.0.0.1", "127.0.0.1", story.join_of(1, 1)});
-  (void)story.happen(Arrived{2, "10.0.0.9", "10.0.0.7", story.join_of(2, 2)});
+  (void)story.happen(Joined{1, "127.0.0.1", "127.0.0.1", story.join_of(1, 1)});
+  (void)story.happen(Joined{2, "10.0.0.9", "10.0.0.7", story.join_of(2, 2)});
 
   EXPECT_EQ(story.last_start->placement.master_address, "10.0.0.7");
 }
@@ -77,7 +77,7 @@ TEST(Leader, StartsNothingUntilItHasAPort) {
   LeaderStory story(job_of(2));
   story.answers_port = false;
   EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1 | reserve port");
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
   EXPECT_EQ(story.wait(seconds(3)), "") << "one request is enough";
 
   EXPECT_EQ(story.happen(PortReserved{{4'711}, ""}),
@@ -100,7 +100,7 @@ TEST(Leader, WaitsOnForANodeThatLeavesWhileThePortIsReserved) {
   EXPECT_EQ(story.lose(2), "");
 
   EXPECT_EQ(story.happen(PortReserved{{4'711}, ""}), "") << "it is not complete any more";
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
   EXPECT_EQ(story.arrive(3, 2), "3: admitted as node 2 | reserve port");
 }
 
@@ -128,7 +128,7 @@ TEST(Leader, GivesUpAtTheDeadlineAndNamesWhoNeverConnected) {
 }
 
 TEST(Leader, TellsWhoCameAndLeftFromWhoNeverCame) {
-  Policy policy = job_of(4);
+  GangConfig policy = job_of(4);
   policy.options.timeout = seconds(20);
   LeaderStory story(policy);
   (void)story.arrive(1, 1);
@@ -145,7 +145,7 @@ TEST(Leader, TellsWhoCameAndLeftFromWhoNeverCame) {
 }
 
 TEST(Leader, NamesHostsThatThePlatformKnowsAndWhetherTheyResolve) {
-  Policy policy = job_of(4);
+  GangConfig policy = job_of(4);
   policy.options.timeout = seconds(20);
   policy.hosts = {"llm-0", "llm-1", "llm-2", std::nullopt};
   LeaderStory story(policy);
@@ -179,7 +179,7 @@ TEST(Leader, CallsOnceMoreForNodesWhenTheLeastAreHere) {
   EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1");
   (void)story.wait(seconds(29));
   EXPECT_EQ(story.arrive(3, 3), "3: admitted as node 3");
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
 
   EXPECT_EQ(story.wait(seconds(1)),
             "reserve port | 0: start 0 as node 0 of 3, slots 0 of 6 | "
@@ -200,36 +200,36 @@ TEST(Leader, CallsAgainWhenTooFewWereLeft) {
   (void)story.wait(seconds(20));
   (void)story.lose(1);
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
   (void)story.arrive(2, 1);
 
   (void)story.wait(seconds(29));
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
   (void)story.wait(seconds(1));
   EXPECT_EQ(story.state(), State::Running);
 }
 
 TEST(Leader, StartsWithEnoughNodesAtTheDeadlineAlthoughTheLastCallRuns) {
-  Policy policy = job_of(2, 4);
+  GangConfig policy = job_of(2, 4);
   policy.options.timeout = seconds(20);
   LeaderStory story(policy);
   (void)story.wait(seconds(15));
   (void)story.arrive(1, 1);
 
   (void)story.wait(seconds(4));
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
   (void)story.wait(seconds(1));
   EXPECT_EQ(story.state(), State::Running);
 }
 
 TEST(Leader, DoesNotGiveUpWhileThePortOfACompleteGangIsReserved) {
-  Policy policy = job_of(2, 4);
+  GangConfig policy = job_of(2, 4);
   policy.options.timeout = seconds(20);
   LeaderStory story(policy);
   story.answers_port = false;
   (void)story.arrive(1, 1);
   (void)story.wait(seconds(25));
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
 
   (void)story.happen(PortReserved{{4'711}, ""});
   EXPECT_EQ(story.state(), State::Running);
@@ -243,7 +243,7 @@ TEST(Leader, RecordsWhenAgentsWereStarted) {
   (void)story.arrive(1, early);
   (void)story.wait(seconds(5));
   (void)story.arrive(2, 2);
-  (void)story.hear(0, StopAsked{SIGTERM});
+  (void)story.read_signal(0, StopFromAgent{SIGTERM});
 
   ASSERT_TRUE(story.end);
   EXPECT_EQ(story.end->gang.nodes, 3);
@@ -258,12 +258,13 @@ TEST(Leader, RecordsWhenAgentsWereStarted) {
 
 TEST(Leader, EndsWithSuccessWhenTheLastNodeHasSucceeded) {
   LeaderStory story = running(2);
-  EXPECT_EQ(story.hear(1, success_of(2)), "");
-  EXPECT_EQ(story.hear(1, last_success_of(3)), "");
-  EXPECT_EQ(story.hear(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(1, success_of(2)), "");
+  EXPECT_EQ(story.read_signal(1, last_success_of(3)), "");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
+            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
   EXPECT_EQ(story.state(), State::Stopping);
-  EXPECT_EQ(story.hear(0, Ended{}), "");
-  EXPECT_EQ(story.hear(1, Ended{}), "0,1: finish: succeeded 0");
+  EXPECT_EQ(story.read_signal(0, Ended{}), "");
+  EXPECT_EQ(story.read_signal(1, Ended{}), "0,1: finish: succeeded 0");
   EXPECT_EQ(story.state(), State::Finishing);
   EXPECT_EQ(story.lose(1), "dissolve");
   EXPECT_EQ(story.state(), State::Finished);
@@ -273,16 +274,17 @@ TEST(Leader, CountsANodeWithoutDecidingWorkersAsSucceeded) {
   LeaderStory story = running(2);
   Succeeded none;
   none.is_last = true;
-  EXPECT_EQ(story.hear(1, none), "");
+  EXPECT_EQ(story.read_signal(1, none), "");
 
-  EXPECT_EQ(story.hear(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
+            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 }
 
 TEST(Leader, MissesANodeThatServesTheOthers) {
   LeaderStory story = running(2);
   Succeeded none;
   none.is_last = true;
-  (void)story.hear(1, none);
+  (void)story.read_signal(1, none);
 
   EXPECT_NE(story.lose(1).find("lost 69"), std::string::npos);
 }
@@ -290,18 +292,18 @@ TEST(Leader, MissesANodeThatServesTheOthers) {
 TEST(Leader, WaitsForNobodyWhoHasEndedBefore) {
   LeaderStory story = running(3);
   for (const LinkId link : {0U, 1U, 2U}) {
-    (void)story.hear(link, last_success_of(static_cast<int>(2 * link + 1)));
+    (void)story.read_signal(link, last_success_of(static_cast<int>(2 * link + 1)));
     if (link < 2) {
-      EXPECT_EQ(story.hear(link, Ended{}), "");
+      EXPECT_EQ(story.read_signal(link, Ended{}), "");
     }
   }
-  EXPECT_EQ(story.hear(2, Ended{}), "0,1,2: finish: succeeded 0");
+  EXPECT_EQ(story.read_signal(2, Ended{}), "0,1,2: finish: succeeded 0");
 }
 
 TEST(Leader, IgnoresASuccessThatWasCountedAlready) {
   LeaderStory story = running(2);
-  (void)story.hear(1, last_success_of(3));
-  EXPECT_EQ(story.hear(1, last_success_of(3)), "");
+  (void)story.read_signal(1, last_success_of(3));
+  EXPECT_EQ(story.read_signal(1, last_success_of(3)), "");
   EXPECT_EQ(story.state(), State::Running);
 }
 
@@ -310,7 +312,7 @@ TEST(Leader, IgnoresASuccessThatWasCountedAlready) {
 TEST(Leader, StopsEveryNodeAtTheFirstFailure) {
   LeaderStory story = running(3);
 
-  EXPECT_EQ(story.hear(1, Failed{0, failure_of(3)}),
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}),
             "0,1,2: stop 0 by SIGTERM, the end is failed 9");
   EXPECT_EQ(story.end->first_failure->global_rank.value, 3);
   EXPECT_EQ(story.end->reason, "worker failed");
@@ -318,22 +320,22 @@ TEST(Leader, StopsEveryNodeAtTheFirstFailure) {
 
 TEST(Leader, KeepsTheFailureThatCameFirst) {
   LeaderStory story = running(3);
-  (void)story.hear(2, Failed{0, failure_of(5, ExitStatus::signalled(SIGSEGV))});
-  EXPECT_EQ(story.hear(1, Failed{0, failure_of(2)}), "") << "an echo";
-  EXPECT_EQ(story.hear(1, Ended{0, failure_of(2), std::nullopt}), "");
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(2, Failed{0, failure_of(5, ExitStatus::signalled(SIGSEGV))});
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(2)}), "") << "an echo";
+  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(2), std::nullopt}), "");
+  (void)story.read_signal(0, Ended{});
 
-  EXPECT_EQ(story.hear(2, Ended{}), "0,1,2: finish: failed 139");
+  EXPECT_EQ(story.read_signal(2, Ended{}), "0,1,2: finish: failed 139");
   EXPECT_EQ(story.end->first_failure->global_rank.value, 5);
 }
 
 TEST(Leader, TakesTheLastLinesOfTheFirstFailureWhenItsNodeHasEnded) {
   LeaderStory story = running(2);
-  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
   Failure whole = failure_of(3);
   whole.last_lines = {"RuntimeError: out of memory"};
-  (void)story.hear(0, Ended{0, failure_of(0), std::nullopt});
-  (void)story.hear(1, Ended{0, whole, std::nullopt});
+  (void)story.read_signal(0, Ended{0, failure_of(0), std::nullopt});
+  (void)story.read_signal(1, Ended{0, whole, std::nullopt});
 
   EXPECT_EQ(story.state(), State::Finishing);
   EXPECT_EQ(story.end->first_failure->last_lines, whole.last_lines);
@@ -344,7 +346,7 @@ TEST(Leader, TellsTheStopWithoutTheWordsOfTheWorker) {
   Failure failure = failure_of(3);
   failure.last_lines = {"RuntimeError: out of memory"};
   failure.error_message = "RuntimeError";
-  (void)story.hear(1, Failed{0, failure});
+  (void)story.read_signal(1, Failed{0, failure});
   EXPECT_TRUE(story.end->first_failure->last_lines.empty()) << "the stop is urgent";
   EXPECT_TRUE(story.end->first_failure->error_message.empty());
 
@@ -355,7 +357,7 @@ TEST(Leader, TellsTheStopWithoutTheWordsOfTheWorker) {
 
 TEST(Leader, EndsWithAnErrorWhateverAFailureSays) {
   LeaderStory story = running(2);
-  EXPECT_EQ(story.hear(1, Failed{0, failure_of(3, ExitStatus::exited(0))}),
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3, ExitStatus::exited(0))}),
             "0,1: stop 0 by SIGTERM, the end is failed 1");
 }
 
@@ -366,43 +368,44 @@ TEST(Leader, SaysWhenAWorkerCouldNotBeStarted) {
   failure.exit_code = 127;
   failure.start_error = "executing 'pyhton': No such file or directory";
 
-  EXPECT_EQ(story.hear(1, Failed{0, failure}), "0,1: stop 0 by SIGTERM, the end is failed 127");
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure}),
+            "0,1: stop 0 by SIGTERM, the end is failed 127");
   EXPECT_EQ(story.end->reason, "worker not started");
 }
 
 TEST(Leader, SaysThatRankZeroHadEndedBeforeTheFailure) {
   LeaderStory story = running(2);
-  (void)story.hear(0, success_of(0));
-  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(0, success_of(0));
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
 
   EXPECT_TRUE(story.end->rank_zero_had_ended);
 }
 
 TEST(Leader, BlamesNobodyElseForAFailureOfRankZero) {
   LeaderStory story = running(2);
-  (void)story.hear(1, success_of(3));
-  (void)story.hear(0, Failed{0, failure_of(0)});
+  (void)story.read_signal(1, success_of(3));
+  (void)story.read_signal(0, Failed{0, failure_of(0)});
 
   EXPECT_FALSE(story.end->rank_zero_had_ended);
 }
 
 TEST(Leader, IgnoresWhatBelongsToAnotherAttempt) {
   LeaderStory story = running(2);
-  EXPECT_EQ(story.hear(1, Failed{1, failure_of(3)}), "");
-  EXPECT_EQ(story.hear(1, Failed{-1, failure_of(3)}), "");
-  EXPECT_EQ(story.hear(1, last_success_of(3, 7)), "");
-  EXPECT_EQ(story.hear(1, Ended{3, std::nullopt, std::nullopt}), "");
+  EXPECT_EQ(story.read_signal(1, Failed{1, failure_of(3)}), "");
+  EXPECT_EQ(story.read_signal(1, Failed{-1, failure_of(3)}), "");
+  EXPECT_EQ(story.read_signal(1, last_success_of(3, 7)), "");
+  EXPECT_EQ(story.read_signal(1, Ended{3, std::nullopt, std::nullopt}), "");
   EXPECT_EQ(story.state(), State::Running);
 
-  (void)story.hear(0, last_success_of(1));
+  (void)story.read_signal(0, last_success_of(1));
   EXPECT_EQ(story.state(), State::Running) << "node 1 has not succeeded";
 }
 
 TEST(Leader, CountsAnEndOnce) {
   LeaderStory story = running(2);
-  (void)story.hear(1, Failed{0, failure_of(3)});
-  EXPECT_EQ(story.hear(1, Ended{}), "");
-  EXPECT_EQ(story.hear(1, Ended{}), "");
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
+  EXPECT_EQ(story.read_signal(1, Ended{}), "");
+  EXPECT_EQ(story.read_signal(1, Ended{}), "");
   EXPECT_EQ(story.state(), State::Stopping);
 }
 
@@ -413,8 +416,9 @@ TEST(Leader, EndsAJobThatLostANode) {
 
   EXPECT_EQ(story.lose(1), "0,2: stop 0 by SIGTERM, the end is lost 69");
   EXPECT_EQ(story.end->reason, "node 1, host-b (10.0.0.2), was lost: it closed the connection");
-  (void)story.hear(0, Ended{});
-  EXPECT_EQ(story.hear(2, Ended{}), "0,2: finish: lost 69") << "the lost one is not waited for";
+  (void)story.read_signal(0, Ended{});
+  EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: lost 69")
+      << "the lost one is not waited for";
 }
 
 TEST(Leader, NoticesSilenceAndDropsTheLink) {
@@ -430,57 +434,59 @@ TEST(Leader, NoticesSilenceAndDropsTheLink) {
 
 TEST(Leader, AnswersEachBeat) {
   LeaderStory story = running(2);
-  EXPECT_EQ(story.hear(1, Beat{}), "1: beat");
+  EXPECT_EQ(story.read_signal(1, Heartbeat{}), "1: beat");
 }
 
 TEST(Leader, MissesNobodyWhoHadSucceeded) {
   LeaderStory story = running(3);
-  (void)story.hear(1, last_success_of(3));
+  (void)story.read_signal(1, last_success_of(3));
 
   EXPECT_EQ(story.lose(1), "");
   EXPECT_EQ(story.state(), State::Running);
-  (void)story.hear(0, last_success_of(1));
-  EXPECT_EQ(story.hear(2, last_success_of(5)), "0,2: stop 0 by SIGTERM, the end is succeeded 0");
+  (void)story.read_signal(0, last_success_of(1));
+  EXPECT_EQ(story.read_signal(2, last_success_of(5)),
+            "0,2: stop 0 by SIGTERM, the end is succeeded 0");
 }
 
 TEST(Leader, MissesNobodyWhoHadSucceededAndEnded) {
   LeaderStory story = running(2);
-  (void)story.hear(1, last_success_of(3));
-  (void)story.hear(1, Ended{});
+  (void)story.read_signal(1, last_success_of(3));
+  (void)story.read_signal(1, Ended{});
   EXPECT_EQ(story.lose(1), "");
 
-  EXPECT_EQ(story.hear(0, last_success_of(1)), "0: stop 0 by SIGTERM, the end is succeeded 0");
-  EXPECT_EQ(story.hear(0, Ended{}), "0: finish: succeeded 0 | dissolve");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
+            "0: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(0, Ended{}), "0: finish: succeeded 0 | dissolve");
 }
 
 TEST(Leader, KeepsTheVerdictWhenANodeIsLostWhileStopping) {
   LeaderStory story = running(3);
-  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
   EXPECT_EQ(story.lose(1), "");
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, Ended{});
 
-  EXPECT_EQ(story.hear(2, Ended{}), "0,2: finish: failed 9");
+  EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: failed 9");
 }
 
 TEST(Leader, ConcludesWhenTheLastNodeThatIsAwaitedIsLost) {
   LeaderStory story = running(2);
-  (void)story.hear(1, Failed{0, failure_of(3)});
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(0, Ended{});
 
   EXPECT_EQ(story.lose(1), "0: finish: failed 9 | dissolve");
 }
 
 TEST(Leader, CutsOffWhoSendsWhatNoAgentSends) {
   LeaderStory story = running(2);
-  EXPECT_EQ(story.hear(1, Stop{}), "0: stop 0 by SIGTERM, the end is lost 69 | drop 1");
-  EXPECT_EQ(story.hear(1, Failed{0, failure_of(3)}), "") << "it was on its way";
+  EXPECT_EQ(story.read_signal(1, Stop{}), "0: stop 0 by SIGTERM, the end is lost 69 | drop 1");
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "") << "it was on its way";
 }
 
 TEST(Leader, CutsOffWhoJoinsTwiceOnOneLink) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
-  EXPECT_EQ(story.hear(1, story.join_of(1, 2)), "drop 1");
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.read_signal(1, story.join_of(1, 2)), "drop 1");
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
 }
 
 // --- A leader that was asleep -------------------------------------------------------------------
@@ -496,8 +502,8 @@ TEST(Leader, LosesNobodyWhenItWasAsleepItself) {
 TEST(Leader, NoticesSilenceSoonAfterItWasAsleep) {
   LeaderStory story = running(3);
   story.sleep(seconds(60));
-  (void)story.hear(1, Beat{});  // read before the timer is served
-  (void)story.hear(2, Beat{});
+  (void)story.read_signal(1, Heartbeat{});  // read before the timer is served
+  (void)story.read_signal(2, Heartbeat{});
   story.silence(2);
 
   (void)story.wait(seconds(10));
@@ -518,7 +524,7 @@ TEST(Leader, NoticesSilenceOfTheFirstAgentAfterALongTimeAlone) {
 
 TEST(Leader, WaitsForGoodbyesAndNotForEver) {
   LeaderStory story = running(3);
-  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.end_all();
   EXPECT_EQ(story.lose(1), "");
 
@@ -529,7 +535,7 @@ TEST(Leader, WaitsForGoodbyesAndNotForEver) {
 
 TEST(Leader, KnowsItsNodesAlsoWhenOneHasLeft) {
   LeaderStory story = running(3);
-  (void)story.hear(1, Failed{0, failure_of(3)});
+  (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.end_all();
   (void)story.lose(1);
 
@@ -542,12 +548,12 @@ TEST(Leader, KnowsItsNodesAlsoWhenOneHasLeft) {
 
 TEST(Leader, DoesNothingAnyMoreWhenItIsFinished) {
   LeaderStory story = running(1);
-  (void)story.hear(0, last_success_of(1));
-  (void)story.hear(0, Ended{});
+  (void)story.read_signal(0, last_success_of(1));
+  (void)story.read_signal(0, Ended{});
   ASSERT_EQ(story.state(), State::Finished);
 
   EXPECT_EQ(story.arrive(5, 0), "");
-  EXPECT_EQ(story.hear(0, StopAsked{SIGTERM}), "");
+  EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGTERM}), "");
   EXPECT_EQ(story.happen(PortReserved{{0}, "late"}), "");
   EXPECT_EQ(story.happen(Tick{}), "");
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
@@ -557,10 +563,10 @@ TEST(Leader, NeverChangesTheEndThatWasTold) {
   LeaderStory story(job_of(2));
   story.answers_port = false;
   (void)story.arrive(1, 1);
-  EXPECT_EQ(story.hear(0, StopAsked{SIGINT}), "0,1: finish: stopped 130");
+  EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGINT}), "0,1: finish: stopped 130");
 
   EXPECT_EQ(story.happen(PortReserved{{0}, "no port is free"}), "");
-  EXPECT_EQ(story.hear(1, StopAsked{SIGTERM}), "");
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "");
 }
 
 // --- Time ---------------------------------------------------------------------------------------
@@ -568,9 +574,9 @@ TEST(Leader, NeverChangesTheEndThatWasTold) {
 TEST(Leader, NeverWakesWhileAJobOfOneNodeRuns) {
   LeaderStory story = running(1);
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
-  (void)story.hear(0, Failed{0, failure_of(1)});
+  (void)story.read_signal(0, Failed{0, failure_of(1)});
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
-  EXPECT_EQ(story.hear(0, Ended{}), "0: finish: failed 9 | dissolve");
+  EXPECT_EQ(story.read_signal(0, Ended{}), "0: finish: failed 9 | dissolve");
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
 }
 

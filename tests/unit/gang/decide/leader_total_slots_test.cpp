@@ -7,8 +7,8 @@ namespace {
 using State = Leader::State;
 
 /// Nodes may be uneven, and as many as there are workers.
-Policy job_with_workers(int total, int most_nodes = 8) {
-  Policy policy = job_of(1, most_nodes);
+GangConfig job_with_workers(int total, int most_nodes = 8) {
+  GangConfig policy = job_of(1, most_nodes);
   policy.job.total_slots = total;
   policy.options.timeout = seconds(60);
   return policy;
@@ -66,7 +66,7 @@ TEST(TotalSlots, MustBeTheLeaders) {
   EXPECT_EQ(
       story.arrive(2, counting),
       "2: refused: its number of workers in all is 'not given', the leader's is '8' | drop 2");
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
 }
 
 TEST(TotalSlots, RefuseWhoWouldMakeThemTooMany) {
@@ -136,7 +136,7 @@ TEST(TotalSlots, SayThatTheNodeRanksHaveAGap) {
   LeaderStory story(job_with_workers(8));
   (void)arrive_with(story, 1, 3, 1);
   EXPECT_EQ(arrive_with(story, 3, 3, 3), "3: admitted as node 3");
-  EXPECT_EQ(story.state(), State::Gathering);
+  EXPECT_EQ(story.state(), State::RendezvousTimer);
   EXPECT_EQ(arrive_with(story, 2, 1, 2),
             "2: refused: all 8 workers of the job are here already | drop 2");
   (void)story.wait(seconds(6));
@@ -162,7 +162,7 @@ TEST(TotalSlots, AreTheSameAfterARestart) {
   (void)story.lose(1);
   (void)story.end_all();
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::Gathering) << "3 of 7 workers are no job";
+  EXPECT_EQ(story.state(), State::RendezvousTimer) << "3 of 7 workers are no job";
   EXPECT_TRUE(story.has_said("3 of 7 workers are here after 0 s, on 2 nodes: node 1 (host-b) left"))
       << story.all_said();
 
@@ -192,13 +192,13 @@ TEST(TotalSlots, LetANodeGoOnlyWhereOthersBringItsWorkers) {
   LeaderStory story(restarting(job_with_workers(4)));
   (void)arrive_with(story, 1, 2, 1);
   (void)arrive_with(story, 2, 1);  // a spare, and too small
-  EXPECT_EQ(story.hear(1, StopAsked{SIGTERM, false}),
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM, false}),
             "0,1: stop 0 by SIGTERM, the end is stopped 143");
 
   LeaderStory other(restarting(job_with_workers(4)));
   (void)arrive_with(other, 1, 2, 1);
   (void)arrive_with(other, 2, 2);
-  EXPECT_EQ(other.hear(1, StopAsked{SIGTERM, false}), "0,1: stop 0 by SIGTERM");
+  EXPECT_EQ(other.read_signal(1, StopFromAgent{SIGTERM, false}), "0,1: stop 0 by SIGTERM");
 }
 
 }  // namespace

@@ -32,17 +32,17 @@ TEST(Lease, IsTakenAnewWithTheNextAttempt) {
   ParticipantStory story = stopping();
   (void)story.happen(WorkersGone{});
   (void)story.happen(AttemptOver{});
-  (void)story.hear(start_of(1));
+  (void)story.read_signal(start_of(1));
   EXPECT_EQ(story.lease(), (Lease{kTimeout, {}}));
 }
 
 TEST(Lease, IsNoneInAJobOfOneNode) {
-  Policy policy = agent_of();
+  GangConfig policy = agent_of();
   policy.job.most_nodes = policy.job.least_nodes = 1;
   ParticipantStory story(policy);
   (void)story.happen(LinkUp{/*is_own=*/true});
-  (void)story.hear(Admitted{NodeRank{0}, 8});
-  (void)story.hear(start_of(0));
+  (void)story.read_signal(Admitted{NodeRank{0}, 8});
+  (void)story.read_signal(start_of(0));
 
   EXPECT_EQ(story.state(), Participant::State::Running);
   EXPECT_EQ(story.lease(), Lease{});
@@ -51,7 +51,7 @@ TEST(Lease, IsNoneInAJobOfOneNode) {
 
 TEST(Lease, IsRenewedFourTimesBeforeItIsOver) {
   for (ParticipantStory story : {running(), leading()}) {
-    (void)story.hear(start_of(0));
+    (void)story.read_signal(start_of(0));
     const int before = story.wakes;
     (void)story.wait(kTimeout);
     EXPECT_GE(story.wakes - before, 4);

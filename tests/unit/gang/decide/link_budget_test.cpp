@@ -9,12 +9,12 @@
 namespace muster::gang {
 namespace {
 
-using Voice = LinkBudget::Voice;
+using Trust = LinkBudget::Trust;
 
 /// Links 1, 2, ... of a neighbourhood.
-void add(LinkBudget& budget, LinkId first, LinkId last, const std::string& from, Voice voice) {
+void add(LinkBudget& budget, LinkId first, LinkId last, const std::string& from, Trust trust) {
   for (LinkId link = first; link <= last; ++link) {
-    budget.add(link, from, voice);
+    budget.add(link, from, trust);
   }
 }
 
@@ -30,7 +30,7 @@ std::vector<LinkId> give_up(LinkBudget& budget) {
 
 TEST(LinkBudget, KeepsAllThatItHasRoomFor) {
   LinkBudget budget(3);
-  add(budget, 1, 3, "a", Voice::Silent);
+  add(budget, 1, 3, "a", Trust::None);
 
   EXPECT_EQ(budget.excess(), std::nullopt);
   EXPECT_EQ(budget.size(), 3U);
@@ -38,26 +38,26 @@ TEST(LinkBudget, KeepsAllThatItHasRoomFor) {
 
 TEST(LinkBudget, GivesUpTheOldestOfThoseWhoSayNothing) {
   LinkBudget budget(3);
-  add(budget, 1, 2, "a", Voice::Speaks);
-  add(budget, 3, 5, "b", Voice::Silent);
+  add(budget, 1, 2, "a", Trust::Active);
+  add(budget, 3, 5, "b", Trust::None);
 
   EXPECT_EQ(give_up(budget), (std::vector<LinkId>{3, 4}));
 }
 
 TEST(LinkBudget, KeepsWhoSpeaksUp) {
   LinkBudget budget(2);
-  add(budget, 1, 3, "a", Voice::Silent);
-  budget.raise(1, Voice::Speaks);
-  budget.raise(1, Voice::Silent);  // nobody loses its voice
+  add(budget, 1, 3, "a", Trust::None);
+  budget.raise(1, Trust::Active);
+  budget.raise(1, Trust::None);  // nobody loses its voice
 
   EXPECT_EQ(give_up(budget), std::vector<LinkId>{2});
 }
 
 TEST(LinkBudget, TakesFromTheNeighbourhoodThatHasMost) {
   LinkBudget budget(80);  // a share is 10
-  add(budget, 1, 20, "a few", Voice::Speaks);
-  add(budget, 21, 90, "many", Voice::Speaks);
-  add(budget, 91, 91, "one", Voice::Silent);
+  add(budget, 1, 20, "a few", Trust::Active);
+  add(budget, 21, 90, "many", Trust::Active);
+  add(budget, 91, 91, "one", Trust::None);
 
   const std::vector<LinkId> gone = give_up(budget);
 
@@ -68,16 +68,16 @@ TEST(LinkBudget, TakesFromTheNeighbourhoodThatHasMost) {
 
 TEST(LinkBudget, OneNeighbourhoodMayHaveAllOfItAlone) {
   LinkBudget budget(100);
-  add(budget, 1, 100, "a", Voice::Silent);
+  add(budget, 1, 100, "a", Trust::None);
 
   EXPECT_EQ(budget.excess(), std::nullopt);
 }
 
 TEST(LinkBudget, ManyNeighboursWithOneLinkEachDoNotDriveOutWhoHasSpoken) {
   LinkBudget budget(64);
-  add(budget, 1, 5, "agents", Voice::Speaks);
+  add(budget, 1, 5, "agents", Trust::Active);
   for (LinkId link = 6; link <= 500; ++link) {
-    budget.add(link, "stranger " + std::to_string(link), Voice::Silent);
+    budget.add(link, "stranger " + std::to_string(link), Trust::None);
     for (const LinkId gone : give_up(budget)) {
       EXPECT_GT(gone, 5U);
     }
@@ -88,27 +88,27 @@ TEST(LinkBudget, ManyNeighboursWithOneLinkEachDoNotDriveOutWhoHasSpoken) {
 TEST(LinkBudget, WhoHasJustComeIsGivenTimeToSpeakAmongThoseWhoDo) {
   LinkBudget budget(64);
   for (LinkId link = 1; link <= 64; ++link) {
-    budget.add(link, "flood " + std::to_string(link), Voice::Speaks);
+    budget.add(link, "flood " + std::to_string(link), Trust::Active);
   }
-  budget.add(65, "agent", Voice::Silent);
+  budget.add(65, "agent", Trust::None);
   for (LinkId link = 66; link <= 96; ++link) {
-    budget.add(link, "flood " + std::to_string(link), Voice::Speaks);
+    budget.add(link, "flood " + std::to_string(link), Trust::Active);
   }
   std::vector<LinkId> gone = give_up(budget);
   EXPECT_EQ(gone.size(), 32U);
   EXPECT_EQ(gone.back(), 32U);
   EXPECT_TRUE(budget.contains(65));
 
-  budget.add(97, "flood 97", Voice::Speaks);  // half of the budget has come since
+  budget.add(97, "flood 97", Trust::Active);  // half of the budget has come since
   EXPECT_EQ(give_up(budget), std::vector<LinkId>{65});
 }
 
 TEST(LinkBudget, WhoHasJustComeAndSpeaksStays) {
   LinkBudget budget(64);
-  budget.add(1, "agent", Voice::Silent);
-  budget.raise(1, Voice::Speaks);
+  budget.add(1, "agent", Trust::None);
+  budget.raise(1, Trust::Active);
   for (LinkId link = 2; link <= 96; ++link) {
-    budget.add(link, "flood " + std::to_string(link), Voice::Silent);
+    budget.add(link, "flood " + std::to_string(link), Trust::None);
   }
   const std::vector<LinkId> gone = give_up(budget);
   EXPECT_EQ(gone.front(), 2U);
@@ -117,11 +117,11 @@ TEST(LinkBudget, WhoHasJustComeAndSpeaksStays) {
 
 TEST(LinkBudget, WhoHasTheKeyGoesLast) {
   LinkBudget budget(64);
-  add(budget, 1, 60, "agents", Voice::Silent);
+  add(budget, 1, 60, "agents", Trust::None);
   for (LinkId link = 1; link <= 60; ++link) {
-    budget.raise(link, Voice::Proven);
+    budget.raise(link, Trust::Authenticated);
   }
-  add(budget, 61, 70, "stranger", Voice::Speaks);
+  add(budget, 61, 70, "stranger", Trust::Active);
 
   EXPECT_EQ(give_up(budget), (std::vector<LinkId>{61, 62, 63, 64, 65, 66}));
 }
@@ -129,34 +129,34 @@ TEST(LinkBudget, WhoHasTheKeyGoesLast) {
 TEST(LinkBudget, ANodeThatComesBackIsKnownByItsNeighbours) {
   LinkBudget budget(64);
   budget.note_member("nodes");
-  budget.add(1, "nodes", Voice::Silent);
+  budget.add(1, "nodes", Trust::None);
   for (LinkId link = 2; link <= 500; ++link) {
-    budget.add(link, std::to_string(link), Voice::Speaks);
+    budget.add(link, std::to_string(link), Trust::Active);
     (void)give_up(budget);
   }
   EXPECT_TRUE(budget.contains(1));
 
   budget.forget_member("nodes");
-  budget.add(501, "another", Voice::Speaks);
+  budget.add(501, "another", Trust::Active);
   EXPECT_EQ(give_up(budget), std::vector<LinkId>{1});
 }
 
 TEST(LinkBudget, AMemberIsNoReasonToKeepAFloodFromTheSameAddress) {
   LinkBudget budget(64);
   budget.note_member("nodes");
-  add(budget, 1, 60, "nodes", Voice::Silent);
-  add(budget, 61, 68, "others", Voice::Silent);
+  add(budget, 1, 60, "nodes", Trust::None);
+  add(budget, 61, 68, "others", Trust::None);
 
   EXPECT_EQ(give_up(budget), (std::vector<LinkId>{1, 2, 3, 4}));
 }
 
 TEST(LinkBudget, ForgetsWhoIsGone) {
   LinkBudget budget(1);
-  budget.add(1, "a", Voice::Silent);
+  budget.add(1, "a", Trust::None);
   budget.remove(1);
   budget.remove(1);
   budget.forget_member("a");
-  budget.add(2, "a", Voice::Silent);
+  budget.add(2, "a", Trust::None);
 
   EXPECT_FALSE(budget.contains(1));
   EXPECT_EQ(budget.excess(), std::nullopt);

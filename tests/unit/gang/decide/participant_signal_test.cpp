@@ -23,10 +23,11 @@ TEST(Signal, ReachesTheWorkersAndTheLeader) {
   ParticipantStory story = running();
   EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM | tell stop asked by SIGTERM");
   EXPECT_EQ(story.state(), State::Running) << "the leader decides";
-  EXPECT_EQ(story.hear(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143)}),
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143)}),
             "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
-  EXPECT_EQ(story.hear(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}),
+            "hang up | leave: stopped 143");
 }
 
 TEST(Signal, ReachesTheWorkersASecondTime) {
@@ -49,8 +50,9 @@ TEST(Signal, ReachesWorkersThatAreBeingEnded) {
 
 TEST(Signal, KillsTheWorkersWhenAnotherNodeGotItTwice) {
   ParticipantStory story = stopping();
-  EXPECT_EQ(story.hear(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143), /*is_urgent=*/true}),
-            "kill workers");
+  EXPECT_EQ(
+      story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143), /*is_urgent=*/true}),
+      "kill workers");
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
 }
 
@@ -71,7 +73,8 @@ TEST(Signal, ReachesTheWorkersOfALostLeader) {
 TEST(Signal, AsksTheLeaderHowTheJobEndsBetweenAttempts) {
   ParticipantStory story = over();
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM");
-  EXPECT_EQ(story.hear(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}),
+            "hang up | leave: stopped 143");
 }
 
 TEST(Signal, DoesNotWaitForTheLeaderASecondTime) {
@@ -106,7 +109,8 @@ TEST(Signal, IsNothingToAnAgentThatHasLeft) {
 TEST(SignalAtTheLeader, IsAnsweredByTheLeaderBeforeTheStart) {
   ParticipantStory story = leading();
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM") << "the others are told first";
-  EXPECT_EQ(story.hear(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}),
+            "hang up | leave: stopped 143");
 }
 
 TEST(SignalAtTheLeader, LeavesTheOthersAtTheThirdOne) {
@@ -119,11 +123,11 @@ TEST(SignalAtTheLeader, LeavesTheOthersAtTheThirdOne) {
 
 TEST(SignalAtTheLeader, WaitsForTheOthersAlthoughTheEndIsKnown) {
   ParticipantStory story = leading();
-  (void)story.hear(start_of(0));
-  (void)story.hear(Stop{0, SIGTERM, "", end_of(Verdict::Failed, 9)});
+  (void)story.read_signal(start_of(0));
+  (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Failed, 9)});
   (void)story.happen(AttemptOver{});
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM");
-  EXPECT_EQ(story.hear(Finish{end_of(Verdict::Failed, 9)}), "hang up | leave: failed 9");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Failed, 9)}), "hang up | leave: failed 9");
 }
 
 // --- The guard ----------------------------------------------------------------------------------
@@ -140,7 +144,7 @@ TEST(GuardGone, EndsAnAgentWithoutWorkersAtOnce) {
 TEST(GuardGone, KillsTheWorkersAndWaitsForTheirEnd) {
   for (ParticipantStory story : {running(), stopping()}) {
     EXPECT_EQ(story.happen(GuardGone{}), "hang up | kill workers");
-    EXPECT_EQ(story.hear(start_of(1)), "");
+    EXPECT_EQ(story.read_signal(start_of(1)), "");
     EXPECT_EQ(story.happen(AttemptOver{}), "leave: stopped 137");
   }
 }

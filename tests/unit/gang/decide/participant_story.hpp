@@ -17,8 +17,8 @@ namespace muster::gang {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-[[nodiscard]] inline Policy agent_of(std::uint64_t seed = 1) {
-  Policy policy;
+[[nodiscard]] inline GangConfig agent_of(std::uint64_t seed = 1) {
+  GangConfig policy;
   policy.job.job_id = "llama";
   policy.node.rank = NodeRank{1};
   policy.job.most_nodes = policy.job.least_nodes = 2;
@@ -30,13 +30,14 @@ using std::chrono::seconds;
 
 class ParticipantStory {
  public:
-  explicit ParticipantStory(Policy policy = agent_of()) : participant_(std::move(policy), now_) {
+  explicit ParticipantStory(GangConfig policy = agent_of())
+      : participant_(std::move(policy), now_) {
     first_words = take(participant_.start());
   }
 
   /// What happens now. Beats are told and answered without a word.
   std::string happen(const ParticipantEvent& event) { return take(participant_.on(event, now_)); }
-  std::string hear(Message message) { return happen(FromLeader{std::move(message)}); }
+  std::string read_signal(Message message) { return happen(FromLeader{std::move(message)}); }
   std::string signal(int number) { return happen(StopSignal{number}); }
 
   /// What happens while time passes: the agent is woken when it asked for it.
@@ -91,8 +92,8 @@ class ParticipantStory {
   std::string take(ParticipantActions actions) {
     std::size_t new_beats = 0;
     for (const ParticipantAction& action : actions) {
-      if (const auto* const mention = std::get_if<Mention>(&action)) {
-        said.push_back(mention->text);
+      if (const auto* const log_line = std::get_if<LogLine>(&action)) {
+        said.push_back(log_line->text);
       } else if (const auto* const leave = std::get_if<Leave>(&action)) {
         end = leave->end;
       } else if (const auto* const started = std::get_if<StartAttempt>(&action)) {
@@ -101,22 +102,22 @@ class ParticipantStory {
       } else if (const auto* const dial = std::get_if<Dial>(&action)) {
         dials.push_back(now_);
         may_lead = dial->may_lead;
-      } else if (const auto* const tell = std::get_if<Tell>(&action)) {
-        new_beats += std::holds_alternative<Beat>(tell->message) ? 1 : 0;
+      } else if (const auto* const tell = std::get_if<SendToLeader>(&action)) {
+        new_beats += std::holds_alternative<Heartbeat>(tell->message) ? 1 : 0;
         if (const auto* const told = std::get_if<Join>(&tell->message)) {
           join = *told;
         }
       }
     }
     std::erase_if(actions, [](const ParticipantAction& action) {
-      const auto* const tell = std::get_if<Tell>(&action);
-      return tell != nullptr && std::holds_alternative<Beat>(tell->message);
+      const auto* const tell = std::get_if<SendToLeader>(&action);
+      return tell != nullptr && std::holds_alternative<Heartbeat>(tell->message);
     });
     std::string text = words_of(actions);
     for (; new_beats > 0; --new_beats) {
       beats.push_back(now_);
       if (leader_answers) {
-        add(text, hear(Beat{}));
+        add(text, read_signal(Heartbeat{}));
       }
     }
     return text;
@@ -126,10 +127,10 @@ class ParticipantStory {
   Participant participant_;
 };
 
-[[nodiscard]] inline ParticipantStory joined(Policy policy = agent_of()) {
+[[nodiscard]] inline ParticipantStory joined(GangConfig policy = agent_of()) {
   ParticipantStory story(std::move(policy));
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{NodeRank{1}, 8});
+  (void)story.read_signal(Admitted{NodeRank{1}, 8});
   EXPECT_EQ(story.state(), Participant::State::Joined);
   return story;
 }
@@ -146,7 +147,7 @@ class ParticipantStory {
 /// Workers of attempt 0 run. With a limit, the job may go on without this node.
 [[nodiscard]] inline ParticipantStory running(double orphan_limit = 0) {
   ParticipantStory story = joined();
-  EXPECT_EQ(story.hear(start_of(0, orphan_limit)), "start workers of 0");
+  EXPECT_EQ(story.read_signal(start_of(0, orphan_limit)), "start workers of 0");
   EXPECT_EQ(story.state(), Participant::State::Running);
   return story;
 }
@@ -155,7 +156,7 @@ class ParticipantStory {
 [[nodiscard]] inline ParticipantStory stopping(std::optional<JobEnd> end = std::nullopt,
                                                double orphan_limit = 0) {
   ParticipantStory story = running(orphan_limit);
-  EXPECT_EQ(story.hear(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
             "stop workers by SIGTERM");
   EXPECT_EQ(story.state(), Participant::State::Stopping);
   return story;
@@ -173,7 +174,7 @@ class ParticipantStory {
 [[nodiscard]] inline ParticipantStory leading() {
   ParticipantStory story;
   EXPECT_EQ(story.happen(LinkUp{/*is_own=*/true}), "tell join as node 1");
-  (void)story.hear(Admitted{NodeRank{0}, 8});
+  (void)story.read_signal(Admitted{NodeRank{0}, 8});
   return story;
 }
 

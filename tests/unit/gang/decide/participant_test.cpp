@@ -134,7 +134,7 @@ TEST(Participant, LeavesWhenItIsRefused) {
   (void)story.happen(LinkUp{});
 
   EXPECT_EQ(
-      story.hear(Refused{"node rank 1 is taken by host-b (10.0.0.2)", false}),
+      story.read_signal(Refused{"node rank 1 is taken by host-b (10.0.0.2)", false}),
       "hang up | leave: failed " + std::to_string(static_cast<int>(ErrorKind::BadEnvironment)));
   EXPECT_EQ(story.end->reason,
             "the leader at llm-0:29500 refused this node: "
@@ -144,8 +144,8 @@ TEST(Participant, LeavesWhenItIsRefused) {
 TEST(Participant, TriesAgainWhenItMay) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
-  EXPECT_EQ(story.hear(Refused{"the leader is not ready", true}), "hang up");
-  EXPECT_EQ(story.state(), State::Seeking);
+  EXPECT_EQ(story.read_signal(Refused{"the leader is not ready", true}), "hang up");
+  EXPECT_EQ(story.state(), State::ConnectRetry);
 
   EXPECT_EQ(story.wait(seconds(1)), "dial");
   EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1");
@@ -167,13 +167,13 @@ TEST(Participant, LooksForTheLeaderAgainWhenItIsLostBeforeTheStart) {
   ParticipantStory story = joined();
   (void)story.wait(seconds(500));
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "");
-  EXPECT_EQ(story.state(), State::Seeking);
+  EXPECT_EQ(story.state(), State::ConnectRetry);
   EXPECT_TRUE(story.has_said("lost the leader before the start: looking for it again"));
   EXPECT_EQ(story.wait(seconds(1)), "dial");
 
   (void)story.happen(DialFailed{"connection refused by 10.0.0.1:29500"});
   (void)story.wait(seconds(800));
-  EXPECT_EQ(story.state(), State::Seeking) << "the wait begins anew";
+  EXPECT_EQ(story.state(), State::ConnectRetry) << "the wait begins anew";
   (void)story.wait(seconds(100));
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
 }
@@ -185,7 +185,7 @@ TEST(Participant, HasOneDeadlineWhereItWasNeverAdmitted) {
     (void)story.happen(LinkDown{"closed the connection"});
     (void)story.wait(seconds(2));
   }
-  EXPECT_EQ(story.state(), State::Seeking);
+  EXPECT_EQ(story.state(), State::ConnectRetry);
   (void)story.wait(seconds(2));
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
   EXPECT_NE(story.end->reason.find("the leader at llm-0:29500 closed the connection"),
@@ -212,7 +212,7 @@ TEST(Participant, IsPatientWithALeaderThatIsBusyAdmittingThousands) {
 TEST(Participant, BeatsFourTimesPerTimeout) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{NodeRank{1}, 4});
+  (void)story.read_signal(Admitted{NodeRank{1}, 4});
   (void)story.wait(seconds(20));
 
   EXPECT_EQ(story.beats.size(), 20U);
@@ -221,26 +221,26 @@ TEST(Participant, BeatsFourTimesPerTimeout) {
 
 TEST(Participant, PassesOnHowTheWaitGoes) {
   ParticipantStory story = joined();
-  EXPECT_EQ(story.hear(Waiting{"3 of 4 nodes are here"}), "");
+  EXPECT_EQ(story.read_signal(Waiting{"3 of 4 nodes are here"}), "");
   EXPECT_EQ(story.said.back(), "3 of 4 nodes are here");
 }
 
 TEST(Participant, WaitsAsASpareAndSaysSo) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
-  EXPECT_EQ(story.hear(Admitted{std::nullopt, 8}), "");
+  EXPECT_EQ(story.read_signal(Admitted{std::nullopt, 8}), "");
   EXPECT_EQ(story.said.back(), "this node is a spare: it waits until the job needs it");
   EXPECT_EQ(story.wait(seconds(3'600)), "");
-  EXPECT_EQ(story.hear(Admitted{NodeRank{3}, 8}), "");
+  EXPECT_EQ(story.read_signal(Admitted{NodeRank{3}, 8}), "");
 
-  EXPECT_EQ(story.hear(start_of(2)), "start workers of 2");
+  EXPECT_EQ(story.read_signal(start_of(2)), "start workers of 2");
 }
 
 TEST(Participant, LeavesSoonWithItsLeaderAsASpareOfAJobThatRuns) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{std::nullopt, 8});
-  (void)story.hear(Admitted{std::nullopt, 8, true});
+  (void)story.read_signal(Admitted{std::nullopt, 8});
+  (void)story.read_signal(Admitted{std::nullopt, 8, true});
   EXPECT_EQ(story.said.size(), 1U) << "it is a spare as before";
 
   (void)story.happen(LinkDown{"closed the connection"});
@@ -254,38 +254,39 @@ TEST(Participant, LeavesSoonWithItsLeaderAsASpareOfAJobThatRuns) {
 TEST(Participant, LooksOnForItsLeaderAsASpareOfAJobThatHasNotStarted) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{std::nullopt, 8});
+  (void)story.read_signal(Admitted{std::nullopt, 8});
 
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.wait(seconds(60)).find("leave"), std::string::npos);
   EXPECT_TRUE(story.may_lead);
 
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{NodeRank{1}, 8});
-  EXPECT_EQ(story.hear(start_of(2)), "start workers of 2");
+  (void)story.read_signal(Admitted{NodeRank{1}, 8});
+  EXPECT_EQ(story.read_signal(start_of(2)), "start workers of 2");
 }
 
 TEST(Participant, FindsItsLeaderAgainAsASpare) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{std::nullopt, 8});
+  (void)story.read_signal(Admitted{std::nullopt, 8});
   (void)story.happen(LinkDown{"closed the connection"});
 
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{std::nullopt, 8});
+  (void)story.read_signal(Admitted{std::nullopt, 8});
 
   EXPECT_EQ(story.wait(seconds(3'600)), "");
 }
 
 TEST(Participant, LeavesWhenTheJobEndsBeforeItsStart) {
   ParticipantStory story = joined();
-  EXPECT_EQ(story.hear(Finish{end_of(Verdict::Incomplete, 75)}), "hang up | leave: incomplete 75");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Incomplete, 75)}),
+            "hang up | leave: incomplete 75");
   EXPECT_EQ(story.next_wake(), std::nullopt);
 }
 
 TEST(Participant, IgnoresAStopBeforeAnyStart) {
   ParticipantStory story = joined();
-  EXPECT_EQ(story.hear(Stop{}), "");
+  EXPECT_EQ(story.read_signal(Stop{}), "");
   EXPECT_EQ(story.state(), State::Joined);
 }
 
@@ -296,16 +297,17 @@ TEST(Participant, TellsTheFirstFailureAndTheEnd) {
   EXPECT_EQ(story.happen(WorkerFailed{failure_of(2)}), "tell failed 0");
   EXPECT_EQ(story.state(), State::Stopping);
   EXPECT_EQ(story.happen(WorkerFailed{failure_of(3)}), "") << "the first one of this node";
-  EXPECT_EQ(story.hear(Stop{0, SIGTERM, "rank 2 failed", std::nullopt}), "stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 2 failed", std::nullopt}),
+            "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{failure_of(2), true}), "tell ended 0");
   EXPECT_EQ(story.state(), State::Over);
 
-  EXPECT_EQ(story.hear(start_of(1)), "start workers of 1");
+  EXPECT_EQ(story.read_signal(start_of(1)), "start workers of 1");
 }
 
 TEST(Participant, TellsSuccessWithTheNumberOfTheAttempt) {
   ParticipantStory story = over();
-  (void)story.hear(start_of(1));
+  (void)story.read_signal(start_of(1));
 
   EXPECT_EQ(story.happen(WorkerSucceeded{success_of(2, 77)}), "tell succeeded 1");
 }
@@ -318,28 +320,28 @@ TEST(Participant, TellsNoSuccessOfWorkersThatAreBeingEnded) {
 
 TEST(Participant, IgnoresAStartOfAnOldAttempt) {
   ParticipantStory story = over();
-  EXPECT_EQ(story.hear(start_of(0)), "");
-  (void)story.hear(start_of(2));
+  EXPECT_EQ(story.read_signal(start_of(0)), "");
+  (void)story.read_signal(start_of(2));
   (void)story.happen(WorkerFailed{failure_of(2)});
   (void)story.happen(AttemptOver{});
-  EXPECT_EQ(story.hear(start_of(1)), "");
-  EXPECT_EQ(story.hear(start_of(2)), "");
+  EXPECT_EQ(story.read_signal(start_of(1)), "");
+  EXPECT_EQ(story.read_signal(start_of(2)), "");
   EXPECT_EQ(story.state(), State::Over);
 }
 
 TEST(Participant, IgnoresAStartWhileWorkersAreAlive) {
   ParticipantStory story = running();
-  EXPECT_EQ(story.hear(start_of(1)), "");
-  (void)story.hear(Stop{});
-  EXPECT_EQ(story.hear(start_of(1)), "");
+  EXPECT_EQ(story.read_signal(start_of(1)), "");
+  (void)story.read_signal(Stop{});
+  EXPECT_EQ(story.read_signal(start_of(1)), "");
   EXPECT_EQ(story.state(), State::Stopping);
 }
 
 TEST(Participant, IgnoresAStopOfAnotherAttempt) {
   ParticipantStory story = over();
-  (void)story.hear(start_of(1));
-  EXPECT_EQ(story.hear(Stop{0, SIGTERM, "old", end_of(Verdict::Failed, 9)}), "");
-  EXPECT_EQ(story.hear(Stop{2, SIGTERM, "new", std::nullopt}), "");
+  (void)story.read_signal(start_of(1));
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "old", end_of(Verdict::Failed, 9)}), "");
+  EXPECT_EQ(story.read_signal(Stop{2, SIGTERM, "new", std::nullopt}), "");
   EXPECT_EQ(story.state(), State::Running);
 
   (void)story.happen(LinkDown{"closed the connection"});
@@ -351,13 +353,13 @@ TEST(Participant, LeavesWithTheEndThatTheLeaderTells) {
   ParticipantStory story = over();
   JobEnd end = end_of(Verdict::Failed, 9);
   end.first_failure = failure_of(0);
-  EXPECT_EQ(story.hear(Finish{end}), "hang up | leave: failed 9");
+  EXPECT_EQ(story.read_signal(Finish{end}), "hang up | leave: failed 9");
   EXPECT_EQ(story.end->first_failure->global_rank.value, 0);
 }
 
 TEST(Participant, EndsItsWorkersBeforeItLeavesWhateverTheLeaderSays) {
   ParticipantStory story = running();
-  EXPECT_EQ(story.hear(Finish{end_of(Verdict::Lost, 69)}), "stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Lost, 69)}), "stop workers by SIGTERM");
   (void)story.happen(LinkDown{"closed the connection"});
 
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
@@ -365,7 +367,8 @@ TEST(Participant, EndsItsWorkersBeforeItLeavesWhateverTheLeaderSays) {
 
 TEST(Participant, EndsItsWorkersWhenARunningNodeIsRefused) {
   ParticipantStory story = running();
-  EXPECT_EQ(story.hear(Refused{"something odd", false}), "hang up | stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(Refused{"something odd", false}),
+            "hang up | stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
 }
 
@@ -424,22 +427,22 @@ TEST(Participant, ReportsTheEndThatItKnowsWhenTheLeaderIsLostAfterwards) {
 TEST(Participant, TakesTheEndOfAnAttemptThatIsOverHere) {
   ParticipantStory story = running();
   (void)story.happen(AttemptOver{});
-  EXPECT_EQ(story.hear(Stop{0, SIGTERM, "rank 0 failed", end_of(Verdict::Failed, 3)}), "");
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 0 failed", end_of(Verdict::Failed, 3)}), "");
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "leave: failed 3");
 }
 
 TEST(Participant, CutsTheLeaderOffThatSendsWhatNoLeaderSends) {
   ParticipantStory story = running();
-  EXPECT_EQ(story.hear(Ended{}), "hang up | stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(Ended{}), "hang up | stop workers by SIGTERM");
   EXPECT_TRUE(story.has_said("it sent the message 'ended', which no leader sends"));
 }
 
 TEST(Participant, HearsNothingOverALinkThatIsDown) {
   ParticipantStory story = running();
   (void)story.happen(LinkDown{"closed the connection"});
-  EXPECT_EQ(story.hear(start_of(1)), "");
+  EXPECT_EQ(story.read_signal(start_of(1)), "");
   EXPECT_EQ(story.happen(LinkDown{"closed it again"}), "");
-  EXPECT_EQ(story.hear(Finish{}), "");
+  EXPECT_EQ(story.read_signal(Finish{}), "");
   EXPECT_EQ(story.state(), State::Stopping);
 }
 
@@ -467,7 +470,7 @@ TEST(Orphan, HasLessTimeWhereTheLeaderSpokeButDidNotAnswer) {
   ParticipantStory story = running(8);
   story.leader_answers = false;  // what we say does not arrive any more; what it says does
   (void)story.wait(seconds(6));
-  (void)story.hear(Waiting{"something"});
+  (void)story.read_signal(Waiting{"something"});
   const std::string text = story.wait(seconds(8));
 
   EXPECT_EQ(text, "hang up | stop workers by SIGTERM within 2000 ms")
@@ -485,7 +488,7 @@ TEST(Orphan, HasNoTimeWhereBeatsAreNotAnsweredWhateverElseIsHeard) {
   story.leader_answers = false;
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(story.wait(seconds(5)), "");
-    (void)story.hear(Waiting{"something"});
+    (void)story.read_signal(Waiting{"something"});
   }
 
   EXPECT_EQ(story.wait(seconds(1)), "hang up | stop workers by SIGTERM within 0 ms");
@@ -495,7 +498,7 @@ TEST(Orphan, HasNoTimeWhereBeatsAreNotAnsweredWhateverElseIsHeard) {
 TEST(Orphan, StartsNothingWhereTheStartComesTooLate) {
   ParticipantStory story = joined();
   story.sleep(seconds(16));
-  EXPECT_EQ(story.hear(start_of(0, 8)), "hang up | leave: lost 69");
+  EXPECT_EQ(story.read_signal(start_of(0, 8)), "hang up | leave: lost 69");
 }
 
 TEST(Orphan, HasLessThanTheGraceThatRunsAlready) {
@@ -521,7 +524,7 @@ TEST(Participant, DoesNotLoseTheLeaderWhenItWasAsleepItself) {
 TEST(Participant, NoticesSilenceSoonAfterItWasAsleep) {
   ParticipantStory story = running();
   story.sleep(seconds(60));
-  (void)story.hear(Beat{});  // read before the timer is served
+  (void)story.read_signal(Heartbeat{});  // read before the timer is served
   story.leader_answers = false;
 
   EXPECT_EQ(story.wait(seconds(11)), "hang up | stop workers by SIGTERM");
@@ -532,7 +535,7 @@ TEST(Participant, NoticesSilenceSoonAfterItWasAsleep) {
 TEST(OwnAgent, NeverBeatsAndWakesForItsLeaseAlone) {
   ParticipantStory story = leading();
   EXPECT_EQ(story.next_wake(), std::nullopt);
-  (void)story.hear(start_of(0));
+  (void)story.read_signal(start_of(0));
   EXPECT_EQ(story.wait(seconds(1'000)), "");
   EXPECT_EQ(story.beats.size(), 0U);
 }
@@ -540,7 +543,7 @@ TEST(OwnAgent, NeverBeatsAndWakesForItsLeaseAlone) {
 TEST(OwnAgent, LosesNoLeaderHoweverLongTheJobRuns) {
   ParticipantStory story = leading();
   (void)story.wait(seconds(100));
-  EXPECT_EQ(story.hear(start_of(0, 8)), "start workers of 0");
+  EXPECT_EQ(story.read_signal(start_of(0, 8)), "start workers of 0");
   EXPECT_EQ(story.wait(seconds(100)), "");
 }
 
@@ -553,27 +556,29 @@ TEST(OwnAgent, TriesAgainWhereItsPortIsTaken) {
 
 TEST(OwnAgent, LeavesWithTheEndOfTheJob) {
   ParticipantStory story = leading();
-  (void)story.hear(start_of(0));
+  (void)story.read_signal(start_of(0));
   (void)story.happen(WorkerSucceeded{last_success_of(1)});
-  (void)story.hear(Stop{0, SIGTERM, "", end_of(Verdict::Succeeded, 0)});
+  (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Succeeded, 0)});
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
-  EXPECT_EQ(story.hear(Finish{end_of(Verdict::Succeeded, 0)}), "hang up | leave: succeeded 0");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Succeeded, 0)}),
+            "hang up | leave: succeeded 0");
 }
 
 // --- Inputs -------------------------------------------------------------------------------------
 
 TEST(Participant, JoinsWithWhatItWaitsForAndTellsWhenThatChanges) {
-  Policy policy = agent_of();
+  GangConfig policy = agent_of();
   policy.waits_for = "its rank table";
   ParticipantStory story(std::move(policy));
-  EXPECT_EQ(story.happen(InputsAre{"its rank table: initializing"}), "") << "nobody listens yet";
+  EXPECT_EQ(story.happen(InputsChanged{"its rank table: initializing"}), "")
+      << "nobody listens yet";
   (void)story.happen(LinkUp{});
   EXPECT_EQ(story.join->waits_for, "its rank table: initializing");
 
-  EXPECT_EQ(story.happen(InputsAre{"its rank table: initializing"}), "");
-  EXPECT_EQ(story.happen(InputsAre{"its rank table: torn"}),
+  EXPECT_EQ(story.happen(InputsChanged{"its rank table: initializing"}), "");
+  EXPECT_EQ(story.happen(InputsChanged{"its rank table: torn"}),
             "tell preparing: its rank table: torn");
-  EXPECT_EQ(story.happen(InputsAre{}), "tell preparing: ready");
+  EXPECT_EQ(story.happen(InputsChanged{}), "tell preparing: ready");
 }
 
 TEST(Participant, LetsTheLeaderEndTheJobWhenItWaitedInVain) {
@@ -596,7 +601,7 @@ TEST(Participant, EndsByItselfWhenItWaitedInVainAndFindsNoLeader) {
   ParticipantStory story;
   (void)story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"});
   (void)story.wait(seconds(4));
-  EXPECT_EQ(story.state(), Participant::State::Seeking) << "the others are to hear of it";
+  EXPECT_EQ(story.state(), Participant::State::ConnectRetry) << "the others are to hear of it";
   (void)story.wait(seconds(2));
   EXPECT_EQ(story.state(), Participant::State::Left) << "its leader may have found the same";
 }
@@ -604,15 +609,15 @@ TEST(Participant, EndsByItselfWhenItWaitedInVainAndFindsNoLeader) {
 TEST(Participant, HasNothingToTellWithoutInputs) {
   ParticipantStory story = joined();
   EXPECT_EQ(story.join->waits_for, "");
-  EXPECT_EQ(story.happen(InputsAre{}), "");
+  EXPECT_EQ(story.happen(InputsChanged{}), "");
 }
 
 TEST(Participant, JoinsAnewAsReadyAsItIs) {
-  Policy policy = agent_of();
+  GangConfig policy = agent_of();
   policy.waits_for = "its rank table";
   ParticipantStory story = joined(std::move(policy));
   (void)story.happen(LinkDown{"closed the connection"});
-  (void)story.happen(InputsAre{});
+  (void)story.happen(InputsChanged{});
   (void)story.wait(seconds(2));
   (void)story.happen(LinkUp{});
   EXPECT_EQ(story.join->waits_for, "");
@@ -626,8 +631,8 @@ Start start_of(int attempt) {
   return start;
 }
 
-Policy exchanging() {
-  Policy policy = agent_of();
+GangConfig exchanging() {
+  GangConfig policy = agent_of();
   policy.keys = {{"ports", Phase::BeforeStart, 100, 100, all_parts},
                  {"fence", Phase::WhileRunning, 100, 100, all_parts}};
   return policy;
@@ -638,7 +643,7 @@ Merged merged(const std::string& key,
               const std::string& bytes,
               bool has_round = false) {
   const auto round = has_round ? std::optional(0) : std::nullopt;
-  return {cut({{key, attempt, round, {}}, bytes}).front()};
+  return {split({{key, attempt, round, {}}, bytes}).front()};
 }
 
 TEST(Participant, ContributesToEachLeaderThatItJoins) {
@@ -663,39 +668,39 @@ TEST(Participant, ContributesLateWhatBelongsToTheStartAndAnewWhatHasChanged) {
 
 TEST(Participant, StartsWithWhatWasMergedForTheAttempt) {
   ParticipantStory story = joined(exchanging());
-  EXPECT_EQ(story.hear(merged("ports", 0, "all")), "");
-  EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
+  EXPECT_EQ(story.read_signal(merged("ports", 0, "all")), "");
+  EXPECT_EQ(story.read_signal(start_of(0)), "start workers of 0");
   EXPECT_EQ(story.merged, (Exchanged{{"ports", "all"}}));
   (void)story.happen(AttemptOver{});
-  EXPECT_EQ(story.hear(start_of(1)), "start workers of 1");
+  EXPECT_EQ(story.read_signal(start_of(1)), "start workers of 1");
   EXPECT_TRUE(story.merged.empty()) << "of another attempt";
 }
 
 TEST(Participant, ForgetsWhatWasMergedByALeaderThatWasLostBeforeTheStart) {
   ParticipantStory story = joined(exchanging());
-  (void)story.hear(merged("ports", 0, "all"));
+  (void)story.read_signal(merged("ports", 0, "all"));
   (void)story.happen(LinkDown{"closed the connection"});
   (void)story.wait(seconds(2));
   (void)story.happen(LinkUp{});
-  (void)story.hear(Admitted{NodeRank{1}, 8});
+  (void)story.read_signal(Admitted{NodeRank{1}, 8});
 
-  EXPECT_EQ(story.hear(start_of(0)), "start workers of 0");
+  EXPECT_EQ(story.read_signal(start_of(0)), "start workers of 0");
   EXPECT_TRUE(story.merged.empty());
 }
 
 TEST(Participant, ExchangesValuesWhileItsWorkersRun) {
   ParticipantStory story = joined(exchanging());
   EXPECT_EQ(story.happen(Contributed{"fence", "early", {}}), "") << "nothing runs";
-  (void)story.hear(start_of(0));
+  (void)story.read_signal(start_of(0));
   EXPECT_EQ(story.happen(Contributed{"fence", "a", {}}), "tell contribute fence 0 of 0: a");
   EXPECT_EQ(story.happen(Contributed{"fence", "b", {}}), "tell contribute fence 1 of 0: b");
-  EXPECT_EQ(story.hear(merged("fence", 0, "all", true)), "deliver fence: all");
-  EXPECT_EQ(story.hear(merged("fence", 1, "all", true)), "") << "of no attempt that runs";
+  EXPECT_EQ(story.read_signal(merged("fence", 0, "all", true)), "deliver fence: all");
+  EXPECT_EQ(story.read_signal(merged("fence", 1, "all", true)), "") << "of no attempt that runs";
 }
 
 TEST(Participant, LeavesALeaderThatSendsWhatNobodyExchanges) {
   ParticipantStory story = joined(exchanging());
-  EXPECT_NE(story.hear(merged("exec", 0, "all")).find("hang up"), std::string::npos);
+  EXPECT_NE(story.read_signal(merged("exec", 0, "all")).find("hang up"), std::string::npos);
 }
 
 }  // namespace

@@ -14,11 +14,11 @@ using std::chrono::seconds;
 
 constexpr Instant kNow{std::chrono::hours(1'000)};
 
-Progress progress_of(int max_restarts, int no_progress_limit = 3) {
+RestartDecider progress_of(int max_restarts, int no_progress_limit = 3) {
   RestartPolicy policy;
   policy.max_restarts = max_restarts;
   policy.no_progress_limit = no_progress_limit;
-  return Progress(policy);
+  return RestartDecider(policy);
 }
 
 TEST(Pauses, GrowToTheirLimits) {
@@ -32,31 +32,31 @@ TEST(Pauses, GrowToTheirLimits) {
   EXPECT_EQ(dial_pause(1'000), milliseconds(1'000));
 }
 
-TEST(Progress, AllowsAsManyRestartsAsTheUserSays) {
-  Progress progress = progress_of(1);
+TEST(RestartDecider, AllowsAsManyRestartsAsTheUserSays) {
+  RestartDecider progress = progress_of(1);
   EXPECT_TRUE(progress.may_restart(kNow));
   progress.note_restart(kNow, seconds(1));
   EXPECT_FALSE(progress.may_restart(kNow));
 }
 
-TEST(Progress, ForgetsRestartsThatAreOlderThanTheWindow) {
+TEST(RestartDecider, ForgetsRestartsThatAreOlderThanTheWindow) {
   RestartPolicy policy;
   policy.max_restarts = 1;
   policy.window = seconds(1);
-  Progress progress(policy);
+  RestartDecider progress(policy);
   progress.note_restart(kNow, seconds(1));
   EXPECT_FALSE(progress.may_restart(kNow));
   EXPECT_TRUE(progress.may_restart(kNow + seconds(1)));
 }
 
-TEST(Progress, AllowsNoneBesideWhatCannotBeKilled) {
-  Progress progress = progress_of(9);
+TEST(RestartDecider, AllowsNoneBesideWhatCannotBeKilled) {
+  RestartDecider progress = progress_of(9);
   progress.forbid_restarts();
   EXPECT_FALSE(progress.may_restart(kNow));
 }
 
-TEST(Progress, CountsAttemptsThatEndSoonWithTheSameWordsWhateverTheRank) {
-  Progress progress = progress_of(9, 0);
+TEST(RestartDecider, CountsAttemptsThatEndSoonWithTheSameWordsWhateverTheRank) {
+  RestartDecider progress = progress_of(9, 0);
   for (int attempt = 0; attempt < 3; ++attempt) {
     Failure failure = failure_of(attempt % 2);
     failure.last_lines = {"Traceback", "FileNotFoundError: nothere.py"};
@@ -67,8 +67,8 @@ TEST(Progress, CountsAttemptsThatEndSoonWithTheSameWordsWhateverTheRank) {
   EXPECT_EQ(progress.alike(), 0) << "it said nothing";
 }
 
-TEST(Progress, IsNoneWhereTheSameRankFailsSoonAgain) {
-  Progress progress = progress_of(9, 2);
+TEST(RestartDecider, IsNoneWhereTheSameRankFailsSoonAgain) {
+  RestartDecider progress = progress_of(9, 2);
   progress.judge(failure_of(1), std::nullopt, seconds(1));
   EXPECT_FALSE(progress.is_hopeless());
   progress.judge(failure_of(2), std::nullopt, seconds(1));
@@ -78,8 +78,8 @@ TEST(Progress, IsNoneWhereTheSameRankFailsSoonAgain) {
   EXPECT_EQ(progress.without_progress(), 2);
 }
 
-TEST(Progress, IsWhatTheFileShowsWhereThereIsOne) {
-  Progress progress = progress_of(9, 2);
+TEST(RestartDecider, IsWhatTheFileShowsWhereThereIsOne) {
+  RestartDecider progress = progress_of(9, 2);
   progress.judge(failure_of(1), false, seconds(1'000));
   progress.judge(std::nullopt, false, seconds(1'000));
   EXPECT_TRUE(progress.is_hopeless());
@@ -87,8 +87,8 @@ TEST(Progress, IsWhatTheFileShowsWhereThereIsOne) {
   EXPECT_FALSE(progress.is_hopeless());
 }
 
-TEST(Progress, WaitsLongerFromRestartToRestartUntilOneRunsForLong) {
-  Progress progress = progress_of(9);
+TEST(RestartDecider, WaitsLongerFromRestartToRestartUntilOneRunsForLong) {
+  RestartDecider progress = progress_of(9);
   progress.judge(failure_of(1), true, seconds(1));
   progress.note_restart(kNow, seconds(1));
   EXPECT_EQ(progress.backoff(), seconds(0));
@@ -100,8 +100,8 @@ TEST(Progress, WaitsLongerFromRestartToRestartUntilOneRunsForLong) {
   EXPECT_EQ(progress.backoff(), seconds(0));
 }
 
-TEST(Progress, DoesNotWaitWhereNoWorkerHasFailed) {
-  Progress progress = progress_of(9);
+TEST(RestartDecider, DoesNotWaitWhereNoWorkerHasFailed) {
+  RestartDecider progress = progress_of(9);
   progress.judge(failure_of(1), true, seconds(1));
   progress.note_restart(kNow, seconds(1));
   progress.note_restart(kNow, seconds(1));

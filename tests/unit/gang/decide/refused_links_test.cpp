@@ -10,8 +10,8 @@ using std::chrono::seconds;
 
 const Instant kBegin{};
 
-TEST(RefusedLinks, NamesAStrangerOnceForEachReason) {
-  RefusedLinks refused;
+TEST(RejectedConnectionLog, NamesAStrangerOnceForEachReason) {
+  RejectedConnectionLog refused;
 
   EXPECT_EQ(refused.note("10.0.0.7", "closed the connection", kBegin),
             "refused a connection from 10.0.0.7: it closed the connection");
@@ -20,8 +20,8 @@ TEST(RefusedLinks, NamesAStrangerOnceForEachReason) {
             "refused a connection from 10.0.0.7: it has another token");
 }
 
-TEST(RefusedLinks, NamesFiveForAReason) {
-  RefusedLinks refused;
+TEST(RejectedConnectionLog, NamesFiveForAReason) {
+  RejectedConnectionLog refused;
   for (int i = 1; i < 5; ++i) {
     (void)refused.note(std::to_string(i), "has another token", kBegin);
   }
@@ -32,8 +32,8 @@ TEST(RefusedLinks, NamesFiveForAReason) {
   EXPECT_NE(refused.note("6", "closed the connection", kBegin), "");
 }
 
-TEST(RefusedLinks, SaysNoNumberWhereAFewCome) {
-  RefusedLinks refused;
+TEST(RejectedConnectionLog, SaysNoNumberWhereAFewCome) {
+  RejectedConnectionLog refused;
   EXPECT_EQ(refused.next_wake(), std::nullopt);
 
   for (int i = 0; i < 29; ++i) {
@@ -45,8 +45,8 @@ TEST(RefusedLinks, SaysNoNumberWhereAFewCome) {
   EXPECT_EQ(refused.next_wake(), std::nullopt);
 }
 
-TEST(RefusedLinks, SaysHowManyCameFromOneAddress) {
-  RefusedLinks refused;
+TEST(RejectedConnectionLog, SaysHowManyCameFromOneAddress) {
+  RejectedConnectionLog refused;
   for (int i = 0; i < 48'211; ++i) {
     refused.count("10.0.0.7", kBegin);
   }
@@ -55,8 +55,8 @@ TEST(RefusedLinks, SaysHowManyCameFromOneAddress) {
             "refused 48,211 connections from 1 address (10.0.0.7) in 30 s");
 }
 
-TEST(RefusedLinks, SaysWhereMostOfThemCameFrom) {
-  RefusedLinks refused;
+TEST(RejectedConnectionLog, SaysWhereMostOfThemCameFrom) {
+  RejectedConnectionLog refused;
   for (int i = 0; i < 3'000; ++i) {
     refused.count(i % 3 == 0 ? std::to_string(i) : "10.0.0.7", kBegin);
   }
@@ -66,8 +66,8 @@ TEST(RefusedLinks, SaysWhereMostOfThemCameFrom) {
             "in 12 s");
 }
 
-TEST(RefusedLinks, SaysItLessOftenWhileItGoesOn) {
-  RefusedLinks refused;
+TEST(RejectedConnectionLog, SaysItLessOftenWhileItGoesOn) {
+  RejectedConnectionLog refused;
   Instant now = kBegin;
   std::vector<seconds> spans;
   for (int line = 0; line < 7; ++line) {

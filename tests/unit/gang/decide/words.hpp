@@ -18,10 +18,10 @@ namespace muster::gang {
 
 /// "admitted as node 1", "start 0 as node 1 of 2, slots 2 of 4", "finish: lost 69".
 /// "ports for 0: bytes", "fence 3 of 0: bytes".
-[[nodiscard]] inline std::string words_of(const Piece& piece) {
-  return piece.id.key +
-         (piece.id.round ? " " + std::to_string(*piece.id.round) + " of " : std::string(" for ")) +
-         std::to_string(piece.id.attempt) + ": " + piece.bytes;
+[[nodiscard]] inline std::string words_of(const Chunk& chunk) {
+  return chunk.id.key +
+         (chunk.id.round ? " " + std::to_string(*chunk.id.round) + " of " : std::string(" for ")) +
+         std::to_string(chunk.id.attempt) + ": " + chunk.bytes;
 }
 
 [[nodiscard]] inline std::string words_of(const Message& message) {
@@ -29,10 +29,10 @@ namespace muster::gang {
     std::string operator()(const Join& join) const {
       return "join" + (join.node.rank ? " as node " + to_string(*join.node.rank) : "");
     }
-    std::string operator()(const Preparing& preparing) const {
+    std::string operator()(const InputStatus& preparing) const {
       return "preparing: " + (preparing.waits_for.empty() ? "ready" : preparing.waits_for);
     }
-    std::string operator()(const Beat&) const { return "beat"; }
+    std::string operator()(const Heartbeat&) const { return "beat"; }
     std::string operator()(const Failed& failed) const {
       return "failed " + std::to_string(failed.attempt);
     }
@@ -42,14 +42,14 @@ namespace muster::gang {
     std::string operator()(const Ended& ended) const {
       return "ended " + std::to_string(ended.attempt);
     }
-    std::string operator()(const StopAsked& asked) const {
+    std::string operator()(const StopFromAgent& asked) const {
       return "stop asked by " + signal_name(asked.signal) + (asked.is_urgent ? ", now" : "");
     }
-    std::string operator()(const SuspendAsked& asked) const {
+    std::string operator()(const SuspendFromAgent& asked) const {
       return (asked.is_withdrawn ? "notice withdrawn: " : "suspend asked: ") + asked.source;
     }
     std::string operator()(const Saved& saved) const { return "saved: " + saved.process; }
-    std::string operator()(const StatusAsked& asked) const {
+    std::string operator()(const StatusQuery& asked) const {
       return "status asked " + std::to_string(asked.number);
     }
     std::string operator()(const StatusReport& report) const {
@@ -71,10 +71,10 @@ namespace muster::gang {
     }
     std::string operator()(const Waiting&) const { return "waiting"; }
     std::string operator()(const Contribute& contribute) const {
-      return "contribute " + words_of(contribute.piece);
+      return "contribute " + words_of(contribute.chunk);
     }
     std::string operator()(const Merged& merged) const {
-      return "merged " + words_of(merged.piece);
+      return "merged " + words_of(merged.chunk);
     }
     std::string operator()(const Start& start) const {
       return "start " + std::to_string(start.placement.attempt) + " as node " +
@@ -113,8 +113,8 @@ namespace muster::gang {
       }
       return "look up" + names;
     }
-    std::string operator()(const Say&) const { return {}; }
-    std::string operator()(const Dissolve&) const { return "dissolve"; }
+    std::string operator()(const LogMessage&) const { return {}; }
+    std::string operator()(const GangClosed&) const { return "dissolve"; }
   };
   return std::visit(Words{}, action);
 }
@@ -123,8 +123,10 @@ namespace muster::gang {
 [[nodiscard]] inline std::string words_of(const ParticipantAction& action) {
   struct Words {
     std::string operator()(const Dial&) const { return "dial"; }
-    std::string operator()(const Tell& tell) const { return "tell " + words_of(tell.message); }
-    std::string operator()(const HangUp&) const { return "hang up"; }
+    std::string operator()(const SendToLeader& tell) const {
+      return "tell " + words_of(tell.message);
+    }
+    std::string operator()(const CloseLink&) const { return "hang up"; }
     std::string operator()(const StartAttempt& wanted) const {
       return "start workers of " + std::to_string(wanted.start.placement.attempt);
     }
@@ -135,7 +137,7 @@ namespace muster::gang {
       return "stop workers by " + signal_name(stop.signal) +
              (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms" : "");
     }
-    std::string operator()(const TellWorkers& tell) const {
+    std::string operator()(const NotifyWorkers& tell) const {
       return tell.notice.is_withdrawn ? "tell workers to go on"
                                       : "tell workers of a notice from " + tell.notice.source;
     }
@@ -149,7 +151,7 @@ namespace muster::gang {
       return "pass " + signal_name(pass.signal);
     }
     std::string operator()(const KillAttempt&) const { return "kill workers"; }
-    std::string operator()(const Mention&) const { return {}; }
+    std::string operator()(const LogLine&) const { return {}; }
     std::string operator()(const Leave& leave) const { return "leave: " + words_of(leave.end); }
   };
   return std::visit(Words{}, action);

@@ -30,10 +30,10 @@ End make_end(const std::optional<std::string>& token, Side side) {
 }
 
 /// Hands over what `from` has to say; false when there is nothing.
-bool deliver(End& from, End& to, std::size_t piece) {
+bool deliver(End& from, End& to, std::size_t chunk) {
   const std::string wire = from.channel->take_outgoing();
-  for (std::size_t at = 0; at < wire.size() && to.error.empty(); at += piece) {
-    const auto plaintext = to.channel->receive(std::string_view(wire).substr(at, piece));
+  for (std::size_t at = 0; at < wire.size() && to.error.empty(); at += chunk) {
+    const auto plaintext = to.channel->receive(std::string_view(wire).substr(at, chunk));
     if (plaintext) {
       to.received += *plaintext;
     } else {
@@ -47,8 +47,8 @@ struct Pair {
   End leader;
   End agent;
 
-  void talk(std::size_t piece = 1'000'000) {
-    while (deliver(agent, leader, piece) || deliver(leader, agent, piece)) {
+  void talk(std::size_t chunk = 1'000'000) {
+    while (deliver(agent, leader, chunk) || deliver(leader, agent, chunk)) {
     }
   }
 };
@@ -69,10 +69,10 @@ TEST(Channel, IsEstablishedAtOnceWithoutAToken) {
 
 TEST(Channel, CarriesBytesBothWays) {
   for (const auto& token : {std::optional<std::string>(), std::optional(kToken)}) {
-    for (const std::size_t piece : {1'000'000, 1'000, 7, 1}) {
+    for (const std::size_t chunk : {1'000'000, 1'000, 7, 1}) {
       Pair pair = pair_of(token, token);
       pair.agent.channel->send(kFrame);  // before it is established
-      pair.talk(piece);
+      pair.talk(chunk);
       EXPECT_EQ(pair.leader.received, kFrame);
       EXPECT_TRUE(pair.agent.channel->is_established());
       EXPECT_TRUE(pair.leader.channel->is_established());
@@ -80,7 +80,7 @@ TEST(Channel, CarriesBytesBothWays) {
       const std::string large = kFrame + std::string(100'000, 'x');
       pair.leader.channel->send(large);
       pair.agent.channel->send("more");
-      pair.talk(piece);
+      pair.talk(chunk);
       EXPECT_TRUE(pair.agent.received == large);
       EXPECT_EQ(pair.leader.received, kFrame + "more");
       EXPECT_EQ(pair.leader.error + pair.agent.error, "");

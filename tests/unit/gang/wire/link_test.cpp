@@ -99,10 +99,10 @@ TEST_F(LinkTest, CarriesMessagesBothWays) {
 
     const auto waiting = std::make_shared<const std::string>(frame(encode(Waiting{"1 of 2"})));
     pair.leader.link->send_shared(waiting);
-    pair.leader.link->send(Beat{});
+    pair.leader.link->send(Heartbeat{});
     ASSERT_TRUE(until([&] { return pair.agent.messages.size() == 2; }));
     EXPECT_EQ(std::get<Waiting>(pair.agent.messages[0]).progress, "1 of 2");
-    EXPECT_TRUE(std::holds_alternative<Beat>(pair.agent.messages[1]));
+    EXPECT_TRUE(std::holds_alternative<Heartbeat>(pair.agent.messages[1]));
   }
 }
 
@@ -167,7 +167,7 @@ TEST_F(LinkTest, RefusesStrangers) {
   EXPECT_EQ(verdict_on("GET / HTTP/1.1\r\n\r\n"),
             "sent no muster message: a message of 1195725856 bytes, expected at most 65536");
   EXPECT_EQ(verdict_on(frame("hello")), "sent no muster message: no JSON: syntax error");
-  EXPECT_EQ(verdict_on(frame(encode(Beat{}))), "sent 'beat' first, expected 'join'");
+  EXPECT_EQ(verdict_on(frame(encode(Heartbeat{}))), "sent 'beat' first, expected 'join'");
   EXPECT_EQ(verdict_on("\0\1\0\1"s),
             "sent no muster message: a message of 65537 bytes, expected at most 65536");
   EXPECT_EQ(verdict_on("GET / HTTP/1.1\r\n\r\n", &key()),
@@ -261,14 +261,14 @@ TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotRead) {
 TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotReadWhatIsShared) {
   Stranger stranger(io_);
   stranger.leader.link->start();
-  const auto piece = std::make_shared<const std::string>(
+  const auto chunk = std::make_shared<const std::string>(
       frame(encode(Merged{{{"a", 0, 0, {}}, 32'768, 32'768, 0, std::string(32'768, 'x')}})));
-  for (std::size_t sent = 0; sent < 2 * kMostBulkBytes; sent += piece->size()) {
-    stranger.leader.link->send_shared(piece);
+  for (std::size_t sent = 0; sent < 2 * kMostBulkBytes; sent += chunk->size()) {
+    stranger.leader.link->send_shared(chunk);
   }
   ASSERT_TRUE(until([&] { return !stranger.leader.lost.empty(); }));
   EXPECT_EQ(stranger.leader.lost[0], "does not read what it is sent");
-  EXPECT_EQ(piece.use_count(), 1);
+  EXPECT_EQ(chunk.use_count(), 1);
 }
 
 /// Words that wait keep their order, and so does what the channel says itself.
@@ -277,17 +277,17 @@ TEST_F(LinkTest, LetsABeatOvertakeALargeValue) {
     Pair pair(io_, link_key);
     pair.agent.link->send(some_join());
     ASSERT_TRUE(until([&] { return !pair.leader.messages.empty(); }));
-    const auto piece = std::make_shared<const std::string>(
+    const auto chunk = std::make_shared<const std::string>(
         frame(encode(Merged{{{"a", 0, 0, {}}, 32'768, 32'768, 0, std::string(32'768, 'x')}})));
     for (int i = 0; i < 900; ++i) {  // 29 MB: more than the kernel's buffers hold
-      pair.leader.link->send_shared(piece);
+      pair.leader.link->send_shared(chunk);
     }
     pair.leader.link->send(Waiting{"behind"});
-    pair.leader.link->send(Beat{});
+    pair.leader.link->send(Heartbeat{});
     ASSERT_TRUE(until([&] { return pair.agent.messages.size() == 902; }));
     const auto beat = std::find_if(
         pair.agent.messages.begin(), pair.agent.messages.end(), [](const Message& message) {
-          return std::holds_alternative<Beat>(message);
+          return std::holds_alternative<Heartbeat>(message);
         });
     EXPECT_LT(beat - pair.agent.messages.begin(), 890);
     EXPECT_TRUE(std::holds_alternative<Waiting>(pair.agent.messages.back()));
@@ -302,7 +302,7 @@ TEST_F(LinkTest, WritesTheRestBeforeItCloses) {
     for (int i = 0; i < 1'000; ++i) {
       pair.leader.link->send(Waiting{std::string(2'000, 'x')});
     }
-    pair.agent.link->send(Beat{});  // unread when the leader closes
+    pair.agent.link->send(Heartbeat{});  // unread when the leader closes
     pair.leader.link->close_when_sent();
     pair.leader.link.reset();
     ASSERT_TRUE(until([&] { return !pair.agent.lost.empty(); }));
@@ -316,7 +316,7 @@ TEST_F(LinkTest, WritesTheRestBeforeItCloses) {
 TEST_F(LinkTest, DeliversNothingAfterItWasToldToClose) {
   Pair pair(io_);
   pair.agent.link->send(some_join());
-  pair.agent.link->send(Beat{});
+  pair.agent.link->send(Heartbeat{});
   pair.leader.link->close_when_sent();
   ASSERT_TRUE(until([&] { return !pair.agent.lost.empty(); }));
   EXPECT_TRUE(pair.leader.messages.empty());
@@ -380,7 +380,7 @@ TEST_F(LinkTest, MayBeDestroyedInItsCallbacks) {
     };
     agent.link->start();
     agent.link->send(some_join());
-    agent.link->send(Beat{});
+    agent.link->send(Heartbeat{});
     ASSERT_TRUE(until([&] { return !agent.link; }));
     EXPECT_EQ(messages, 1);
     run_ready(io_);
@@ -403,7 +403,7 @@ TEST_F(LinkTest, IsLostOnceOnly) {
   stranger.write("GET / HTTP/1.1\r\n\r\n");
   stranger.socket.close();
   ASSERT_TRUE(until([&] { return !stranger.leader.lost.empty(); }));
-  stranger.leader.link->send(Beat{});
+  stranger.leader.link->send(Heartbeat{});
   stranger.leader.link->close_when_sent();
   run_ready(io_);
   EXPECT_EQ(stranger.leader.lost.size(), 1U);

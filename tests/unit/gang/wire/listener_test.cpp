@@ -85,24 +85,24 @@ TEST(Listener, RestsWhenThereAreNoDescriptors) {
   boost::asio::io_context io;
   auto listener = std::move(*Listener::open(io, 0));
   int accepted = 0;
-  std::vector<std::string> remarks;
+  std::vector<std::string> notices;
   listener->on_accept = [&](const tcp::socket&) { ++accepted; };
-  listener->on_remark = [&](const std::string& remark) { remarks.push_back(remark); };
+  listener->on_remark = [&](const std::string& remark) { notices.push_back(remark); };
   const tcp::socket dialled = dial(io, listener->port());
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   listener->start();
-  const bool has_remarked = run_until(io, [&] { return !remarks.empty(); });
+  const bool has_remarked = run_until(io, [&] { return !notices.empty(); });
   io.restart();
   const std::size_t turns = io.run_for(std::chrono::milliseconds(250));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 
   ASSERT_TRUE(has_remarked);
-  EXPECT_EQ(remarks[0], "cannot accept connections, trying again every 0.1 s: Too many open files");
+  EXPECT_EQ(notices[0], "cannot accept connections, trying again every 0.1 s: Too many open files");
   EXPECT_LE(turns, 3U);
-  EXPECT_EQ(remarks.size(), 1U);
+  EXPECT_EQ(notices.size(), 1U);
   EXPECT_EQ(accepted, 0);
   EXPECT_TRUE(run_until(io, [&] { return accepted == 1; }));
 }

@@ -42,15 +42,15 @@ TEST(Outbox, SharesAFrameWithOthers) {
 }
 
 TEST(Outbox, LetsAWordOvertakeBulk) {
-  const auto piece = std::make_shared<const std::string>("piece ");
+  const auto chunk = std::make_shared<const std::string>("piece ");
   Outbox outbox;
   outbox.add("join ");
-  outbox.add_bulk(piece);
+  outbox.add_bulk(chunk);
   outbox.add("start ");
   outbox.add_before_bulk("beat ");
   EXPECT_EQ(drain(outbox, 100), "join beat piece start ");
-  outbox.add_bulk(piece);
-  outbox.add_bulk(piece);
+  outbox.add_bulk(chunk);
+  outbox.add_bulk(chunk);
   outbox.pop(1);
   outbox.add_before_bulk("beat ");
   EXPECT_EQ(drain(outbox, 100), "iece beat piece ") << "not into the middle of a frame";

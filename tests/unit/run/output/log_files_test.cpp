@@ -58,8 +58,8 @@ class LogFilesTest : public testing::Test {
 
   fs::path folder_;
   boost::asio::io_context io_;
-  Asides asides_{**SharedPage::make()};
-  LogFiles logs_{io_, asides_, 50ms};
+  HelperProcesses helpers_{**GuardSharedMemory::make()};
+  LogFiles logs_{io_, helpers_, 50ms};
   std::vector<std::string> remarks_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Takes everything at once. It arrives right after somebody has asked whether it has.
-class ArrivesWhenAsked final : public Device {
+class ArrivesWhenAsked final : public ByteSink {
  public:
   explicit ArrivesWhenAsked(boost::asio::io_context& io) : io_(io) {}
 
@@ -27,7 +27,7 @@ class ArrivesWhenAsked final : public Device {
 };
 
 /// A pipe that nobody reads, and that is full.
-class TakesNothing final : public Device {
+class TakesNothing final : public ByteSink {
  public:
   ssize_t write_some(std::string_view /*bytes*/) override {
     errno = EAGAIN;
@@ -37,23 +37,23 @@ class TakesNothing final : public Device {
   void stop_waiting() override {}
 };
 
-TEST(Sink, TellsOnceOfLinesThatWereDroppedWhenItWasAbandoned) {
+TEST(OutputQueue, TellsOnceOfLinesThatWereDroppedWhenItWasAbandoned) {
   boost::asio::io_context io;
-  Sink sink(io, std::make_unique<TakesNothing>(), {"standard output", "console line"}, 5s);
+  OutputQueue sink(io, std::make_unique<TakesNothing>(), {"standard output", "console line"}, 5s);
   EXPECT_TRUE(sink.write("one\ntwo\n"));
 
-  EXPECT_EQ(sink.abandon(), 2U);
-  EXPECT_EQ(sink.abandon(), 0U);
+  EXPECT_EQ(sink.discard(), 2U);
+  EXPECT_EQ(sink.discard(), 0U);
   EXPECT_EQ(sink.give_up(), 0U);
 }
 
-TEST(Sink, CallsWhoAskedThoughItWasSettledRightAfterwards) {
+TEST(OutputQueue, CallsWhoAskedThoughItWasSettledRightAfterwards) {
   boost::asio::io_context io;
-  Sink sink(io, std::make_unique<ArrivesWhenAsked>(io), {"log files", "log line"}, 5s);
+  OutputQueue sink(io, std::make_unique<ArrivesWhenAsked>(io), {"log files", "log line"}, 5s);
   EXPECT_TRUE(sink.write("line\n"));
 
   bool is_called = false;
-  EXPECT_FALSE(sink.settle([&] { is_called = true; }));
+  EXPECT_FALSE(sink.drain([&] { is_called = true; }));
   io.run();
 
   EXPECT_TRUE(is_called);

@@ -134,9 +134,9 @@ class WorkerStreamsTest : public testing::Test {
   std::map<std::string, std::string> variables_;
   std::string log_folder_;
   boost::asio::io_context io_;
-  Asides asides_{**SharedPage::make()};
-  Consoles consoles_{io_, asides_, 5s};
-  LogFiles logs_{io_, asides_, 5s};
+  HelperProcesses helpers_{**GuardSharedMemory::make()};
+  Consoles consoles_{io_, helpers_, 5s};
+  LogFiles logs_{io_, helpers_, 5s};
   std::optional<WorkerStreams> streams_;
   std::vector<UniqueFd> out_;
   std::vector<UniqueFd> err_;

@@ -8,11 +8,11 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Act = AgentWatch::Act;
+using Act = AgentWatchdog::Act;
 
 constexpr seconds kGrace{30};
 constexpr milliseconds kLimit{8'000};
-constexpr Vitals::Instant kStart{seconds(1'000)};
+constexpr AgentHeartbeat::Instant kStart{seconds(1'000)};
 constexpr milliseconds kMoment{1};
 
 class AgentWatchTest : public testing::Test {
@@ -36,13 +36,13 @@ class AgentWatchTest : public testing::Test {
   }
   /// From the start, in milliseconds; -1: never.
   [[nodiscard]] long next() const {
-    const auto next = watch_.next_look();
+    const auto next = watch_.next_poll();
     return next ? std::chrono::duration_cast<milliseconds>(*next - kStart).count() : -1;
   }
 
-  AgentWatch watch_{kGrace};
-  Vitals vitals_;
-  Sighting seen_;
+  AgentWatchdog watch_{kGrace};
+  AgentHeartbeat vitals_;
+  ProcessSample seen_;
 };
 
 TEST_F(AgentWatchTest, WantsNoLookWhileNobodyCountsOnTheAgent) {
@@ -65,7 +65,7 @@ TEST_F(AgentWatchTest, TakesOverAtTheEndOfTheLimitAndNotBefore) {
   count_on(seconds(0));
   EXPECT_EQ(look(seconds(0)), Act::Nothing);
   EXPECT_EQ(look(kLimit - kMoment), Act::Nothing);
-  EXPECT_EQ(look(kLimit), Act::TakeOver);
+  EXPECT_EQ(look(kLimit), Act::KillJob);
   EXPECT_EQ(watch_.why(), "has not moved for 8 s");
 }
 
@@ -82,7 +82,7 @@ TEST_F(AgentWatchTest, DoesNotTakeItsOwnPauseForTheAgents) {
   EXPECT_EQ(look(seconds(0)), Act::Nothing);
   EXPECT_EQ(look(seconds(100)), Act::Nothing);
   EXPECT_EQ(next(), 101'000);
-  EXPECT_EQ(look(seconds(101)), Act::TakeOver);
+  EXPECT_EQ(look(seconds(101)), Act::KillJob);
 }
 
 TEST_F(AgentWatchTest, LeavesAnAgentAloneThatBeatsAfterTheirCommonPause) {
@@ -104,7 +104,7 @@ TEST_F(AgentWatchTest, PermitsNothingOnceOtherNodesHaveGoneOn) {
   count_on(seconds(0));
   vitals_.lease.gone_by = kStart + seconds(17);
   EXPECT_EQ(look(seconds(0)), Act::Nothing);
-  EXPECT_EQ(look(seconds(100)), Act::TakeOver) << "whoever was stopped";
+  EXPECT_EQ(look(seconds(100)), Act::KillJob) << "whoever was stopped";
 }
 
 TEST_F(AgentWatchTest, PermitsNothingThenEvenToAnAgentThatBeats) {
@@ -114,7 +114,7 @@ TEST_F(AgentWatchTest, PermitsNothingThenEvenToAnAgentThatBeats) {
   beat(milliseconds(16'900));
   EXPECT_EQ(look(milliseconds(16'950)), Act::Nothing);
   EXPECT_EQ(next(), 17'000);
-  EXPECT_EQ(look(seconds(17)), Act::TakeOver);
+  EXPECT_EQ(look(seconds(17)), Act::KillJob);
   EXPECT_EQ(watch_.why(), "has not ended what other nodes take for gone");
 }
 
@@ -127,7 +127,7 @@ TEST_F(AgentWatchTest, AsksTheWorkersOnceWhereTheAgentDoesNot) {
   EXPECT_EQ(next(), 36'000);
   EXPECT_EQ(look(milliseconds(36'000)), Act::Nothing);
   EXPECT_EQ(next(), 36'200);
-  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::KillJob);
   EXPECT_EQ(watch_.why(), "has not moved for 31 s") << "since it was asked, as nobody counts on it";
 }
 
@@ -159,7 +159,7 @@ TEST_F(AgentWatchTest, ASecondRequestEndsTheGrace) {
   EXPECT_EQ(look(seconds(10)), Act::Nothing);
   EXPECT_EQ(next(), 11'000);
   EXPECT_EQ(look(milliseconds(11'000)), Act::Nothing);
-  EXPECT_EQ(look(milliseconds(11'200)), Act::TakeOver);
+  EXPECT_EQ(look(milliseconds(11'200)), Act::KillJob);
 }
 
 TEST_F(AgentWatchTest, ALateSecondRequestGivesNoMoreTime) {
@@ -168,7 +168,7 @@ TEST_F(AgentWatchTest, ALateSecondRequestGivesNoMoreTime) {
   EXPECT_EQ(look(seconds(6)), Act::AskWorkers);
   ask(milliseconds(35'400));
   EXPECT_EQ(look(milliseconds(36'000)), Act::Nothing);
-  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::KillJob);
 }
 
 TEST_F(AgentWatchTest, LooksTwiceBeforeItTakesALateAgentForStuck) {
@@ -177,13 +177,13 @@ TEST_F(AgentWatchTest, LooksTwiceBeforeItTakesALateAgentForStuck) {
   EXPECT_EQ(look(seconds(36)), Act::Nothing);
   EXPECT_EQ(look(milliseconds(36'100)), Act::Nothing) << "somebody woke it";
   EXPECT_EQ(next(), 36'200);
-  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::KillJob);
 }
 
 TEST_F(AgentWatchTest, TakesOverAtOnceFromALateAgentThatIsStopped) {
   be_late(seconds(35));
   seen_.may_move = false;
-  EXPECT_EQ(look(seconds(36)), Act::TakeOver);
+  EXPECT_EQ(look(seconds(36)), Act::KillJob);
 }
 
 TEST_F(AgentWatchTest, LeavesALateAgentAloneThatWaitsForACore) {
@@ -193,10 +193,10 @@ TEST_F(AgentWatchTest, LeavesALateAgentAloneThatWaitsForACore) {
   EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
   EXPECT_EQ(next(), 36'400);
   EXPECT_EQ(look(milliseconds(36'400)), Act::Nothing);
-  for (milliseconds after{36'600}; after < seconds(45); after += AgentWatch::kBetweenSightings) {
+  for (milliseconds after{36'600}; after < seconds(45); after += AgentWatchdog::kSampleInterval) {
     EXPECT_EQ(look(after), Act::Nothing);
   }
-  EXPECT_EQ(look(seconds(45)), Act::TakeOver) << "that has an end, too";
+  EXPECT_EQ(look(seconds(45)), Act::KillJob) << "that has an end, too";
 }
 
 TEST_F(AgentWatchTest, LeavesALateAgentAloneThatComputesALittle) {
@@ -204,7 +204,7 @@ TEST_F(AgentWatchTest, LeavesALateAgentAloneThatComputesALittle) {
   EXPECT_EQ(look(seconds(36)), Act::Nothing);
   seen_.cpu += milliseconds(10);
   EXPECT_EQ(look(milliseconds(36'200)), Act::Nothing);
-  EXPECT_EQ(look(milliseconds(36'400)), Act::TakeOver) << "it does no more";
+  EXPECT_EQ(look(milliseconds(36'400)), Act::KillJob) << "it does no more";
 }
 
 TEST_F(AgentWatchTest, TakesALateAgentForStuckThatComputesAllTheTime) {
@@ -212,14 +212,14 @@ TEST_F(AgentWatchTest, TakesALateAgentForStuckThatComputesAllTheTime) {
   seen_.waits_for_core = true;
   EXPECT_EQ(look(seconds(36)), Act::Nothing);
   seen_.cpu += milliseconds(190);
-  EXPECT_EQ(look(milliseconds(36'200)), Act::TakeOver);
+  EXPECT_EQ(look(milliseconds(36'200)), Act::KillJob);
 }
 
 TEST_F(AgentWatchTest, HasNoPatienceWithAStarvedAgentWhereOtherNodesCountOnIt) {
   count_on(seconds(0));
   seen_.waits_for_core = true;
   EXPECT_EQ(look(seconds(0)), Act::Nothing);
-  EXPECT_EQ(look(kLimit), Act::TakeOver);
+  EXPECT_EQ(look(kLimit), Act::KillJob);
 }
 
 }  // namespace

@@ -20,27 +20,27 @@ bool are_joined(const StreamTarget& out, const StreamTarget& error) {
   return choose_output_way(out, error, When::Auto).is_joined;
 }
 
-TEST(OutputWay, StreamsThatAreShownAtOnePlaceAreJoined) {
+TEST(OutputConnection, StreamsThatAreShownAtOnePlaceAreJoined) {
   EXPECT_TRUE(are_joined(kError, kError));
 }
 
-TEST(OutputWay, StreamsThatAreShownAtTwoPlacesAreApart) {
+TEST(OutputConnection, StreamsThatAreShownAtTwoPlacesAreApart) {
   EXPECT_FALSE(are_joined(kOut, kError));
 }
 
-TEST(OutputWay, StreamsOfWhichOneIsNotShownAreApart) {
+TEST(OutputConnection, StreamsOfWhichOneIsNotShownAreApart) {
   EXPECT_FALSE(are_joined(kNowhere, kError));
   EXPECT_FALSE(are_joined(kError, kNowhere));
 }
 
-TEST(OutputWay, AFileOfOneStreamKeepsThemApart) {
+TEST(OutputConnection, AFileOfOneStreamKeepsThemApart) {
   const StreamTarget kept = with(StreamFile::Own, kError);
 
   EXPECT_FALSE(are_joined(kept, kept));
   EXPECT_FALSE(are_joined(kError, kept));
 }
 
-TEST(OutputWay, StreamsThatGoToOneFileAreJoined) {
+TEST(OutputConnection, StreamsThatGoToOneFileAreJoined) {
   const StreamTarget kept = with(StreamFile::Joined, kNowhere);
   const StreamTarget shown_and_kept = with(StreamFile::Joined, kError);
 
@@ -50,33 +50,34 @@ TEST(OutputWay, StreamsThatGoToOneFileAreJoined) {
   EXPECT_FALSE(are_joined(with(StreamFile::Joined, kOut), shown_and_kept));
 }
 
-TEST(OutputWay, WhatGoesNowhereIsApart) {
+TEST(OutputConnection, WhatGoesNowhereIsApart) {
   EXPECT_FALSE(are_joined(kNowhere, kNowhere))
       << "only standard error is remembered for the report";
 }
 
-TEST(OutputWay, WhatIsShownOnATerminalIsWrittenToOne) {
-  const OutputWay both = choose_output_way(kTerminal, kTerminal, When::Auto);
+TEST(OutputConnection, WhatIsShownOnATerminalIsWrittenToOne) {
+  const OutputConnection both = choose_output_way(kTerminal, kTerminal, When::Auto);
   EXPECT_TRUE(both.is_joined && both.out_is_terminal && both.error_is_terminal);
 
-  const OutputWay one = choose_output_way(kOut, kTerminal, When::Auto);
+  const OutputConnection one = choose_output_way(kOut, kTerminal, When::Auto);
   EXPECT_FALSE(one.out_is_terminal);
   EXPECT_TRUE(one.error_is_terminal);
 }
 
-TEST(OutputWay, WhatIsKeptInAFileOrNotShownIsWrittenToAPipe) {
+TEST(OutputConnection, WhatIsKeptInAFileOrNotShownIsWrittenToAPipe) {
   for (const StreamTarget& target :
        {with(StreamFile::Own, kTerminal), with(StreamFile::Joined, kTerminal), kNowhere}) {
-    const OutputWay way = choose_output_way(target, target, When::Auto);
+    const OutputConnection way = choose_output_way(target, target, When::Auto);
     EXPECT_FALSE(way.out_is_terminal || way.error_is_terminal);
   }
 }
 
-TEST(OutputWay, TheUserDecidesAboutTerminals) {
-  const OutputWay always = choose_output_way(with(StreamFile::Own, kOut), kNowhere, When::Always);
+TEST(OutputConnection, TheUserDecidesAboutTerminals) {
+  const OutputConnection always =
+      choose_output_way(with(StreamFile::Own, kOut), kNowhere, When::Always);
   EXPECT_TRUE(always.out_is_terminal && always.error_is_terminal);
 
-  const OutputWay never = choose_output_way(kTerminal, kTerminal, When::Never);
+  const OutputConnection never = choose_output_way(kTerminal, kTerminal, When::Never);
   EXPECT_FALSE(never.out_is_terminal || never.error_is_terminal);
   EXPECT_TRUE(never.is_joined);
 }

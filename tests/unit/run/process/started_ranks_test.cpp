@@ -26,27 +26,27 @@ std::vector<pid_t> left(std::vector<Process> found, const std::set<pid_t>& of_ra
   return pids;
 }
 
-TEST(LeftByRanks, IsWhatHasComeToTheAgent) {
+TEST(RankOrphans, IsWhatHasComeToTheAgent) {
   EXPECT_EQ(left({process(20, kAgent), process(21, kAgent)}, {20, 21}),
             (std::vector<pid_t>{20, 21}));
 }
 
-TEST(LeftByRanks, DescendantsBelongToItWhateverTheirEnvironment) {
+TEST(RankOrphans, DescendantsBelongToItWhateverTheirEnvironment) {
   EXPECT_EQ(left({process(20, kAgent), process(21, 20), process(22, 21)}, {20}),
             (std::vector<pid_t>{20, 21, 22}));
 }
 
-TEST(LeftByRanks, IsNotAskedForWhileARankOfMpirunLives) {
+TEST(RankOrphans, IsNotAskedForWhileARankOfMpirunLives) {
   EXPECT_TRUE(left({process(20, kAgent), process(30, kMpirun)}, {20, 30}).empty());
 }
 
-TEST(LeftByRanks, IsNotAskedForWhileARankOfADaemonLives) {
+TEST(RankOrphans, IsNotAskedForWhileARankOfADaemonLives) {
   const pid_t daemon = 12;  // which left its session, and came to the agent
   EXPECT_TRUE(
       left({process(daemon, kAgent), process(30, daemon), process(20, kAgent)}, {20, 30}).empty());
 }
 
-TEST(LeftByRanks, DaemonsAndCompanionsAreNone) {
+TEST(RankOrphans, DaemonsAndCompanionsAreNone) {
   EXPECT_TRUE(left({process(12, kAgent), process(13, 12)}, {}).empty());
 }
 

@@ -16,7 +16,7 @@ namespace {
 /// The agent of a guard that ends at once. It never returns, and cannot outlive the test for long.
 [[noreturn]] void be_agent(pid_t guard, const std::function<void()>& turn) {
   constexpr unsigned kLongEnough = 20;
-  end_without_guard(guard, std::chrono::seconds(1));
+  arm_parent_death_timer(guard, std::chrono::seconds(1));
   (void)::alarm(kLongEnough);
   while (true) {
     turn();
@@ -60,7 +60,7 @@ TEST(WithoutGuard, LeavesOneAloneThatPutsItOff) {
   const int status = end_of_agent_that([&turns] {
     constexpr int kTurns = 15;  // half as long again as it may be silent
     constexpr useconds_t kPause = 100'000;
-    put_off_end();
+    feed_parent_death_timer();
     (void)::usleep(kPause);
     if (++turns == kTurns) {
       ::_exit(7);

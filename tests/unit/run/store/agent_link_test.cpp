@@ -52,8 +52,8 @@ TEST_F(AgentLinkTest, KeepsWhatAnAgentThatReadsNothingIsTold) {
   AgentLink link(poller_, ours_.get(), kNumber);
   std::string told;
   for (int i = 0; i < 2'000; ++i) {
-    const StoreRemark remark{std::to_string(i) + std::string(1'000, 'x')};
-    link.tell(remark);
+    const StoreNotice remark{std::to_string(i) + std::string(1'000, 'x')};
+    link.send(remark);
     told += write_line(remark);
   }
   std::string heard = read_all();

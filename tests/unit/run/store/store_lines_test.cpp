@@ -6,8 +6,8 @@
 namespace muster {
 namespace {
 
-std::string words(const StoreLine& line) {
-  if (const auto* const remark = std::get_if<StoreRemark>(&line)) {
+std::string words(const StoreMessage& line) {
+  if (const auto* const remark = std::get_if<StoreNotice>(&line)) {
     return "remark " + remark->text;
   }
   if (const auto* const end = std::get_if<StoreEnd>(&line)) {
@@ -23,9 +23,9 @@ std::string words(const StoreLine& line) {
     }
     return text;
   }
-  const auto& news = std::get<StoreNews>(line);
-  std::string text = "news " + std::to_string(news.meeting) + " " + std::to_string(news.expected) +
-                     (news.is_complete ? " complete" : "");
+  const auto& news = std::get<StoreStatus>(line);
+  std::string text = "news " + std::to_string(news.init_barrier) + " " +
+                     std::to_string(news.expected) + (news.is_complete ? " complete" : "");
   for (const store::Process& process : news.arrived) {
     text += "; " + describe(process);
   }
@@ -33,21 +33,21 @@ std::string words(const StoreLine& line) {
 }
 
 TEST(StoreLines, ComeBackAsTheyWere) {
-  const std::vector<StoreLine> lines = {
-      StoreRemark{"a \"line\"\nand \xff"},
-      StoreNews{0, 4, false, {{"10.0.0.1", 4'294'967'295U}, {"::1", std::nullopt}}},
-      StoreNews{3, 4, true, {}},
+  const std::vector<StoreMessage> lines = {
+      StoreNotice{"a \"line\"\nand \xff"},
+      StoreStatus{0, 4, false, {{"10.0.0.1", 4'294'967'295U}, {"::1", std::nullopt}}},
+      StoreStatus{3, 4, true, {}},
       store::AwaitedKeys{},
       store::AwaitedKeys{{{"/\xff", 3, {{"::1", 7}, {"10.0.0.1"}}}, {"/b", 1, {}}}, false},
       StoreEnd{"no memory"}};
   std::string bytes;
-  for (const StoreLine& line : lines) {
+  for (const StoreMessage& line : lines) {
     bytes += write_line(line);
   }
   StoreLineReader reader;
   std::vector<std::string> read;
   for (const char byte : bytes) {
-    for (const StoreLine& line : reader.feed({&byte, 1}).value()) {
+    for (const StoreMessage& line : reader.feed({&byte, 1}).value()) {
       read.push_back(words(line));
     }
   }

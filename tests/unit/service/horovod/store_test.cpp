@@ -73,9 +73,9 @@ TEST(HorovodStore, HoldsWhoAsksForARankUntilItIsThere) {
   EXPECT_EQ(reply->bytes, found("here"));
   EXPECT_FALSE(store.take_reply()) << "the other scope has no such rank";
 
-  store.on_held(1);
+  store.on_deferred(1);
   EXPECT_FALSE(store.take_reply()) << "it has its answer";
-  store.on_held(2);
+  store.on_deferred(2);
   EXPECT_EQ(store.take_reply()->bytes, kMissing);
 }
 

@@ -23,7 +23,7 @@ void World::start_agent(std::size_t index) {
   host.gang.reset();
   host.group.reset();
   host.asleep_until = now_;
-  Policy policy = job_policy();
+  GangConfig policy = job_policy();
   policy.seed = random_();
   policy.host = "host-0";
   policy.node.host = "host-" + std::to_string(index);
@@ -40,8 +40,8 @@ void World::start_agent(std::size_t index) {
   carry_out(index, host.agent->start());
 }
 
-Policy World::job_policy() const {
-  Policy policy = scenario_.policy;
+GangConfig World::job_policy() const {
+  GangConfig policy = scenario_.policy;
   policy.keys = {{kPortsKey, Phase::BeforeStart, 10, std::size_t{1} << 20U, all_parts},
                  {kFenceKey, Phase::WhileRunning, kMostPart, kMostMerged, all_parts}};
   return policy;
@@ -59,11 +59,11 @@ std::string World::wait_for_inputs(std::size_t index) {
       if (hosts_[index].life == life) {
         may_change_port(index, life);
         hosts_[index].is_ready = true;
-        tell_agent(index, life, InputsAre{});
+        tell_agent(index, life, InputsChanged{});
       }
     });
   } else if (chance(0.5)) {
-    host.is_undisturbed &= index == 0;  // it may leave alone
+    host.is_running_normally &= index == 0;  // it may leave alone
     at(now_ + up_to(seconds(40)), [this, index, life = host.life] {
       tell_agent(index, life, InputsFailed{EndKind::Incomplete, "waited in vain"});
     });
@@ -120,7 +120,7 @@ void World::tell_leader(int life, const LeaderEvent& event) {
     at(host.asleep_until, [=, this] { tell_leader(life, event); });
     return;
   }
-  if (const auto* const arrived = std::get_if<Arrived>(&event)) {
+  if (const auto* const arrived = std::get_if<Joined>(&event)) {
     slots_[arrived->link] = arrived->join.node.slots;
   }
   note_failure(event);
@@ -208,19 +208,19 @@ void World::connect(std::size_t index, int life) {
   tell_agent(index, life, LinkUp{});
 }
 
-void World::act(std::size_t index, const Tell& wanted) {
+void World::act(std::size_t index, const SendToLeader& wanted) {
   const int life = hosts_[index].life;
   if (index != 0) {
     send(hosts_[index].link, Direction::ToLeader, wanted.message);
     return;
   }
   const auto* const join = std::get_if<Join>(&wanted.message);
-  const LeaderEvent event = join != nullptr ? LeaderEvent(Arrived{kOwnLink, "", "", *join})
+  const LeaderEvent event = join != nullptr ? LeaderEvent(Joined{kOwnLink, "", "", *join})
                                             : LeaderEvent(Received{kOwnLink, wanted.message});
   at(now_, [=, this] { tell_leader(life, event); });
 }
 
-void World::act(std::size_t index, const HangUp& /*wanted*/) {
+void World::act(std::size_t index, const CloseLink& /*wanted*/) {
   if (index != 0) {
     close(hosts_[index].link, Direction::ToLeader);
   }
@@ -303,7 +303,7 @@ void World::carry_out(const LeaderActions& actions) {
   const int life = host.life;
   for (const LeaderAction& action : actions) {
     const auto* const sent = std::get_if<SendTo>(&action);
-    const bool is_beat = sent != nullptr && std::holds_alternative<Beat>(sent->message);
+    const bool is_beat = sent != nullptr && std::holds_alternative<Heartbeat>(sent->message);
     if (keeps_log_ && !is_beat && !words_of(action).empty()) {
       log("leader: ", words_of(action));
     }
@@ -332,9 +332,9 @@ void World::carry_out(const LeaderActions& actions) {
 void World::act(const SendTo& wanted) {
   const int life = hosts_[0].life;
   for (const LinkId link : wanted.links) {
-    finding_.messages += std::holds_alternative<Beat>(wanted.message) ? 0 : 1;
+    finding_.messages += std::holds_alternative<Heartbeat>(wanted.message) ? 0 : 1;
     if (link == kOwnLink) {
-      at(now_, [this, life, message = wanted.message] { hear(0, life, message); });
+      at(now_, [this, life, message = wanted.message] { read_signal(0, life, message); });
     } else {
       send(link, Direction::ToAgent, wanted.message);
     }
@@ -358,14 +358,14 @@ void World::act(const LookUpHosts& /*wanted*/) {
      [this, life = hosts_[0].life] { tell_leader(life, HostsLookedUp{}); });
 }
 
-void World::act(const Dissolve& /*wanted*/) {
+void World::act(const GangClosed& /*wanted*/) {
   hosts_[0].is_dissolved = true;
   if (hosts_[0].has_left) {
     end_process(0);
   }
 }
 
-void World::hear(std::size_t index, int life, const Message& message) {
+void World::read_signal(std::size_t index, int life, const Message& message) {
   Host& host = hosts_[index];
   if (host.is_running && host.life == life && std::holds_alternative<Admitted>(message)) {
     host.gang = generation_;

@@ -37,14 +37,14 @@ void World::judge() {
     }
   }
   const Host& leader = hosts_[0];
-  if (!leader.end || !leader.is_undisturbed) {
+  if (!leader.end || !leader.is_running_normally) {
     return;
   }
   check_success(*leader.end);
   check_failure(*leader.end);
   for (std::size_t i = 1; i < hosts_.size(); ++i) {
     const Host& host = hosts_[i];
-    if (host.is_undisturbed && host.gang == generation_) {
+    if (host.is_running_normally && host.gang == generation_) {
       compare(i, host.end, *leader.end);
     }
   }
@@ -97,7 +97,7 @@ void World::check_failure(const JobEnd& end) {
   if (std::none_of(heard.begin(), heard.end(), is_named)) {
     violate(who + " has not failed");
   } else if (!is_named(heard.front()) &&
-             (named.knows_order || trace_of(named) >= trace_of(heard.front()))) {
+             (named.knows_order || classify(named) >= classify(heard.front()))) {
     violate(who + " was not the first to fail");
   }
   if (end.verdict == Verdict::Failed && end.kind == EndKind::WorkerFailed &&

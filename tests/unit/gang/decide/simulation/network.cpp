@@ -74,7 +74,7 @@ void World::deliver(LinkId link, Direction direction, const Packet& packet) {
   if (is_to_leader) {
     deliver_to_leader(link, packet);
   } else if (const auto* const message = std::get_if<Message>(&packet)) {
-    hear(index, life, *message);
+    read_signal(index, life, *message);
   } else {
     tell_agent(index, life, LinkDown{"closed the connection"});
   }
@@ -86,7 +86,7 @@ void World::deliver_to_leader(LinkId link, const Packet& packet) {
   if (!connection.has_joined && message != nullptr) {
     connection.has_joined = true;
     const std::string peer = "10.0.0." + std::to_string(connection.host);
-    tell_leader(connection.leader_life, Arrived{link, peer, "10.0.0.0", std::get<Join>(*message)});
+    tell_leader(connection.leader_life, Joined{link, peer, "10.0.0.0", std::get<Join>(*message)});
   } else if (message != nullptr) {
     tell_leader(connection.leader_life, Received{link, *message});
   } else if (connection.has_joined) {

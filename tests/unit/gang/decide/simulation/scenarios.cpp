@@ -62,7 +62,7 @@ Scenario random_scenario(std::uint64_t seed) {
   const auto most = static_cast<int>(draw.pick(2, 6));
   const auto least = draw.chance(0.5) ? most : static_cast<int>(draw.pick(1, most));
   const auto hosts = std::max(3, most + static_cast<int>(draw.pick(0, 2)));
-  Policy& policy = scenario.policy;
+  GangConfig& policy = scenario.policy;
   policy.job.job_id = "simulation";
   policy.job.mode = "torchrun";
   policy.job.least_nodes = least;
@@ -120,7 +120,7 @@ Scenario large_scenario(std::uint64_t seed, int hosts) {
   Draw draw(seed);
   Scenario scenario;
   scenario.seed = seed;
-  Policy& policy = scenario.policy;
+  GangConfig& policy = scenario.policy;
   policy.job.job_id = "simulation";
   policy.job.mode = "torchrun";
   policy.job.most_nodes = hosts - 5;

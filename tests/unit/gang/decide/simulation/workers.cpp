@@ -166,7 +166,7 @@ void World::end_group(std::size_t id) {
   }
   // A console that nobody reads may keep an agent from saying so.
   const bool is_stalled = !group.cannot_be_killed && chance(scenario_.stalls);
-  hosts_[index].is_undisturbed &= !is_stalled;
+  hosts_[index].is_running_normally &= !is_stalled;
   at(now_ + (is_stalled ? up_to(seconds(200)) : milliseconds(0)), [this, id] { report_end(id); });
 }
 
@@ -175,7 +175,7 @@ void World::report_end(std::size_t id) {
   const auto progress = chance(0.3) ? std::optional(chance(0.7)) : std::nullopt;
   const auto host = static_cast<std::size_t>(group.host);
   if (hosts_[host].life == group.life && hosts_[host].is_ready) {  // they may have to come anew
-    tell_agent(host, group.life, InputsAre{wait_for_inputs(host)});
+    tell_agent(host, group.life, InputsChanged{wait_for_inputs(host)});
   }
   may_change_port(host, group.life);
   tell_agent(host, group.life, AttemptOver{group.failure, progress, group.cannot_be_killed});
@@ -185,7 +185,7 @@ void World::strike(const Fault& fault) {
   const auto index = static_cast<std::size_t>(fault.host);
   Host& host = hosts_[index];
   log(name(index), " is struck by fault ", std::to_string(static_cast<int>(fault.kind)));
-  host.is_undisturbed = false;
+  host.is_running_normally = false;
   switch (fault.kind) {
     case Fault::Kind::Crash:
       crash(index);

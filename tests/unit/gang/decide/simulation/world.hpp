@@ -92,7 +92,7 @@ struct Host {
   std::size_t port_changes = 0;
 
   // For the judge.
-  bool is_undisturbed = true;
+  bool is_running_normally = true;
   std::optional<int> gang;    ///< the generation of the leader that admitted it
   std::optional<JobEnd> end;  ///< what its agent reported
 };
@@ -122,12 +122,12 @@ class World {
   bool chance(double likely) { return std::uniform_real_distribution<double>()(random_) < likely; }
   std::chrono::microseconds latency();
   template <typename... Pieces>
-  void log(const Pieces&... pieces) {
+  void log(const Pieces&... chunks) {
     if (!keeps_log_) {
       return;
     }
     std::string line = std::to_string(std::chrono::duration<double>(now_ - kBegin).count()) + "  ";
-    ((line += pieces), ...);
+    ((line += chunks), ...);
     log_.push_back(std::move(line));
     if (log_.size() > kLogLines) {
       log_.pop_front();
@@ -138,7 +138,7 @@ class World {
 
   // Agents.
   void start_agent(std::size_t index);
-  [[nodiscard]] Policy job_policy() const;
+  [[nodiscard]] GangConfig job_policy() const;
   std::string wait_for_inputs(std::size_t index);
   void end_process(std::size_t index);
   static void forget_process(Host& host);
@@ -148,8 +148,8 @@ class World {
   void carry_out(std::size_t index, const ParticipantActions& actions);
   void act(std::size_t index, const Dial& /*wanted*/);
   void connect(std::size_t index, int life);
-  void act(std::size_t index, const Tell& wanted);
-  void act(std::size_t index, const HangUp& /*wanted*/);
+  void act(std::size_t index, const SendToLeader& wanted);
+  void act(std::size_t index, const CloseLink& /*wanted*/);
   void act(std::size_t index, const StartAttempt& wanted) {
     start_group(index, wanted.start, wanted.merged);
   }
@@ -158,10 +158,10 @@ class World {
   void act(std::size_t index, const PassSignal& /*wanted*/);
   void act(std::size_t index, const KillAttempt& /*wanted*/);
   // Workers that hear of a notice go on: nobody asks for one here, nor for the state of the job.
-  void act(std::size_t /*index*/, const TellWorkers& /*wanted*/) {}
+  void act(std::size_t /*index*/, const NotifyWorkers& /*wanted*/) {}
   void act(std::size_t /*index*/, const DescribeStatus& /*wanted*/) {}
   void act(std::size_t /*index*/, const StatusOfNode& /*wanted*/) {}
-  void act(std::size_t index, const Mention& wanted) { log(name(index), " says: ", wanted.text); }
+  void act(std::size_t index, const LogLine& wanted) { log(name(index), " says: ", wanted.text); }
   void act(std::size_t index, const Leave& wanted);
 
   // The leader.
@@ -171,9 +171,9 @@ class World {
   void act(const Drop& wanted);
   void act(const ReservePort& /*wanted*/);
   void act(const LookUpHosts& /*wanted*/);
-  void act(const Say& wanted) { log("leader says: ", wanted.text); }
-  void act(const Dissolve& /*wanted*/);
-  void hear(std::size_t index, int life, const Message& message);
+  void act(const LogMessage& wanted) { log("leader says: ", wanted.text); }
+  void act(const GangClosed& /*wanted*/);
+  void read_signal(std::size_t index, int life, const Message& message);
 
   // The network.
   [[nodiscard]] bool is_cut(const Connection& connection, Direction direction) const;
